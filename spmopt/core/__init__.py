@@ -1,0 +1,1 @@
+"""Records that travel between the parts; nothing here computes a schedule."""

@@ -1,0 +1,159 @@
+"""The instance: tensors, operations in order, and the machine that they run on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import Machine
+
+
+class TensorKind(StrEnum):
+    """What a tensor is to the network."""
+
+    INPUT = "input"
+    WEIGHT = "weight"
+    ACTIVATION = "activation"
+    GRADIENT = "gradient"
+    WEIGHT_GRADIENT = "weight_gradient"
+    STATE = "state"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tensor:
+    """A tensor of ``size_bytes``.
+
+    ``in_dram``: a valid copy is in DRAM at the start. ``keep``: one must be there at the end.
+    """
+
+    name: str
+    size_bytes: int
+    kind: TensorKind = TensorKind.ACTIVATION
+    in_dram: bool = False
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        if self.size_bytes < 1:
+            raise InputError(f"tensor {self.name}: size must be at least 1 byte")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operand:
+    """How a mode uses one operand.
+
+    ``passes``: how often its non-resident part crosses the DRAM boundary. ``stationary``:
+    resident in full while the operation runs, never streamed.
+    """
+
+    passes: int = 1
+    stationary: bool = False
+
+    def __post_init__(self) -> None:
+        if self.passes < 1:
+            raise InputError("operand: passes must be at least 1")
+
+
+STREAMED = Operand()
+STATIONARY = Operand(stationary=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mode:
+    """One way to run an operation; ``operands`` follow ``Operation.tensors``."""
+
+    compute_cycles: int
+    operands: tuple[Operand, ...]
+    scratch_bytes: int = 0
+    macs: int = 0
+    spm_read_bytes: int = 0
+    spm_write_bytes: int = 0
+
+    def __post_init__(self) -> None:
+        counts = (self.compute_cycles, self.scratch_bytes, self.macs)
+        if min(*counts, self.spm_read_bytes, self.spm_write_bytes) < 0:
+            raise InputError("mode: cycles, bytes and macs must not be negative")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """An operation: tensors by index into ``Instance.tensors``, at least one mode.
+
+    A tensor in both ``reads`` and ``writes`` is updated in place; one in ``writes`` only is
+    overwritten (a blind write). ``predecessors`` are indices of operations.
+    """
+
+    name: str
+    reads: tuple[int, ...]
+    writes: tuple[int, ...]
+    modes: tuple[Mode, ...]
+    predecessors: tuple[int, ...] = ()
+    kind: str = ""
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The operands: those read, then those only written."""
+        return self.reads + tuple(t for t in self.writes if t not in self.reads)
+
+    def __post_init__(self) -> None:
+        for what, ids in (("reads", self.reads), ("writes", self.writes)):
+            if len(set(ids)) != len(ids):
+                raise InputError(f"operation {self.name}: {what} a tensor twice; name it once")
+        if not self.modes:
+            raise InputError(f"operation {self.name}: has no mode")
+        operands = len(self.tensors)
+        if any(len(mode.operands) != operands for mode in self.modes):
+            raise InputError(f"operation {self.name}: a mode must list {operands} operands")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance:
+    """A lowered problem: fixed sizes, cycles and order (problem statement, section 1).
+
+    Raises
+    ------
+    InputError
+        A reference out of range, an operation before its predecessor, a tensor read before
+        anything wrote it, or one that must be kept but never exists.
+    """
+
+    name: str
+    machine: Machine
+    tensors: tuple[Tensor, ...]
+    operations: tuple[Operation, ...]
+    lowering: str = "custom"
+    source: str = field(default="", compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.operations:
+            raise InputError(f"instance {self.name}: has no operations")
+        exists = [tensor.in_dram for tensor in self.tensors]
+        for index, operation in enumerate(self.operations):
+            self._check_references(index, operation)
+            for tensor in operation.reads:
+                if not exists[tensor]:
+                    raise InputError(
+                        f"operation {operation.name}: reads {self.tensors[tensor].name} before "
+                        "anything wrote it; reorder, or mark the tensor in_dram"
+                    )
+            for tensor in operation.writes:
+                exists[tensor] = True
+        for tensor_record, there in zip(self.tensors, exists, strict=True):
+            if tensor_record.keep and not there:
+                raise InputError(f"tensor {tensor_record.name}: to be kept, but nothing writes it")
+
+    def _check_references(self, index: int, operation: Operation) -> None:
+        count = len(self.tensors)
+        if any(not 0 <= tensor < count for tensor in operation.tensors):
+            raise InputError(f"operation {operation.name}: no such tensor (there are {count})")
+        if any(not 0 <= before < index for before in operation.predecessors):
+            raise InputError(
+                f"operation {operation.name}: a predecessor is not an earlier operation; "
+                "list operations in an order that respects predecessors"
+            )
+
+    @property
+    def tensor_names(self) -> Sequence[str]:
+        """Names, in order."""
+        return [tensor.name for tensor in self.tensors]

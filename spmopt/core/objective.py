@@ -1,0 +1,70 @@
+"""Objectives: non-negative weights on what a schedule spends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import Machine
+
+_PICO = Fraction(1, 10**12)
+
+
+def _exact(value: float) -> Fraction:
+    """The decimal a user wrote, not its binary neighbour."""
+    return Fraction(str(value))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objective:
+    """A weighted sum; each weight is in ``unit`` per event (problem statement, section 3)."""
+
+    name: str
+    unit: str
+    cycle: Fraction = Fraction(0)
+    dram_in_byte: Fraction = Fraction(0)
+    dram_out_byte: Fraction = Fraction(0)
+    spm_read_byte: Fraction = Fraction(0)
+    spm_write_byte: Fraction = Fraction(0)
+    mac: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__[2:]:
+            if getattr(self, name) < 0:
+                raise InputError(f"objective {self.name}: weight {name} must not be negative")
+
+
+MAKESPAN = Objective(name="makespan", unit="cycles", cycle=Fraction(1))
+TRAFFIC = Objective(
+    name="traffic", unit="bytes", dram_in_byte=Fraction(1), dram_out_byte=Fraction(1)
+)
+
+
+def energy_objective(machine: Machine) -> Objective:
+    """Joules on ``machine``: each DMA byte also writes (in) or reads (out) the SPM once."""
+    energy = machine.energy
+    read = _exact(energy.spm_read_pj_per_byte) * _PICO
+    write = _exact(energy.spm_write_pj_per_byte) * _PICO
+    dram = _exact(energy.dram_pj_per_byte) * _PICO
+    return Objective(
+        name="energy",
+        unit="joules",
+        cycle=_exact(energy.leakage_w) / machine.clock_hz,
+        dram_in_byte=dram + write,
+        dram_out_byte=dram + read,
+        spm_read_byte=read,
+        spm_write_byte=write,
+        mac=_exact(energy.mac_pj) * _PICO,
+    )
+
+
+def objective_named(name: str, machine: Machine) -> Objective:
+    """``traffic``, ``time`` (also ``makespan``) or ``energy``."""
+    if name in ("time", "makespan"):
+        return MAKESPAN
+    if name == "traffic":
+        return TRAFFIC
+    if name == "energy":
+        return energy_objective(machine)
+    raise InputError(f"objective {name!r}: choose traffic, time or energy")

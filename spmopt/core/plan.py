@@ -1,0 +1,47 @@
+"""What a scheduler decides; everything else of a schedule follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spmopt.core.table import Ints, Table
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Residency(Table):
+    """Rows "the first ``size_bytes`` of ``tensor`` are resident in steps [begin, end)".
+
+    Sorted by (tensor, begin); rows of one tensor do not overlap; where there is no row the
+    tensor has no resident byte. Steps count from 0.
+    """
+
+    tensor: Ints
+    begin: Ints
+    end: Ints
+    size_bytes: Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stores(Table):
+    """Rows "``size_bytes`` of ``tensor`` are stored in ``step``", sorted by (step, tensor).
+
+    A store extends the suffix that is valid in DRAM downwards; if the step's operation writes
+    the tensor, it carries the new version.
+    """
+
+    step: Ints
+    tensor: Ints
+    size_bytes: Ints
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Order, modes, residency and stores; loads, streams and addresses are derived.
+
+    ``operation[i]`` and ``mode[i]`` are what step ``i`` runs.
+    """
+
+    operation: Ints
+    mode: Ints
+    residency: Residency
+    stores: Stores

@@ -1,0 +1,121 @@
+"""What comes back from a scheduler, and what the program reports of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from fractions import Fraction
+
+from spmopt.core.objective import Objective
+from spmopt.core.plan import Plan
+from spmopt.core.schedule import Schedule
+from spmopt.core.table import Ints
+
+
+class Status(StrEnum):
+    """How much is known about an outcome."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    INFEASIBLE = "infeasible"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Certificate:
+    """Prices that prove a lower bound (problem statement, section 5).
+
+    All prices are integers in units of ``2**-bits`` objective units per byte, one per step of
+    the instance's own order: ``spm`` for a byte of SPM held during the step, ``dram_in`` and
+    ``dram_out`` for the step's DMA time spent on a byte (equal unless the machine is duplex).
+    The bound holds for every legal schedule of the instance in its own order.
+    """
+
+    objective: Objective
+    bits: int
+    spm: Ints
+    dram_in: Ints
+    dram_out: Ints
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassBound:
+    """A bound for a narrower class of schedules, as a solver reported it (not certified)."""
+
+    value: float
+    holds_for: str
+    proved_by: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a scheduler returns: a plan, and what it can prove about it."""
+
+    plan: Plan | None
+    certificate: Certificate | None = None
+    class_bound: ClassBound | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals:
+    """Exact totals of a schedule, recomputed by the verifier."""
+
+    makespan_cycles: int
+    replay_cycles: int
+    dram_in_bytes: int
+    dram_out_bytes: int
+    spm_read_bytes: int
+    spm_write_bytes: int
+    macs: int
+    compute_cycles: int
+    dma_cycles: int
+    peak_spm_bytes: int
+
+    @property
+    def traffic_bytes(self) -> int:
+        """All DMA bytes."""
+        return self.dram_in_bytes + self.dram_out_bytes
+
+    def value(self, objective: Objective) -> Fraction:
+        """The objective, exact."""
+        return (
+            objective.cycle * self.makespan_cycles
+            + objective.dram_in_byte * self.dram_in_bytes
+            + objective.dram_out_byte * self.dram_out_bytes
+            + objective.spm_read_byte * self.spm_read_bytes
+            + objective.spm_write_byte * self.spm_write_bytes
+            + objective.mac * self.macs
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A verified schedule with its figures and, where there is one, its certified bound.
+
+    ``gap`` is ``objective / bound - 1``. ``status`` is ``optimal`` when the gap is within the
+    tolerance asked for. A relaxation (``fluid``) has a bound but no schedule and no totals.
+    """
+
+    scheduler: str
+    objective: Objective
+    status: Status
+    solve_s: float
+    schedule: Schedule | None = None
+    totals: Totals | None = None
+    value: Fraction | None = None
+    bound: Fraction | None = None
+    certificate: Certificate | None = None
+    class_bound: ClassBound | None = None
+    verified: bool = False
+    cpu_s: float = 0.0
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance to the certified bound."""
+        if self.value is None or self.bound is None:
+            return None
+        if self.bound <= 0:
+            return 0.0 if self.value == 0 else None
+        return float(self.value / self.bound - 1)

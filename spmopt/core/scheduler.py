@@ -1,0 +1,67 @@
+"""The one interface of every scheduler: an instance and a request in, an outcome out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Protocol
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, Objective
+from spmopt.core.plan import Plan
+from spmopt.core.result import Outcome
+
+
+def _never() -> bool:
+    return False
+
+
+def _silent(message: str, fraction: float | None) -> None:
+    del message, fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """What is asked of a scheduler.
+
+    Attributes
+    ----------
+    objective
+        What to minimise.
+    tolerance
+        Stop at this relative gap.
+    time_limit_s
+        Wall seconds after which to return the best found.
+    start
+        A legal plan to start from; an optimiser returns nothing worse.
+    threads
+        Threads that a solver may use.
+    stop
+        Asked often; once true, return the best found so far (interrupt).
+    report
+        Told of progress: a message and, where known, the fraction done.
+    """
+
+    objective: Objective = MAKESPAN
+    tolerance: float = 1e-4
+    time_limit_s: float = 60.0
+    start: Plan | None = None
+    threads: int = 2
+    stop: Callable[[], bool] = _never
+    report: Callable[[str, float | None], None] = _silent
+    started: float = field(default_factory=monotonic)
+
+    def remaining_s(self) -> float:
+        """Seconds left of the time limit; 0 once stopped."""
+        if self.stop():
+            return 0.0
+        return max(0.0, self.started + self.time_limit_s - monotonic())
+
+
+class Scheduler(Protocol):
+    """A callable that schedules an instance."""
+
+    def __call__(self, instance: Instance, request: Request) -> Outcome:
+        """Schedule ``instance`` as ``request`` asks."""
+        ...

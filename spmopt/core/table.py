@@ -1,0 +1,47 @@
+"""Columns of integers of equal length: how everything that grows is stored."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Table:
+    """Base of the column tables; every field is a read-only int64 array of one length."""
+
+    def __post_init__(self) -> None:
+        length: int | None = None
+        for field in fields(self):
+            column = np.array(getattr(self, field.name), dtype=np.int64)
+            if column.ndim != 1 or (length is not None and column.size != length):
+                raise ValueError(f"{type(self).__name__}.{field.name}: columns differ in length")
+            length = column.size
+            column.flags.writeable = False
+            object.__setattr__(self, field.name, column)
+
+    def __len__(self) -> int:
+        return int(getattr(self, fields(self)[0].name).size)
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(
+            np.array_equal(getattr(self, field.name), getattr(other, field.name))
+            for field in fields(self)
+        )
+
+    def take(self, rows: Ints | Bools) -> Self:
+        """Rows by index or mask, in that order."""
+        return type(self)(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+
+    @classmethod
+    def empty(cls) -> Self:
+        """A table without rows."""
+        return cls(**{f.name: np.empty(0, np.int64) for f in fields(cls)})

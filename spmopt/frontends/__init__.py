@@ -1,0 +1,1 @@
+"""Where graphs come from: ONNX files and networks built from code."""

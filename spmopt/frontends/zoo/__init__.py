@@ -1,0 +1,1 @@
+"""Named networks, built from code."""

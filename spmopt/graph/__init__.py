@@ -1,0 +1,1 @@
+"""From networks to instances: graph, operators, training, lowering."""

@@ -1,0 +1,1 @@
+"""One rule per operator: result shapes, work, and what its gradients read."""

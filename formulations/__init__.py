@@ -1,0 +1,1 @@
+"""Mathematical programs; they know the core records and nothing else of ours."""

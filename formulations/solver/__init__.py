@@ -1,0 +1,1 @@
+"""Thin wrappers of the solver libraries: arrays in, arrays and a status out."""

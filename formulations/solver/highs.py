@@ -1,0 +1,186 @@
+"""HiGHS: a :class:`Program` in, an :class:`Answer` out (https://highs.dev, package highspy)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from threading import Thread
+from time import monotonic
+
+import highspy
+import numpy as np
+from highspy import HighsModelStatus, HighsStatus, cb
+
+from formulations.solver.program import Answer, Ending, Floats, Program
+
+Option = bool | int | float | str
+Progress = Callable[[float, float], None]
+
+_BY_COLUMNS, _BY_ROWS, _MINIMISE, _FEASIBLE = 1, 2, 1, 2
+_POLL_S = 0.05
+_new: Callable[[], highspy.Highs] = highspy.Highs  # its constructor has no annotation
+_INTERRUPTS = (
+    cb.HighsCallbackType.kCallbackSimplexInterrupt,
+    cb.HighsCallbackType.kCallbackIpmInterrupt,
+    cb.HighsCallbackType.kCallbackMipInterrupt,
+)
+_ENDINGS = {
+    HighsModelStatus.kOptimal: Ending.OPTIMAL,
+    HighsModelStatus.kModelEmpty: Ending.OPTIMAL,
+    HighsModelStatus.kInfeasible: Ending.INFEASIBLE,
+    HighsModelStatus.kUnbounded: Ending.UNBOUNDED,
+    HighsModelStatus.kTimeLimit: Ending.TIME_LIMIT,
+    HighsModelStatus.kInterrupt: Ending.INTERRUPTED,
+}
+
+
+def solve(
+    program: Program,
+    *,
+    options: Mapping[str, Option] | None = None,
+    time_limit_s: float = float("inf"),
+    threads: int = 1,
+    start: Floats | None = None,
+    stop: Callable[[], bool] | None = None,
+    progress: Progress | None = None,
+) -> Answer:
+    """Solve ``program``; primal and dual values come back even when HiGHS stopped early.
+
+    The solver runs in a thread of its own while the caller's waits, so that signal handlers
+    run at once and ``stop`` may depend on them. A ``KeyboardInterrupt`` ends the solver, then
+    propagates.
+
+    Parameters
+    ----------
+    options
+        HiGHS options by name (``mip_rel_gap``, ``solver``, ``run_crossover``, ...).
+    start : (n,)
+        A first solution of an integer program.
+    stop
+        Asked often; once true, the best found is returned.
+    progress
+        Told the best objective and the bound of an integer program as they change.
+
+    Raises
+    ------
+    ValueError
+        HiGHS refused the model or an option: a mistake in the calling code.
+    """
+    settings = {"output_flag": False, "threads": threads, **(options or {})}
+    if np.isfinite(time_limit_s):
+        settings["time_limit"] = max(0.0, time_limit_s)
+    solver = _new()
+    for name, value in settings.items():
+        _require(solver.setOptionValue(name, value), f"option {name}={value!r}")
+    _pass(solver, program)
+    if start is not None:
+        solution = highspy.HighsSolution()
+        solution.col_value = start
+        _require(solver.setSolution(solution), "start solution")
+    began = monotonic()
+    _run(solver, stop, progress)
+    return _answer(solver, program, monotonic() - began)
+
+
+def _pass(solver: highspy.Highs, program: Program) -> None:
+    matrix, columns = program.matrix, program.cost.size
+    integer = program.integer if program.integer is not None else np.zeros(columns, bool)
+    status = solver.passModel(
+        columns,
+        program.row_lower.size,
+        matrix.value.size,
+        _BY_ROWS if matrix.by_rows else _BY_COLUMNS,
+        _MINIMISE,
+        program.offset,
+        program.cost,
+        program.lower,
+        program.upper,
+        program.row_lower,
+        program.row_upper,
+        matrix.start.astype(np.int32),
+        matrix.index.astype(np.int32),
+        matrix.value,
+        integer.astype(np.int32),
+    )
+    _require(status, "model")
+
+
+def _require(status: HighsStatus, what: str) -> None:
+    # Warnings (tiny coefficients dropped, a start that is no solution) are not mistakes.
+    if status == HighsStatus.kError:
+        raise ValueError(f"HiGHS refused the {what}")
+
+
+def _run(solver: highspy.Highs, stop: Callable[[], bool] | None, progress: Progress | None) -> None:
+    """Run in a second thread; the callbacks only read a flag that this thread sets."""
+    stopped = False
+    latest = (np.inf, -np.inf)
+
+    def listen(
+        kind: cb.HighsCallbackType,
+        message: str,
+        output: cb.HighsCallbackOutput,
+        answer: cb.HighsCallbackInput,
+        data: object,
+    ) -> None:
+        nonlocal latest
+        del message, data
+        if stopped:
+            answer.user_interrupt = True
+        elif kind == cb.HighsCallbackType.kCallbackMipInterrupt:
+            latest = (output.mip_primal_bound, output.mip_dual_bound)
+
+    def work() -> None:
+        try:
+            solver.run()
+        finally:
+            # The scheduler belongs to the thread; the next run may use other threads.
+            highspy.Highs.resetGlobalScheduler(False)
+
+    solver.setCallback(listen, None)
+    for kind in _INTERRUPTS:
+        solver.startCallback(kind)
+    thread = Thread(target=work, daemon=True)
+    thread.start()
+    told = latest
+    try:
+        while thread.is_alive():
+            thread.join(_POLL_S)
+            if stop is not None and stop():
+                stopped = True
+            if progress is not None and latest != told:
+                told = latest
+                progress(*told)
+    finally:
+        stopped = True
+        thread.join()
+
+
+def _answer(solver: highspy.Highs, program: Program, seconds: float) -> Answer:
+    info, solution = solver.getInfo(), solver.getSolution()
+    ending = _ENDINGS.get(solver.getModelStatus(), Ending.OTHER)
+    primal = _values(solution.col_value, valid=solution.value_valid, size=program.cost.size)
+    objective = None if primal is None else float(program.cost @ primal + program.offset)
+    bound = -np.inf
+    if program.integer is not None and program.integer.any():
+        bound = float(info.mip_dual_bound)
+    elif ending is Ending.OPTIMAL and objective is not None:
+        bound = objective
+    counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.pdlp_iteration_count)
+    return Answer(
+        ending=ending,
+        objective=objective,
+        bound=bound,
+        feasible=primal is not None and info.primal_solution_status == _FEASIBLE,
+        primal=primal,
+        column_dual=_values(solution.col_dual, valid=solution.dual_valid, size=program.cost.size),
+        row_dual=_values(solution.row_dual, valid=solution.dual_valid, size=program.row_lower.size),
+        nodes=max(0, int(info.mip_node_count)),
+        iterations=sum(max(0, int(count)) for count in counts),
+        seconds=seconds,
+        solver=f"HiGHS {solver.version()}",
+    )
+
+
+def _values(values: list[float], *, valid: bool, size: int) -> Floats | None:
+    array = np.asarray(values, np.float64)
+    return array if valid and array.size == size else None

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import signal
+from threading import Timer, main_thread
+from time import monotonic
+
+import numpy as np
+import pytest
+
+from formulations.solver.highs import Option, solve
+from formulations.solver.program import Ending, Floats, Program, compressed
+
+
+def _knapsack(columns: int, rows: int, seed: int) -> Program:
+    """A multi-dimensional knapsack, dense; hard for branch and bound when large."""
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(1, 1000, (rows, columns)).astype(np.float64)
+    row, column = np.indices(weight.shape).reshape(2, -1)
+    return Program(
+        cost=-(weight.mean(axis=0) + rng.integers(1, 500, columns)),
+        lower=np.zeros(columns),
+        upper=np.ones(columns),
+        row_lower=np.full(rows, -np.inf),
+        row_upper=np.floor(weight.sum(axis=1) / 2),
+        matrix=compressed(row, column, weight.ravel(), rows, by_rows=True),
+        integer=np.ones(columns, bool),
+    )
+
+
+def _diet(by_rows: bool) -> Program:
+    """min 2x + 3y + 1, x + y >= 4, x - y <= 2: x = 3, y = 1, duals 2.5 and -0.5."""
+    row, column = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    lines, index = (row, column) if by_rows else (column, row)
+    return Program(
+        cost=np.array([2.0, 3.0]),
+        lower=np.zeros(2),
+        upper=np.full(2, np.inf),
+        row_lower=np.array([4.0, -np.inf]),
+        row_upper=np.array([np.inf, 2.0]),
+        matrix=compressed(lines, index, [1.0, 1.0, 1.0, -1.0], 2, by_rows=by_rows),
+        offset=1.0,
+    )
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_linear_program_with_duals(by_rows: bool) -> None:
+    answer = solve(_diet(by_rows))
+    assert answer.ending is Ending.OPTIMAL
+    assert answer.objective == pytest.approx(10.0)
+    assert answer.bound == answer.objective
+    np.testing.assert_allclose(_need(answer.primal), [3.0, 1.0])
+    np.testing.assert_allclose(_need(answer.row_dual), [2.5, -0.5])
+    np.testing.assert_allclose(_need(answer.column_dual), [0.0, 0.0], atol=1e-9)
+
+
+def _need(values: Floats | None) -> Floats:
+    assert values is not None
+    return values
+
+
+def test_interior_point_without_crossover() -> None:
+    options: dict[str, Option] = {
+        "solver": "ipx",
+        "run_crossover": "off",
+        "presolve": "off",
+        "ipm_optimality_tolerance": 1e-10,
+    }
+    answer = solve(_diet(by_rows=False), options=options)
+    np.testing.assert_allclose(_need(answer.primal), [3.0, 1.0], atol=1e-6)
+    np.testing.assert_allclose(_need(answer.row_dual), [2.5, -0.5], atol=1e-6)
+
+
+def test_integer_program_equals_enumeration() -> None:
+    program = _knapsack(10, 2, seed=3)
+    choices = (np.arange(1 << 10)[:, None] >> np.arange(10)) & 1
+    weight = program.matrix.value.reshape(2, 10)
+    legal = (choices @ weight.T <= program.row_upper).all(axis=1)
+    best = (choices @ program.cost)[legal].min()
+    answer = solve(program, options={"mip_rel_gap": 0.0})
+    assert answer.ending is Ending.OPTIMAL
+    assert answer.feasible
+    assert answer.objective == pytest.approx(best)
+    assert answer.bound == pytest.approx(best)
+
+
+def test_infeasible_is_told_apart() -> None:
+    program = _diet(by_rows=True)
+    crossed = Program(
+        cost=program.cost,
+        lower=program.lower,
+        upper=np.ones(2),
+        row_lower=program.row_lower,
+        row_upper=program.row_upper,
+        matrix=program.matrix,
+        integer=np.ones(2, bool),
+    )
+    answer = solve(crossed)
+    assert answer.ending is Ending.INFEASIBLE
+    assert answer.primal is None
+    assert answer.objective is None
+
+
+def test_time_limit_returns_the_start_and_a_bound() -> None:
+    program = _knapsack(400, 40, seed=1)
+    start = np.zeros(400)
+    start[0] = 1.0
+    answer = solve(program, time_limit_s=0.3, start=start, options={"mip_rel_gap": 0.0})
+    assert answer.ending is Ending.TIME_LIMIT
+    assert answer.feasible
+    assert answer.objective is not None
+    assert answer.bound < answer.objective <= program.cost[0]
+
+
+def test_stop_interrupts_the_search() -> None:
+    began = monotonic()
+    seen: list[tuple[float, float]] = []
+    answer = solve(
+        _knapsack(400, 40, seed=2),
+        options={"mip_rel_gap": 0.0},
+        stop=lambda: monotonic() > began + 0.5,
+        progress=lambda objective, bound: seen.append((objective, bound)),
+        time_limit_s=60.0,
+    )
+    assert answer.ending is Ending.INTERRUPTED
+    assert monotonic() - began < 10
+    assert answer.feasible
+    assert seen
+    assert all(objective >= bound for objective, bound in seen)
+
+
+def test_control_c_reaches_the_caller() -> None:
+    began = monotonic()
+    ident = main_thread().ident
+    assert ident is not None
+    timer = Timer(0.5, signal.pthread_kill, (ident, signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        solve(_knapsack(400, 40, seed=5), options={"mip_rel_gap": 0.0}, time_limit_s=60.0)
+    assert monotonic() - began < 10
+
+
+def test_other_thread_counts_in_turn() -> None:
+    program = _knapsack(40, 5, seed=7)
+    values = [solve(program, threads=threads).objective for threads in (1, 2, 1)]
+    assert values[0] == pytest.approx(values[1], rel=1e-4)
+    assert values[0] == values[2]
+
+
+def test_unknown_option_is_refused() -> None:
+    with pytest.raises(ValueError, match="no_such_option"):
+        solve(_diet(by_rows=False), options={"no_such_option": 1})

@@ -1,0 +1,291 @@
+"""The optimum over all legal schedules of a tiny instance in its own order.
+
+Written from rules R1 to R7 of the problem statement and from nothing else: a dynamic program
+over the joint state (r_t, Z_t) of all tensors, which tries every move of every tensor in every
+step and mode. The addresses of R8 rule no plan out (paged tensors take any pages), R9 is the
+fixed order, and R10 orders the commands of a step without changing its time.
+
+``s - Z``, where the bytes valid in DRAM begin, moves on a grid of ``store_bytes`` (with ``s``
+added). One byte is exact for every objective. A page is exact when time costs nothing:
+residency moves by pages, so that with every boundary rounded up to a page R2, R3, R5 and R7
+still hold, and no more of any version is stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import lcm
+
+import numpy as np
+
+from spmopt.core.instance import Instance, Mode, Operand
+from spmopt.core.objective import Objective
+from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.table import Bools, Ints
+from tests import brute_force_moves as one
+from tests.brute_force_moves import Move, Rules, State
+
+_COLUMN_LIMIT = 2_000_000
+_UNREACHED = np.int64(2**62)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimum:
+    """The least objective, and a plan that reaches it."""
+
+    value: Fraction
+    plan: Plan
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Search:
+    """What stays the same all along; ``scale`` makes every weight an integer."""
+
+    rules: Rules
+    objective: Objective
+    scale: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Here:
+    """A step in one of its modes."""
+
+    rules: Rules
+    step: int
+    mode: Mode
+
+    def operand(self, tensor: int) -> Operand | None:
+        """How the step uses ``tensor``, or None."""
+        tensors = self.rules.instance.operations[self.step].tensors
+        return self.mode.operands[tensors.index(tensor)] if tensor in tensors else None
+
+    def has_stationary(self, tensor: int) -> bool:
+        """Whether ``tensor`` is resident in full while the step's operation runs."""
+        operand = self.operand(tensor)
+        return operand is not None and operand.stationary
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Layer:
+    """Best ways into every joint state after a step: whence, in what mode, by which moves."""
+
+    states: list[list[State]]
+    value: Ints
+    old: Ints
+    mode: Ints
+    choice: Ints
+    moves: list[list[list[Move]]]
+
+
+def optimum(
+    instance: Instance,
+    objective: Objective,
+    *,
+    residency: str = "page",
+    store_bytes: int | None = None,
+) -> Optimum | None:
+    """Return the optimum of a class of schedules, or None if there is none.
+
+    Parameters
+    ----------
+    residency
+        ``page``: multiples of a page, or all. ``whole``: all or nothing in a step that uses
+        the tensor; between two uses it is kept, or given up in full and loaded again.
+    store_bytes
+        Granule of stores; by default a page where time costs nothing, else one byte.
+    """
+    if store_bytes is None:
+        store_bytes = instance.machine.page_bytes if objective.cycle == 0 else 1
+    rules = Rules(instance, residency, store_bytes)
+    weights = (getattr(objective, name) for name in objective.__slots__[2:])
+    scale = lcm(*(weight.denominator for weight in weights))
+    search = _Search(rules=rules, objective=objective, scale=scale)
+    states = [[one.start(instance, tensor)] for tensor in range(len(instance.tensors))]
+    value = np.zeros(1, np.int64)
+    layers: list[_Layer] = []
+    for step in range(len(instance.operations)):
+        layer = _advance(search, step, states, value)
+        layers.append(layer)
+        states, value = layer.states, layer.value
+    return _best(rules, layers, scale)
+
+
+def _advance(search: _Search, step: int, states: list[list[State]], value: Ints) -> _Layer:
+    """One step: all joint moves in all modes, and the cheapest into each new joint state."""
+    operation = search.rules.instance.operations[step]
+    ways = [_Here(rules=search.rules, step=step, mode=mode) for mode in operation.modes]
+    moves = [_moves(here, states) for here in ways]
+    after = [
+        sorted({move.new for of_mode in moves for move in of_mode[tensor]})
+        for tensor in range(len(states))
+    ]
+    size = int(np.prod([len(of_tensor) for of_tensor in after]))
+    best = _Layer(
+        states=after,
+        value=np.full(size, _UNREACHED),
+        old=np.zeros(size, np.int64),
+        mode=np.zeros(size, np.int64),
+        choice=np.zeros(size, np.int64),
+        moves=moves,
+    )
+    for index, here in enumerate(ways):
+        joint = _join(here, moves[index], states, after)
+        joint = joint[:, value[joint[_OLD]] < _UNREACHED]
+        cost = value[joint[_OLD]] + _cost(search, here.mode, joint)
+        _keep_best(best, index, joint, cost)
+    return best
+
+
+def _moves(here: _Here, states: list[list[State]]) -> list[list[Move]]:
+    """Moves of each tensor."""
+    return [
+        [
+            move
+            for state in of_tensor
+            for move in one.moves(here.rules, here.step, here.operand(tensor), tensor, state)
+        ]
+        for tensor, of_tensor in enumerate(states)
+    ]
+
+
+# Rows of a joint move: places in the state lists and in the product of the tensors' moves,
+# then sums over tensors.
+_OLD, _NEW, _CHOICE, _PAGES, _IN, _OUT, _IN_CYCLES, _OUT_CYCLES, _FIRST, _LAST = range(10)
+
+
+def _join(
+    here: _Here, moves: list[list[Move]], before: list[list[State]], after: list[list[State]]
+) -> Ints:
+    """Every combination of the tensors' moves that fits the scratchpad (R1), one a column."""
+    machine = here.rules.instance.machine
+    room = machine.spm_pages - -(-here.mode.scratch_bytes // machine.page_bytes)
+    joint = np.zeros((10, 1), np.int64)
+    for tensor, of_tensor in enumerate(moves):
+        own = _columns(here, tensor, of_tensor)
+        own[_OLD] = [before[tensor].index(move.old) for move in of_tensor]
+        own[_NEW] = [after[tensor].index(move.new) for move in of_tensor]
+        radix = np.ones((10, 1), np.int64)
+        radix[[_OLD, _NEW, _CHOICE], 0] = len(before[tensor]), len(after[tensor]), len(of_tensor)
+        if joint.shape[1] * own.shape[1] > _COLUMN_LIMIT:
+            raise ValueError("too many joint moves to enumerate: take a smaller instance")
+        combined = ((joint * radix)[:, :, None] + own[:, None, :]).reshape(10, -1)
+        joint = combined[:, combined[_PAGES] <= room]
+    return joint
+
+
+def _columns(here: _Here, tensor: int, moves: list[Move]) -> Ints:
+    """The rows of :func:`_join` for one tensor, but for the places in the state lists."""
+    machine = here.rules.instance.machine
+
+    def cycles(size_bytes: int) -> int:
+        if not size_bytes:
+            return 0
+        transfer = size_bytes * machine.clock_hz
+        return machine.dma_setup_cycles - (-transfer // machine.dram_bytes_per_s)
+
+    stationary = here.has_stationary(tensor)
+    is_result = tensor in here.rules.instance.operations[here.step].writes
+    columns = [
+        (
+            0,
+            0,
+            place,
+            -(-move.resident // machine.page_bytes),
+            move.load + move.stream_in,
+            move.store + move.stream_out,
+            cycles(move.load) + cycles(move.stream_in),
+            cycles(move.store) + cycles(move.stream_out),
+            cycles(move.load) if stationary else 0,
+            cycles(move.store) if stationary and is_result else 0,
+        )
+        for place, move in enumerate(moves)
+    ]
+    return np.array(columns, np.int64).reshape(-1, 10).T
+
+
+def _cost(search: _Search, mode: Mode, joint: Ints) -> Ints:
+    """Return what a step adds to the objective, times ``scale``; its duration is that of R6."""
+    objective, scale = search.objective, search.scale
+    serial = joint[_FIRST] + mode.compute_cycles + joint[_LAST]
+    if search.rules.instance.machine.duplex:
+        channels = np.maximum(joint[_IN_CYCLES] + joint[_LAST], joint[_FIRST] + joint[_OUT_CYCLES])
+    else:
+        channels = joint[_IN_CYCLES] + joint[_OUT_CYCLES]
+    fixed = (
+        objective.spm_read_byte * mode.spm_read_bytes
+        + objective.spm_write_byte * mode.spm_write_bytes
+        + objective.mac * mode.macs
+    )
+    cost: Ints = (
+        int(objective.cycle * scale) * np.maximum(channels, serial)
+        + int(objective.dram_in_byte * scale) * joint[_IN]
+        + int(objective.dram_out_byte * scale) * joint[_OUT]
+        + int(fixed * scale)
+    )
+    return cost
+
+
+def _keep_best(best: _Layer, mode: int, joint: Ints, cost: Ints) -> None:
+    """Enter the cheapest column into each new joint state where it is an improvement."""
+    order = np.lexsort((cost, joint[_NEW]))
+    new = joint[_NEW][order]
+    cheapest: Bools = np.ones(new.size, bool)
+    cheapest[1:] = new[1:] != new[:-1]
+    column = order[cheapest]
+    column = column[cost[column] < best.value[joint[_NEW][column]]]
+    new = joint[_NEW][column]
+    best.value[new] = cost[column]
+    best.old[new] = joint[_OLD][column]
+    best.mode[new] = mode
+    best.choice[new] = joint[_CHOICE][column]
+
+
+def _best(rules: Rules, layers: list[_Layer], scale: int) -> Optimum | None:
+    """Return the cheapest end that keeps R7, and the plan that leads there."""
+    end = layers[-1]
+    good = np.ones(1, bool)
+    for tensor, states in enumerate(end.states):
+        own = [one.finished(rules.instance, tensor, state) for state in states]
+        good = (good[:, None] & np.array(own, bool)).ravel()
+    value = np.where(good, end.value, _UNREACHED)
+    place = int(np.argmin(value))
+    if value[place] == _UNREACHED:
+        return None
+    taken: list[list[Move]] = []
+    modes: list[int] = []
+    at = place
+    for layer in reversed(layers):
+        mode, choice = int(layer.mode[at]), int(layer.choice[at])
+        moves: list[Move] = []
+        for of_tensor in reversed(layer.moves[mode]):
+            choice, own_choice = divmod(choice, len(of_tensor))
+            moves.append(of_tensor[own_choice])
+        taken.append(moves[::-1])
+        modes.append(mode)
+        at = int(layer.old[at])
+    return Optimum(value=Fraction(int(value[place]), scale), plan=_plan(taken[::-1], modes[::-1]))
+
+
+def _plan(taken: list[list[Move]], modes: list[int]) -> Plan:
+    """Residency and stores of the moves taken, by step and tensor."""
+    resident = sorted(
+        (tensor, step, step + 1, move.resident)
+        for step, moves in enumerate(taken)
+        for tensor, move in enumerate(moves)
+        if move.resident
+    )
+    stored = [
+        (step, tensor, move.store)
+        for step, moves in enumerate(taken)
+        for tensor, move in enumerate(moves)
+        if move.store
+    ]
+    rows = np.array(resident, np.int64).reshape(-1, 4).T
+    stores = np.array(stored, np.int64).reshape(-1, 3).T
+    return Plan(
+        operation=np.arange(len(taken), dtype=np.int64),
+        mode=np.array(modes, np.int64),
+        residency=Residency(tensor=rows[0], begin=rows[1], end=rows[2], size_bytes=rows[3]),
+        stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
+    )

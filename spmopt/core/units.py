@@ -1,0 +1,111 @@
+"""Sizes and rates with units, read exactly: ``24MB``, ``24MiB``, ``616GB/s``, ``1545MHz``.
+
+Decimal prefixes (k, M, G, T) are powers of 1000, binary ones (Ki, Mi, Gi, Ti) of 1024. A bare
+``b`` is refused, because it is as often a mistyped byte as it is a bit; ``bit`` is accepted.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from pint import UnitRegistry
+
+_DEFINITIONS = """
+kilo- = 1e3 = k- = K-
+mega- = 1e6 = M-
+giga- = 1e9 = G-
+tera- = 1e12 = T-
+kibi- = 1024 = Ki-
+mebi- = 1048576 = Mi-
+gibi- = 1073741824 = Gi-
+tebi- = 1099511627776 = Ti-
+byte = [information] = B
+bit = byte / 8
+second = [time] = s
+hertz = 1 / second = Hz
+operation = [operation] = FLOP = OP
+MAC = 2 * operation
+FLOPS = operation / second = OPS
+"""
+_QUANTITY = re.compile(r"([+-]?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]*)")
+_LIMIT = Decimal(2**62)  # everything downstream is a 64-bit integer
+_DIGITS = 30  # more cannot be meant, and would overflow below
+
+
+class Dimension(StrEnum):
+    """What a quantity measures; the value is the unit that a bare number is in."""
+
+    BYTES = "byte"
+    BYTES_PER_S = "byte/second"
+    OPERATIONS_PER_S = "operation/second"
+    HERTZ = "hertz"
+
+
+_EXAMPLE = {
+    Dimension.BYTES: "24MB, 24MiB or 25165824",
+    Dimension.BYTES_PER_S: "616GB/s",
+    Dimension.OPERATIONS_PER_S: "13.45TFLOP/s",
+    Dimension.HERTZ: "1545MHz",
+}
+
+
+def parse_quantity(text: str | int, dimension: Dimension, what: str) -> int:
+    """Read a positive whole quantity; ``what`` names the field in the error.
+
+    Returns
+    -------
+    int
+        Bytes, bytes per second, operations per second (a multiply-accumulate is two) or hertz.
+
+    Raises
+    ------
+    InputError
+        Not a number, an unknown unit, the wrong kind of unit, not positive, or not whole.
+    """
+    match = _QUANTITY.fullmatch(str(text).strip())
+    if match is None:
+        raise InputError(f"{what} {text!r}: not a number with a unit; {_write(dimension)}")
+    number = Decimal(match[1])
+    if number <= 0:
+        raise InputError(f"{what} {text!r}: must be greater than 0; {_write(dimension)}")
+    if abs(number.adjusted()) > _DIGITS:
+        raise InputError(f"{what} {text!r}: out of range; {_write(dimension)}")
+    if match[2]:
+        number *= _factor(match[2], dimension, f"{what} {text!r}")
+    if number >= _LIMIT:
+        raise InputError(f"{what} {text!r}: out of range; {_write(dimension)}")
+    if number != number.to_integral_value():
+        raise InputError(f"{what} {text!r}: not a whole number of {dimension}s; round it")
+    return int(number)
+
+
+def _write(dimension: Dimension) -> str:
+    return f"write for example {_EXAMPLE[dimension]}"
+
+
+def _factor(unit: str, dimension: Dimension, where: str) -> Decimal:
+    """How many of ``dimension``'s own unit one ``unit`` is."""
+    from pint import PintError
+
+    registry = _registry()
+    try:
+        return Decimal(registry.convert(Decimal(1), registry.parse_units(unit), str(dimension)))
+    except (PintError, AssertionError, ValueError, SyntaxError):
+        raise InputError(f"{where}: {unit!r} is no unit for it; {_write(dimension)}") from None
+
+
+@cache
+def _registry() -> UnitRegistry[Decimal]:
+    """Only the units above: pint's own list would read ``mb`` as millibar."""
+    from pint import UnitRegistry
+
+    registry: UnitRegistry[Decimal] = UnitRegistry(None, non_int_type=Decimal)
+    registry.load_definitions(_DEFINITIONS.strip().splitlines())
+    return registry

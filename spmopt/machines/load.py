@@ -1,0 +1,92 @@
+"""Machines by name or path, with single settings replaced."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import Machine
+from spmopt.core.suggest import unknown
+from spmopt.machines.settings import Setting, Settings, from_settings, to_settings
+
+_PRESETS = files("spmopt.machines") / "presets"
+_DEFAULTS = files("spmopt.machines") / "defaults.toml"
+
+
+def names() -> list[str]:
+    """Names of the machines that come with the program, sorted."""
+    return sorted(_preset_files())
+
+
+def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machine:
+    """A preset, or a machine from a TOML file, with ``overrides`` in place of its settings.
+
+    Parameters
+    ----------
+    name_or_path
+        One of :func:`names`, or a path that ends in ``.toml``.
+    overrides
+        Settings by key (``spm``, ``bandwidth``, ..., ``energy.mac_pj``).
+
+    Raises
+    ------
+    InputError
+        No such machine or file, not TOML, or a setting that cannot be used.
+    """
+    settings = _read(_DEFAULTS, "defaults.toml") | _own(name_or_path)
+    # What the file says is checked by itself first, so that an error names its true origin.
+    machine = from_settings(settings, f"machine {name_or_path}")
+    return override(machine, overrides or {})
+
+
+def override(machine: Machine, overrides: Settings) -> Machine:
+    """``machine`` with some of its settings replaced, as the command line does."""
+    if not overrides:
+        return machine
+    settings = to_settings(machine) | dict(overrides)
+    if any(key.startswith("array.") for key in overrides):
+        settings.setdefault("array.dataflow", "os")
+    return from_settings(settings, "machine option")
+
+
+@cache
+def _preset_files() -> dict[str, Traversable]:
+    found = (entry for entry in _PRESETS.iterdir() if entry.name.endswith(".toml"))
+    return {entry.name.removesuffix(".toml"): entry for entry in found}
+
+
+def _own(name_or_path: str) -> dict[str, Setting]:
+    presets = _preset_files()
+    if name_or_path in presets:
+        return {"name": name_or_path} | _read(presets[name_or_path], name_or_path)
+    if not name_or_path.endswith(".toml"):
+        raise unknown("machine", name_or_path, presets)
+    path = Path(name_or_path)
+    return {"name": path.stem} | _read(path, name_or_path)
+
+
+def _read(source: Traversable, where: str) -> dict[str, Setting]:
+    """A TOML file as flat settings."""
+    try:
+        tables = tomllib.loads(source.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"machine {where}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"machine {where}: not TOML: {error}") from None
+    return _flat(tables, "", where)
+
+
+def _flat(tables: dict[str, object], prefix: str, where: str) -> dict[str, Setting]:
+    settings: dict[str, Setting] = {}
+    for key, value in tables.items():
+        if isinstance(value, dict) and not prefix:
+            settings |= _flat(value, f"{key}.", where)
+        elif isinstance(value, str | int | float):
+            settings[prefix + key] = value
+        else:
+            raise InputError(f"machine {where}: {prefix}{key}: must be a text or a number")
+    return settings

@@ -1,0 +1,127 @@
+"""A machine as settings: the keys of a TOML file and of the command line.
+
+Tables nest with dots (``array.rows``, ``energy.mac_pj``); sizes and rates bear units. What
+:func:`to_settings` gives, :func:`from_settings` reads back to the same machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import isfinite
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import Energy, Machine, SystolicArray
+from spmopt.core.suggest import unknown
+from spmopt.core.units import Dimension, parse_quantity
+
+Setting = str | int | float | bool
+Settings = Mapping[str, Setting]
+
+_FIELDS = {
+    "name": "name",
+    "spm": "spm_bytes",
+    "bandwidth": "dram_bytes_per_s",
+    "throughput": "operations_per_s",
+    "clock": "clock_hz",
+    "page": "page_bytes",
+    "dma_setup": "dma_setup_cycles",
+    "duplex": "duplex",
+    "source": "source",
+}
+_ENERGY = tuple(f"energy.{field.name}" for field in fields(Energy))
+_ARRAY = tuple(f"array.{field.name}" for field in fields(SystolicArray))
+KEYS = (*_FIELDS, *_ARRAY, *_ENERGY)
+
+
+def from_settings(settings: Settings, where: str) -> Machine:
+    """Build a machine; ``where`` names the file or the command line in errors.
+
+    Raises
+    ------
+    InputError
+        An unknown or missing key, or a value that does not fit it.
+    """
+    for key in settings:
+        if key not in KEYS:
+            raise InputError(f"{where}: {unknown('machine setting', key, KEYS)}")
+    read = _Reader(settings, where)
+    return Machine(
+        name=read.text("name"),
+        spm_bytes=read.quantity("spm", Dimension.BYTES),
+        dram_bytes_per_s=read.quantity("bandwidth", Dimension.BYTES_PER_S),
+        operations_per_s=read.quantity("throughput", Dimension.OPERATIONS_PER_S),
+        clock_hz=read.quantity("clock", Dimension.HERTZ),
+        page_bytes=read.quantity("page", Dimension.BYTES),
+        dma_setup_cycles=read.count("dma_setup"),
+        duplex=read.switch("duplex"),
+        array=_array(read) if any(key in settings for key in _ARRAY) else None,
+        energy=Energy(**{key.split(".")[1]: read.number(key) for key in _ENERGY}),
+        source=read.text("source"),
+    )
+
+
+def to_settings(machine: Machine) -> dict[str, Setting]:
+    """Every setting of ``machine``, quantities as plain numbers in base units."""
+    settings: dict[str, Setting] = {k: getattr(machine, field) for k, field in _FIELDS.items()}
+    if machine.array is not None:
+        settings |= {key: getattr(machine.array, key.split(".")[1]) for key in _ARRAY}
+    return settings | {key: getattr(machine.energy, key.split(".")[1]) for key in _ENERGY}
+
+
+def _array(read: _Reader) -> SystolicArray:
+    return SystolicArray(
+        rows=read.count("array.rows"),
+        columns=read.count("array.columns"),
+        dataflow=read.text("array.dataflow"),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """One setting at a time, checked."""
+
+    settings: Settings
+    where: str
+
+    def _get(self, key: str) -> Setting:
+        if key not in self.settings:
+            raise InputError(f"{self.where}: {key} is missing; add it")
+        return self.settings[key]
+
+    def _wrong(self, key: str, must: str) -> InputError:
+        return InputError(f"{self.where}: {key} = {self.settings[key]!r}: must be {must}")
+
+    def quantity(self, key: str, dimension: Dimension) -> int:
+        value = self._get(key)
+        if isinstance(value, bool | float):
+            raise self._wrong(key, "a whole number, or a quantity such as '24MB' in quotes")
+        return parse_quantity(value, dimension, f"{self.where}: {key}")
+
+    def count(self, key: str) -> int:
+        text = str(self._get(key))
+        if not (text.isascii() and text.isdigit() and len(text) < 19):
+            raise self._wrong(key, "a whole number, 0 or more")
+        return int(text)
+
+    def number(self, key: str) -> float:
+        value = self._get(key)
+        try:
+            number = -1.0 if isinstance(value, bool) else float(value)
+        except ValueError:
+            number = -1.0
+        if not isfinite(number) or number < 0:
+            raise self._wrong(key, "a number, 0 or more")
+        return number
+
+    def switch(self, key: str) -> bool:
+        switch = {"true": True, "false": False}.get(str(self._get(key)).lower())
+        if switch is None:
+            raise self._wrong(key, "true or false")
+        return switch
+
+    def text(self, key: str) -> str:
+        value = self._get(key)
+        if not isinstance(value, str):
+            raise self._wrong(key, "a text in quotes")
+        return value

@@ -1,0 +1,125 @@
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import Energy, SystolicArray
+from spmopt.machines.load import load_machine, names, override
+from spmopt.machines.settings import KEYS, Setting, from_settings, to_settings
+
+# name: SPM bytes, DRAM bytes/s, operations/s (Tsai, table 5.2; Kim et al., table 3).
+PUBLISHED = {
+    "a100": (40_000_000, 1555 * 10**9, 19_450 * 10**9),
+    "gtx1080ti": (2816 * 1024, 484 * 10**9, 11_340 * 10**9),
+    "i9-10980xe": (24_750_000, 94 * 10**9, 2765 * 10**9),
+    "large-npu": (8_000_000, 150 * 10**9, 2 * 128 * 128 * 1_050_000_000),
+    "rtx2080ti": (5_500_000, 616 * 10**9, 13_450 * 10**9),
+    "rx6900xt": (128_000_000, 512 * 10**9, 23_040 * 10**9),
+    "small-npu": (1_000_000, 22 * 10**9, 2 * 45 * 45 * 10**9),
+}
+
+
+def test_presets_are_the_published_machines() -> None:
+    found = {name: load_machine(name) for name in names()}
+    assert {
+        name: (m.spm_bytes, m.dram_bytes_per_s, m.operations_per_s) for name, m in found.items()
+    } == PUBLISHED
+    assert all(m.name == name and m.source for name, m in found.items())
+
+
+def test_arrays_of_the_npus() -> None:
+    assert load_machine("small-npu").array == SystolicArray(rows=45, columns=45)
+    assert load_machine("large-npu").array == SystolicArray(rows=128, columns=128)
+    assert load_machine("a100").array is None
+
+
+def test_default_energy_follows_its_sources() -> None:
+    energy = load_machine("rtx2080ti").energy
+    mac, word = 3.7 + 0.9, 4
+    assert energy.mac_pj == pytest.approx(mac)
+    assert energy.dram_pj_per_byte == pytest.approx(200 * mac / word)
+    assert energy.spm_read_pj_per_byte == energy.spm_write_pj_per_byte
+    assert energy.spm_read_pj_per_byte == pytest.approx(6 * mac / word)
+    assert energy.leakage_w == 0
+
+
+OVERRIDES: dict[str, tuple[Setting, str, object]] = {
+    "name": ("mine", "name", "mine"),
+    "spm": ("24MB", "spm_bytes", 24_000_000),
+    "bandwidth": ("1GB/s", "dram_bytes_per_s", 10**9),
+    "throughput": ("1TFLOP/s", "operations_per_s", 10**12),
+    "clock": ("1GHz", "clock_hz", 10**9),
+    "page": ("64KiB", "page_bytes", 65536),
+    "dma_setup": ("200", "dma_setup_cycles", 200),
+    "duplex": ("true", "duplex", True),
+    "source": ("me", "source", "me"),
+}
+
+
+@pytest.mark.parametrize("key", OVERRIDES)
+def test_override_changes_one_field_only(key: str) -> None:
+    machine = load_machine("rtx2080ti")
+    value, field, expected = OVERRIDES[key]
+    changed = override(machine, {key: value})
+    assert getattr(changed, field) == expected
+    assert changed != machine
+    assert from_settings(to_settings(changed) | {key: to_settings(machine)[key]}, "x") == machine
+
+
+def test_every_key_can_be_overridden() -> None:
+    nested = {f"energy.{name}": "2.5" for name in Energy.__slots__}
+    array: dict[str, Setting] = {"array.rows": "8", "array.columns": 4, "array.dataflow": "ws"}
+    assert set(OVERRIDES) | set(nested) | set(array) == set(KEYS)
+    machine = load_machine("a100", {**nested, **array})
+    assert machine.energy == Energy(**dict.fromkeys(Energy.__slots__, 2.5))
+    assert machine.array == SystolicArray(rows=8, columns=4, dataflow="ws")
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_settings_are_lossless(name: str) -> None:
+    machine = load_machine(name)
+    assert from_settings(to_settings(machine), name) == machine
+
+
+def test_user_file(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text('spm = "1MiB"\nbandwidth = "1GB/s"\nthroughput = 1000\nclock = "1MHz"\n')
+    machine = load_machine(str(path), {"page": "64KiB"})
+    assert (machine.name, machine.spm_pages, machine.operations_per_s) == ("mine", 16, 1000)
+    default = load_machine("a100")
+    assert replace(machine, energy=default.energy) == machine
+
+
+FILES = {
+    "": "spm is missing",
+    "spm = ": "not TOML",
+    "spm = 1.5": "must be a whole number, or a quantity",
+    "spm = true": "must be a whole number, or a quantity",
+    "spm = [1]": "spm: must be a text or a number",
+    "smp = '1MB'": "did you mean spm",
+    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\n[array]\nrows = 1": "array.columns is",
+    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\nduplex = 'on'": "true or false",
+    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\ndma_setup = -1": "0 or more",
+    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\n[energy]\nmac_pj = inf": "0 or more",
+    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\nsource = 3": "a text in quotes",
+    "spm = '4kB'\nbandwidth = 1\nthroughput = 1\nclock = 1": "smaller than one page",
+}
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_bad_files_get_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=FILES[text]) as caught:
+        load_machine(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_unknown_names() -> None:
+    with pytest.raises(InputError, match="did you mean rtx2080ti"):
+        load_machine("rtx2080")
+    with pytest.raises(InputError, match="choose one of a100, gtx1080ti"):
+        load_machine("abacus")
+    with pytest.raises(InputError, match=r"none.toml: cannot be read \(No such file"):
+        load_machine("none.toml")

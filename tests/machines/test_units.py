@@ -1,0 +1,61 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spmopt.core.errors import InputError
+from spmopt.core.units import Dimension, parse_quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "expected"),
+    [
+        ("24MB", Dimension.BYTES, 24_000_000),
+        ("24 MiB", Dimension.BYTES, 25_165_824),
+        ("24.75MB", Dimension.BYTES, 24_750_000),
+        ("4KiB", Dimension.BYTES, 4096),
+        ("4kB", Dimension.BYTES, 4000),
+        ("8bit", Dimension.BYTES, 1),
+        (5, Dimension.BYTES, 5),
+        ("616GB/s", Dimension.BYTES_PER_S, 616_000_000_000),
+        ("80Gbit/s", Dimension.BYTES_PER_S, 10_000_000_000),
+        ("13.45TFLOP/s", Dimension.OPERATIONS_PER_S, 13_450_000_000_000),
+        ("13.45TFLOPS", Dimension.OPERATIONS_PER_S, 13_450_000_000_000),
+        ("1TMAC/s", Dimension.OPERATIONS_PER_S, 2_000_000_000_000),
+        ("1545MHz", Dimension.HERTZ, 1_545_000_000),
+        ("1.545e9", Dimension.HERTZ, 1_545_000_000),
+    ],
+)
+def test_reads_exactly(text: str | int, dimension: Dimension, expected: int) -> None:
+    assert parse_quantity(text, dimension, "--x") == expected
+
+
+@given(st.integers(1, 10**15), st.sampled_from([("kB", 1000), ("KiB", 1024), ("", 1)]))
+def test_whole_numbers_lose_nothing(number: int, unit: tuple[str, int]) -> None:
+    assert parse_quantity(f"{number}{unit[0]}", Dimension.BYTES, "--x") == number * unit[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "complaint"),
+    [
+        ("0", Dimension.BYTES, "greater than 0"),
+        ("-24MB", Dimension.BYTES, "greater than 0"),
+        ("24furlong", Dimension.BYTES, "'furlong' is no unit"),
+        ("24Mb", Dimension.BYTES, "'Mb' is no unit"),
+        ("24mb", Dimension.BYTES, "'mb' is no unit"),
+        ("24MB/s", Dimension.BYTES, "'MB/s' is no unit"),
+        ("24MB", Dimension.BYTES_PER_S, "write for example 616GB/s"),
+        ("24MB//", Dimension.BYTES, "no unit"),
+        ("lots", Dimension.BYTES, "not a number with a unit"),
+        ("", Dimension.BYTES, "not a number with a unit"),
+        ("nan", Dimension.BYTES, "not a number with a unit"),
+        ("1.5", Dimension.BYTES, "not a whole number"),
+        ("1e99999999999MB", Dimension.BYTES, "out of range"),
+        ("1e-9999999999MB", Dimension.BYTES, "out of range"),
+        ("9e18", Dimension.BYTES, "out of range"),
+    ],
+)
+def test_refuses_in_one_line(text: str, dimension: Dimension, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint) as caught:
+        parse_quantity(text, dimension, "--spm")
+    assert str(caught.value).startswith("--spm")
+    assert "\n" not in str(caught.value)

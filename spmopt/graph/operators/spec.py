@@ -1,4 +1,4 @@
-"""What the program must know of an operator, and the registry of all of them."""
+"""What the program must know of an operator."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from spmopt.graph.ir import Attribute
 Shape = tuple[int, ...]
 Shapes = tuple[Shape, ...]
 Attributes = Mapping[str, Attribute]
+Needed = frozenset[int]
 
 
 class Style(StrEnum):
@@ -23,12 +24,27 @@ class Style(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gemm:
-    """The matrix product behind an operator: ``batch`` products of (m, k) by (k, n)."""
+    """The matrix product behind an operator: ``batch`` products of (m, k) by (k, n).
+
+    Attributes
+    ----------
+    a, b, c
+        Positions of the inputs that make up A (m, k) and B (k, n), and of the outputs that
+        make up C (m, n). Inputs and outputs named by none of them (a bias) are streamed.
+    slices
+        Independent slices of A, B and C that a batched product works through one after
+        another: of a stationary operand one slice is enough. 1: all of it is needed
+        (groups of a convolution too, whose rows hold all channels).
+    """
 
     m: int
     k: int
     n: int
     batch: int = 1
+    a: tuple[int, ...] = (0,)
+    b: tuple[int, ...] = (1,)
+    c: tuple[int, ...] = (0,)
+    slices: tuple[int, int, int] = (1, 1, 1)
 
     @property
     def macs(self) -> int:
@@ -40,27 +56,68 @@ class Gemm:
 class GradientRule:
     """One gradient operation of a node.
 
-    ``of`` are the positions of the inputs whose gradients it computes (dX: one operation;
-    dW: another; a point-wise operator may give several at once). ``reads`` names what it
-    reads beside dY: ``("x", 0)`` is input 0, ``("y", 0)`` is output 0.
+    Its inputs are the gradients of the node's outputs ``dy``, then what ``reads`` names:
+    ``("x", 0)`` is input 0 of the node, ``("y", 0)`` its output 0. Its outputs are the
+    gradients of the node's inputs ``of``. It inherits the node's attributes.
     """
 
     of: tuple[int, ...]
     reads: tuple[tuple[str, int], ...]
     operator: str
+    dy: tuple[int, ...] = (0,)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingForm:
+    """What replaces an operator in a training graph.
+
+    ``operator`` takes the inputs at positions ``inputs``, and may write more (a mask, saved
+    statistics) after the results of the operator that it replaces.
+    """
+
+    operator: str
+    inputs: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorSpec:
     """Rules of one operator; every callable takes input shapes, output shapes, attributes.
 
-    ``operations`` counts multiplications and additions separately (2 per MAC). ``gemm`` is
-    given for style GEMM only.
+    Attributes
+    ----------
+    shapes
+        Result shapes. None for operators of the backward pass, whose results have the shapes
+        of the tensors that they are gradients of (or that they update).
+    operations
+        Multiplications, additions, comparisons and elementary functions, one each (2 per MAC).
+    gemm
+        For style GEMM only.
+    gradients
+        Gradient operations for the inputs in the last argument (those that need one), in the
+        order in which they run. None: not differentiable.
+    accumulates
+        A gradient operator that adds to its results in place when they exist already.
+    result_bytes
+        Bytes of one element of each result, from those of the inputs; by default all are as
+        those of input 0.
+    constants
+        Inputs of ONNX that are attributes here, by position: ``{1: "shape"}``.
+    states
+        Positions of inputs that are neither data nor trained (running statistics).
+    training
+        What replaces the operator in a training graph, where that differs.
     """
 
     name: str
     style: Style
-    shapes: Callable[[Shapes, Attributes], Shapes]
+    shapes: Callable[[Shapes, Attributes], Shapes] | None
     operations: Callable[[Shapes, Shapes, Attributes], int]
     gemm: Callable[[Shapes, Shapes, Attributes], Gemm] | None = None
-    gradients: Callable[[Shapes, Shapes, Attributes], tuple[GradientRule, ...]] | None = None
+    gradients: Callable[[Shapes, Shapes, Attributes, Needed], tuple[GradientRule, ...]] | None = (
+        None
+    )
+    accumulates: bool = False
+    result_bytes: Callable[[tuple[int, ...], Attributes], tuple[int, ...]] | None = None
+    constants: Mapping[int, str] | None = None
+    states: tuple[int, ...] = ()
+    training: TrainingForm | None = None

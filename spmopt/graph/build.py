@@ -1,0 +1,158 @@
+"""Building a graph node by node, with shapes inferred by the operators' rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import TensorKind
+from spmopt.graph import operators
+from spmopt.graph.ir import Attribute, Graph, Node, Value
+from spmopt.graph.operators.spec import Shape
+
+
+class GraphBuilder:
+    """Collects values and nodes; values are named by their index.
+
+    Parameters
+    ----------
+    name
+        Of the graph.
+    element_bytes
+        Bytes of one element of inputs and weights, unless they say otherwise.
+    """
+
+    def __init__(self, name: str, *, element_bytes: int = 4) -> None:
+        self.name = name
+        self.element_bytes = element_bytes
+        self._values: list[Value] = []
+        self._nodes: list[Node] = []
+        self._value_names: set[str] = set()
+        self._node_names: set[str] = set()
+
+    def input(self, name: str, shape: Shape, *, element_bytes: int | None = None) -> int:
+        """Add a network input and return its index."""
+        return self._source(name, shape, element_bytes, TensorKind.INPUT)
+
+    def weight(self, name: str, shape: Shape, *, element_bytes: int | None = None) -> int:
+        """Add a trained tensor and return its index."""
+        return self._source(name, shape, element_bytes, TensorKind.WEIGHT)
+
+    def state(self, name: str, shape: Shape, *, element_bytes: int | None = None) -> int:
+        """Add a tensor that is in DRAM but not trained (a constant, a running mean)."""
+        return self._source(name, shape, element_bytes, TensorKind.STATE)
+
+    def shape(self, value: int) -> Shape:
+        """Shape of a value."""
+        return self._values[value].shape
+
+    def add(
+        self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
+    ) -> int:
+        """Add a node with one result; return the result's index.
+
+        Raises
+        ------
+        InputError
+            An unknown operator, or inputs and attributes that do not suit it.
+        """
+        results = self.add_many(operator, inputs, name=name, **attributes)
+        if len(results) != 1:
+            raise InputError(f"{operator} has {len(results)} results; use add_many")
+        return results[0]
+
+    def add_many(
+        self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
+    ) -> tuple[int, ...]:
+        """Add a node and return the indices of all its results, as :meth:`add` does for one."""
+        name = _unused(name or f"{operator.lower()}_{len(self._nodes)}", self._node_names)
+        spec = operators.lookup(operator)
+        operands = [self._values[index] for index in inputs]
+        try:
+            if spec.shapes is None:
+                raise InputError("belongs to the backward pass; use training_graph")
+            if not operands:
+                raise InputError("takes at least 1 input")
+            shapes = spec.shapes(tuple(value.shape for value in operands), attributes)
+            element_bytes = (operands[0].element_bytes,) * len(shapes)
+            if spec.result_bytes is not None:
+                given = tuple(value.element_bytes for value in operands)
+                element_bytes = spec.result_bytes(given, attributes)
+        except InputError as error:
+            raise InputError(f"node {name} ({operator}): {error}") from error
+        self._mark_states([inputs[k] for k in spec.states if k < len(inputs)])
+        return self._node(name, operator, inputs, shapes, element_bytes, attributes)
+
+    def assume_pointwise(
+        self, inputs: Sequence[int], shapes: Sequence[Shape], *, name: str = ""
+    ) -> tuple[int, ...]:
+        """Add a node of an operator without a rule, with results of the given ``shapes``."""
+        operator = "AssumedPointwise"
+        name = _unused(name or f"assumed_{len(self._nodes)}", self._node_names)
+        first = self._values[inputs[0]].element_bytes if inputs else self.element_bytes
+        return self._node(name, operator, inputs, shapes, (first,) * len(shapes), {})
+
+    def finish(self, outputs: Iterable[int]) -> Graph:
+        """Return the graph, with ``outputs`` kept in DRAM at the end."""
+        kept = set(outputs)
+        values = tuple(
+            replace(value, keep=True) if index in kept else value
+            for index, value in enumerate(self._values)
+        )
+        return Graph(name=self.name, values=values, nodes=tuple(self._nodes))
+
+    def _node(
+        self,
+        name: str,
+        operator: str,
+        inputs: Sequence[int],
+        shapes: Sequence[Shape],
+        element_bytes: Sequence[int],
+        attributes: Mapping[str, Attribute],
+    ) -> tuple[int, ...]:
+        outputs = tuple(
+            self._append(name if k == 0 else f"{name}:{k}", shape, size, TensorKind.ACTIVATION)
+            for k, (shape, size) in enumerate(zip(shapes, element_bytes, strict=True))
+        )
+        self._nodes.append(
+            Node(
+                name=name,
+                operator=operator,
+                inputs=tuple(inputs),
+                outputs=outputs,
+                attributes=attributes,
+            )
+        )
+        return outputs
+
+    def _source(self, name: str, shape: Shape, element_bytes: int | None, kind: TensorKind) -> int:
+        size = self.element_bytes if element_bytes is None else element_bytes
+        return self._append(name, shape, size, kind)
+
+    def _append(self, name: str, shape: Shape, element_bytes: int, kind: TensorKind) -> int:
+        self._values.append(
+            Value(
+                name=_unused(name, self._value_names),
+                shape=shape,
+                element_bytes=element_bytes,
+                kind=kind,
+            )
+        )
+        return len(self._values) - 1
+
+    def _mark_states(self, inputs: Iterable[int]) -> None:
+        """Weights in the place of a running statistic are not trained."""
+        for index in inputs:
+            if self._values[index].kind is TensorKind.WEIGHT:
+                self._values[index] = replace(self._values[index], kind=TensorKind.STATE)
+
+
+def _unused(name: str, taken: set[str]) -> str:
+    """``name``, or with a number where it is taken; marks it taken."""
+    unique, count = name, 1
+    while unique in taken:
+        count += 1
+        unique = f"{name}_{count}"
+    taken.add(unique)
+    return unique

@@ -1,0 +1,117 @@
+"""Normalisations.
+
+In a training graph batch normalisation takes the statistics of the batch and saves them for
+the gradient (two numbers a channel); the running averages are left out, since nothing in the
+step reads them. For inference it is one multiplication and one addition an element.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from spmopt.core.errors import InputError
+from spmopt.graph.operators.attributes import (
+    expect_inputs,
+    expect_rank,
+    integer,
+    position,
+)
+from spmopt.graph.operators.pointwise import (
+    gradient_reads,
+    per_input,
+    per_output,
+    pointwise,
+)
+from spmopt.graph.operators.spec import (
+    Attributes,
+    GradientRule,
+    Needed,
+    OperatorSpec,
+    Shapes,
+    Style,
+    TrainingForm,
+)
+
+
+def _batch_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    expect_inputs(inputs, 5)
+    _check_channels(inputs)
+    return (inputs[0],)
+
+
+def _batch_training_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Y, and the mean and inverse deviation of each channel."""
+    expect_inputs(inputs, 3)
+    _check_channels(inputs)
+    channels = inputs[0][1:2]
+    return (inputs[0], channels, channels)
+
+
+def _check_channels(inputs: Shapes) -> None:
+    expect_rank(inputs[0], 2, "input")
+    if any(shape != inputs[0][1:2] for shape in inputs[1:]):
+        raise InputError(f"scale, bias and statistics must have shape {inputs[0][1:2]}")
+
+
+def _layer_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    expect_inputs(inputs, 2, 3)
+    position(integer(attributes, "axis", -1), len(inputs[0]))
+    return (inputs[0],)
+
+
+def _layer_training_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Y, and the mean and inverse deviation of each normalised row."""
+    (result,) = _layer_shapes(inputs, attributes)
+    axis = position(integer(attributes, "axis", -1), len(result))
+    rows = result[:axis] + (1,) * (len(result) - axis)
+    return (result, rows, rows)
+
+
+def _statistics_gradients(
+    inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
+) -> tuple[GradientRule, ...]:
+    """All gradients at once; reads X, scale and the saved statistics."""
+    reads = (("x", 0), ("x", 1), ("y", 1), ("y", 2))
+    return (GradientRule(of=tuple(sorted(needed)), reads=reads, operator="NormalizationGradient"),)
+
+
+def _lrn_operations(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:
+    """Square and sum over the window, then scale, add, power, divide."""
+    return (2 * integer(attributes, "size") + 4) * prod(outputs[0])
+
+
+def _lrn_gradient_operations(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:
+    """The scale again, then a weighted sum over the window and four more."""
+    return (4 * integer(attributes, "size") + 8) * prod(outputs[0])
+
+
+SPECS: tuple[OperatorSpec, ...] = (
+    OperatorSpec(
+        name="BatchNormalization",
+        style=Style.POINTWISE,
+        shapes=_batch_shapes,
+        operations=per_output(2),
+        states=(3, 4),
+        training=TrainingForm(operator="BatchNormalizationTraining", inputs=(0, 1, 2)),
+    ),
+    # Sum, square, sum of squares; multiply, add.
+    pointwise(
+        "BatchNormalizationTraining", per_output(5), _batch_training_shapes, _statistics_gradients
+    ),
+    pointwise(
+        "LayerNormalization",
+        per_output(7),
+        _layer_shapes,
+        training=TrainingForm(operator="LayerNormalizationTraining", inputs=(0, 1, 2)),
+    ),
+    # Sum, square, sum of squares; subtract, multiply, scale, shift.
+    pointwise(
+        "LayerNormalizationTraining", per_output(7), _layer_training_shapes, _statistics_gradients
+    ),
+    # Normalise again (2), sums for the shift (1) and the scale (2), then dX (5).
+    pointwise("NormalizationGradient", per_input(10), shapes=None),
+    pointwise(
+        "LRN", _lrn_operations, gradients=gradient_reads("LRNGradient", (("x", 0), ("y", 0)))
+    ),
+    pointwise("LRNGradient", _lrn_gradient_operations, shapes=None),
+)

@@ -1,0 +1,49 @@
+"""Sliding windows: result sizes of convolutions and poolings (ONNX ``Conv``, ``MaxPool``)."""
+
+from __future__ import annotations
+
+from spmopt.core.errors import InputError
+from spmopt.graph.operators.attributes import integer, integers, text
+from spmopt.graph.operators.spec import Attributes, Shape
+
+
+def window_shape(spatial: Shape, kernel: Shape, attributes: Attributes) -> Shape:
+    """Spatial result shape of a window of ``kernel`` that slides over ``spatial``.
+
+    Reads ``strides``, ``dilations``, ``pads`` (all begins, then all ends), ``auto_pad`` and
+    ``ceil_mode``. As in ONNX and its reference frameworks, with ``ceil_mode`` a window must
+    start inside the input or its left padding.
+    """
+    rank = len(spatial)
+    strides = _per_axis(attributes, "strides", rank)
+    dilations = _per_axis(attributes, "dilations", rank)
+    pads = integers(attributes, "pads", (0,) * (2 * rank))
+    auto_pad = text(attributes, "auto_pad", "NOTSET")
+    if len(kernel) != rank or len(pads) != 2 * rank:
+        raise InputError(f"kernel {kernel} or pads {pads} do not suit {rank} spatial dimensions")
+    if auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise InputError(f"auto_pad {auto_pad!r} is unknown; use pads")
+    if min((*strides, *dilations, *kernel)) < 1:
+        raise InputError("strides, dilations and kernel_shape must be at least 1")
+    if auto_pad.startswith("SAME"):
+        return tuple(-(-size // stride) for size, stride in zip(spatial, strides, strict=True))
+    if auto_pad == "VALID":
+        pads = (0,) * (2 * rank)
+    ceil_mode = bool(integer(attributes, "ceil_mode", 0))
+    result = []
+    for axis, size in enumerate(spatial):
+        room = size + pads[axis] + pads[rank + axis] - dilations[axis] * (kernel[axis] - 1) - 1
+        if room < 0:
+            raise InputError(f"kernel {kernel} is larger than the padded input {spatial}")
+        steps = room // strides[axis]
+        if ceil_mode and room % strides[axis] and (steps + 1) * strides[axis] < size + pads[axis]:
+            steps += 1
+        result.append(steps + 1)
+    return tuple(result)
+
+
+def _per_axis(attributes: Attributes, name: str, rank: int) -> tuple[int, ...]:
+    values = integers(attributes, name, (1,) * rank)
+    if len(values) != rank:
+        raise InputError(f"{name} {values} must have {rank} entries")
+    return values

@@ -82,7 +82,8 @@ class GraphBuilder:
         except InputError as error:
             raise InputError(f"node {name} ({operator}): {error}") from error
         self._mark_states([inputs[k] for k in spec.states if k < len(inputs)])
-        return self._node(name, operator, inputs, shapes, element_bytes, attributes)
+        results = tuple(zip(shapes, element_bytes, strict=True))
+        return self._node(name, operator, inputs, results, attributes)
 
     def assume_pointwise(
         self, inputs: Sequence[int], shapes: Sequence[Shape], *, name: str = ""
@@ -91,7 +92,8 @@ class GraphBuilder:
         operator = "AssumedPointwise"
         name = _unused(name or f"assumed_{len(self._nodes)}", self._node_names)
         first = self._values[inputs[0]].element_bytes if inputs else self.element_bytes
-        return self._node(name, operator, inputs, shapes, (first,) * len(shapes), {})
+        results = tuple((shape, first) for shape in shapes)
+        return self._node(name, operator, inputs, results, {})
 
     def finish(self, outputs: Iterable[int]) -> Graph:
         """Return the graph, with ``outputs`` kept in DRAM at the end."""
@@ -107,13 +109,12 @@ class GraphBuilder:
         name: str,
         operator: str,
         inputs: Sequence[int],
-        shapes: Sequence[Shape],
-        element_bytes: Sequence[int],
+        results: Sequence[tuple[Shape, int]],
         attributes: Mapping[str, Attribute],
     ) -> tuple[int, ...]:
         outputs = tuple(
             self._append(name if k == 0 else f"{name}:{k}", shape, size, TensorKind.ACTIVATION)
-            for k, (shape, size) in enumerate(zip(shapes, element_bytes, strict=True))
+            for k, (shape, size) in enumerate(results)
         )
         self._nodes.append(
             Node(

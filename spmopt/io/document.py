@@ -1,0 +1,109 @@
+"""JSON documents with a format and a version, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from spmopt.core.errors import InputError
+from spmopt.io.fields import Fields
+
+VERSION = 1
+"""Version of every format; raised when a file of the old one can no longer be read."""
+
+Json = Mapping[str, object]
+
+
+def header(kind: str) -> dict[str, object]:
+    """Return the first fields of a document of ``kind``: instance, schedule or result."""
+    return {"format": f"spmopt-{kind}", "version": VERSION}
+
+
+def body(value: object, where: str, kind: str, names: Iterable[str]) -> Fields:
+    """Check the header of a document and return its fields.
+
+    Raises
+    ------
+    InputError
+        Another format or version, a missing or an unknown field.
+    """
+    if not isinstance(value, dict):
+        raise InputError(f"{where or 'document'}: must be an object")
+    found, version = value.get("format"), value.get("version")
+    if found != f"spmopt-{kind}":
+        raise InputError(f"{where or 'document'}: format is {found!r}, not 'spmopt-{kind}'")
+    if version != VERSION:
+        raise InputError(
+            f"{where or 'document'}: version is {version!r}, but this program reads {VERSION}; "
+            "write the file again, or use the version of spmopt that wrote it"
+        )
+    return Fields.of(value, where, ("format", "version", *names))
+
+
+def read_json(path: Path) -> object:
+    """Read one JSON value.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is not JSON (truncated, for one).
+    """
+    try:
+        return json.loads(
+            path.read_text(encoding="utf-8"),
+            parse_constant=_refuse_constant,
+            object_pairs_hook=_refuse_duplicates,
+        )
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(
+            f"{path}: not a complete JSON file ({error}); it may be truncated: write it again"
+        ) from None
+
+
+def write_json(path: Path, document: Json) -> None:
+    """Write ``document`` to ``path``, which holds the old content or the whole new one.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    write_text(path, text + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write through a file beside ``path``, then rename it over ``path``.
+
+    Raises
+    ------
+    InputError
+        The file cannot be written.
+    """
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        try:
+            with part.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def _refuse_constant(name: str) -> object:
+    raise ValueError(f"{name} is no JSON number")
+
+
+def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise ValueError("an object has the same field twice")
+    return fields

@@ -1,0 +1,150 @@
+"""Results as JSON: the instance, the schedule, its claimed figures and the proof of its bound.
+
+A result file stands alone: the verifier needs nothing else to check schedule and bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
+from spmopt.core.schedule import Schedule
+from spmopt.io.document import Json, body, header
+from spmopt.io.fields import Fields
+from spmopt.io.instance import decode_instance, encode_instance
+from spmopt.io.schedule import decode_schedule, encode_schedule
+
+_WEIGHTS = tuple(f.name for f in fields(Objective) if f.name not in ("name", "unit"))
+_OBJECTIVE = ("name", "unit", *_WEIGHTS)
+_PRICES = ("spm", "dram_in", "dram_out")
+_TOTALS = tuple(f.name for f in fields(Totals))
+_PLAIN = ("scheduler", "verified", "solve_s", "cpu_s", "notes")
+_BODY = (
+    "versions",
+    "instance",
+    *_PLAIN,
+    *("status", "objective", "value", "bound", "certificate", "class_bound"),
+    *("totals", "schedule"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredResult:
+    """A result together with the instance that it solves and the versions that made it."""
+
+    instance: Instance
+    result: Result
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+def encode_result(stored: StoredResult) -> Json:
+    """Return a result as a JSON document (schema ``result.schema.json``)."""
+    result = stored.result
+    return {
+        **header("result"),
+        "versions": dict(stored.versions),
+        **{name: getattr(result, name) for name in _PLAIN},
+        "notes": list(result.notes),
+        "status": str(result.status),
+        "objective": _encode_objective(result.objective),
+        "value": _encode_fraction(result.value),
+        "bound": _encode_fraction(result.bound),
+        "class_bound": _columns(result.class_bound, ("value", "holds_for", "proved_by")),
+        "totals": _columns(result.totals, _TOTALS),
+        "instance": encode_instance(stored.instance),
+        "certificate": _encode_certificate(result.certificate),
+        "schedule": None if result.schedule is None else encode_schedule(result.schedule),
+    }
+
+
+def decode_result(value: object, where: str = "") -> StoredResult:
+    """Read what :func:`encode_result` wrote; whether it is true, the verifier says.
+
+    Raises
+    ------
+    InputError
+        Not a result of this version, or one with a field of the wrong type.
+    """
+    f = body(value, where, "result", _BODY)
+    objective = _objective(f.object("objective", _OBJECTIVE))
+    result = Result(
+        scheduler=f.text("scheduler"),
+        objective=objective,
+        status=f.choice("status", Status),
+        solve_s=f.real("solve_s"),
+        cpu_s=f.real("cpu_s"),
+        verified=f.flag("verified"),
+        notes=tuple(f.texts("notes")),
+        value=f.optional("value", f.fraction),
+        bound=f.optional("bound", f.fraction),
+        totals=f.optional("totals", lambda name: _totals(f.object(name, _TOTALS))),
+        certificate=f.optional("certificate", lambda name: _certificate(f, name)),
+        class_bound=f.optional("class_bound", lambda name: _class_bound(f, name)),
+        schedule=f.optional("schedule", lambda name: _schedule(f, name)),
+    )
+    versions = f.object("versions", _keys(f.values["versions"]))
+    return StoredResult(
+        instance=decode_instance(f.values["instance"], f.path("instance")),
+        result=result,
+        versions={name: versions.text(name) for name in versions.values},
+    )
+
+
+def _columns(record: object, names: tuple[str, ...]) -> Json | None:
+    return None if record is None else {name: getattr(record, name) for name in names}
+
+
+def _encode_fraction(value: Fraction | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _encode_objective(objective: Objective) -> Json:
+    weights = {name: str(getattr(objective, name)) for name in _WEIGHTS}
+    return {"name": objective.name, "unit": objective.unit, **weights}
+
+
+def _objective(f: Fields) -> Objective:
+    weights = {name: f.fraction(name) for name in _WEIGHTS}
+    return Objective(name=f.text("name"), unit=f.text("unit"), **weights)
+
+
+def _encode_certificate(certificate: Certificate | None) -> Json | None:
+    if certificate is None:
+        return None
+    prices = {name: getattr(certificate, name).tolist() for name in _PRICES}
+    objective = _encode_objective(certificate.objective)
+    return {"objective": objective, "bits": certificate.bits, **prices}
+
+
+def _certificate(result: Fields, name: str) -> Certificate:
+    f = result.object(name, ("objective", "bits", *_PRICES))
+    return Certificate(
+        objective=_objective(f.object("objective", _OBJECTIVE)),
+        bits=f.whole("bits"),
+        spm=f.ints("spm"),
+        dram_in=f.ints("dram_in"),
+        dram_out=f.ints("dram_out"),
+    )
+
+
+def _class_bound(result: Fields, name: str) -> ClassBound:
+    f = result.object(name, ("value", "holds_for", "proved_by"))
+    return ClassBound(
+        value=f.real("value"), holds_for=f.text("holds_for"), proved_by=f.text("proved_by")
+    )
+
+
+def _totals(f: Fields) -> Totals:
+    return Totals(**{name: f.whole(name) for name in _TOTALS})
+
+
+def _schedule(result: Fields, name: str) -> Schedule:
+    return decode_schedule(result.values[name], result.path(name))
+
+
+def _keys(value: object) -> list[str]:
+    return [str(key) for key in value] if isinstance(value, dict) else []

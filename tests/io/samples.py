@@ -1,0 +1,73 @@
+"""Results to write and read: figures are made up, since files do not judge them."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import energy_objective
+from spmopt.core.plan import Residency
+from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
+from spmopt.core.schedule import Commands, Placements, Schedule, Steps
+from spmopt.core.table import Ints
+from spmopt.io.result import StoredResult
+
+
+def schedule(rows: int) -> Schedule:
+    """A schedule whose every table has ``rows`` rows of arbitrary 64-bit numbers."""
+    generator = np.random.default_rng(rows)
+
+    def column() -> Ints:
+        return generator.integers(-(2**63), 2**63 - 1, rows, dtype=np.int64, endpoint=True)
+
+    def columns(*names: str) -> dict[str, Ints]:
+        return {name: column() for name in names}
+
+    return Schedule(
+        steps=Steps(**columns("operation", "mode")),
+        residency=Residency(**columns("tensor", "begin", "end", "size_bytes")),
+        commands=Commands(**columns("step", "kind", "tensor", "begin", "end", "passes")),
+        placements=Placements(
+            **columns("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
+        ),
+    )
+
+
+def stored(instance: Instance, rows: int = 3) -> StoredResult:
+    """A result of ``instance`` with every field set."""
+    objective = energy_objective(instance.machine)
+    prices = np.arange(len(instance.operations), dtype=np.int64) << 40
+    return StoredResult(
+        instance=instance,
+        versions={"spmopt": "0.1.0", "python": "3.11"},
+        result=Result(
+            scheduler="page",
+            objective=objective,
+            status=Status.OPTIMAL,
+            solve_s=0.1,
+            cpu_s=1 / 3,
+            schedule=schedule(rows),
+            totals=Totals(
+                makespan_cycles=10**30,
+                replay_cycles=2,
+                dram_in_bytes=3,
+                dram_out_bytes=4,
+                spm_read_bytes=5,
+                spm_write_bytes=6,
+                macs=7,
+                compute_cycles=8,
+                dma_cycles=9,
+                peak_spm_bytes=10,
+            ),
+            value=Fraction(10**40, 3),
+            bound=Fraction(10**40 - 1, 7),
+            certificate=Certificate(
+                objective=objective, bits=40, spm=prices, dram_in=prices + 1, dram_out=prices + 2
+            ),
+            class_bound=ClassBound(value=0.1, holds_for="whole", proved_by="a solver"),
+            verified=True,
+            notes=("first", 'with "quotes" and ü'),
+        ),
+    )

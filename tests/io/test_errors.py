@@ -1,0 +1,155 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import STREAMED, Instance, Mode, Operation, Tensor
+from spmopt.io.document import write_text
+from spmopt.io.files import read_instance, read_result, read_schedule, write_instance, write_result
+from spmopt.io.instance import encode_instance
+from spmopt.machines.load import load_machine
+from tests.io.samples import stored
+
+INSTANCE = Instance(
+    name="copy",
+    machine=load_machine("small-npu"),
+    tensors=(Tensor(name="x", size_bytes=8, in_dram=True), Tensor(name="y", size_bytes=8)),
+    operations=(
+        Operation(
+            name="copy",
+            reads=(0,),
+            writes=(1,),
+            modes=(Mode(compute_cycles=1, operands=(STREAMED, STREAMED)),),
+        ),
+    ),
+)
+
+
+def text() -> str:
+    return json.dumps(encode_instance(INSTANCE))
+
+
+def complaint(path: Path, content: str) -> str:
+    path.write_text(content)
+    with pytest.raises(InputError) as caught:
+        read_instance(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ")
+    assert "\n" not in message
+    return message
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.99])
+def test_truncated(tmp_path: Path, part: float) -> None:
+    content = text()
+    assert "truncated" in complaint(tmp_path / "i.json", content[: int(len(content) * part)])
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("[" * 100_000, "not a complete JSON file"),
+        ("\x00", "not a complete JSON file"),
+        ('{"a": NaN}', "NaN is no JSON number"),
+        ('{"a": 1, "a": 1}', "same field twice"),
+        ("[]", "document: must be an object"),
+        ("{}", "format is None, not 'spmopt-instance'"),
+        ('{"format": "spmopt-result", "version": 1}', "format is 'spmopt-result'"),
+        ('{"format": "spmopt-instance", "version": 2}', "version is 2, but this program reads 1"),
+        ('{"format": "spmopt-instance"}', "version is None"),
+    ],
+)
+def test_not_an_instance(tmp_path: Path, content: str, expected: str) -> None:
+    assert expected in complaint(tmp_path / "i.json", content)
+
+
+def changed(path: str, value: object) -> str:
+    """The instance with one field set; ``path`` has dots and a row number at the end."""
+    document: dict[str, Any] = json.loads(text())
+    *outer, last = path.split(".")
+    inner: Any = document
+    for name in outer:
+        inner = inner[name]
+    inner[int(last) if last.isdigit() else last] = value
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "expected"),
+    [
+        ("name", 3, "name: must be a text"),
+        ("surname", 3, "no field called 'surname'; did you mean name?"),
+        ("machine.spm_bytes", 1.5, "machine.spm_bytes: must be a whole number"),
+        ("machine.spm_bytes", True, "machine.spm_bytes: must be a whole number"),
+        ("machine.spm_bytes", 0, "smaller than one page"),
+        ("machine.energy.mac_pj", "4", "machine.energy.mac_pj: must be a finite number"),
+        ("machine.energy.mac_pj", 10**400, "machine.energy.mac_pj: must be a finite number"),
+        ("tensors.size_bytes.0", 0, "size must be at least 1 byte"),
+        ("tensors.size_bytes.0", "8", "tensors.size_bytes: must be an array of whole number only"),
+        ("tensors.kind.0", "wight", "tensors.kind: must be one of input, weight"),
+        ("tensors.name", [], "tensors: columns differ in length"),
+        ("operations.reads.0", [10**6], "no such tensor"),
+        ("operations.reads.0", ["x"], "operations.reads: must be arrays of whole number only"),
+        ("operations.predecessors.0", [0], "not an earlier operation"),
+        ("modes.operation.0", 99, "modes.operation: must be 0 to"),
+        ("modes.operation.0", -1, "modes.operation: must be 0 to"),
+        ("modes.passes.0", [], "as long as passes"),
+        ("modes.macs.0", -1, "must not be negative"),
+    ],
+)
+def test_bad_field(tmp_path: Path, path: str, value: object, expected: str) -> None:
+    assert expected in complaint(tmp_path / "i.json", changed(path, value))
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be read \(No such file"):
+        read_schedule(tmp_path / "none.json")
+    with pytest.raises(InputError, match=r"cannot be read \(Is a directory"):
+        read_result(tmp_path)
+    with pytest.raises(InputError, match=r"cannot be written \(No such file"):
+        write_instance(tmp_path / "none" / "i.json", INSTANCE)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "expected"),
+    [
+        ("value", "1/0", "must be a fraction"),
+        ("value", "1/00", "must be a fraction"),
+        ("value", "0.5", "must be a fraction"),
+        ("bound", 3, "bound: must be a text"),
+        ("status", "done", "status: must be one of optimal"),
+        ("notes", [1], "notes: must be an array of text only"),
+        ("versions", {"spmopt": 1}, "versions.spmopt: must be a text"),
+    ],
+)
+def test_bad_result(tmp_path: Path, name: str, value: object, expected: str) -> None:
+    path = tmp_path / "r.json"
+    write_result(path, stored(INSTANCE))
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    with pytest.raises(InputError, match=expected):
+        read_result(path)
+
+
+def test_columns_hold_64_bits_of_equal_length(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    write_result(path, stored(INSTANCE))
+    document = json.loads(path.read_text())
+    document["schedule"]["steps"]["mode"][0] = 2**63
+    path.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"schedule.steps.mode: must be numbers of 64 bits"):
+        read_result(path)
+    document["schedule"]["steps"]["mode"] = []
+    path.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"schedule.steps: columns differ in length"):
+        read_result(path)
+
+
+def test_a_failed_write_leaves_the_old_file_and_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    write_text(path, "old")
+    with pytest.raises(UnicodeEncodeError):
+        write_text(path, "half \ud800")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]

@@ -1,0 +1,155 @@
+"""The DMA commands that follow from a plan, in queue order (R2 to R5, R10)."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+
+from spmopt.assemble.index import access_at, flagged, neighbours, resident_bytes
+from spmopt.core.errors import ScheduleError
+from spmopt.core.plan import Plan
+from spmopt.core.schedule import Command, Commands
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Access, Timeline
+
+
+class Turn(IntEnum):
+    """Place of a command in its step's queue.
+
+    R10 fixes the first and the last. Between them stands what can start before the step's
+    operation does (loads, stores of older results), so that a first-in first-out channel
+    works while the operation before still runs; then what must wait for the operation. Among
+    the loads, those that the operation itself reads come first.
+    """
+
+    STATIONARY_LOAD = 0
+    OWN_LOAD = 1
+    EARLY_LOAD = 2
+    OLDER_STORE = 3
+    STREAM = 4
+    OWN_STORE = 5
+    STATIONARY_STORE = 6
+
+
+def derive_commands(timeline: Timeline, plan: Plan) -> Commands:
+    """Loads, streams and stores of ``plan`` (problem statement, section 3).
+
+    Parameters
+    ----------
+    timeline
+        The instance in the plan's order and modes.
+    plan
+        Tables in the form that :func:`spmopt.assemble.assemble` checks.
+
+    Raises
+    ------
+    ScheduleError
+        A store of more bytes than DRAM lacks.
+    """
+    parts = (_loads(timeline, plan), _streams(timeline, plan), _stores(timeline, plan))
+    turn = np.concatenate([part[0] for part in parts])
+    commands = [part[1] for part in parts]
+    columns = {
+        name: np.concatenate([getattr(table, name) for table in commands])
+        for name in ("step", "kind", "tensor", "begin", "end", "passes")
+    }
+    order = np.lexsort((columns["tensor"], columns["kind"], turn, columns["step"]))
+    return Commands(**{name: column[order] for name, column in columns.items()})
+
+
+def _loads(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
+    """R2: what a row holds beyond the row before it, unless its first step overwrites it."""
+    rows = plan.residency
+    before, _ = neighbours(rows, rows.size_bytes)
+    access = access_at(timeline, rows.begin, rows.tensor)
+    overwritten = flagged(timeline.kind == Access.WRITE, access)
+    load = np.flatnonzero((rows.size_bytes > before) & ~overwritten)
+    access = access[load]
+    turn = np.full(load.size, Turn.EARLY_LOAD, np.int64)
+    turn[access >= 0] = Turn.OWN_LOAD
+    turn[flagged(timeline.stationary, access)] = Turn.STATIONARY_LOAD
+    return turn, Commands(
+        step=rows.begin[load],
+        kind=np.full(load.size, Command.LOAD),
+        tensor=rows.tensor[load],
+        begin=before[load],
+        end=rows.size_bytes[load],
+        passes=np.ones(load.size, np.int64),
+    )
+
+
+def _streams(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
+    """R3 and R4: the part of each operand that is not resident, as often as it crosses."""
+    size = timeline.size_bytes[timeline.tensor]
+    held = resident_bytes(plan.residency, timeline.step, timeline.tensor)
+    absent = held < size
+    kind, live, passes = timeline.kind, timeline.live_after, timeline.passes
+    result = kind != Access.READ
+    partial_sums = np.where(live, passes - 1, 0)
+    passes_in = np.where(absent, np.where(kind == Access.WRITE, partial_sums, passes), 0)
+    passes_out = np.where(absent & result & live, passes, 0)
+    incoming, outgoing = np.flatnonzero(passes_in > 0), np.flatnonzero(passes_out > 0)
+    access = np.concatenate((incoming, outgoing))
+    direction = np.repeat([Command.STREAM_IN, Command.STREAM_OUT], [incoming.size, outgoing.size])
+    return np.full(access.size, Turn.STREAM, np.int64), Commands(
+        step=timeline.step[access],
+        kind=direction,
+        tensor=timeline.tensor[access],
+        begin=held[access],
+        end=size[access],
+        passes=np.concatenate((passes_in[incoming], passes_out[outgoing])),
+    )
+
+
+def _stores(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
+    """R5: each store extends downwards the suffix that DRAM holds."""
+    rows = plan.stores
+    access = access_at(timeline, rows.step, rows.tensor)
+    valid = _valid_before(timeline, plan)
+    size = timeline.size_bytes[rows.tensor]
+    begin = size - valid - rows.size_bytes
+    if (begin < 0).any():
+        row = int(np.flatnonzero(begin < 0)[0])
+        raise ScheduleError(f"stores: more bytes than DRAM lacks of the tensor (row {row})")
+    result = timeline.kind != Access.READ
+    turn = np.full(len(rows), Turn.OLDER_STORE, np.int64)
+    turn[flagged(result, access)] = Turn.OWN_STORE
+    turn[flagged(result & timeline.stationary, access)] = Turn.STATIONARY_STORE
+    return turn, Commands(
+        step=rows.step,
+        kind=np.full(len(rows), Command.STORE),
+        tensor=rows.tensor,
+        begin=begin,
+        end=size - valid,
+        passes=np.ones(len(rows), np.int64),
+    )
+
+
+def _valid_before(timeline: Timeline, plan: Plan) -> Ints:
+    """(stores,) Bytes valid in DRAM that each store finds, after its own step's write.
+
+    Writes set the figure and stores add to it, so it is a running sum that restarts at every
+    write: the sum of all stores so far less that sum at the last write.
+    """
+    rows, writes = plan.stores, np.flatnonzero(timeline.kind != Access.READ)
+    tensors = np.arange(timeline.size_bytes.size)
+    step = np.concatenate((np.full(tensors.size, -1), timeline.step[writes], rows.step))
+    tensor = np.concatenate((tensors, timeline.tensor[writes], rows.tensor))
+    held = resident_bytes(plan.residency, timeline.step[writes], timeline.tensor[writes])
+    level = np.concatenate(
+        (
+            np.where(timeline.in_dram, timeline.size_bytes, 0),
+            timeline.size_bytes[timeline.tensor[writes]] - held,
+            np.zeros(len(rows), np.int64),
+        )
+    )
+    added = np.concatenate((np.zeros(tensors.size + writes.size, np.int64), rows.size_bytes))
+    is_store = np.arange(step.size) >= tensors.size + writes.size
+    order = np.lexsort((is_store, step, tensor))
+    total = np.cumsum(added[order])
+    restart = np.maximum.accumulate(np.where(is_store[order], 0, np.arange(step.size)))
+    found = level[order][restart] + total - added[order] - total[restart]
+    valid = np.empty(step.size, np.int64)
+    valid[order] = found
+    return valid[is_store]

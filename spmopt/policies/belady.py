@@ -1,0 +1,46 @@
+"""Farthest next use first, on whole tensors.
+
+L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
+Journal 5(2), 1966 (the rule MIN). It is optimal for clean pages of one size, used one a step,
+and only there: here tensors have unequal sizes, write-backs and passes. Departures: an operand
+whose next use is farther than that of everything evictable is streamed and not kept (bypass);
+one that crosses several times within its step counts as used again at once; transfers are
+hidden afterwards where DMA time is idle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import Timeline
+from spmopt.policies.outcome import policy_outcome
+from spmopt.policies.whole import Ranking, keep_whole, next_use
+
+
+def belady(instance: Instance, request: Request) -> Outcome:
+    """Bring in an operand only at the cost of tensors that are used later than it.
+
+    The order is the instance's, the modes the first that fit, the objective is not looked at.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its modes.
+    """
+    del request
+    return policy_outcome(
+        instance, lambda timeline: keep_whole(instance, timeline, distance(timeline))
+    )
+
+
+def distance(timeline: Timeline) -> Ranking:
+    """Rank by the step of the next use; the number of steps where there is none."""
+    after = next_use(timeline)
+    return Ranking(
+        now=np.arange(timeline.steps),
+        after=after,
+        admit_above=np.where(timeline.passes > 1, timeline.step, after),
+    )

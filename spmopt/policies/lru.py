@@ -1,0 +1,40 @@
+"""Least recently used, on whole tensors.
+
+Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM
+Systems Journal 9(2), 1970. Departures: pages become tensors of unequal sizes; an operand that
+does not fit is streamed; contents that are dead are dropped at once without write-back (a
+cache cannot know that); transfers are hidden afterwards where DMA time is idle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import Timeline
+from spmopt.policies.outcome import policy_outcome
+from spmopt.policies.whole import Ranking, keep_whole
+
+
+def lru(instance: Instance, request: Request) -> Outcome:
+    """Bring in every operand that fits; evict the tensor whose last use is longest ago.
+
+    The order is the instance's, the modes the first that fit, the objective is not looked at.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its modes.
+    """
+    del request
+    return policy_outcome(
+        instance, lambda timeline: keep_whole(instance, timeline, recency(timeline))
+    )
+
+
+def recency(timeline: Timeline) -> Ranking:
+    """Rank by steps since the last use; everything not used now may go."""
+    step = timeline.steps - timeline.step
+    return Ranking(now=timeline.steps - np.arange(timeline.steps), after=step, admit_above=step)

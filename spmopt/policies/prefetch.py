@@ -1,0 +1,168 @@
+"""Hide transfers under compute: store and load in steps whose DMA time is idle.
+
+Latency-aware prefetch (load in earlier steps whose compute covers the transfer, the nearest
+first) and early write-back, as one pass over a plan that transfers at its uses:
+
+1. A tensor leaves right after its last use in a row, which frees room for the rest.
+2. Dirty rows are stored where DMA time is idle, from the last write on: first up to the last
+   use, then beyond it, shrinking, until the step where the policy evicted the tensor. What
+   finds no idle time is stored at the last use.
+3. Loads go where DMA time is idle: in their own step, then backwards to the tensor's use
+   before, growing. What finds no idle time is loaded at its use.
+
+The same bytes move, so traffic does not grow, and the result is taken only if it is faster. DMA
+time is idle in a step while ordinary transfers take less than its compute (R6). Look-back is
+not limited, as each step costs only what it moves; the room limits it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from spmopt.assemble.commands import derive_commands
+from spmopt.assemble.cycles import step_cycles, summed, transfer_cycles
+from spmopt.core.machine import Machine
+from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Command, Commands
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline
+from spmopt.policies.idle import Pieces, Waiting, fill_idle
+from spmopt.policies.moves import Moves, heads, load_moves, store_moves, tails
+from spmopt.policies.rows import WholeRows, joined, whole_rows
+
+
+def hide_transfers(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
+    """Faster plan with the same residency at every use, or ``plan`` itself.
+
+    Parameters
+    ----------
+    machine, timeline
+        The machine, and the instance in the plan's order and modes.
+    plan
+        Whole tensors, loaded in the step of their use.
+    """
+    commands = derive_commands(timeline, plan)
+    spread = _spread(machine, timeline, plan, commands)
+    faster = derive_commands(timeline, spread)
+    before = int(step_cycles(machine, timeline, commands).sum())
+    after = int(step_cycles(machine, timeline, faster).sum())
+    return spread if after < before else plan
+
+
+def _spread(machine: Machine, timeline: Timeline, plan: Plan, commands: Commands) -> Plan:
+    rows = whole_rows(machine, timeline, plan.residency)
+    used = rows.used()
+    incoming = _stream_cycles(machine, timeline, commands, Command.STREAM_IN)
+    outgoing = _stream_cycles(machine, timeline, commands, Command.STREAM_OUT)
+    if not machine.duplex:
+        outgoing = incoming = incoming + outgoing
+    idle = np.maximum(timeline.compute_cycles - outgoing, 0)
+    stores = _spread_stores(machine, rows, idle, _room(machine, timeline, used))
+    after_use = tails(rows, stores)
+    if not machine.duplex:
+        incoming = incoming + _ordinary_cycles(machine, timeline.steps, rows, stores)
+    idle = np.maximum(timeline.compute_cycles - incoming, 0)
+    room = _room(machine, timeline, used, after_use)
+    loads = _spread_loads(machine, rows, stores, idle, room)
+    tensor = rows.tensor[stores.row]
+    order = np.lexsort((tensor, stores.step))
+    return Plan(
+        operation=plan.operation,
+        mode=plan.mode,
+        residency=joined(used, after_use, heads(rows, loads)),
+        stores=Stores(
+            step=stores.step[order], tensor=tensor[order], size_bytes=stores.size_bytes[order]
+        ),
+    )
+
+
+def _spread_stores(machine: Machine, rows: WholeRows, idle: Ints, room: Ints) -> Moves:
+    """Stores of dirty rows, by windows: up to the last use, then up to the eviction."""
+    dirty = np.flatnonzero(rows.stores)
+    last_use = rows.last_use[dirty]
+    within = Waiting(
+        home=rows.last_write[dirty],
+        last=last_use,
+        pages=rows.pages[dirty],
+        size_bytes=rows.size_bytes[dirty],
+        at_home=~rows.pinned_store[dirty],
+    )
+    no_limit = np.full(room.size, int(rows.pages.sum()))
+    early = fill_idle(machine, within, idle, no_limit)
+    beyond = replace(
+        within,
+        home=last_use,
+        last=rows.end[dirty] - 1,
+        pages=early.returned,
+        size_bytes=np.minimum(early.returned * machine.page_bytes, within.size_bytes),
+        at_home=np.zeros(dirty.size, bool),
+    )
+    late = fill_idle(machine, beyond, early.idle_cycles, room)
+    pieces = _together(early.pieces, late.pieces, _at(last_use, late.returned))
+    return store_moves(machine.page_bytes, rows, dirty, pieces)
+
+
+def _spread_loads(
+    machine: Machine, rows: WholeRows, stores: Moves, idle: Ints, room: Ints
+) -> Moves:
+    """Loads of rows, backwards in time from their first use."""
+    loaded = np.flatnonzero(rows.loads)
+    final = room.size - 1
+    # The row before must have left, else the load would be of bytes still resident.
+    left = rows.last_use + 1
+    np.maximum.at(left, stores.row, stores.step + 1)
+    before = rows.previous_row[loaded]
+    earliest = np.maximum(rows.previous_use[loaded] + 1, np.where(before >= 0, left[before], 0))
+    waiting = Waiting(
+        home=final - rows.first_use[loaded],
+        last=final - earliest,
+        pages=rows.pages[loaded],
+        size_bytes=rows.size_bytes[loaded],
+        at_home=~rows.pinned_load[loaded],
+    )
+    filled = fill_idle(machine, waiting, idle[::-1], room[::-1])
+    pieces = replace(filled.pieces, step=final - filled.pieces.step)
+    remainder = _at(rows.first_use[loaded], filled.returned)
+    return load_moves(machine.page_bytes, rows, loaded, _together(pieces, remainder))
+
+
+def _stream_cycles(machine: Machine, timeline: Timeline, commands: Commands, kind: Command) -> Ints:
+    """(n,) DMA cycles of the commands of one kind."""
+    chosen = commands.take(commands.kind == kind)
+    cycles = transfer_cycles(machine, (chosen.end - chosen.begin) * chosen.passes)
+    return summed(timeline.steps, chosen.step, cycles)
+
+
+def _ordinary_cycles(machine: Machine, steps: int, rows: WholeRows, stores: Moves) -> Ints:
+    """(n,) DMA cycles of the stores, less those of stationary results in their own step."""
+    serial = rows.pinned_store[stores.row] & (stores.step == rows.last_write[stores.row])
+    chosen = stores.take(~serial)
+    return summed(steps, chosen.step, transfer_cycles(machine, chosen.size_bytes))
+
+
+def _room(machine: Machine, timeline: Timeline, *parts: Residency) -> Ints:
+    """(n,) Free pages of every step."""
+    page = machine.page_bytes
+    change = np.zeros(timeline.steps + 1, np.int64)
+    for part in parts:
+        pages = -(-part.size_bytes // page)
+        np.add.at(change, part.begin, pages)
+        np.subtract.at(change, part.end, pages)
+    scratch = -(-timeline.scratch_bytes // page)
+    return machine.spm_pages - scratch - np.cumsum(change)[:-1]
+
+
+def _at(step: Ints, pages: Ints) -> Pieces:
+    """Pieces that move what was given back, each in its ``step``."""
+    item = np.flatnonzero(pages)
+    return Pieces(item=item, step=step[item], pages=pages[item])
+
+
+def _together(*parts: Pieces) -> Pieces:
+    return Pieces(
+        item=np.concatenate([part.item for part in parts]),
+        step=np.concatenate([part.step for part in parts]),
+        pages=np.concatenate([part.pages for part in parts]),
+    )

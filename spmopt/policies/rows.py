@@ -1,0 +1,129 @@
+"""The stretches of whole-tensor residency in a plan, and what each must move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spmopt.assemble.index import row_at
+from spmopt.core.machine import Machine
+from spmopt.core.plan import Residency
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline
+
+NEVER = -1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class WholeRows:
+    """Columns over the residency rows that some operation uses (k), by tensor and time.
+
+    Attributes
+    ----------
+    tensor, size_bytes, pages : (k,)
+    first_use, last_use, end : (k,)
+        Steps of the first and the last use, and the first step without the tensor as the
+        policy decided.
+    last_write : (k,)
+        Step of the last write, or -1.
+    previous_use : (k,)
+        Step of the tensor's use before the row, or -1.
+    previous_row : (k,)
+        The row of this table that ``previous_use`` falls in, or -1.
+    loads, stores : (k,) bool
+        The row begins with a load (its first use needs the old contents); it leaves contents
+        that DRAM lacks and something needs.
+    pinned_load, pinned_store : (k,) bool
+        The tensor is stationary at the first use; at the last write.
+    """
+
+    tensor: Ints
+    size_bytes: Ints
+    pages: Ints
+    first_use: Ints
+    last_use: Ints
+    end: Ints
+    last_write: Ints
+    previous_use: Ints
+    previous_row: Ints
+    loads: Bools
+    stores: Bools
+    pinned_load: Bools
+    pinned_store: Bools
+
+    def used(self) -> Residency:
+        """Residency from first to last use only."""
+        return Residency(
+            tensor=self.tensor,
+            begin=self.first_use,
+            end=self.last_use + 1,
+            size_bytes=self.size_bytes,
+        )
+
+
+def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> WholeRows:
+    """Rows of a plan that keeps whole tensors."""
+    merged = merge_equal(residency)
+    row = row_at(merged, timeline.step, timeline.tensor)
+    held = np.flatnonzero(row >= 0)
+    writes = held[timeline.kind[held] != Access.READ]
+    first = np.full(len(merged), timeline.tensor.size, np.int64)
+    last, last_write = np.full((2, len(merged)), NEVER, np.int64)
+    np.minimum.at(first, row[held], held)
+    np.maximum.at(last, row[held], held)
+    np.maximum.at(last_write, row[writes], writes)
+    used = np.flatnonzero(last >= 0)
+    first, last, last_write = first[used], last[used], last_write[used]
+    rank = np.full(len(merged) + 1, NEVER, np.int64)
+    rank[used] = np.arange(used.size)
+    previous = timeline.previous[first]
+    written, repeated = last_write >= 0, previous >= 0
+    size = timeline.size_bytes[merged.tensor[used]]
+    return WholeRows(
+        tensor=merged.tensor[used],
+        size_bytes=size,
+        pages=-(-size // machine.page_bytes),
+        first_use=timeline.step[first],
+        last_use=timeline.step[last],
+        end=merged.end[used],
+        last_write=np.where(written, timeline.step[last_write], NEVER),
+        previous_use=np.where(repeated, timeline.step[previous], NEVER),
+        previous_row=np.where(repeated, rank[row[previous]], NEVER),
+        loads=timeline.kind[first] != Access.WRITE,
+        stores=written & timeline.live_after[last],
+        pinned_load=timeline.stationary[first],
+        pinned_store=written & timeline.stationary[last_write],
+    )
+
+
+def merge_equal(residency: Residency) -> Residency:
+    """The same residency in the fewest rows: no row goes on as the next one of equal size."""
+    if not len(residency):
+        return residency
+    goes_on = (
+        (residency.tensor[1:] == residency.tensor[:-1])
+        & (residency.begin[1:] == residency.end[:-1])
+        & (residency.size_bytes[1:] == residency.size_bytes[:-1])
+    )
+    heads = np.flatnonzero(np.append(True, ~goes_on))
+    tails = np.append(heads[1:], len(residency)) - 1
+    return Residency(
+        tensor=residency.tensor[heads],
+        begin=residency.begin[heads],
+        end=residency.end[tails],
+        size_bytes=residency.size_bytes[heads],
+    )
+
+
+def joined(*parts: Residency) -> Residency:
+    """One table of all rows, sorted, in the fewest rows; empty stretches are left out."""
+    tensor, begin, end, size = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("tensor", "begin", "end", "size_bytes")
+    )
+    some = np.flatnonzero(begin < end)
+    order = some[np.lexsort((begin[some], tensor[some]))]
+    return merge_equal(
+        Residency(tensor=tensor[order], begin=begin[order], end=end[order], size_bytes=size[order])
+    )

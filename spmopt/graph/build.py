@@ -9,6 +9,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
 from spmopt.graph.ir import Attribute, Graph, Node, Value
+from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import Shape
 
 
@@ -66,7 +67,7 @@ class GraphBuilder:
         self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
     ) -> tuple[int, ...]:
         """Add a node and return the indices of all its results, as :meth:`add` does for one."""
-        name = _unused(name or f"{operator.lower()}_{len(self._nodes)}", self._node_names)
+        name = unused(name or f"{operator.lower()}_{len(self._nodes)}", self._node_names)
         spec = operators.lookup(operator)
         operands = [self._values[index] for index in inputs]
         try:
@@ -90,7 +91,7 @@ class GraphBuilder:
     ) -> tuple[int, ...]:
         """Add a node of an operator without a rule, with results of the given ``shapes``."""
         operator = "AssumedPointwise"
-        name = _unused(name or f"assumed_{len(self._nodes)}", self._node_names)
+        name = unused(name or f"assumed_{len(self._nodes)}", self._node_names)
         first = self._values[inputs[0]].element_bytes if inputs else self.element_bytes
         results = tuple((shape, first) for shape in shapes)
         return self._node(name, operator, inputs, results, {})
@@ -134,7 +135,7 @@ class GraphBuilder:
     def _append(self, name: str, shape: Shape, element_bytes: int, kind: TensorKind) -> int:
         self._values.append(
             Value(
-                name=_unused(name, self._value_names),
+                name=unused(name, self._value_names),
                 shape=shape,
                 element_bytes=element_bytes,
                 kind=kind,
@@ -147,13 +148,3 @@ class GraphBuilder:
         for index in inputs:
             if self._values[index].kind is TensorKind.WEIGHT:
                 self._values[index] = replace(self._values[index], kind=TensorKind.STATE)
-
-
-def _unused(name: str, taken: set[str]) -> str:
-    """``name``, or with a number where it is taken; marks it taken."""
-    unique, count = name, 1
-    while unique in taken:
-        count += 1
-        unique = f"{name}_{count}"
-    taken.add(unique)
-    return unique

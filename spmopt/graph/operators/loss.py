@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import expect_inputs, integer
 from spmopt.graph.operators.pointwise import (
@@ -28,21 +30,18 @@ def _shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     return ((),)
 
 
+def _loss(name: str, work: int, gradient_work: int) -> tuple[OperatorSpec, ...]:
+    gradient = f"{name}Gradient"
+    forward = pointwise(name, per_input(work), _shapes, gradient_reads(gradient, _READS))
+    return replace(forward, loss=True), pointwise(gradient, per_output(gradient_work), None)
+
+
 SPECS: tuple[OperatorSpec, ...] = (
-    # Scores are logits: softmax, its logarithm and a sum (6). The gradient takes the softmax
-    # again and subtracts the label (6), so no probabilities are kept.
-    pointwise(
-        "CrossEntropy", per_input(6), _shapes, gradient_reads("CrossEntropyGradient", _READS)
-    ),
-    pointwise("CrossEntropyGradient", per_output(6), None),
-    # Scores are probabilities (a Softmax stands before): logarithm and sum; a division.
-    pointwise(
-        "NegativeLogLikelihood",
-        per_input(2),
-        _shapes,
-        gradient_reads("NegativeLogLikelihoodGradient", _READS),
-    ),
-    pointwise("NegativeLogLikelihoodGradient", per_output(1), None),
+    # Scores are logits: softmax (5), logarithm, sum. The gradient takes the softmax again and
+    # subtracts the label, so no probabilities are kept.
+    *_loss("CrossEntropy", 7, 6),
+    # Scores are probabilities, a Softmax stands before: logarithm, sum; a division.
+    *_loss("NegativeLogLikelihood", 2, 1),
     # Seed of a graph without a loss: dY from Y and labels.
     pointwise("LossGradient", per_output(1), None),
 )

@@ -56,7 +56,8 @@ class Gemm:
 class GradientRule:
     """One gradient operation of a node.
 
-    Its inputs are the gradients of the node's outputs ``dy``, then what ``reads`` names:
+    Its inputs are the gradients of the node's outputs ``dy`` (those that have one: a loss at
+    the end of the graph has none, its gradient is 1), then what ``reads`` names:
     ``("x", 0)`` is input 0 of the node, ``("y", 0)`` its output 0. Its outputs are the
     gradients of the node's inputs ``of``. It inherits the node's attributes.
     """
@@ -106,6 +107,8 @@ class OperatorSpec:
         Positions of inputs that are neither data nor trained (running statistics).
     training
         What replaces the operator in a training graph, where that differs.
+    loss
+        A result of this operator that is an output of the graph begins the backward pass.
     """
 
     name: str
@@ -121,3 +124,4 @@ class OperatorSpec:
     constants: Mapping[int, str] | None = None
     states: tuple[int, ...] = ()
     training: TrainingForm | None = None
+    loss: bool = False

@@ -1,0 +1,256 @@
+"""A training step as a graph: forward, backward, and the optimiser's updates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import TensorKind
+from spmopt.graph import operators
+from spmopt.graph.ir import Graph, Node, Value
+from spmopt.graph.naming import unused
+from spmopt.graph.operators.spec import Attributes, GradientRule, OperatorSpec, Style
+from spmopt.graph.pruning import prune
+
+_OPTIMIZERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "sgd": ("SGD", ()),
+    "momentum": ("Momentum", ("velocity",)),
+    "adam": ("Adam", ("first_moment", "second_moment")),
+}
+_LABEL_BYTES = 8
+
+
+def training_graph(forward: Graph, *, optimizer: str | None = None) -> Graph:
+    """Return one training step of ``forward``.
+
+    * The backward pass begins at the losses among the graph's outputs. If there are none,
+      a ``LossGradient`` node for each output gives dY from the output and from labels (a new
+      input of the output's shape without its last axis).
+    * Gradient nodes follow in reverse order: for each node those of its weights, then that of
+      its input. Only what leads to a weight gets a gradient: no dX for network inputs, nor for
+      anything that is computed from inputs alone.
+    * A tensor with several readers gets the sum of their gradients, as one ``Sum`` node when
+      the last one is there. Instead, gradients of a shared weight, and those that the gates of
+      LSTM cells add to x and h, are accumulated in place: the first writes, the others update.
+    * Weight gradients are kept in DRAM; with an optimiser they are consumed by it instead, and
+      the updated weights and the optimiser's states are kept. A weight is updated as soon as
+      its gradient is complete and its last reader is through.
+    * Of the forward pass only losses stay outputs; what then leads to nothing is left out.
+
+    Parameters
+    ----------
+    forward
+        A graph as built or imported, without gradient nodes.
+    optimizer
+        ``None``, ``"sgd"``, ``"momentum"`` or ``"adam"``.
+
+    Raises
+    ------
+    InputError
+        An unknown optimiser, a graph without outputs or trained weights, or an operator
+        without a gradient on the way to a weight.
+    """
+    if optimizer is not None and optimizer not in _OPTIMIZERS:
+        known = ", ".join(_OPTIMIZERS)
+        raise InputError(f"optimizer {optimizer!r} is unknown; use one of {known}")
+    step = _TrainingStep(forward, optimizer)
+    step.seed()
+    for node, spec in zip(reversed(step.forward), reversed(step.specs), strict=True):
+        step.backward(node, spec)
+    return prune(step.graph())
+
+
+class _TrainingStep:
+    """The growing graph. ``contributions`` of a value are gradients still to be summed."""
+
+    def __init__(self, forward: Graph, optimizer: str | None) -> None:
+        self.name = forward.name
+        self.optimizer = optimizer
+        self.values = list(forward.values)
+        self.value_names = {value.name for value in self.values}
+        self.nodes: list[Node] = []
+        self.node_names = {node.name for node in forward.nodes}
+        self.contributions: dict[int, list[int]] = {}
+        self.accumulators: dict[int, int] = {}
+        self.seeds: set[int] = set()
+        self.forward = tuple(self._training_form(node) for node in forward.nodes)
+        self.specs = tuple(operators.lookup(node.operator) for node in self.forward)
+        self.nodes.extend(self.forward)
+        self.trained = self._find_trained()
+        self.readers = Counter(v for node in self.forward for v in set(node.inputs))
+
+    def graph(self) -> Graph:
+        """Everything so far."""
+        return Graph(name=self.name, values=tuple(self.values), nodes=tuple(self.nodes))
+
+    def seed(self) -> None:
+        """Begin at the losses, or at gradients made from the outputs."""
+        outputs = [index for index, value in enumerate(self.values) if value.keep]
+        losses = {
+            index
+            for node, spec in zip(self.forward, self.specs, strict=True)
+            if spec.loss
+            for index in node.outputs
+        }
+        self.seeds = losses.intersection(outputs)
+        if not any(index in self.trained for index in self.seeds or outputs):
+            raise InputError(
+                f"graph {self.name}: no output depends on a weight; there is nothing to train"
+            )
+        for index in outputs:
+            if index not in self.seeds:
+                self.values[index] = replace(self.values[index], keep=False)
+                if not self.seeds and index in self.trained:
+                    self._seed_output(index)
+
+    def backward(self, node: Node, spec: OperatorSpec) -> None:
+        """Append the gradient nodes of ``node``, then the updates that they complete."""
+        reached = any(v in self.contributions or v in self.seeds for v in node.outputs)
+        needed = frozenset(k for k, v in enumerate(node.inputs) if v in self.trained)
+        if reached and needed:
+            if spec.gradients is None:
+                raise InputError(
+                    f"node {node.name}: operator {node.operator} has no gradient rule; "
+                    "use the graph for inference, or add a rule to spmopt/graph/operators"
+                )
+            shapes = self._shapes(node.inputs), self._shapes(node.outputs)
+            for output in node.outputs:
+                self._join(output)
+            for rule in spec.gradients(*shapes, node.attributes, needed):
+                self._gradient(node, rule)
+        for value in set(node.inputs):
+            self.readers[value] -= 1
+            if not self.readers[value] and self.values[value].kind is TensorKind.WEIGHT:
+                self._complete_weight(value)
+
+    def _gradient(self, node: Node, rule: GradientRule) -> None:
+        """Append one gradient node."""
+        spec = operators.lookup(rule.operator)
+        inputs = [self.contributions[node.outputs[k]][0] for k in rule.dy if self._has(node, k)]
+        for place, position in rule.reads:
+            inputs.append((node.inputs if place == "x" else node.outputs)[position])
+        outputs: list[int] = []
+        for position in rule.of:
+            value = node.inputs[position]
+            weight = self.values[value].kind is TensorKind.WEIGHT
+            in_place = (weight or spec.accumulates) and spec.style is not Style.VIEW
+            total = self.accumulators.get(value)
+            if not in_place or total is None or total in outputs:
+                result = self._contribute(value)
+                if in_place and total is None:
+                    self.accumulators[value] = result
+            else:
+                result = total
+                inputs.append(result)
+            outputs.append(result)
+        what = "+".join(str(position) for position in rule.of)
+        self._append(f"{node.name}.d{what}", rule.operator, inputs, outputs, node.attributes)
+
+    def _has(self, node: Node, position: int) -> bool:
+        return position < len(node.outputs) and node.outputs[position] in self.contributions
+
+    def _contribute(self, value: int) -> int:
+        """A new gradient of ``value``, to be summed with the others."""
+        weight = self.values[value].kind is TensorKind.WEIGHT
+        kind = TensorKind.WEIGHT_GRADIENT if weight else TensorKind.GRADIENT
+        gradient = self._like(value, f"{self.values[value].name}.gradient", kind)
+        self.contributions.setdefault(value, []).append(gradient)
+        return gradient
+
+    def _join(self, value: int) -> None:
+        """Sum the contributions to a value's gradient into one."""
+        parts = self.contributions.get(value, [])
+        if len(parts) < 2:
+            return
+        total = self._like(value, f"{self.values[value].name}.sum", self.values[parts[0]].kind)
+        self._append(f"{self.values[value].name}.sum", "Sum", parts, [total], {})
+        self.contributions[value] = [total]
+
+    def _complete_weight(self, weight: int) -> None:
+        if weight not in self.contributions:
+            return
+        self._join(weight)
+        (gradient,) = self.contributions[weight]
+        if self.optimizer is None:
+            self.values[gradient] = replace(self.values[gradient], keep=True)
+            return
+        operator, states = _OPTIMIZERS[self.optimizer]
+        name = self.values[weight].name
+        self.values[weight] = replace(self.values[weight], keep=True)
+        updated = [weight]
+        for state in states:
+            updated.append(self._like(weight, f"{name}.{state}", TensorKind.STATE, keep=True))
+        inputs = [weight, gradient, *updated[1:]]
+        self._append(f"{name}.update", operator, inputs, updated, {})
+
+    def _seed_output(self, output: int) -> None:
+        value = self.values[output]
+        labels = self._value(
+            Value(
+                name=f"{value.name}.labels",
+                shape=value.shape[:-1],
+                element_bytes=_LABEL_BYTES,
+                kind=TensorKind.INPUT,
+            )
+        )
+        gradient = self._contribute(output)
+        self._append(f"{value.name}.loss", "LossGradient", [output, labels], [gradient], {})
+
+    def _training_form(self, node: Node) -> Node:
+        """The node with what training needs: masks, saved statistics."""
+        form = operators.lookup(node.operator).training
+        if form is None:
+            return node
+        inputs = tuple(node.inputs[k] for k in form.inputs if k < len(node.inputs))
+        spec = operators.lookup(form.operator)
+        if spec.shapes is None:
+            raise InputError(f"operator {form.operator} has no shape rule; add one")
+        shapes = spec.shapes(self._shapes(inputs), node.attributes)
+        element_bytes = (self.values[inputs[0]].element_bytes,) * len(shapes)
+        if spec.result_bytes is not None:
+            given = tuple(self.values[index].element_bytes for index in inputs)
+            element_bytes = spec.result_bytes(given, node.attributes)
+        outputs = node.outputs + tuple(
+            self._value(Value(name=f"{node.name}:{k}", shape=shapes[k], element_bytes=size))
+            for k, size in enumerate(element_bytes)
+            if k >= len(node.outputs)
+        )
+        return replace(node, operator=form.operator, inputs=inputs, outputs=outputs)
+
+    def _find_trained(self) -> set[int]:
+        """Values that are weights or are computed from one."""
+        trained = {i for i, v in enumerate(self.values) if v.kind is TensorKind.WEIGHT}
+        for node in self.forward:
+            if not trained.isdisjoint(node.inputs):
+                trained.update(node.outputs)
+        return trained
+
+    def _shapes(self, indices: Sequence[int]) -> tuple[tuple[int, ...], ...]:
+        return tuple(self.values[index].shape for index in indices)
+
+    def _like(self, value: int, name: str, kind: TensorKind, keep: bool = False) -> int:
+        return self._value(replace(self.values[value], name=name, kind=kind, keep=keep))
+
+    def _value(self, value: Value) -> int:
+        self.values.append(replace(value, name=unused(value.name, self.value_names)))
+        return len(self.values) - 1
+
+    def _append(
+        self,
+        name: str,
+        operator: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        attributes: Attributes,
+    ) -> None:
+        self.nodes.append(
+            Node(
+                name=unused(name, self.node_names),
+                operator=operator,
+                inputs=tuple(inputs),
+                outputs=tuple(outputs),
+                attributes=attributes,
+            )
+        )

@@ -1,0 +1,47 @@
+"""Compute cycles of one operation."""
+
+from __future__ import annotations
+
+from spmopt.core.machine import Machine, SystolicArray
+from spmopt.graph.operators.spec import Gemm
+
+
+def compute_cycles(machine: Machine, operations: int, gemm: Gemm | None) -> int:
+    """Cycles on ``machine``, rounded up: by throughput, or by the array for a matrix product.
+
+    Parameters
+    ----------
+    operations
+        Multiplications and additions, counted separately.
+    gemm
+        The matrix product, where the operation is one.
+    """
+    if gemm is not None and machine.array is not None:
+        return systolic_cycles(machine.array, gemm)
+    return -(-operations * machine.clock_hz // machine.operations_per_s)
+
+
+def systolic_cycles(array: SystolicArray, gemm: Gemm) -> int:
+    """Cycles of ``gemm`` on a systolic array of R rows and C columns (SCALE-Sim's model).
+
+    With M, K, N the sizes of the product and cd the division rounded up:
+    output stationary ``cd(M, R) cd(N, C) (K + R + C - 2)``,
+    weight stationary ``cd(K, R) cd(N, C) (M + 2 R + C - 2)``,
+    input stationary ``cd(K, R) cd(M, C) (N + 2 R + C - 2)``; each for every product of a batch.
+    """
+    rows, columns = array.rows, array.columns
+    match array.dataflow:
+        case "os":
+            folds = _ceil(gemm.m, rows) * _ceil(gemm.n, columns)
+            cycles = gemm.k + rows + columns - 2
+        case "ws":
+            folds = _ceil(gemm.k, rows) * _ceil(gemm.n, columns)
+            cycles = gemm.m + 2 * rows + columns - 2
+        case _:
+            folds = _ceil(gemm.k, rows) * _ceil(gemm.m, columns)
+            cycles = gemm.n + 2 * rows + columns - 2
+    return gemm.batch * folds * cycles
+
+
+def _ceil(dividend: int, divisor: int) -> int:
+    return -(-dividend // divisor)

@@ -1,0 +1,186 @@
+"""Lowering: a graph and a machine make an instance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import (
+    STREAMED,
+    Instance,
+    Mode,
+    Operation,
+    Tensor,
+    TensorKind,
+)
+from spmopt.core.machine import Machine
+from spmopt.graph import operators
+from spmopt.graph.cycles import compute_cycles
+from spmopt.graph.ir import Graph, Node
+from spmopt.graph.naming import unused
+from spmopt.graph.operators.spec import OperatorSpec, Style
+from spmopt.graph.tiling import Tiling, tile
+
+LOWERINGS = ("tiled", "ideal")
+_IDEAL = Tiling(operands={})
+
+
+def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instance:
+    """Fix sizes, cycles, residency needs and order (problem statement, section 1).
+
+    Every node becomes an operation of one mode, in the graph's order, except views: a view and
+    its operand are one tensor, named after the operand, and kept if either is. A value that no
+    operation touches is left out. Predecessors are all earlier operations that wrote what an
+    operation reads or writes, or read what it writes, since the write before.
+
+    ``ideal``: every operand crosses the DRAM boundary once, nothing is stationary, no scratch.
+    ``tiled``: matrix products keep an operand or need scratch, see :mod:`spmopt.graph.tiling`;
+    stationary operands and scratch of an operation always fit in the SPM, whatever its size.
+
+    Compute cycles: see :mod:`spmopt.graph.cycles`. ``macs`` are those of matrix products;
+    point-wise work counts in cycles only. ``spm_read_bytes`` are the bytes of the operands read,
+    once a pass; ``spm_write_bytes`` those of the results.
+
+    Raises
+    ------
+    InputError
+        An unknown lowering or operator, or a graph that computes nothing.
+    """
+    if lowering not in LOWERINGS:
+        raise InputError(f"lowering {lowering!r} is unknown; use {' or '.join(LOWERINGS)}")
+    specs = [operators.lookup(node.operator) for node in graph.nodes]
+    tensors, index = _tensors(graph, specs)
+    sizes = [tensor.size_bytes for tensor in tensors]
+    modes = _Modes(graph=graph, machine=machine, sizes=sizes, tiled=lowering == "tiled")
+    hazards = _Hazards(last_write=[-1] * len(tensors), reads_since=[[] for _ in tensors])
+    names: set[str] = set()
+    operations: list[Operation] = []
+    for node, spec in zip(graph.nodes, specs, strict=True):
+        if spec.style is Style.VIEW:
+            continue
+        used = _Used(
+            inputs=tuple(index[v] for v in node.inputs),
+            outputs=tuple(index[v] for v in node.outputs),
+        )
+        reads, writes = used.reads, used.writes
+        operations.append(
+            Operation(
+                name=unused(node.name, names),
+                reads=reads,
+                writes=writes,
+                modes=(modes.of(node, spec, used),),
+                predecessors=hazards.step(len(operations), reads, writes),
+                kind=node.operator,
+            )
+        )
+    return Instance(
+        name=graph.name,
+        machine=machine,
+        tensors=tensors,
+        operations=tuple(operations),
+        lowering=lowering,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Used:
+    """Tensors of a node, by position; the same tensor may stand in several places."""
+
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def reads(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(self.inputs))
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(self.outputs))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Hazards:
+    """Who wrote each tensor last, and who has read it since."""
+
+    last_write: list[int]
+    reads_since: list[list[int]]
+
+    def step(self, now: int, reads: tuple[int, ...], writes: tuple[int, ...]) -> tuple[int, ...]:
+        """Predecessors of operation ``now``: read after write, write after read or write."""
+        before = {self.last_write[tensor] for tensor in (*reads, *writes)}
+        for tensor in writes:
+            before.update(self.reads_since[tensor])
+        for tensor in reads:
+            self.reads_since[tensor].append(now)
+        for tensor in writes:
+            self.last_write[tensor] = now
+            self.reads_since[tensor] = []
+        before.discard(-1)
+        return tuple(sorted(before))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Modes:
+    """What every mode depends on beside its node."""
+
+    graph: Graph
+    machine: Machine
+    sizes: list[int]
+    tiled: bool
+
+    def of(self, node: Node, spec: OperatorSpec, used: _Used) -> Mode:
+        """The one mode of ``node``."""
+        shapes = self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
+        gemm = None if spec.gemm is None else spec.gemm(*shapes, node.attributes)
+        work = spec.operations(*shapes, node.attributes)
+        tiling = _IDEAL
+        if self.tiled and gemm is not None:
+            tiling = tile(gemm, used.inputs, used.outputs, self.sizes, self.machine)
+        reads, writes = used.reads, used.writes
+        tensors = dict.fromkeys(reads + writes)
+        operands = tuple(tiling.operands.get(t, STREAMED) for t in tensors)
+        read_bytes = (self.sizes[t] * o.passes for t, o in zip(reads, operands, strict=False))
+        return Mode(
+            compute_cycles=compute_cycles(self.machine, work, gemm),
+            operands=operands,
+            scratch_bytes=tiling.scratch_bytes,
+            macs=0 if gemm is None else gemm.macs,
+            spm_read_bytes=sum(read_bytes),
+            spm_write_bytes=sum(self.sizes[t] for t in writes),
+        )
+
+
+def _tensors(graph: Graph, specs: list[OperatorSpec]) -> tuple[tuple[Tensor, ...], dict[int, int]]:
+    """The tensors, and the tensor of every value that an operation touches."""
+    root = list(range(len(graph.values)))
+    written: set[int] = set()
+    touched: set[int] = set()
+    for node, spec in zip(graph.nodes, specs, strict=True):
+        if spec.style is Style.VIEW:
+            view, operand = node.outputs[0], node.inputs[0]
+            if graph.values[view].size_bytes != graph.values[operand].size_bytes:
+                raise InputError(
+                    f"node {node.name}: a {node.operator} must not change the size, but "
+                    f"{graph.values[operand].shape} became {graph.values[view].shape}"
+                )
+            root[view] = root[operand]
+            continue
+        written.update(root[v] for v in node.outputs if v not in node.inputs)
+        touched.update(root[v] for v in (*node.inputs, *node.outputs))
+    kept = {root[v] for v, value in enumerate(graph.values) if value.keep}
+    gradients = {
+        root[v] for v, value in enumerate(graph.values) if value.kind is TensorKind.WEIGHT_GRADIENT
+    }
+    names: set[str] = set()
+    position = {v: k for k, v in enumerate(sorted(touched))}
+    tensors = tuple(
+        Tensor(
+            name=unused(graph.values[v].name, names),
+            size_bytes=graph.values[v].size_bytes,
+            kind=TensorKind.WEIGHT_GRADIENT if v in gradients else graph.values[v].kind,
+            in_dram=v not in written,
+            keep=v in kept,
+        )
+        for v in position
+    )
+    return tensors, {v: position[r] for v, r in enumerate(root) if r in position}

@@ -1,0 +1,74 @@
+"""Which operand of a matrix product stays in the SPM, and what the others pay for it.
+
+The rule of the problem statement, section 1, ``tiled``, with what it leaves open decided here:
+
+* A and B are the inputs of the product, C its result (:class:`~.operators.spec.Gemm`). The
+  smallest of the three is kept; of equals B before C before A. The other two are streamed once,
+  by rows of what they share with it: rows of A and C past B, of B and C past A, of A and B past C.
+* Sizes are those of the tensors, so a convolution counts its feature map and not its im2col
+  matrix. A role made up of several tensors (x and h of an LSTM gate) is kept as a whole.
+* A role in several slices (a batched product) keeps one slice in scratch, the largest share if
+  they are uneven, and all its tensors stream once. Groups of a convolution are not slices: a row
+  holds the channels of every group.
+* A role that takes more than half of the SPM's pages, its tensors each rounded up to pages, goes
+  through a scratch panel instead: ``p = ceil(size / half)`` panels of ``ceil(size / p)`` bytes.
+  It is streamed once and the other input p times. With C in panels that may be either input (by
+  rows or by columns): the smaller one.
+* On an SPM of one page half is that page, for panels, and nothing is kept stationary. So what is
+  stationary and the scratch always fit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spmopt.core.instance import STATIONARY, Operand
+from spmopt.core.machine import Machine
+from spmopt.graph.operators.spec import Gemm
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiling:
+    """How operands are used: by tensor, those not listed are streamed once."""
+
+    operands: dict[int, Operand]
+    scratch_bytes: int = 0
+
+
+def tile(
+    gemm: Gemm,
+    inputs: Sequence[int],
+    outputs: Sequence[int],
+    sizes: Sequence[int],
+    machine: Machine,
+) -> Tiling:
+    """Choose what stays (see the module).
+
+    Parameters
+    ----------
+    inputs, outputs
+        Tensors of the node, in the positions that ``gemm`` names.
+    sizes
+        Bytes of every tensor.
+    """
+    roles = (
+        [inputs[k] for k in gemm.a],
+        [inputs[k] for k in gemm.b],
+        [outputs[k] for k in gemm.c],
+    )
+    whole = [sum(sizes[t] for t in role) for role in roles]
+    units = [-(-size // count) for size, count in zip(whole, gemm.slices, strict=True)]
+    kept = min((1, 2, 0), key=units.__getitem__)
+    half_pages = machine.spm_pages // 2
+    if gemm.slices[kept] == 1:
+        pages = sum(-(-sizes[t] // machine.page_bytes) for t in roles[kept])
+        if pages <= half_pages:
+            return Tiling(operands=dict.fromkeys(roles[kept], STATIONARY))
+    passes = -(-units[kept] // (max(half_pages, 1) * machine.page_bytes))
+    scratch_bytes = -(-units[kept] // passes)
+    if passes == 1:
+        return Tiling(operands={}, scratch_bytes=scratch_bytes)
+    other = {0: 1, 1: 0, 2: min((0, 1), key=whole.__getitem__)}[kept]
+    again = Operand(passes=passes)
+    return Tiling(operands=dict.fromkeys(roles[other], again), scratch_bytes=scratch_bytes)

@@ -1,0 +1,1 @@
+"""The schedulers by name, loaded when used."""

@@ -1,0 +1,217 @@
+"""The one wiring function: schedulers run, the verifier checks, one bound holds for all.
+
+Nothing leaves here unverified: a schedule that breaks a rule, and a bound above the value of a
+verified schedule, are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from time import monotonic, process_time
+
+import numpy as np
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import InfeasibleError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
+from spmopt.core.result import Certificate, Outcome, Result, Status, Totals
+from spmopt.core.schedule import Schedule
+from spmopt.core.scheduler import Request
+from spmopt.schedulers.registry import BOUNDER, STARTS, Entry, Kind, find
+from spmopt.verify import bound, require_legal
+
+
+def solve(instance: Instance, scheduler: str, request: Request) -> Result:
+    """Schedule ``instance`` by one scheduler; otherwise as :func:`compare`."""
+    return compare(instance, [scheduler], request)[0]
+
+
+def compare(instance: Instance, schedulers: Sequence[str], request: Request) -> list[Result]:
+    """Run each scheduler, verify each schedule, hold all against the best certified bound.
+
+    An optimiser starts from the best policy and returns nothing worse. The time limit is for
+    each scheduler. Once ``request.stop`` is true, the schedulers not yet begun are left out,
+    except the first.
+
+    Raises
+    ------
+    InputError
+        An unknown scheduler, or one that does not know the objective.
+    ScheduleError
+        An illegal schedule or an untrue bound, which is an error in a scheduler.
+    """
+    entries = [find(name) for name in schedulers]
+    for entry in entries:
+        entry.require(request.objective)
+    bench = _Bench(instance, request)
+    runs: list[_Run] = []
+    for entry in entries:
+        if not runs or not request.stop():
+            runs.append(bench.run(entry))
+    best = bench.best_bound(runs)
+    return [_result(run, best, request) for run in runs]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Legal:
+    """A verified schedule, and which scheduler it is from."""
+
+    origin: str
+    plan: Plan
+    schedule: Schedule
+    totals: Totals
+    value: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """What a scheduler did; ``outcome`` is None when it proved that no schedule exists."""
+
+    entry: Entry
+    outcome: Outcome | None
+    legal: _Legal | None
+    solve_s: float
+    cpu_s: float
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Bound:
+    """A certificate and what it proves."""
+
+    value: Fraction
+    certificate: Certificate
+
+
+class _Bench:
+    """Runs schedulers on one instance, each policy once."""
+
+    def __init__(self, instance: Instance, request: Request) -> None:
+        self._instance = instance
+        self._request = request
+        self._policies: dict[str, _Run] = {}
+
+    def run(self, entry: Entry) -> _Run:
+        """Run one scheduler and verify its schedule."""
+        if entry.kind is Kind.FORMULATION:
+            return self._optimise(entry)
+        if entry.kind is Kind.RELAXATION:
+            return self._call(entry, None)
+        if entry.name not in self._policies:
+            self._policies[entry.name] = self._call(entry, None)
+        return self._policies[entry.name]
+
+    def best_bound(self, runs: Sequence[_Run]) -> _Bound | None:
+        """Evaluate every certificate exactly; without any, ask the relaxation for one."""
+        proofs = _certificates(runs)
+        if not proofs and any(run.legal for run in runs):
+            proofs = _certificates([self.run(find(BOUNDER))])
+        return max(map(self._evaluate, proofs), key=lambda best: best.value, default=None)
+
+    def _evaluate(self, certificate: Certificate) -> _Bound:
+        if certificate.objective != self._request.objective:
+            raise ScheduleError("a certificate is for another objective than the one asked for")
+        self._request.report("checking the bound", None)
+        return _Bound(value=bound(self._instance, certificate), certificate=certificate)
+
+    def _optimise(self, entry: Entry) -> _Run:
+        """From the best policy on, and never worse; the policies count in its seconds."""
+        starts = [self.run(find(name)) for name in STARTS]
+        legal = [run.legal for run in starts if run.legal is not None]
+        start = min(legal, key=lambda schedule: schedule.value, default=None)
+        run = self._call(entry, start)
+        run = replace(
+            run,
+            solve_s=run.solve_s + sum(start.solve_s for start in starts),
+            cpu_s=run.cpu_s + sum(start.cpu_s for start in starts),
+        )
+        if start is None or (run.legal is not None and run.legal.value <= start.value):
+            return run
+        if run.outcome is None:
+            raise ScheduleError(
+                f"scheduler {entry.name}: infeasible, it says, but {start.origin} is not"
+            )
+        note = f"nothing better found than {start.origin}, whose schedule this is"
+        return replace(run, legal=start, notes=(*run.notes, note))
+
+    def _call(self, entry: Entry, start: _Legal | None) -> _Run:
+        def report(message: str, done: float | None) -> None:
+            self._request.report(f"{entry.name}: {message}", done)
+
+        report("scheduling", None)
+        scheduler = entry.load()
+        wall, cpu = monotonic(), process_time()
+        plan = None if start is None else start.plan
+        request = replace(self._request, started=wall, start=plan, report=report)
+        outcome: Outcome | None = None
+        notes: tuple[str, ...] = ()
+        try:
+            outcome = scheduler(self._instance, request)
+            notes = outcome.notes
+        except InfeasibleError as error:
+            notes = (str(error),)
+        wall, cpu = monotonic() - wall, process_time() - cpu
+        legal = None
+        if outcome is not None and outcome.plan is not None:
+            report("verifying", None)
+            legal = self._verify(entry.name, outcome.plan)
+        return _Run(entry=entry, outcome=outcome, legal=legal, solve_s=wall, cpu_s=cpu, notes=notes)
+
+    def _verify(self, origin: str, plan: Plan) -> _Legal:
+        try:
+            schedule = assemble(self._instance, plan)
+            totals = require_legal(self._instance, schedule).totals
+        except ScheduleError as error:
+            raise ScheduleError(f"scheduler {origin}: {error}") from None
+        if totals is None:
+            raise ScheduleError(f"scheduler {origin}: the verifier gave no totals")
+        value = totals.value(self._request.objective)
+        return _Legal(origin=origin, plan=plan, schedule=schedule, totals=totals, value=value)
+
+
+def _certificates(runs: Sequence[_Run]) -> list[Certificate]:
+    outcomes = [run.outcome for run in runs if run.outcome is not None]
+    return [outcome.certificate for outcome in outcomes if outcome.certificate is not None]
+
+
+def _result(run: _Run, best: _Bound | None, request: Request) -> Result:
+    if best is not None and run.legal is not None and not _in_own_order(run.legal):
+        best = None  # a certificate holds for the instance's own order only
+    result = Result(
+        scheduler=run.entry.name,
+        objective=request.objective,
+        status=Status.UNKNOWN,
+        solve_s=run.solve_s,
+        cpu_s=run.cpu_s,
+        bound=None if best is None else best.value,
+        certificate=None if best is None else best.certificate,
+        class_bound=None if run.outcome is None else run.outcome.class_bound,
+        notes=run.notes,
+    )
+    if run.outcome is None:
+        return replace(result, status=Status.INFEASIBLE)
+    if run.legal is None:
+        return result
+    result = replace(
+        result,
+        schedule=run.legal.schedule,
+        totals=run.legal.totals,
+        value=run.legal.value,
+        verified=True,
+    )
+    gap = result.gap
+    if best is not None and best.value > run.legal.value:
+        raise ScheduleError(
+            f"the bound {float(best.value):.9g} is above the schedule of {run.legal.origin}, "
+            f"{float(run.legal.value):.9g} {request.objective.unit}: one of them is wrong"
+        )
+    proved = gap is not None and gap <= request.tolerance
+    return replace(result, status=Status.OPTIMAL if proved else Status.FEASIBLE)
+
+
+def _in_own_order(legal: _Legal) -> bool:
+    order = legal.schedule.steps.operation
+    return bool(np.array_equal(order, np.arange(order.size)))

@@ -1,0 +1,71 @@
+"""Schedulers that do as they are told, in place of the solvers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.result import Certificate, Outcome
+from spmopt.core.scheduler import Request, Scheduler
+from spmopt.schedulers import registry
+from spmopt.schedulers.registry import Entry
+
+Answer = Callable[[Instance, Request], Outcome]
+
+
+def free(instance: Instance, objective: Objective) -> Certificate:
+    """Prices of zero: they prove the cost of computation alone."""
+    zero = np.zeros(len(instance.operations), np.int64)
+    return Certificate(objective=objective, bits=40, spm=zero, dram_in=zero, dram_out=zero)
+
+
+@dataclass
+class Fakes:
+    """Registered schedulers by name, and the requests that they got."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    requests: dict[str, list[Request]] = field(default_factory=dict)
+
+    def load(self, name: str) -> Scheduler:
+        def scheduler(instance: Instance, request: Request) -> Outcome:
+            self.requests.setdefault(name, []).append(request)
+            return self.answers[name](instance, request)
+
+        return scheduler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FakeEntry(Entry):
+    fakes: Fakes
+
+    def load(self) -> Scheduler:
+        return self.fakes.load(self.name)
+
+
+def install(monkeypatch: pytest.MonkeyPatch, **answers: Answer) -> Fakes:
+    """Replace registered schedulers by ``answers``; those not given stay as they are."""
+    fakes = Fakes(answers=dict(answers))
+    entries = dict(registry.SCHEDULERS)
+    for name in answers:
+        entry = entries[name]
+        entries[name] = FakeEntry(
+            fakes=fakes,
+            **{slot: getattr(entry, slot) for slot in Entry.__slots__},
+        )
+    monkeypatch.setattr(registry, "SCHEDULERS", entries)
+    return fakes
+
+
+def bounds_only(instance: Instance, request: Request) -> Outcome:
+    """A relaxation that proves the cost of computation."""
+    return Outcome(plan=None, certificate=free(instance, request.objective))
+
+
+def keeps_start(instance: Instance, request: Request) -> Outcome:
+    """An optimiser that returns its start."""
+    return Outcome(plan=request.start, certificate=free(instance, request.objective))

@@ -53,8 +53,9 @@ def lookup(name: str) -> OperatorSpec:
     """
     spec = SPECS.get(name)
     if spec is None:
-        near = get_close_matches(name, SPECS, n=1)
-        hint = f"did you mean {near[0]}? Else " if near else ""
+        known = {key.lower(): key for key in SPECS}
+        near = get_close_matches(name.lower(), known, n=1)
+        hint = f"did you mean {known[near[0]]}? Else " if near else ""
         raise InputError(
             f"operator {name} has no rule; {hint}add one to spmopt/graph/operators, or pass "
             "--assume-pointwise to treat it as point-wise"

@@ -74,7 +74,9 @@ def _mul_gradients(
     inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
 ) -> tuple[GradientRule, ...]:
     """DA = dY B, dB = dY A, in one operation that reads dY once."""
-    return _joint("MulGradient", {0: ("x", 1), 1: ("x", 0)}, needed)
+    of = tuple(sorted(needed))
+    reads = tuple(("x", 1 - position) for position in of)
+    return (GradientRule(of=of, reads=reads, operator="MulGradient"),)
 
 
 def _div_gradients(
@@ -91,13 +93,6 @@ def _pow_gradients(
     """DX = dY E X^(E-1), dE = dY Y ln X."""
     reads = (("x", 0), ("x", 1), *((("y", 0),) if 1 in needed else ()))
     return (GradientRule(of=tuple(sorted(needed)), reads=reads, operator="PowGradient"),)
-
-
-def _joint(
-    operator: str, reads: dict[int, tuple[str, int]], needed: Needed
-) -> tuple[GradientRule, ...]:
-    of = tuple(sorted(needed))
-    return (GradientRule(of=of, reads=tuple(reads[i] for i in of), operator=operator),)
 
 
 def _work_per_result(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:

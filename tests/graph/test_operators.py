@@ -1,0 +1,265 @@
+"""The registry, what operators refuse, their work, and what their gradients read."""
+
+from math import prod
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spmopt.core.errors import InputError
+from spmopt.graph import operators
+from spmopt.graph.ir import Attribute
+from spmopt.graph.operators.spec import Gemm, Style
+
+Shape = tuple[int, ...]
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "attributes", "says"),
+    [
+        ("Conv", [(1, 3, 8, 8), (4, 2, 3, 3)], {}, "input channels"),
+        ("Conv", [(1, 3, 8, 8), (4, 3, 9, 9)], {}, "larger than"),
+        ("Gemm", [(2, 3), (4, 5)], {}, "inner dimensions"),
+        ("MatMul", [(2, 3), (4, 5)], {}, "inner dimensions"),
+        ("Add", [(2, 3), (4, 3)], {}, "do not broadcast"),
+        ("Concat", [(2, 3), (2, 4)], {"axis": 0}, "differ beside axis"),
+        ("Concat", [(2, 3)], {}, "axis is missing"),
+        ("Split", [(7, 3)], {"split": (3, 3)}, "do not fill"),
+        ("Slice", [(7, 3)], {"starts": (3,), "ends": (3,)}, "is empty"),
+        ("Reshape", [(2, 3)], {"shape": (4, -1)}, "does not hold"),
+        ("Reshape", [(2, 3)], {"shape": (-1, -1)}, "does not hold"),
+        ("Squeeze", [(2, 3)], {"axes": (0,)}, "not all 1"),
+        ("Transpose", [(2, 3)], {"perm": (0,)}, "must name all"),
+        ("MaxPool", [(1, 1, 8, 8)], {}, "kernel_shape is missing"),
+        ("MaxPool", [(1, 1, 8, 8)], {"kernel_shape": (2, 2), "strides": (2,)}, "2 entries"),
+        ("MaxPool", [(1, 1, 8, 8)], {"kernel_shape": (2, 2), "auto_pad": "UP"}, "use pads"),
+        ("BatchNormalization", [(1, 2, 3), (3,), (3,), (3,), (3,)], {}, "must have shape"),
+        ("CrossEntropy", [(4, 10), (5,)], {}, "do not suit"),
+        ("LSTMGate", [(4, 2), (4, 3), (6, 3)], {}, "must be"),
+    ],
+)
+def test_wrong_operands(
+    operator: str, inputs: list[Shape], attributes: dict[str, Attribute], says: str
+) -> None:
+    rule = operators.lookup(operator).shapes
+    assert rule is not None
+    with pytest.raises(InputError, match=says):
+        rule(tuple(inputs), attributes)
+
+
+def test_unknown_operator_names_the_fix() -> None:
+    with pytest.raises(InputError, match=r"Einsum.*--assume-pointwise"):
+        operators.lookup("Einsum")
+    with pytest.raises(InputError, match="did you mean Relu"):
+        operators.lookup("ReLU")
+
+
+def test_only_products_have_a_gemm_and_every_replacement_exists() -> None:
+    for spec in operators.SPECS.values():
+        assert (spec.gemm is not None) == (spec.style is Style.GEMM), spec.name
+        if spec.training is not None:
+            replacement = operators.lookup(spec.training.operator)
+            assert replacement.gradients is not None
+            assert spec.gradients is None
+
+
+def gemm(operator: str, inputs: list[Shape], outputs: list[Shape], **attributes: Attribute) -> Gemm:
+    spec = operators.lookup(operator)
+    assert spec.gemm is not None
+    product = spec.gemm(tuple(inputs), tuple(outputs), attributes)
+    work = spec.operations(tuple(inputs), tuple(outputs), attributes)
+    assert work == 2 * product.macs
+    return product
+
+
+def test_convolution_as_a_product() -> None:
+    x, w, y = (32, 3, 224, 224), (64, 3, 7, 7), (32, 64, 112, 112)
+    rows, taps = 32 * 112 * 112, 3 * 49
+    assert gemm("Conv", [x, w], [y]) == Gemm(m=rows, k=taps, n=64)
+    assert gemm("ConvInputGradient", [y, w], [x]) == Gemm(m=rows, k=64, n=taps)
+    assert gemm("ConvWeightGradient", [y, x], [w]) == Gemm(m=taps, k=rows, n=64, a=(1,), b=(0,))
+
+
+def test_depthwise_convolution_has_one_product_a_channel() -> None:
+    x, w = (2, 8, 10, 10), (8, 1, 3, 3)
+    assert gemm("Conv", [x, w], [x], group=8) == Gemm(batch=8, m=200, k=9, n=1)
+    assert gemm("ConvInputGradient", [x, w], [x], group=8) == Gemm(batch=8, m=200, k=1, n=9)
+    assert gemm("ConvWeightGradient", [x, x], [w], group=8) == Gemm(
+        batch=8, m=9, k=200, n=1, a=(1,), b=(0,)
+    )
+
+
+@pytest.mark.parametrize("trans_a", [0, 1])
+@pytest.mark.parametrize("trans_b", [0, 1])
+def test_gemm_gradients(trans_a: int, trans_b: int) -> None:
+    a, b, y = (5, 3) if trans_a else (3, 5), (7, 5) if trans_b else (5, 7), (3, 7)
+    flags = {"transA": trans_a, "transB": trans_b}
+    assert gemm("Gemm", [a, b], [y], **flags) == Gemm(m=3, k=5, n=7)
+    assert gemm("GemmInputGradient", [y, b], [a], **flags) == Gemm(m=3, k=7, n=5)
+    assert gemm("GemmWeightGradient", [y, a], [b], **flags) == Gemm(m=5, k=3, n=7, a=(1,), b=(0,))
+
+
+def test_matmul_with_a_shared_operand_is_one_product() -> None:
+    assert gemm("MatMul", [(4, 6, 3, 5), (5, 7)], [(4, 6, 3, 7)]) == Gemm(m=72, k=5, n=7)
+    assert gemm("MatMul", [(3, 5), (4, 5, 7)], [(4, 3, 7)]) == Gemm(m=3, k=5, n=28)
+    assert gemm("MatMulWeightGradient", [(4, 6, 3, 7), (4, 6, 3, 5)], [(5, 7)]) == Gemm(
+        m=5, k=72, n=7, a=(1,), b=(0,)
+    )
+
+
+def test_batched_matmul_has_slices() -> None:
+    a, b, y = (4, 6, 3, 5), (6, 5, 7), (4, 6, 3, 7)
+    assert gemm("MatMul", [a, b], [y]) == Gemm(batch=24, m=3, k=5, n=7, slices=(24, 6, 24))
+    assert gemm("MatMulInputGradient", [y, b], [a]) == Gemm(
+        batch=24, m=3, k=7, n=5, slices=(24, 6, 24)
+    )
+    assert gemm("MatMulWeightGradient", [y, a], [b]) == Gemm(
+        batch=24, m=5, k=3, n=7, a=(1,), b=(0,), slices=(24, 24, 6)
+    )
+
+
+_batch = st.lists(st.sampled_from([1, 3]), max_size=3).map(tuple)
+
+
+@given(_batch, _batch, st.booleans(), st.booleans())
+def test_matmul_gradients_work_as_much_as_the_product(
+    batch_a: Shape, batch_b: Shape, vector_a: bool, vector_b: bool
+) -> None:
+    a: Shape = (6,) if vector_a else (*batch_a, 5, 6)
+    b: Shape = (6,) if vector_b else (*batch_b, 6, 7)
+    rule = operators.lookup("MatMul").shapes
+    assert rule is not None
+    (y,) = rule((a, b), {})
+    # Each element of Y is a sum over 6 products.
+    work = 6 * prod(y)
+    assert gemm("MatMul", [a, b], [y]).macs == work
+    if not vector_a and not vector_b:
+        assert gemm("MatMulInputGradient", [y, b], [a]).macs == work
+        assert gemm("MatMulWeightGradient", [y, a], [b]).macs == work
+
+
+def test_lstm_gate_products() -> None:
+    x, h, w = (32, 4), (32, 8), (12, 8)
+    assert gemm("LSTMGate", [x, h, w], [h]) == Gemm(m=32, k=12, n=8, a=(0, 1), b=(2,))
+    assert gemm("LSTMGateInputGradient", [h, w], [x, h]) == Gemm(m=32, k=8, n=12, c=(0, 1))
+    assert gemm("LSTMGateInputGradient", [h, w], [h]) == Gemm(m=32, k=8, n=8)
+    assert gemm("LSTMGateWeightGradient", [h, x, h], [w]) == Gemm(m=12, k=32, n=8, a=(1, 2), b=(0,))
+
+
+X, Y = ("x", 0), ("y", 0)
+
+
+@pytest.mark.parametrize(
+    ("operator", "reads"),
+    [
+        # Paper 001, table 3.1.
+        ("Relu", {Y}),
+        ("Sigmoid", {Y}),
+        ("Tanh", {Y}),
+        ("Softmax", {Y}),
+        ("MaxPool", {X, Y}),
+        ("GlobalAveragePool", set()),
+        ("AveragePool", set()),
+        ("Add", set()),
+        ("Concat", set()),
+        ("Reshape", set()),
+        ("Transpose", set()),
+        # Others.
+        ("LogSoftmax", {Y}),
+        ("Clip", {Y}),
+        ("LeakyRelu", {Y}),
+        ("HardSwish", {X}),
+        ("Gelu", {X}),
+        ("Erf", {X}),
+        ("LRN", {X, Y}),
+        ("Sqrt", {Y}),
+        ("Exp", {Y}),
+        ("Neg", set()),
+        ("ReduceMean", set()),
+        ("Mul", {("x", 1)}),
+        ("Div", {("x", 1)}),
+        ("Pow", {X, ("x", 1)}),
+        ("DropoutTraining", {("y", 1)}),
+        ("BatchNormalizationTraining", {X, ("x", 1), ("y", 1), ("y", 2)}),
+        ("Conv", {("x", 1)}),
+        ("MatMul", {("x", 1)}),
+        ("CrossEntropy", {X, ("x", 1)}),
+    ],
+)
+def test_what_the_gradient_of_the_first_input_reads(
+    operator: str, reads: set[tuple[str, int]]
+) -> None:
+    rule = operators.lookup(operator).gradients
+    assert rule is not None
+    shape = (4, 4)
+    (gradient,) = rule((shape, shape), (shape,), {}, frozenset({0}))
+    assert gradient.of == (0,)
+    assert set(gradient.reads) == reads
+
+
+def test_gradients_of_both_factors() -> None:
+    shape = (4, 4)
+    for operator, reads in {
+        "Mul": [("x", 1), ("x", 0)],
+        "Div": [("x", 1), ("y", 0)],
+        "Pow": [("x", 0), ("x", 1), ("y", 0)],
+    }.items():
+        rule = operators.lookup(operator).gradients
+        assert rule is not None
+        (gradient,) = rule((shape, shape), (shape,), {}, frozenset({0, 1}))
+        assert gradient.of == (0, 1)
+        assert list(gradient.reads) == reads
+
+
+def test_a_falling_leaky_relu_needs_x() -> None:
+    rule = operators.lookup("LeakyRelu").gradients
+    assert rule is not None
+    (gradient,) = rule(((4,),), ((4,),), {"alpha": -0.1}, frozenset({0}))
+    assert gradient.reads == (X,)
+
+
+def test_every_gradient_operator_exists() -> None:
+    shape = (4, 4)
+    for spec in operators.SPECS.values():
+        if spec.gradients is None:
+            continue
+        for needed in (frozenset({0}), frozenset({0, 1})):
+            for rule in spec.gradients((shape,) * 5, (shape,) * 3, {}, needed):
+                assert set(rule.of) <= needed, spec.name
+                assert operators.lookup(rule.operator).name == rule.operator
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "per_element"),
+    [
+        ("Relu", {}, 1),
+        ("Sigmoid", {}, 4),
+        ("Softmax", {}, 5),
+        ("Add", {}, 1),
+        ("BatchNormalization", {}, 2),
+        ("BatchNormalizationTraining", {}, 5),
+        ("LRN", {"size": 5}, 14),
+        ("MaxPool", {"kernel_shape": (3, 3)}, 9),
+        ("Transpose", {}, 0),
+        ("Reshape", {}, 0),
+    ],
+)
+def test_point_wise_work(operator: str, attributes: dict[str, Attribute], per_element: int) -> None:
+    shape = (2, 3, 4, 4)
+    work = operators.lookup(operator).operations((shape,) * 2, (shape,), attributes)
+    assert work == per_element * prod(shape)
+
+
+def test_a_sum_of_three_adds_twice() -> None:
+    shape = (3, 4)
+    assert operators.lookup("Sum").operations((shape,) * 3, (shape,), {}) == 24
+
+
+def test_cast_and_mask_change_the_element_size() -> None:
+    cast, dropout = operators.lookup("Cast"), operators.lookup("DropoutTraining")
+    assert cast.result_bytes is not None
+    assert dropout.result_bytes is not None
+    assert cast.result_bytes((4,), {"to": 10}) == (2,)
+    assert dropout.result_bytes((2,), {}) == (2, 1)
+    with pytest.raises(InputError, match="element type 99"):
+        cast.result_bytes((4,), {"to": 99})

@@ -1,0 +1,92 @@
+"""First prices without a program: a few subgradient steps on the Lagrangian dual.
+
+The paths at given prices use SPM and DMA time; their excess over what there is, is a
+subgradient. Adam's scaling (Kingma and Ba, ICLR 2015) copes with the two kinds of prices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from formulations.residency.columns import Columns, joined
+from formulations.residency.dual import arcs, dual_value, forward
+from formulations.residency.gaps import Gaps
+from formulations.residency.master import usage
+from formulations.residency.paths import path_columns
+from formulations.residency.prices import Economy, Multipliers
+from formulations.residency.rangemin import Floats
+
+_FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
+_FIRST_RATE, _LAST_RATE = 0.3, 0.005
+_HOLD_SCALE = 0.3
+
+
+def ascend(
+    gaps: Gaps, economy: Economy, iterations: int, samples: int, stop: Callable[[], bool]
+) -> tuple[Multipliers, Columns]:
+    """Prices and columns from scratch, in some steps.
+
+    The paths of the last steps hover about an optimal solution: together, those of
+    ``samples`` of them contain nearly every column that one needs.
+
+    Returns
+    -------
+    prices
+        Those that proved most.
+    columns
+        On the paths of the last steps.
+    """
+    steps = gaps.steps
+    unit = max(economy.byte_time, economy.in_byte, economy.out_byte)
+    channels = 2 if economy.duplex else 1
+    scale = _HOLD_SCALE * unit
+    point = np.concatenate((np.zeros(steps), np.full(channels * steps, 0.5)))
+    first, second = np.zeros_like(point), np.zeros_like(point)
+    nothing = np.zeros(steps)
+    seen = [Columns.empty()]
+    best, best_bound = Multipliers.legal(economy, nothing, nothing, nothing), -np.inf
+    for k in range(1, iterations + 1):
+        if stop():
+            break
+        spm, dma = point[:steps] * scale, point[steps:] * economy.byte_time
+        prices = Multipliers.legal(economy, spm, dma[:steps], dma[-steps:])
+        arc = arcs(gaps, economy, prices)
+        ahead = forward(gaps, arc)
+        bound = dual_value(gaps, economy, prices, ahead.best)
+        if bound > best_bound:
+            best, best_bound = prices, bound
+        paths = path_columns(gaps, arc, ahead)
+        if k > iterations - samples:
+            seen.append(paths)
+        slope = _excess(gaps, economy, paths)
+        first = _FIRST_DECAY * first + (1 - _FIRST_DECAY) * slope
+        second = _SECOND_DECAY * second + (1 - _SECOND_DECAY) * slope**2
+        trend = first / (1 - _FIRST_DECAY**k)
+        spread = np.sqrt(second / (1 - _SECOND_DECAY**k)) + 1e-12
+        rate = _FIRST_RATE * (_LAST_RATE / _FIRST_RATE) ** (k / iterations)
+        point += rate * trend / spread
+        point = np.maximum(point, 0.0)
+        point[steps:] = np.minimum(point[steps:], 1.0)
+    return best, joined(seen).union(Columns.empty(), steps)
+
+
+def _excess(gaps: Gaps, economy: Economy, columns: Columns) -> Floats:
+    """Use of SPM and DMA beyond what there is, each relative to its typical size."""
+    use, steps = usage(gaps, columns), gaps.steps
+    size = gaps.size_bytes[columns.access].astype(np.float64)
+    held = use.end > use.begin
+    change = np.bincount(use.begin[held], size[held], steps + 1)
+    change -= np.bincount(use.end[held], size[held], steps + 1)
+    spm = np.cumsum(change)[:steps] / economy.capacity_bytes - 1
+    covered = economy.compute_cycles * economy.bytes_per_cycle
+    typical = max(float(covered.mean()), 1.0)
+    at = np.maximum(use.at, 0)
+    into = np.bincount(at, size * use.moved_in, steps)
+    out = np.bincount(at, size * use.moved_out, steps)
+    if economy.duplex:
+        dma = np.concatenate((into - covered, out - covered))
+    else:
+        dma = into + out - covered
+    return np.concatenate((spm, dma / typical))

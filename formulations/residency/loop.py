@@ -1,0 +1,194 @@
+"""Column generation: a compact program, its prices, the bound they prove, and a plan.
+
+Each round solves the program over the columns found so far by interior point without
+crossover, evaluates the bound at its prices over *all* columns (the shortest paths see every
+step of every gap), rounds the solution to a legal plan, and adds the columns whose best path
+is nearly a best path.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from time import monotonic
+
+import numpy as np
+
+from formulations.residency.ascent import ascend
+from formulations.residency.certificate import certificate
+from formulations.residency.columns import Columns, Pricer, needed
+from formulations.residency.cost import spent
+from formulations.residency.dual import arcs, backward, dual_value, forward
+from formulations.residency.gaps import Gaps
+from formulations.residency.master import Master, master
+from formulations.residency.prices import Economy, Multipliers
+from formulations.residency.rounding import profiles, to_plan
+from formulations.solver.highs import solve
+from formulations.solver.program import Answer
+from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
+from spmopt.core.result import Certificate
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline, relaxed_timeline
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the loop works; the defaults are measured.
+
+    ``first`` and ``later``: tolerance of the interior-point method; ``threshold``: marginal
+    up to which columns enter, as a share of the price of a byte; ``depth``: see ``Pricer``.
+    """
+
+    first: float = 1e-3
+    later: float = 1e-4
+    threshold: float = 0.05
+    depth: int = 3
+    margin: float = 1e-5
+    rounds: int = 30
+    ascent: int = 300
+    samples: int = 30
+
+
+class Search:
+    """State of the column generation for one instance and objective."""
+
+    def __init__(
+        self, instance: Instance, request: Request, *, page_bytes: int, settings: Settings
+    ) -> None:
+        self.instance = instance
+        self.request = request
+        self.page_bytes = page_bytes
+        self.settings = settings
+        self.line: Timeline = relaxed_timeline(instance)
+        self.gaps = Gaps.of(self.line)
+        self.economy = Economy.of(instance, self.line, request.objective)
+        self.capacity_pages: Ints = (self.economy.capacity_bytes // page_bytes).astype(np.int64)
+        self.bound = -np.inf
+        self.prices: Multipliers | None = None
+        self.latest: Multipliers | None = None
+        self.plan: Plan | None = None
+        self.value: Fraction | None = None
+        self.log: list[tuple[float, int, float, float]] = []
+        self._began = monotonic()
+
+    def offer_prices(self, prices: Multipliers) -> None:
+        """Keep prices that prove more; try the midpoint with the best so far too."""
+        before = self.prices
+        self._try_prices(prices)
+        if before is not None:
+            self._try_prices(before.mixed(prices, 0.5))
+
+    def _try_prices(self, prices: Multipliers) -> None:
+        ahead = forward(self.gaps, arcs(self.gaps, self.economy, prices))
+        bound = dual_value(self.gaps, self.economy, prices, ahead.best)
+        if bound > self.bound:
+            self.bound, self.prices = bound, prices
+
+    def offer_plan(self, plan: Plan) -> None:
+        """Keep a legal plan that costs less."""
+        value = spent(self.instance, self.line, plan).value(self.request.objective, self.line)
+        if self.value is None or value < self.value:
+            self.plan, self.value = plan, value
+
+    @property
+    def gap(self) -> float:
+        """Relative distance between the best plan and the bound."""
+        if self.value is None or self.bound <= 0:
+            return np.inf
+        return float(self.value) / self.bound - 1
+
+    def solve(self, columns: Columns, tolerance: float) -> tuple[Master, Answer]:
+        """Solve the compact program over ``columns``."""
+        built = master(
+            self.gaps,
+            self.economy,
+            columns,
+            page_bytes=self.page_bytes,
+            margin=self.settings.margin,
+        )
+        answer = solve(
+            built.program,
+            options={
+                "solver": "ipm",
+                "run_crossover": "off",
+                "ipm_optimality_tolerance": tolerance,
+            },
+            time_limit_s=self.request.remaining_s(),
+            threads=self.request.threads,
+            stop=self.request.stop,
+        )
+        return built, answer
+
+    def take(self, built: Master, answer: Answer) -> None:
+        """Prices and plan of a solved program."""
+        if answer.row_dual is not None and answer.column_dual is not None:
+            self.latest = built.multipliers(answer)
+            self.offer_prices(self.latest)
+        if answer.primal is not None:
+            profile = profiles(self.gaps, self.line, built.columns, built.amounts(answer))
+            plan = to_plan(
+                self.gaps,
+                self.line,
+                profile,
+                page_bytes=self.page_bytes,
+                capacity_pages=self.capacity_pages,
+            )
+            if plan is not None:
+                self.offer_plan(plan)
+
+    def priced(self, prices: Multipliers | None) -> Columns:
+        """Columns that are nearly on a best path at ``prices``."""
+        if prices is None:
+            return Columns.empty()
+        arc = arcs(self.gaps, self.economy, prices)
+        pricer = Pricer(
+            gaps=self.gaps,
+            economy=self.economy,
+            prices=prices,
+            arc=arc,
+            ahead=forward(self.gaps, arc),
+            back=backward(self.gaps, arc),
+        )
+        unit = max(self.economy.byte_time, self.economy.in_byte, self.economy.out_byte)
+        return pricer.columns(self.settings.threshold * unit, self.settings.depth)
+
+    def run(self, tolerance: float) -> None:
+        """Alternate until the gap closes, nothing new is found, or time is up."""
+        steps, settings = self.gaps.steps, self.settings
+        prices, columns = ascend(
+            self.gaps,
+            self.economy,
+            settings.ascent,
+            settings.samples,
+            lambda: self.request.remaining_s() <= 0,
+        )
+        self.offer_prices(prices)
+        self._note(0)
+        columns = columns.union(needed(self.gaps), steps)
+        accuracy = settings.first
+        for _ in range(settings.rounds):
+            built, answer = self.solve(columns, accuracy)
+            self.take(built, answer)
+            self._note(len(columns))
+            if self.gap <= tolerance or self.request.remaining_s() <= 0:
+                return
+            before = len(columns)
+            columns = columns.union(self.priced(self.prices), steps)
+            columns = columns.union(self.priced(self.latest), steps)
+            if len(columns) == before:
+                if accuracy <= 1e-8:
+                    return
+                accuracy = max(accuracy * 1e-2, 1e-8)
+            accuracy = min(accuracy, settings.later)
+
+    def _note(self, columns: int) -> None:
+        value = float("nan") if self.value is None else float(self.value)
+        self.log.append((monotonic() - self._began, columns, self.bound, value))
+
+    def certificate(self) -> Certificate | None:
+        """The best prices, as integers."""
+        if self.prices is None:
+            return None
+        return certificate(self.instance, self.request.objective, self.economy, self.prices)

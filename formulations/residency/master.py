@@ -1,0 +1,336 @@
+"""The compact program over a set of columns (README, constraints C1 to C6).
+
+Variables are bytes, in units of ``Scale.unit_bytes``: one per column, the occupancy of each
+step, and (if time counts) the duration of each step in bytes that its DMA time could move.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.residency.columns import Columns, Kind
+from formulations.residency.gaps import Gaps
+from formulations.residency.prices import Economy, Multipliers
+from formulations.residency.rangemin import Floats
+from formulations.solver.program import Answer, Program, compressed
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rows:
+    """Row numbers; -1 where an access has no such row.
+
+    ``whole`` (C1) splits the tensor's bytes at an access, ``dirty`` (C2) and ``clean`` (C3)
+    carry states on, ``occupy`` (C4) adds up the SPM, ``channel`` (C5) fills each step's
+    duration with DMA, ``serial`` (C6) with what cannot overlap.
+    """
+
+    whole: Ints
+    dirty: Ints
+    clean: Ints
+    occupy: int
+    load: int
+    store: int
+    serial: int
+    count: int
+
+    @staticmethod
+    def of(gaps: Gaps, economy: Economy) -> Rows:
+        """Number the rows that this instance has."""
+        read, write = gaps.kind == Access.READ, gaps.kind == Access.WRITE
+        leads = (gaps.next >= 0) & gaps.live[gaps.next]
+        kept = np.zeros(gaps.step.size, bool)
+        kept[gaps.last] = True
+        holds_dirty = np.where(read, gaps.dirty & ~gaps.dead, ~write & ~gaps.dead)
+        whole, count = _numbered(~(write & gaps.dead), 0)
+        dirty, count = _numbered(holds_dirty & (leads | kept), count)
+        clean, count = _numbered(leads, count)
+        occupy, count = count, count + gaps.steps
+        timed = economy.cycle > 0
+        load, count = count, count + gaps.steps * timed
+        store = load
+        if timed and economy.duplex:
+            store, count = count, count + gaps.steps
+        serial, count = count, count + gaps.steps * timed
+        return Rows(
+            whole=whole,
+            dirty=dirty,
+            clean=clean,
+            occupy=occupy,
+            load=load,
+            store=store,
+            serial=serial,
+            count=count,
+        )
+
+
+def _numbered(there: Bools, first: int) -> tuple[Ints, int]:
+    number = np.where(there, np.cumsum(there) - 1 + first, -1)
+    return number, first + int(there.sum())
+
+
+class Entries:
+    """Coefficients, collected by (row, column); rows of -1 are left out."""
+
+    def __init__(self) -> None:
+        self._rows: list[Ints] = []
+        self._columns: list[Ints] = []
+        self._values: list[Floats] = []
+
+    def add(self, row: Ints, column: Ints, value: Floats | float) -> None:
+        """Add ``value`` at (row, column), element by element."""
+        there = row >= 0
+        values = np.broadcast_to(np.asarray(value, np.float64), row.shape)
+        self._rows.append(row[there])
+        self._columns.append(column[there])
+        self._values.append(values[there])
+
+    def triplets(self) -> tuple[Ints, Ints, Floats]:
+        """Rows, columns, values."""
+        return (
+            np.concatenate(self._rows),
+            np.concatenate(self._columns),
+            np.concatenate(self._values),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Usage:
+    """What one byte of each column uses (c,).
+
+    SPM during steps [begin, end), and DMA ``moved_in`` and ``moved_out`` bytes in step
+    ``at``; ``serial`` marks transfers that cannot overlap the step's computing.
+    """
+
+    begin: Ints
+    end: Ints
+    at: Ints
+    moved_in: Floats
+    moved_out: Floats
+    serial: Bools
+
+
+def usage(gaps: Gaps, columns: Columns) -> Usage:
+    """Read off each column's use of SPM and DMA."""
+    kind, access = columns.kind, columns.access
+    step, before = gaps.step[access], gaps.previous[access]
+    own_kind, passes = gaps.kind[access], gaps.passes[access].astype(np.float64)
+    written = np.where(before >= 0, gaps.kind[before] == Access.WRITE, False)
+    final = kind == Kind.FINAL
+    written = np.where(final, own_kind == Access.WRITE, written)
+    # Dirty bytes that a blind write leaves count from the writing step on.
+    start = np.where(final, step + 1, gaps.begin[access])
+    dirty_start = start - written
+    loads = (kind == Kind.LOAD) | (kind == Kind.LOAD_HERE)
+    from_dirty = np.isin(kind, (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL))
+    own_step = np.isin(kind, (Kind.STREAM, Kind.LOAD_HERE, Kind.WRITE_THROUGH))
+    at = np.where(own_step, step, columns.step)
+    begin = np.where(from_dirty, dirty_start, np.where(loads | own_step, at, start))
+    end = np.where((kind == Kind.DROP) | final, columns.step, step) + 1
+    nothing = (kind == Kind.STREAM) | ((kind == Kind.WRITE_THROUGH) & (own_kind != Access.WRITE))
+    end = np.where(nothing, begin, end)
+    stream = kind == Kind.STREAM
+    write, dead = own_kind == Access.WRITE, gaps.dead[access]
+    streamed_in = np.where(write, passes - 1, passes)
+    streamed_out = np.where((own_kind == Access.READ) | dead, 0.0, passes)
+    stores = np.isin(kind, (Kind.WRITE_THROUGH, Kind.DROP, Kind.CLEAN, Kind.FINAL))
+    fixed = gaps.stationary[access]
+    return Usage(
+        begin=begin,
+        end=end,
+        at=at,
+        moved_in=np.where(stream, streamed_in, loads.astype(np.float64)),
+        moved_out=np.where(stream, streamed_out, stores.astype(np.float64)),
+        serial=fixed & np.isin(kind, (Kind.LOAD_HERE, Kind.WRITE_THROUGH)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Master:
+    """A compact program, and how to read its solution."""
+
+    gaps: Gaps
+    economy: Economy
+    columns: Columns
+    rows: Rows
+    program: Program
+    unit_bytes: float
+    price_unit: float
+
+    def multipliers(self, answer: Answer) -> Multipliers:
+        """Prices from the duals of capacity and DMA time."""
+        if answer.column_dual is None or answer.row_dual is None:
+            raise ValueError("the solver returned no duals")
+        first, steps = len(self.columns), self.gaps.steps
+        spm = -answer.column_dual[first : first + steps] * self.price_unit
+        if self.economy.cycle <= 0:
+            nothing = np.zeros(steps)
+            return Multipliers.legal(self.economy, spm, nothing, nothing)
+        rows = self.rows
+        load = answer.row_dual[rows.load : rows.load + steps] * self.price_unit
+        store = answer.row_dual[rows.store : rows.store + steps] * self.price_unit
+        return Multipliers.legal(self.economy, spm, load, store)
+
+    def amounts(self, answer: Answer) -> Floats:
+        """Bytes of each column (c,)."""
+        if answer.primal is None:
+            raise ValueError("the solver returned no solution")
+        return np.maximum(answer.primal[: len(self.columns)], 0.0) * self.unit_bytes
+
+
+def master(
+    gaps: Gaps, economy: Economy, columns: Columns, *, page_bytes: int, margin: float = 0.0
+) -> Master:
+    """Build the program over ``columns``.
+
+    ``page_bytes`` pads each tensor's occupancy to pages, so that rounding down to pages never
+    raises it; ``margin`` (a fraction) is left free of the capacity.
+    """
+    rows, use = Rows.of(gaps, economy), usage(gaps, columns)
+    count, steps = len(columns), gaps.steps
+    unit = max(float(economy.capacity_bytes.max()) / 64, 1.0)
+    price_unit = max(economy.byte_time, economy.in_byte, economy.out_byte)
+    entries = Entries()
+    own = np.arange(count)
+    _split(gaps, rows, columns, own, entries)
+    _carry_dirty(gaps, rows, columns, own, entries)
+    _carry_clean(gaps, rows, columns, own, entries)
+    pad = _padding(gaps, page_bytes)[columns.access]
+    _occupy(rows, use, pad, entries, first=count)
+    timed = economy.cycle > 0
+    if timed:
+        _fill(rows, use, entries, first=count + steps, steps=steps)
+    fixed_dead = gaps.stationary & gaps.dead & (gaps.kind == Access.WRITE)
+    used = np.zeros(steps)
+    np.add.at(
+        used, gaps.step[fixed_dead], (gaps.size_bytes * _padding(gaps, page_bytes))[fixed_dead]
+    )
+    capacity = (economy.capacity_bytes * (1 - margin) - used) / unit
+    computing = economy.compute_cycles * economy.bytes_per_cycle / unit
+    upper = np.concatenate((np.full(count, np.inf), np.maximum(capacity, 0.0)))
+    lower = np.zeros(count + steps)
+    moved = (economy.in_byte * use.moved_in + economy.out_byte * use.moved_out) / price_unit
+    cost = np.concatenate((moved, np.zeros(steps)))
+    if timed:
+        upper = np.concatenate((upper, np.full(steps, np.inf)))
+        lower = np.concatenate((lower, computing))
+        cost = np.concatenate((cost, np.full(steps, economy.byte_time / price_unit)))
+    row_lower, row_upper = _sides(gaps, rows, computing, unit)
+    row, column, value = entries.triplets()
+    program = Program(
+        cost=cost,
+        lower=lower,
+        upper=upper,
+        row_lower=row_lower,
+        row_upper=row_upper,
+        matrix=compressed(column, row, value, cost.size, by_rows=False),
+    )
+    return Master(
+        gaps=gaps,
+        economy=economy,
+        columns=columns,
+        rows=rows,
+        program=program,
+        unit_bytes=unit,
+        price_unit=price_unit,
+    )
+
+
+def _padding(gaps: Gaps, page_bytes: int) -> Floats:
+    """(a,) Bytes of whole pages per byte of the tensor."""
+    padded = -(-gaps.size_bytes // page_bytes) * page_bytes
+    return padded / gaps.size_bytes
+
+
+def _sides(gaps: Gaps, rows: Rows, computing: Floats, unit: float) -> tuple[Floats, Floats]:
+    lower, upper = np.zeros(rows.count), np.zeros(rows.count)
+    whole = rows.whole >= 0
+    lower[rows.whole[whole]] = gaps.size_bytes[whole] / unit
+    upper[rows.whole[whole]] = gaps.size_bytes[whole] / unit
+    clean = rows.clean[rows.clean >= 0]
+    upper[clean] = np.inf
+    upper[rows.load :] = np.inf
+    lower[rows.serial :] = computing[: rows.count - rows.serial]
+    return lower, upper
+
+
+def _source(gaps: Gaps, columns: Columns) -> Ints:
+    """Access at whose end the bytes of a dirty or held column were resident."""
+    final = columns.kind == Kind.FINAL
+    return np.where(final, columns.access, gaps.previous[columns.access])
+
+
+_DIRTY = (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL)
+_ARRIVING = (Kind.HOLD_DIRTY, Kind.HOLD_CLEAN, Kind.LOAD, Kind.LOAD_HERE, Kind.CLEAN)
+
+
+def _split(gaps: Gaps, rows: Rows, columns: Columns, own: Ints, entries: Entries) -> None:
+    """(C1) At an access: resident (arriving or written) + streamed = size."""
+    kind, access = columns.kind, columns.access
+    write = gaps.kind[access] == Access.WRITE
+    here = np.isin(kind, (*_ARRIVING, Kind.STREAM)) | ((kind == Kind.WRITE_THROUGH) & write)
+    entries.add(rows.whole[access[here]], own[here], 1.0)
+    # What a blind write leaves dirty is what the columns after it take up.
+    dirty = np.isin(kind, _DIRTY)
+    source = _source(gaps, columns)[dirty]
+    after_write = gaps.kind[source] == Access.WRITE
+    entries.add(np.where(after_write, rows.whole[source], -1), own[dirty], 1.0)
+
+
+def _carry_dirty(gaps: Gaps, rows: Rows, columns: Columns, own: Ints, entries: Entries) -> None:
+    """(C2) Dirty after an access = dirty columns of the next gap."""
+    kind, access = columns.kind, columns.access
+    dirty = np.isin(kind, _DIRTY)
+    source = _source(gaps, columns)[dirty]
+    not_write = gaps.kind[source] != Access.WRITE
+    entries.add(np.where(not_write, rows.dirty[source], -1), own[dirty], -1.0)
+    update = gaps.kind[access] == Access.UPDATE
+    stays = np.where(update, np.isin(kind, _ARRIVING), kind == Kind.HOLD_DIRTY)
+    entries.add(rows.dirty[access[stays]], own[stays], 1.0)
+    through = update & (kind == Kind.WRITE_THROUGH)
+    entries.add(rows.dirty[access[through]], own[through], -1.0)
+
+
+def _carry_clean(gaps: Gaps, rows: Rows, columns: Columns, own: Ints, entries: Entries) -> None:
+    """(C3) Held clean through the next gap <= clean after an access."""
+    kind, access = columns.kind, columns.access
+    held = kind == Kind.HOLD_CLEAN
+    entries.add(rows.clean[gaps.previous[access[held]]], own[held], -1.0)
+    read = gaps.kind[access] == Access.READ
+    enters = np.isin(kind, (Kind.HOLD_CLEAN, Kind.LOAD, Kind.LOAD_HERE, Kind.CLEAN))
+    clean = np.where(read, enters, kind == Kind.WRITE_THROUGH)
+    entries.add(rows.clean[access[clean]], own[clean], 1.0)
+
+
+def _occupy(rows: Rows, use: Usage, pad: Floats, entries: Entries, *, first: int) -> None:
+    """(C4) Occupancy of a step = of the step before + columns that begin - that ended."""
+    steps = rows.load - rows.occupy
+    step, own = np.arange(steps), np.arange(pad.size)
+    entries.add(rows.occupy + step, first + step, 1.0)
+    entries.add(rows.occupy + step[1:], first + step[:-1], -1.0)
+    held = use.end > use.begin
+    entries.add(rows.occupy + use.begin[held], own[held], -pad[held])
+    ended = held & (use.end < steps)
+    entries.add(rows.occupy + use.end[ended], own[ended], pad[ended])
+
+
+def _fill(rows: Rows, use: Usage, entries: Entries, *, first: int, steps: int) -> None:
+    """(C5, C6) Duration >= DMA time of each channel; >= computing + what must wait for it."""
+    step, own = np.arange(steps), np.arange(use.at.size)
+    moves_in, moves_out = use.moved_in > 0, use.moved_out > 0
+    if rows.load == rows.store:
+        entries.add(rows.load + step, first + step, 1.0)
+        moved = use.moved_in + use.moved_out
+        some = moved > 0
+        entries.add(rows.load + use.at[some], own[some], -moved[some])
+    else:
+        for row, amount in ((rows.load, use.moved_in), (rows.store, use.moved_out)):
+            entries.add(row + step, first + step, 1.0)
+            some = (amount > 0) | (use.serial & (moves_in | moves_out))
+            taken = np.where(use.serial, 1.0, amount)
+            entries.add(row + use.at[some], own[some], -taken[some])
+    entries.add(rows.serial + step, first + step, 1.0)
+    entries.add(rows.serial + use.at[use.serial], own[use.serial], -np.ones(int(use.serial.sum())))

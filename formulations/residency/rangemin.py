@@ -1,0 +1,70 @@
+"""Minima over ranges of steps, for all gaps at once (sparse tables)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spmopt.core.table import Ints
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Half-open ranges [begin, end) over steps, prepared for repeated queries.
+
+    Empty ranges are allowed; their minimum is infinite and its position -1.
+    """
+
+    level: Ints
+    left: Ints
+    right: Ints
+    empty: NDArray[np.bool_]
+
+    @staticmethod
+    def of(begin: Ints, end: Ints) -> Ranges:
+        """Prepare ranges; ``begin`` and ``end`` have one shape."""
+        length = np.maximum(end - begin, 1)
+        level = (np.frexp(length.astype(np.float64))[1] - 1).astype(np.int64)
+        empty = end <= begin
+        left = np.where(empty, 0, begin)
+        right = np.where(empty, 0, end - (1 << level))
+        return Ranges(level=np.where(empty, 0, level), left=left, right=right, empty=empty)
+
+
+class RangeMinimum:
+    """Sparse table of one array (n,): O(n log n) to build, O(1) a query."""
+
+    def __init__(self, values: Floats) -> None:
+        size = values.size
+        levels = max(1, size.bit_length())
+        self._values = np.append(values, np.inf)
+        table = np.full((levels, size + 1), size, np.int64)
+        table[0, :size] = np.arange(size)
+        minima = values
+        for k in range(1, levels):
+            half = 1 << (k - 1)
+            count = size - 2 * half + 1
+            if count <= 0:
+                break
+            keep = minima[:count] <= minima[half : half + count]
+            table[k, :count] = np.where(
+                keep, table[k - 1, :count], table[k - 1, half : half + count]
+            )
+            minima = np.where(keep, minima[:count], minima[half : half + count])
+        self._table = table
+
+    def argmin(self, ranges: Ranges) -> Ints:
+        """Position of the least value in each range; n (out of range) where empty."""
+        left = self._table[ranges.level, ranges.left]
+        right = self._table[ranges.level, ranges.right]
+        position = np.where(self._values[left] <= self._values[right], left, right)
+        return np.where(ranges.empty, self._values.size - 1, position)
+
+    def at(self, position: Ints) -> Floats:
+        """Values at positions; infinite at position n."""
+        result: Floats = self._values[position]
+        return result

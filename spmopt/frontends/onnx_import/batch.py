@@ -1,0 +1,130 @@
+"""Constants that bake the batch size of the file, and what they are at another one.
+
+An exporter that saw batch 1 writes ``Reshape(x, [1, -1])``. Such a target is compared with
+the shapes at the file's own batch size: the axis of the operand that changes is followed
+through the row-major order into the target, and that entry is scaled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+
+import numpy as np
+import onnx
+
+from spmopt.frontends.onnx_import.facts import Fact, Shape
+
+_SHAPE_INPUT = {"Reshape": 1, "Expand": 1, "Resize": 3}
+
+
+def rescaled_shape_input(
+    node: onnx.NodeProto,
+    inputs: Sequence[Fact | None],
+    written: Sequence[Fact | None],
+    result: Shape,
+    batches: tuple[int, int],
+) -> tuple[int, Shape] | None:
+    """Position and new contents of the input that gives the result shape.
+
+    Parameters
+    ----------
+    node
+        Any node; only ``Reshape``, ``Expand`` and ``Resize`` (``sizes``) have such an input.
+    inputs, written
+        Its inputs at the new batch size and at the file's.
+    result
+        Its result shape at the file's batch size.
+    batches
+        The file's batch size and the new one.
+
+    Returns
+    -------
+    None where the input may stay: it does not depend on the batch, or was computed from
+    shapes and so has changed by itself.
+    """
+    position = _SHAPE_INPUT.get(node.op_type)
+    if position is None or position >= len(inputs):
+        return None
+    now, before = inputs[0], written[0]
+    target, baked = inputs[position], written[position]
+    if now is None or before is None or target is None or baked is None:
+        return None
+    if now.shape == before.shape or not np.array_equal(_data(target), _data(baked)):
+        return None
+    if node.op_type == "Reshape":
+        scaled = reshaped(before.shape, now.shape, result, batches)
+    else:
+        scaled = _aligned(before.shape, now.shape, result)
+    return None if scaled is None else (position, scaled)
+
+
+def repeated_constants(
+    node: onnx.NodeProto, inputs: Sequence[Fact | None], batches: tuple[int, int]
+) -> list[Fact | None]:
+    """Inputs of a ``Concat`` with constants of the file's batch size repeated to the new one.
+
+    Such a constant is a class token that the exporter expanded beforehand.
+    """
+    axis = next(attribute.i for attribute in node.attribute if attribute.name == "axis")
+    rank = max((len(fact.shape) for fact in inputs if fact is not None), default=0)
+    if axis % max(rank, 1) == 0:
+        return list(inputs)
+    old, new = batches
+    return [
+        replace(fact, shape=(new, *fact.shape[1:]), data=None)
+        if fact is not None and not fact.live and fact.shape[0] == old
+        else fact
+        for fact in inputs
+    ]
+
+
+def _data(fact: Fact) -> list[int]:
+    return [] if fact.data is None else fact.data.tolist()
+
+
+def _aligned(before: Shape, now: Shape, result: Shape) -> Shape | None:
+    """``result`` with the axes that changed (counted from the last) replaced."""
+    scaled = list(result)
+    for axis in range(-len(before), 0):
+        if before[axis] != now[axis] and result[axis] == before[axis]:
+            scaled[axis] = now[axis]
+    return tuple(scaled)
+
+
+def reshaped(before: Shape, now: Shape, result: Shape, batches: tuple[int, int]) -> Shape | None:
+    """Shape to which ``now`` reshapes if ``before`` reshapes to ``result``.
+
+    ``before`` and ``now`` differ in one axis, by the ratio of ``batches`` (the file's and the
+    new one). None if no axis of ``result`` can take it.
+    """
+    old, new = batches
+    changed = [axis for axis in range(len(before)) if before[axis] != now[axis]]
+    if len(changed) != 1 or before[changed[0]] * new != now[changed[0]] * old:
+        return None
+    inner = prod(before[changed[0] + 1 :])
+    outermost = inner * (before[changed[0]] // old)
+    for stride in (outermost, inner):
+        place = _place(result, stride, old)
+        if place is not None:
+            scaled = list(result)
+            scaled[place] = scaled[place] // old * new
+            return tuple(scaled)
+    return None
+
+
+def _place(result: Shape, stride: int, factor: int) -> int | None:
+    """Axis of ``result`` that holds the factor at ``stride`` (elements), if any does."""
+    strides = [prod(result[axis + 1 :]) for axis in range(len(result))]
+    spans = [
+        axis
+        for axis, step in enumerate(strides)
+        if stride % step == 0 and (step * result[axis]) % (stride * factor) == 0
+    ]
+    exact = [axis for axis in spans if strides[axis] == stride and result[axis] == factor]
+    if exact:
+        return exact[0]
+    # A batch of 1 between two axes may belong to either: with heads split off (3 axes or
+    # more) it is merged with them, in a matrix with the rows.
+    return (spans[-1] if len(result) > 2 else spans[0]) if spans else None

@@ -1,0 +1,82 @@
+"""Constants of a model: which become weights, which are attributes, which are folded away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+import onnx
+
+from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.facts import Array, Fact
+from spmopt.frontends.onnx_import.network import Network
+from spmopt.frontends.onnx_import.topology import describe
+from spmopt.graph.build import GraphBuilder
+
+
+class Constants:
+    """What does not depend on a network input.
+
+    A subgraph of constants (a weight made by ``ConstantOfShape``, an ``Unsqueeze`` of a weight)
+    is folded to one tensor, unless the initialiser it comes from is read elsewhere too:
+    then its nodes stay, so that the initialiser remains one tensor.
+    """
+
+    def __init__(self, network: Network, facts: Mapping[str, Fact]) -> None:
+        self._facts = facts
+        self._producer = {name: node for node in network.nodes for name in node.output if name}
+        self._roots: dict[str, frozenset[str]] = {}
+        read = {
+            name
+            for node in network.nodes
+            if any(facts[result].live for result in node.output if result)
+            for name in node.input
+            if name and not facts[name].live
+        }
+        self._readers = Counter(root for name in read for root in self.roots(name))
+
+    def roots(self, name: str) -> frozenset[str]:
+        """Initialisers (or constants made from nothing) that ``name`` comes from."""
+        if name not in self._roots:
+            node = self._producer.get(name)
+            sources: frozenset[str] = frozenset()
+            if node is not None and node.op_type != "ConstantOfShape":
+                known = [self.roots(source) for source in node.input if source]
+                sources = frozenset().union(*known)
+            self._roots[name] = sources or frozenset((name,))
+        return self._roots[name]
+
+    def kept_node(self, name: str) -> onnx.NodeProto | None:
+        """Node that must stay to produce the constant ``name``, or None to fold it."""
+        node = self._producer.get(name)
+        shared = any(
+            self._readers[root] > 1 and self._facts[root].elements > 1
+            for root in self.roots(name)
+            if root != name
+        )
+        return node if shared and self._facts[name].data is None else None
+
+    def contents(self, node: onnx.NodeProto, name: str) -> Array:
+        """Contents of an input of ``node`` that says something about shapes.
+
+        Raises
+        ------
+        InputError
+            They depend on data.
+        """
+        data = self._facts[name].data
+        if data is None:
+            raise InputError(
+                f"{describe(node)}: {name} is not a constant known beforehand; a schedule needs "
+                "fixed shapes, so export the model with constant arguments here"
+            )
+        return data
+
+    def add(self, builder: GraphBuilder, name: str) -> int:
+        """Add the constant ``name`` as one tensor.
+
+        Real numbers are weights; integers and single numbers are not trained.
+        """
+        fact = self._facts[name]
+        source = builder.weight if fact.floating and fact.elements > 1 else builder.state
+        return source(name, fact.shape, element_bytes=fact.element_bytes)

@@ -1,0 +1,170 @@
+"""From deduced facts to a graph: one node for every operator that moves data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import onnx
+
+from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import.constants import Constants
+from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
+from spmopt.frontends.onnx_import.network import Network
+from spmopt.frontends.onnx_import.rules import SHAPED, plain_attributes, settle
+from spmopt.frontends.onnx_import.topology import describe
+from spmopt.graph import operators
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.ir import Attribute, Graph
+from spmopt.graph.operators.spec import OperatorSpec
+
+Warn = Callable[[str], None]
+
+
+class Emitter:
+    """Walks the nodes in order and adds what moves data to a graph builder."""
+
+    def __init__(
+        self,
+        network: Network,
+        facts: Mapping[str, Fact],
+        *,
+        assume_pointwise: bool,
+        warn: Warn,
+    ) -> None:
+        self._network = network
+        self._facts = facts
+        self._assume_pointwise = assume_pointwise
+        self._warn = warn
+        self._builder = GraphBuilder(network.name)
+        self._index: dict[str, int] = {}
+        self._assumed: set[str] = set()
+        self._constants = Constants(network, facts)
+
+    def graph(self) -> Graph:
+        """Return the whole graph.
+
+        Raises
+        ------
+        InputError
+            An operator without a rule, or no output that depends on an input.
+        """
+        for name in self._network.inputs:
+            fact = self._facts[name]
+            self._index[name] = self._builder.input(
+                name, fact.shape, element_bytes=fact.element_bytes
+            )
+        for node in self._network.nodes:
+            if self._computes(node):
+                self._emit(node)
+        outputs = [self._index[name] for name in self._network.outputs if name in self._index]
+        if not outputs:
+            raise InputError("no output depends on an input, so there is nothing to schedule")
+        return self._builder.finish(outputs)
+
+    def _computes(self, node: onnx.NodeProto) -> bool:
+        """Whether the node works on data; constants are added where they are first read."""
+        result = self._facts[next(name for name in node.output if name)]
+        return result.live and result.data is None
+
+    def _emit(self, node: onnx.NodeProto) -> None:
+        spec = self._rule(node)
+        if spec is None:
+            inputs = [self._operand(name) for name in node.input if name]
+            names = [name for name in node.output if name]
+            shapes = [self._facts[name].shape for name in names]
+            results = self._builder.assume_pointwise(inputs, shapes, name=_name(node))
+        else:
+            names = list(node.output)
+            results = self._known(node, spec)
+        for name, index in zip(names, results, strict=False):
+            self._check(node, name, self._builder.shape(index))
+            self._index[name] = index
+        missing = [name for name in names[len(results) :] if name and self._is_read(name)]
+        if missing:
+            raise InputError(
+                f"{describe(node)}: its result {missing[0]} is used, but the rule of "
+                f"{node.op_type} gives {len(results)}; export without it"
+            )
+
+    def _known(self, node: onnx.NodeProto, spec: OperatorSpec) -> tuple[int, ...]:
+        """Add a node of an operator that has a rule."""
+        attributes = plain_attributes(node_attributes(node))
+        constants = spec.constants or {}
+        operands = []
+        for position, name in enumerate(node.input):
+            if position not in constants:
+                operands.append(name)
+            elif name and node.op_type not in SHAPED:
+                contents = self._constants.contents(node, name)
+                attributes |= plain_attributes({constants[position]: contents})
+        while operands and not operands[-1]:
+            operands.pop()
+        if not all(operands):
+            raise InputError(f"{describe(node)}: leaves out an inner input; not supported")
+        result = self._facts[node.output[0]].shape
+        opset = self._network.opsets.get(node.domain, 1)
+        attributes = settle(node, attributes, opset, result)
+        inputs = [self._operand(name) for name in operands]
+        if node.op_type == "Concat":
+            inputs = self._repeated(inputs, attributes["axis"])
+        return self._builder.add_many(node.op_type, inputs, name=_name(node), **attributes)
+
+    def _rule(self, node: onnx.NodeProto) -> OperatorSpec | None:
+        """Rule of the operator, or None where it is assumed to be point-wise."""
+        try:
+            if node.domain not in ("", "ai.onnx"):
+                raise InputError(
+                    f"operator {node.domain}.{node.op_type} has no rule; pass "
+                    "--assume-pointwise to treat it as point-wise"
+                )
+            return operators.lookup(node.op_type)
+        except InputError as error:
+            if not self._assume_pointwise:
+                raise InputError(f"{describe(node)}: {error}") from None
+        if node.op_type not in self._assumed:
+            self._assumed.add(node.op_type)
+            self._warn(
+                f"{describe(node)}: no rule for {node.op_type}, assumed to be point-wise "
+                "(each operand streams once, one operation an element)"
+            )
+        return None
+
+    def _operand(self, name: str) -> int:
+        """Index of a value; a constant is added when it is first read."""
+        if name not in self._index:
+            node = self._constants.kept_node(name)
+            if node is None:
+                self._index[name] = self._constants.add(self._builder, name)
+            else:
+                self._emit(node)
+        return self._index[name]
+
+    def _repeated(self, inputs: list[int], axis: Attribute) -> list[int]:
+        """Inputs of a ``Concat``; constants of the file's batch size repeated to the new one."""
+        shapes = [self._builder.shape(index) for index in inputs]
+        batch = max(shape[0] for shape in shapes)
+        if axis in (0, -len(shapes[0])):
+            return inputs
+        return [
+            index
+            if shape[0] == batch
+            else self._builder.add("Expand", [index], shape=(batch, *shape[1:]))
+            for index, shape in zip(inputs, shapes, strict=True)
+        ]
+
+    def _check(self, node: onnx.NodeProto, name: str, shape: Shape) -> None:
+        """Our rule and the inference of ONNX must agree."""
+        expected = self._facts[name].shape if name in self._facts else shape
+        if shape != expected:
+            raise InputError(
+                f"{describe(node)}: {name} has shape {list(expected)} by ONNX, but "
+                f"{list(shape)} by the rule of {node.op_type}; please report this model"
+            )
+
+    def _is_read(self, name: str) -> bool:
+        read = {source for node in self._network.nodes for source in node.input}
+        return name in read or name in self._network.outputs
+
+
+def _name(node: onnx.NodeProto) -> str:
+    return node.name or next(name for name in node.output if name)

@@ -1,0 +1,79 @@
+"""The nodes that a model's outputs need, in an order in which they can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
+
+import onnx
+
+from spmopt.core.errors import InputError
+
+
+def describe(node: onnx.NodeProto) -> str:
+    """How messages name a node: its name (or first result) and its operator."""
+    return f"node {node.name or next(iter(node.output), '?')} ({node.op_type})"
+
+
+def ordered_nodes(
+    nodes: Sequence[onnx.NodeProto], given: Iterable[str], outputs: Iterable[str]
+) -> list[onnx.NodeProto]:
+    """Nodes on which ``outputs`` depend, producers first, in file order where that is one.
+
+    Parameters
+    ----------
+    nodes
+        All nodes, in file order.
+    given
+        Names that exist without a node: inputs and initialisers.
+    outputs
+        Names that are wanted.
+
+    Raises
+    ------
+    InputError
+        A name written twice, a name that nothing writes, or a cycle.
+    """
+    producer = _producers(nodes)
+    available = set(given)
+    needed: dict[int, list[int]] = {}
+    waiting = [_find(name, producer, available, "the model") for name in outputs]
+    while waiting:
+        index = waiting.pop()
+        if index is None or index in needed:
+            continue
+        node = nodes[index]
+        sources = [_find(name, producer, available, describe(node)) for name in node.input if name]
+        needed[index] = [source for source in sources if source is not None]
+        waiting.extend(sources)
+    if all(max(sources, default=-1) < index for index, sources in needed.items()):
+        return [nodes[index] for index in sorted(needed)]
+    try:
+        order = list(TopologicalSorter(needed).static_order())
+    except CycleError as error:
+        ring = ", ".join(describe(nodes[index]) for index in error.args[1][1:4])
+        raise InputError(f"the graph has a cycle through {ring}; export the model again") from None
+    return [nodes[index] for index in order]
+
+
+def _producers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
+    producer: dict[str, int] = {}
+    for index, node in enumerate(nodes):
+        for name in node.output:
+            if name and producer.setdefault(name, index) != index:
+                raise InputError(
+                    f"{describe(node)}: writes {name}, which another node writes too; "
+                    "the file is damaged, export the model again"
+                )
+    return producer
+
+
+def _find(name: str, producer: dict[str, int], available: set[str], user: str) -> int | None:
+    """Index of the node that writes ``name``, or None if it exists at the start."""
+    if name in producer:
+        return producer[name]
+    if name in available:
+        return None
+    raise InputError(
+        f"{user}: needs {name}, which nothing produces; the file is damaged or cut short"
+    )

@@ -1,0 +1,89 @@
+"""Multi-head attention and feed-forward layers of the Transformer family.
+
+Attention is one node an operation. The heads are strided views of the projections, as
+batched matrix products take them: splitting and joining heads, and transposing the keys,
+moves no data. The scale 1 / sqrt(d) is the factor of the product, the mask a part of the softmax.
+Residuals follow the sublayer and normalisation follows them ("post-norm", as published). Dropout
+stands where the published implementations have it: on the attention weights and after each
+sublayer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spmopt.core.errors import InputError
+from spmopt.frontends.zoo.layers import Layers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Widths:
+    """What all layers of a model share.
+
+    ``attention_bias``: the four projections have biases (BERT has them, the Transformer not).
+    """
+
+    hidden: int
+    heads: int
+    inner: int
+    activation: str
+    attention_bias: bool
+
+    def __post_init__(self) -> None:
+        if self.hidden % self.heads:
+            raise InputError(
+                f"hidden size {self.hidden} is not a multiple of {self.heads} heads; change one"
+            )
+
+
+def project(net: Layers, name: str, x: int, features: int, *, bias: bool) -> int:
+    """Fully connected layer on (batch, length, inputs)."""
+    batch, length, inputs = net.builder.shape(x)
+    rows = net.reshape(x, batch * length, inputs)
+    return net.reshape(net.linear(name, rows, features, bias=bias), batch, length, features)
+
+
+def attention(net: Layers, name: str, x: int, memory: int, widths: Widths) -> int:
+    """Sublayer: queries from ``x``, keys and values from ``memory``; residual and norm."""
+    batch, length, hidden = net.builder.shape(x)
+    span = net.builder.shape(memory)[1]
+    heads, width = widths.heads, hidden // widths.heads
+    bias = widths.attention_bias
+    query = project(net, f"{name}.query", x, hidden, bias=bias)
+    key = project(net, f"{name}.key", memory, hidden, bias=bias)
+    value = project(net, f"{name}.value", memory, hidden, bias=bias)
+    scores = net.pointwise(
+        "MatMul",
+        f"{name}.scores",
+        net.reshape(query, batch, heads, length, width),
+        net.reshape(key, batch, heads, width, span),
+    )
+    weights = net.builder.add("Softmax", [scores], name=f"{name}.softmax", axis=-1)
+    weights = net.pointwise("Dropout", f"{name}.softmax.drop", weights)
+    context = net.pointwise(
+        "MatMul",
+        f"{name}.context",
+        weights,
+        net.reshape(value, batch, heads, span, width),
+    )
+    joined = net.reshape(context, batch, length, hidden)
+    return _residual(net, name, x, project(net, f"{name}.output", joined, hidden, bias=bias))
+
+
+def feed_forward(net: Layers, name: str, x: int, widths: Widths) -> int:
+    """Sublayer of two fully connected layers; residual and norm."""
+    y = project(net, f"{name}.1", x, widths.inner, bias=True)
+    y = net.pointwise(widths.activation, f"{name}.activation", y)
+    y = project(net, f"{name}.2", y, widths.hidden, bias=True)
+    return _residual(net, name, x, y)
+
+
+def _residual(net: Layers, name: str, x: int, y: int) -> int:
+    y = net.pointwise("Dropout", f"{name}.drop", y)
+    return net.layer_norm(f"{name}.norm", net.pointwise("Add", f"{name}.add", x, y))
+
+
+def embed(net: Layers, name: str, table: int, batch: int, length: int) -> int:
+    """Rows of ``table`` for (batch, length) tokens; token numbers are a network input."""
+    tokens = net.builder.input(name, (batch, length))
+    return net.builder.add("Gather", [table, tokens], name=f"{name}.embedding", axis=0)

@@ -1,0 +1,75 @@
+"""AlexNet and VGG-16: plain stacks of convolutions and a large classifier.
+
+AlexNet is the single-tower network of "One weird trick" (Krizhevsky, 2014), as in
+torchvision; the classifier of both takes the last map as it is (no adaptive pooling), so
+with another image size its first layer has another width.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spmopt.frontends.zoo.layers import Layers
+from spmopt.frontends.zoo.registry import Entry
+from spmopt.graph.ir import Graph
+
+_VGG16 = ((2, 64), (2, 128), (3, 256), (3, 512), (3, 512))
+# filters, kernel, stride, pad, pooled afterwards
+_ALEXNET = (
+    (64, 11, 4, 2, True),
+    (192, 5, 1, 2, True),
+    (384, 3, 1, 1, False),
+    (256, 3, 1, 1, False),
+    (256, 3, 1, 1, True),
+)
+
+
+def _dense(net: Layers, name: str, x: int) -> int:
+    return net.relu(f"{name}.relu", net.linear(name, x, 4096))
+
+
+def _vgg16(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    net = Layers(name)
+    x = net.image(batch, parameters["image"])
+    for block, (depth, channels) in enumerate(_VGG16, 1):
+        for index in range(1, depth + 1):
+            layer = f"conv{block}_{index}"
+            x = net.relu(f"{layer}.relu", net.conv(layer, x, channels, 3, pad=1, bias=True))
+        x = net.max_pool(f"pool{block}", x, 2, 2)
+    x = net.pointwise("Dropout", "drop6", _dense(net, "fc6", net.flatten(x)))
+    x = net.pointwise("Dropout", "drop7", _dense(net, "fc7", x))
+    return net.finish(net.linear("fc8", x, parameters["classes"]))
+
+
+def _alexnet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    net = Layers(name)
+    x = net.image(batch, parameters["image"])
+    for index, (channels, kernel, stride, pad, pooled) in enumerate(_ALEXNET, 1):
+        layer = f"conv{index}"
+        x = net.conv(layer, x, channels, kernel, stride=stride, pad=pad, bias=True)
+        x = net.relu(f"{layer}.relu", x)
+        if pooled:
+            x = net.max_pool(f"pool{index}", x, 3, 2)
+    x = _dense(net, "fc6", net.pointwise("Dropout", "drop6", net.flatten(x)))
+    x = _dense(net, "fc7", net.pointwise("Dropout", "drop7", x))
+    return net.finish(net.linear("fc8", x, parameters["classes"]))
+
+
+ENTRIES = (
+    Entry(
+        name="vgg16",
+        description="VGG-16, image classification",
+        paper="Simonyan and Zisserman, Very Deep Convolutional Networks, ICLR 2015",
+        batch=32,
+        parameters={"image": 224, "classes": 1000},
+        build=_vgg16,
+    ),
+    Entry(
+        name="alexnet",
+        description="AlexNet (one tower), image classification",
+        paper="Krizhevsky, One weird trick for parallelizing CNNs, arXiv:1404.5997, 2014",
+        batch=32,
+        parameters={"image": 224, "classes": 1000},
+        build=_alexnet,
+    ),
+)

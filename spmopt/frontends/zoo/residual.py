@@ -1,0 +1,79 @@
+"""ResNet-18 and ResNet-50 (He et al., 2015), as in torchvision.
+
+ResNet-50 puts the stride of a stage on its 3x3 convolution ("v1.5"), which all published
+4.1 GMACs refer to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from spmopt.frontends.zoo.layers import Layers
+from spmopt.frontends.zoo.registry import Entry
+from spmopt.graph.ir import Graph
+
+_PAPER = "He et al., Deep Residual Learning for Image Recognition, CVPR 2016"
+_WIDTHS = (64, 128, 256, 512)
+
+
+def _conv_norm(
+    net: Layers, name: str, x: int, channels: int, kernel: int, *, stride: int = 1
+) -> int:
+    y = net.conv(f"{name}.conv", x, channels, kernel, stride=stride, pad=kernel // 2)
+    return net.batch_norm(f"{name}.norm", y)
+
+
+def _shortcut(net: Layers, name: str, x: int, channels: int, stride: int) -> int:
+    """Identity, or a projection where the shape changes."""
+    if stride == 1 and net.builder.shape(x)[1] == channels:
+        return x
+    return _conv_norm(net, f"{name}.shortcut", x, channels, 1, stride=stride)
+
+
+def _basic(net: Layers, name: str, x: int, width: int, stride: int) -> int:
+    y = net.relu(f"{name}.relu1", _conv_norm(net, f"{name}.1", x, width, 3, stride=stride))
+    y = _conv_norm(net, f"{name}.2", y, width, 3)
+    y = net.pointwise("Add", f"{name}.add", y, _shortcut(net, name, x, width, stride))
+    return net.relu(f"{name}.relu2", y)
+
+
+def _bottleneck(net: Layers, name: str, x: int, width: int, stride: int) -> int:
+    y = net.relu(f"{name}.relu1", _conv_norm(net, f"{name}.1", x, width, 1))
+    y = net.relu(f"{name}.relu2", _conv_norm(net, f"{name}.2", y, width, 3, stride=stride))
+    y = _conv_norm(net, f"{name}.3", y, 4 * width, 1)
+    y = net.pointwise("Add", f"{name}.add", y, _shortcut(net, name, x, 4 * width, stride))
+    return net.relu(f"{name}.relu3", y)
+
+
+def _resnet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    block, depths = (_basic, (2, 2, 2, 2)) if name == "resnet18" else (_bottleneck, (3, 4, 6, 3))
+    net = Layers(name)
+    x = net.conv("stem.conv", net.image(batch, parameters["image"]), 64, 7, stride=2, pad=3)
+    x = net.relu("stem.relu", net.batch_norm("stem.norm", x))
+    x = net.max_pool("stem.pool", x, 3, 2, pad=1)
+    for stage, (width, depth) in enumerate(zip(_WIDTHS, depths, strict=True)):
+        for index in range(depth):
+            stride = 2 if stage and not index else 1
+            x = block(net, f"stage{stage + 1}.{index}", x, width, stride)
+    x = net.linear("classifier", net.global_pool("pool", x), parameters["classes"])
+    return net.finish(x)
+
+
+ENTRIES = (
+    Entry(
+        name="resnet18",
+        description="ResNet-18, image classification",
+        paper=_PAPER,
+        batch=32,
+        parameters={"image": 224, "classes": 1000},
+        build=_resnet,
+    ),
+    Entry(
+        name="resnet50",
+        description="ResNet-50 v1.5, image classification",
+        paper=_PAPER,
+        batch=32,
+        parameters={"image": 224, "classes": 1000},
+        build=_resnet,
+    ),
+)

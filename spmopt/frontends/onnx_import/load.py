@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,17 +20,12 @@ from spmopt.frontends.onnx_import.network import (
 from spmopt.graph.ir import Graph
 
 
-def warn_on_stderr(message: str) -> None:
-    """Print a warning where it does not disturb results."""
-    print(f"warning: {message}", file=sys.stderr)
-
-
 def load_onnx(
     path: str | Path,
     *,
     batch: int | None = None,
     assume_pointwise: bool = False,
-    warn: Callable[[str], None] = warn_on_stderr,
+    warn: Callable[[str], None] = warnings.warn,
     **sizes: int,
 ) -> Graph:
     """Forward graph of an ONNX file; weights are never read.
@@ -44,7 +39,7 @@ def load_onnx(
     assume_pointwise
         Take operators without a rule for point-wise, with a warning each.
     warn
-        Receives warnings.
+        Receives warnings; by default Python's own.
     sizes
         Sizes of other symbolic dimensions by name, for example ``sequence=128``.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 from spmopt.core.errors import InputError
+from spmopt.core.suggest import unknown
 from spmopt.graph.ir import Graph
 
 Build = Callable[[str, int, Mapping[str, int]], Graph]
@@ -37,7 +37,7 @@ def find(entries: Mapping[str, Entry], name: str) -> Entry:
     """
     entry = entries.get(name)
     if entry is None:
-        raise InputError(f"no network {name!r}; {suggestion(name, list(entries))}")
+        raise unknown("network", name, entries)
     return entry
 
 
@@ -52,18 +52,10 @@ def build(entry: Entry, batch: int | None, parameters: Mapping[str, int]) -> Gra
     chosen = dict(entry.parameters)
     for name, value in parameters.items():
         if name not in chosen:
-            has = suggestion(name, list(chosen)) if chosen else "it has none"
-            raise InputError(f"network {entry.name}: no parameter {name!r}; {has}")
+            raise unknown(f"parameter of {entry.name}", name, chosen)
         chosen[name] = _at_least(min(1, chosen[name]), entry.name, name, value)
     size = entry.batch if batch is None else _at_least(1, entry.name, "batch", batch)
     return entry.build(entry.name, size, chosen)
-
-
-def suggestion(name: str, known: list[str]) -> str:
-    """End of a message about an unknown name."""
-    close = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    choices = f"choose from {', '.join(known)}"
-    return f"did you mean {close[0]!r}? Or {choices}" if close else choices
 
 
 def _at_least(least: int, network: str, name: str, value: int) -> int:

@@ -5,7 +5,8 @@ Journal 5(2), 1966 (the rule MIN). It is optimal for clean pages of one size, us
 and only there: here tensors have unequal sizes, write-backs and passes. Departures: an operand
 whose next use is farther than that of everything evictable is streamed and not kept (bypass);
 one that crosses several times within its step counts as used again at once; transfers are
-hidden afterwards where DMA time is idle.
+hidden afterwards where DMA time is idle, with part of the scratchpad left free for that where
+it pays.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
@@ -23,17 +25,18 @@ from spmopt.policies.whole import Ranking, keep_whole, next_use
 def belady(instance: Instance, request: Request) -> Outcome:
     """Bring in an operand only at the cost of tensors that are used later than it.
 
-    The order is the instance's, the modes the first that fit, the objective is not looked at.
+    The order is the instance's, the modes are the first that fit.
 
     Raises
     ------
     InfeasibleError
         An operation fits in none of its modes.
     """
-    del request
-    return policy_outcome(
-        instance, lambda timeline: keep_whole(instance, timeline, distance(timeline))
-    )
+
+    def rule(timeline: Timeline, reserve_pages: int) -> Plan:
+        return keep_whole(instance, timeline, distance(timeline), reserve_pages)
+
+    return policy_outcome(instance, request, rule)
 
 
 def distance(timeline: Timeline) -> Ranking:

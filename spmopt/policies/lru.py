@@ -3,7 +3,8 @@
 Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM
 Systems Journal 9(2), 1970. Departures: pages become tensors of unequal sizes; an operand that
 does not fit is streamed; contents that are dead are dropped at once without write-back (a
-cache cannot know that); transfers are hidden afterwards where DMA time is idle.
+cache cannot know that); transfers are hidden afterwards where DMA time is idle, with part of
+the scratchpad left free for that where it pays.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
@@ -21,17 +23,18 @@ from spmopt.policies.whole import Ranking, keep_whole
 def lru(instance: Instance, request: Request) -> Outcome:
     """Bring in every operand that fits; evict the tensor whose last use is longest ago.
 
-    The order is the instance's, the modes the first that fit, the objective is not looked at.
+    The order is the instance's, the modes are the first that fit.
 
     Raises
     ------
     InfeasibleError
         An operation fits in none of its modes.
     """
-    del request
-    return policy_outcome(
-        instance, lambda timeline: keep_whole(instance, timeline, recency(timeline))
-    )
+
+    def rule(timeline: Timeline, reserve_pages: int) -> Plan:
+        return keep_whole(instance, timeline, recency(timeline), reserve_pages)
+
+    return policy_outcome(instance, request, rule)
 
 
 def recency(timeline: Timeline) -> Ranking:

@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 
+from spmopt.assemble.commands import derive_commands
+from spmopt.assemble.cycles import step_cycles
 from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
 from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Command
+from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies.modes import SEVERAL_MODES, fitting_modes
 from spmopt.policies.prefetch import hide_transfers
 
+RESERVED_SHARES = (32, 8, 4, 2)
+"""Parts 1/k of the scratchpad that are left free in turn, as buffers for what comes next."""
 
-def policy_outcome(instance: Instance, decide: Callable[[Timeline], Plan]) -> Outcome:
-    """Outcome of the rule ``decide`` in the instance's own order, with transfers hidden.
+Rule = Callable[[Timeline, int], Plan]
+"""A greedy rule: the plan that leaves so many pages free where it has the choice."""
+
+
+def policy_outcome(
+    instance: Instance, request: Request, rule: Rule, shares: tuple[int, ...] = RESERVED_SHARES
+) -> Outcome:
+    """Outcome of ``rule`` in the instance's own order, with transfers hidden.
+
+    A rule that fills the scratchpad leaves no room to prefetch into. So, where time has a
+    weight in the objective, the rule also runs with each of ``shares`` left free, and the best
+    plan by the objective, then by traffic, wins. Otherwise the rule runs once, unhindered.
 
     Raises
     ------
@@ -23,6 +41,42 @@ def policy_outcome(instance: Instance, decide: Callable[[Timeline], Plan]) -> Ou
         An operation fits in none of its modes.
     """
     arrays = timeline(instance, np.arange(len(instance.operations)), fitting_modes(instance))
-    several = any(len(operation.modes) > 1 for operation in instance.operations)
-    plan = hide_transfers(instance.machine, arrays, decide(arrays))
-    return Outcome(plan=plan, notes=(SEVERAL_MODES,) if several else ())
+    capacity = instance.machine.spm_pages
+    reserves = [0]
+    if request.objective.cycle > 0:
+        reserves += sorted({capacity // share for share in shares} - {0})
+    tried: list[tuple[tuple[Fraction, int], int, Plan]] = []
+    for done, reserve in enumerate(reserves):
+        if tried and request.remaining_s() <= 0:
+            break
+        request.report(f"keeping {capacity - reserve} of {capacity} pages", done / len(reserves))
+        plan = hide_transfers(instance.machine, arrays, rule(arrays, reserve))
+        tried.append((_value(instance, arrays, plan, request.objective), reserve, plan))
+    _, reserve, plan = min(tried, key=lambda entry: entry[:2])
+    return Outcome(plan=plan, notes=_notes(instance, reserve))
+
+
+def _value(
+    instance: Instance, arrays: Timeline, plan: Plan, objective: Objective
+) -> tuple[Fraction, int]:
+    """What a plan can change of the objective, then its traffic."""
+    commands = derive_commands(arrays, plan)
+    size = (commands.end - commands.begin) * commands.passes
+    inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
+    incoming, total = int(size[inward].sum()), int(size.sum())
+    cycles = int(step_cycles(instance.machine, arrays, commands).sum())
+    value = (
+        objective.cycle * cycles
+        + objective.dram_in_byte * incoming
+        + objective.dram_out_byte * (total - incoming)
+    )
+    return value, total
+
+
+def _notes(instance: Instance, reserve: int) -> tuple[str, ...]:
+    notes = []
+    if any(len(operation.modes) > 1 for operation in instance.operations):
+        notes.append(SEVERAL_MODES)
+    if reserve:
+        notes.append(f"{reserve * instance.machine.page_bytes} bytes of SPM left to prefetch into")
+    return tuple(notes)

@@ -20,15 +20,14 @@ from spmopt.policies.outcome import policy_outcome
 def stream(instance: Instance, request: Request) -> Outcome:
     """Stream all but the stationary operands.
 
-    The order is the instance's, the modes the first that fit, the objective is not looked at.
+    The order is the instance's, the modes are the first that fit.
 
     Raises
     ------
     InfeasibleError
         An operation fits in none of its modes.
     """
-    del request
-    return policy_outcome(instance, nothing_kept)
+    return policy_outcome(instance, request, lambda arrays, _: nothing_kept(arrays), shares=())
 
 
 def nothing_kept(timeline: Timeline) -> Plan:

@@ -33,20 +33,26 @@ class Ranking:
     admit_above: Ints
 
 
-def keep_whole(instance: Instance, timeline: Timeline, ranking: Ranking) -> Plan:
+def keep_whole(
+    instance: Instance, timeline: Timeline, ranking: Ranking, reserve_pages: int = 0
+) -> Plan:
     """Plan that keeps whole tensors by ``ranking``; each step transfers at its use.
 
     In each step, in this order: room for the scratch and the stationary operands (by rank,
     then from the step's other operands, which are streamed instead); the other operands, as
     listed, are taken in whole where that fits, otherwise streamed; a result that nothing
     needs is not taken in. After the step a tensor whose contents are dead, or clean and of no
-    further use, is dropped. A dirty victim is stored in the step before it goes.
+    further use, is dropped. A dirty victim is stored in the step before it goes. Admission leaves
+    ``reserve_pages`` free; for stationary operands only as far as unused tensors can go.
     """
-    return _Simulation(instance, timeline, ranking).run()
+    return _Simulation(instance, timeline, ranking, reserve_pages).run()
 
 
 class _Simulation:
-    def __init__(self, instance: Instance, timeline: Timeline, ranking: Ranking) -> None:
+    def __init__(
+        self, instance: Instance, timeline: Timeline, ranking: Ranking, reserve_pages: int
+    ) -> None:
+        self._reserve = reserve_pages
         page = instance.machine.page_bytes
         pages = -(-timeline.size_bytes // page)
         ranks = int(max(ranking.now.max(initial=0), ranking.after.max(initial=0))) + 1
@@ -93,8 +99,8 @@ class _Simulation:
             elif self._stationary[access]:
                 missing.append(tensor)
                 needed += self._pages[tensor]
-        if spm.free < needed:
-            spm.make_room(needed, now, step)
+        if spm.free < needed + self._reserve:
+            spm.make_room(needed + self._reserve, now, step)
         for access in accesses:
             if spm.free >= needed:
                 break
@@ -109,7 +115,7 @@ class _Simulation:
             tensor = self._tensor[access]
             if spm.holds(tensor) or not self._wanted[access]:
                 continue
-            needed, above = self._pages[tensor], self._above[access]
+            needed, above = self._pages[tensor] + self._reserve, self._above[access]
             if needed > spm.free:
                 if needed > spm.free + spm.pages_above(above):
                     continue

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import lcm
+from math import lcm, prod
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from spmopt.core.table import Bools, Ints
 from tests import brute_force_moves as one
 from tests.brute_force_moves import Move, Rules, State
 
-_COLUMN_LIMIT = 2_000_000
+_SIZE_LIMIT = 2_000_000
 _UNREACHED = np.int64(2**62)
 
 
@@ -94,6 +94,11 @@ def optimum(
         the tensor; between two uses it is kept, or given up in full and loaded again.
     store_bytes
         Granule of stores; by default a page where time costs nothing, else one byte.
+
+    Raises
+    ------
+    ValueError
+        The instance is too large.
     """
     if store_bytes is None:
         store_bytes = instance.machine.page_bytes if objective.cycle == 0 else 1
@@ -120,7 +125,8 @@ def _advance(search: _Search, step: int, states: list[list[State]], value: Ints)
         sorted({move.new for of_mode in moves for move in of_mode[tensor]})
         for tensor in range(len(states))
     ]
-    size = int(np.prod([len(of_tensor) for of_tensor in after]))
+    size = prod(len(of_tensor) for of_tensor in after)
+    _check_size(size)
     best = _Layer(
         states=after,
         value=np.full(size, _UNREACHED),
@@ -167,11 +173,15 @@ def _join(
         own[_NEW] = [after[tensor].index(move.new) for move in of_tensor]
         radix = np.ones((10, 1), np.int64)
         radix[[_OLD, _NEW, _CHOICE], 0] = len(before[tensor]), len(after[tensor]), len(of_tensor)
-        if joint.shape[1] * own.shape[1] > _COLUMN_LIMIT:
-            raise ValueError("too many joint moves to enumerate: take a smaller instance")
+        _check_size(joint.shape[1] * own.shape[1])
         combined = ((joint * radix)[:, :, None] + own[:, None, :]).reshape(10, -1)
         joint = combined[:, combined[_PAGES] <= room]
     return joint
+
+
+def _check_size(count: int) -> None:
+    if count > _SIZE_LIMIT:
+        raise ValueError(f"{count} joint states or moves to enumerate: take a smaller instance")
 
 
 def _columns(here: _Here, tensor: int, moves: list[Move]) -> Ints:

@@ -1,0 +1,80 @@
+"""Hand-written instances in few words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor
+from spmopt.core.machine import Machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Op:
+    """An operation; tensors by name, separated by blanks."""
+
+    reads: str = ""
+    writes: str = ""
+    cycles: int = 0
+    stationary: str = ""
+    passes: Mapping[str, int] = field(default_factory=dict)
+    scratch: int = 0
+
+
+def tiny(
+    tensors: Mapping[str, tuple[int, str]],
+    operations: Sequence[Op | Sequence[Op]],
+    *,
+    spm: int,
+    **machine: Any,
+) -> Instance:
+    """Return an instance whose pages have 4 bytes, with one byte and one second a cycle.
+
+    ``tensors`` gives each name a size and ``in`` and ``keep`` where they hold. Several
+    :class:`Op` in place of one are its modes. ``machine`` overrides fields.
+    """
+    number = {name: index for index, name in enumerate(tensors)}
+    fields = {
+        "dram_bytes_per_s": 1,
+        "clock_hz": 1,
+        "operations_per_s": 1,
+        "page_bytes": 4,
+        **machine,
+    }
+    return Instance(
+        name="tiny",
+        machine=Machine(name="tiny", spm_bytes=spm, **fields),
+        tensors=tuple(
+            Tensor(name=name, size_bytes=size, in_dram="in" in what, keep="keep" in what)
+            for name, (size, what) in tensors.items()
+        ),
+        operations=tuple(
+            _operation(index, [op] if isinstance(op, Op) else op, number)
+            for index, op in enumerate(operations)
+        ),
+    )
+
+
+def _operation(index: int, modes: Sequence[Op], number: Mapping[str, int]) -> Operation:
+    reads, writes = modes[0].reads.split(), modes[0].writes.split()
+    names = reads + [name for name in writes if name not in reads]
+    return Operation(
+        name=f"op{index}",
+        reads=tuple(number[name] for name in reads),
+        writes=tuple(number[name] for name in writes),
+        modes=tuple(
+            Mode(
+                compute_cycles=mode.cycles,
+                scratch_bytes=mode.scratch,
+                operands=tuple(
+                    Operand(
+                        passes=mode.passes.get(name, 1),
+                        stationary=name in mode.stationary.split(),
+                    )
+                    for name in names
+                ),
+            )
+            for mode in modes
+        ),
+    )

@@ -16,7 +16,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
-from spmopt.policies.modes import SEVERAL_MODES, fitting_modes
+from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.policies.prefetch import hide_transfers
 
 RESERVED_SHARES = (32, 8, 4, 2)

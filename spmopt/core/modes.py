@@ -1,4 +1,4 @@
-"""The mode that a greedy scheduler runs each operation in."""
+"""The mode that a scheduler of one mode runs each operation in."""
 
 from __future__ import annotations
 

@@ -17,20 +17,23 @@ import numpy as np
 from formulations.residency.ascent import ascend
 from formulations.residency.certificate import certificate
 from formulations.residency.columns import Columns, Pricer, needed
-from formulations.residency.cost import spent
+from formulations.residency.cost import plan_value
 from formulations.residency.dual import arcs, backward, dual_value, forward
 from formulations.residency.gaps import Gaps
 from formulations.residency.master import Master, master
 from formulations.residency.prices import Economy, Multipliers
-from formulations.residency.rounding import profiles, to_plan
+from formulations.residency.profiles import profiles
+from formulations.residency.rangemin import Floats
+from formulations.residency.rounding import to_plan
 from formulations.solver.highs import solve
 from formulations.solver.program import Answer
 from spmopt.core.instance import Instance
+from spmopt.core.modes import fitting_modes
 from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline, relaxed_timeline
+from spmopt.core.timeline import Timeline, relaxed_timeline, timeline
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,9 +64,16 @@ class Search:
         self.request = request
         self.page_bytes = page_bytes
         self.settings = settings
-        self.line: Timeline = relaxed_timeline(instance)
+        order = np.arange(len(instance.operations), dtype=np.int64)
+        self.line: Timeline = timeline(instance, order, fitting_modes(instance))
         self.gaps = Gaps.of(self.line)
         self.economy = Economy.of(instance, self.line, request.objective)
+        # With several modes the bound must hold for all of them; plans take one.
+        self.bound_gaps, self.bound_economy = self.gaps, self.economy
+        if any(len(operation.modes) > 1 for operation in instance.operations):
+            relaxed = relaxed_timeline(instance)
+            self.bound_gaps = Gaps.of(relaxed)
+            self.bound_economy = Economy.of(instance, relaxed, request.objective)
         self.capacity_pages: Ints = (self.economy.capacity_bytes // page_bytes).astype(np.int64)
         self.bound = -np.inf
         self.prices: Multipliers | None = None
@@ -81,14 +91,15 @@ class Search:
             self._try_prices(before.mixed(prices, 0.5))
 
     def _try_prices(self, prices: Multipliers) -> None:
-        ahead = forward(self.gaps, arcs(self.gaps, self.economy, prices))
-        bound = dual_value(self.gaps, self.economy, prices, ahead.best)
+        gaps, economy = self.bound_gaps, self.bound_economy
+        ahead = forward(gaps, arcs(gaps, economy, prices))
+        bound = dual_value(gaps, economy, prices, ahead.best)
         if bound > self.bound:
             self.bound, self.prices = bound, prices
 
     def offer_plan(self, plan: Plan) -> None:
         """Keep a legal plan that costs less."""
-        value = spent(self.instance, self.line, plan).value(self.request.objective, self.line)
+        value = plan_value(self.instance, plan, self.request.objective)
         if self.value is None or value < self.value:
             self.plan, self.value = plan, value
 
@@ -132,11 +143,18 @@ class Search:
                 self.gaps,
                 self.line,
                 profile,
+                self._worth(),
                 page_bytes=self.page_bytes,
                 capacity_pages=self.capacity_pages,
             )
             if plan is not None:
                 self.offer_plan(plan)
+
+    def _worth(self) -> Floats:
+        """(n,) Price of a DMA byte in each step."""
+        prices = self.prices
+        dma = np.zeros(self.gaps.steps) if prices is None else prices.load
+        return dma + self.economy.in_byte
 
     def priced(self, prices: Multipliers | None) -> Columns:
         """Columns that are nearly on a best path at ``prices``."""
@@ -185,6 +203,8 @@ class Search:
 
     def _note(self, columns: int) -> None:
         value = float("nan") if self.value is None else float(self.value)
+        gap = "" if self.gap == np.inf else f", gap {self.gap:.3%}"
+        self.request.report(f"bound {self.bound:.6g} {self.request.objective.unit}{gap}", None)
         self.log.append((monotonic() - self._began, columns, self.bound, value))
 
     def certificate(self) -> Certificate | None:

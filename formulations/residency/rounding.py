@@ -9,147 +9,83 @@ so that what a load brings lies in the suffix that DRAM holds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from formulations.residency.columns import Columns, Kind
+from formulations.residency.filling import raised_rows
 from formulations.residency.gaps import Gaps
-from formulations.residency.master import usage
+from formulations.residency.profiles import Profiles
 from formulations.residency.rangemin import Floats
 from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.table import Bools, Ints
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 
 _SHRINK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 _NEARLY_WHOLE = 1e-5
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Profiles:
-    """Step functions of all tensors: from ``step`` on, until the next row of the tensor.
-
-    Attributes
-    ----------
-    tensor, step : (k,)
-        Sorted; every access and the step after it have a row.
-    resident, dirty : (k,)
-        Bytes, as the program gave them.
-    version : (k,)
-        Grows by one after each write of a tensor.
-    fixed : (k,)
-        The row is the step of a stationary operand.
-    blind : (k,)
-        The row is the step of a blind write.
-    access : (k,)
-        Position of the access in that step, or -1.
-    size_bytes : (k,)
-    """
-
-    tensor: Ints
-    step: Ints
-    resident: Floats
-    dirty: Floats
-    version: Ints
-    access: Ints
-    fixed: Bools
-    blind: Bools
-    size_bytes: Ints
-
-
-def profiles(gaps: Gaps, line: Timeline, columns: Columns, amounts: Floats) -> Profiles:
-    """Add up the columns."""
-    use, access = usage(gaps, columns), columns.access
-    some = (use.end > use.begin) & (amounts > 0)
-    tensor = gaps.tensor[access]
-    dirty = some & np.isin(columns.kind, (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL))
-    own_final = columns.kind == Kind.FINAL
-    since = np.where(own_final, gaps.step[access] + 1, gaps.begin[access])
-    until = np.where(columns.kind == Kind.HOLD_DIRTY, gaps.step[access], columns.step) + 1
-    span = gaps.steps + 2
-    own = np.arange(gaps.step.size)
-    keys = [gaps.tensor * span + gaps.step, gaps.tensor * span + gaps.step + 1]
-    keys += [(tensor * span + x)[some] for x in (use.begin, use.end)]
-    keys += [(tensor * span + x)[dirty] for x in (since, until)]
-    counts = [key.size for key in keys]
-    nothing, amount = np.zeros(2 * own.size), amounts[some]
-    held = np.concatenate((nothing, amount, -amount, np.zeros(2 * int(dirty.sum()))))
-    newer = np.concatenate((np.zeros(sum(counts[:4])), amounts[dirty], -amounts[dirty]))
-    unique, inverse = np.unique(np.concatenate(keys), return_inverse=True)
-    tensors, steps = unique // span, unique % span
-    at = np.full(unique.size, -1, np.int64)
-    at[inverse[: own.size]] = own
-    written = (at >= 0) & (gaps.kind[at] != Access.READ)
-    return Profiles(
-        tensor=tensors,
-        step=steps,
-        resident=_summed(np.bincount(inverse, held, unique.size).astype(np.float64), tensors),
-        dirty=_summed(np.bincount(inverse, newer, unique.size).astype(np.float64), tensors),
-        version=np.concatenate(([0], np.cumsum(written)[:-1])),
-        access=at,
-        fixed=(at >= 0) & gaps.stationary[at],
-        blind=(at >= 0) & (gaps.kind[at] == Access.WRITE),
-        size_bytes=line.size_bytes[tensors],
-    )
-
-
-def _summed(change: Floats, tensor: Ints) -> Floats:
-    """Running sums, from zero for each tensor."""
-    total: Floats = np.cumsum(change)
-    first = np.flatnonzero(np.concatenate(([True], tensor[1:] != tensor[:-1])))
-    base = np.concatenate(([0.0], total))[first]
-    result: Floats = total - np.repeat(base, np.diff(np.append(first, tensor.size)))
-    return result
+_NOISE = 1e-6
 
 
 def to_plan(
-    gaps: Gaps, line: Timeline, profile: Profiles, *, page_bytes: int, capacity_pages: Ints
+    gaps: Gaps,
+    line: Timeline,
+    profile: Profiles,
+    worth: Floats,
+    *,
+    page_bytes: int,
+    capacity_pages: Ints,
 ) -> Plan | None:
-    """Round down to pages; None if even a shrunken profile does not fit.
+    """Round to pages; None if even a shrunken profile does not fit.
 
+    Everything is rounded down, then stretches of residency up while pages are free: those
+    first that save most DMA per page, ``worth`` (n,) being the price of a byte in each step.
     Where the program's solution is slightly over the capacity (it was solved to a
     tolerance), everything but stationary operands shrinks by a small fraction.
     """
     for shrink in _SHRINK:
-        resident = _resident(profile, page_bytes, shrink)
-        if _fits(profile, resident, page_bytes, capacity_pages):
-            dirty = _dirty(profile, resident, page_bytes, shrink)
+        low = _rounded(profile, page_bytes, shrink, up=False)
+        free = capacity_pages - _occupied(profile, low[0], page_bytes, capacity_pages.size)
+        if (free >= 0).all():
+            high = _rounded(profile, page_bytes, shrink, up=True)
+            pages = (-(-low[0] // page_bytes), -(-high[0] // page_bytes))
+            raised = raised_rows(gaps, profile, pages, worth, free)
+            resident = np.where(raised, high[0], low[0])
+            dirty = _settled(profile, np.where(raised, high[1], low[1]), resident)
             return Plan(
                 operation=line.operation,
-                mode=np.maximum(line.mode, 0),
+                mode=line.mode,
                 residency=_rows(profile, resident, gaps.steps),
                 stores=_stores(gaps, profile, resident, dirty),
             )
     return None
 
 
-def _floor(amount: Floats, size_bytes: Ints, page_bytes: int, shrink: float) -> Ints:
-    """Down to pages; nearly whole tensors become whole."""
-    whole = amount >= size_bytes * (1 - _NEARLY_WHOLE) - 0.5
-    if shrink > 1e-3:
-        whole &= False
-    pages = np.floor((np.maximum(amount, 0.0) * (1 - shrink) + 1e-3) / page_bytes)
-    floored = np.minimum(pages.astype(np.int64) * page_bytes, size_bytes)
-    return np.where(whole, size_bytes, floored)
+def _rounded(profile: Profiles, page_bytes: int, shrink: float, *, up: bool) -> tuple[Ints, Ints]:
+    """Resident and dirty bytes in whole pages; nearly whole tensors become whole."""
+    size = profile.size_bytes
+
+    def to_pages(amount: Floats) -> Ints:
+        whole = amount >= size * (1 - _NEARLY_WHOLE) - 0.5
+        if shrink > 1e-3:
+            whole &= False
+        exact = np.maximum(amount, 0.0) * (1 - shrink) / page_bytes
+        pages = np.ceil(exact - _NOISE) if up else np.floor(exact + _NOISE)
+        return np.where(whole, size, np.minimum(pages.astype(np.int64) * page_bytes, size))
+
+    resident = np.where(profile.fixed, size, to_pages(profile.resident))
+    return resident, to_pages(profile.dirty)
 
 
-def _resident(profile: Profiles, page_bytes: int, shrink: float) -> Ints:
-    resident = _floor(profile.resident, profile.size_bytes, page_bytes, shrink)
-    return np.where(profile.fixed, profile.size_bytes, resident)
-
-
-def _fits(profile: Profiles, resident: Ints, page_bytes: int, capacity_pages: Ints) -> bool:
+def _occupied(profile: Profiles, resident: Ints, page_bytes: int, steps: int) -> Ints:
+    """(n,) Pages in use."""
     pages = -(-resident // page_bytes)
     before = np.concatenate(([0], pages[:-1]))
     before[np.concatenate(([True], profile.tensor[1:] != profile.tensor[:-1]))] = 0
-    change = np.bincount(profile.step, pages - before, capacity_pages.size + 2)
-    occupied = np.cumsum(change)[: capacity_pages.size]
-    return bool((occupied <= capacity_pages + 0.5).all())
+    change = np.bincount(profile.step, pages - before, steps + 2)
+    return np.rint(np.cumsum(change)[:steps]).astype(np.int64)
 
 
-def _dirty(profile: Profiles, resident: Ints, page_bytes: int, shrink: float) -> Ints:
+def _settled(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
     """Dirty bytes: at most the resident ones, never growing within a version."""
-    dirty = np.minimum(_floor(profile.dirty, profile.size_bytes, page_bytes, shrink), resident)
+    dirty = np.minimum(dirty, resident)
     same = np.concatenate(([False], profile.version[1:] == profile.version[:-1]))
     same &= np.concatenate(([False], profile.tensor[1:] == profile.tensor[:-1]))
     # A new version is dirty at most where its writer left it resident.

@@ -1,0 +1,26 @@
+"""Residency in pages, order fixed: the fluid optimum, rounded, with its certified bound."""
+
+from __future__ import annotations
+
+from formulations.residency.loop import Search, Settings
+from spmopt.core.instance import Instance
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+
+
+def schedule(instance: Instance, request: Request) -> Outcome:
+    """Near-optimal schedule in which any number of whole pages of a tensor may be resident.
+
+    The bound holds for all legal schedules in the instance's order. Where operations have
+    several modes, each runs in the first that fits.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation's stationary operands and scratch do not fit the SPM.
+    """
+    search = Search(instance, request, page_bytes=instance.machine.page_bytes, settings=Settings())
+    if request.start is not None:
+        search.offer_plan(request.start)
+    search.run(request.tolerance)
+    return Outcome(plan=search.plan, certificate=search.certificate())

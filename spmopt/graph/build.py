@@ -70,20 +70,13 @@ class GraphBuilder:
         name = unused(name or f"{operator.lower()}_{len(self._nodes)}", self._node_names)
         spec = operators.lookup(operator)
         operands = [self._values[index] for index in inputs]
+        shapes = tuple(value.shape for value in operands)
+        element_bytes = tuple(value.element_bytes for value in operands)
         try:
-            if spec.shapes is None:
-                raise InputError("belongs to the backward pass; use training_graph")
-            if not operands:
-                raise InputError("takes at least 1 input")
-            shapes = spec.shapes(tuple(value.shape for value in operands), attributes)
-            element_bytes = (operands[0].element_bytes,) * len(shapes)
-            if spec.result_bytes is not None:
-                given = tuple(value.element_bytes for value in operands)
-                element_bytes = spec.result_bytes(given, attributes)
+            results = operators.results(operator, shapes, element_bytes, attributes)
         except InputError as error:
             raise InputError(f"node {name} ({operator}): {error}") from error
         self._mark_states([inputs[k] for k in spec.states if k < len(inputs)])
-        results = tuple(zip(shapes, element_bytes, strict=True))
         return self._node(name, operator, inputs, results, attributes)
 
     def assume_pointwise(

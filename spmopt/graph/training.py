@@ -145,8 +145,7 @@ class _TrainingStep:
                 result = total
                 inputs.append(result)
             outputs.append(result)
-        what = "+".join(str(position) for position in rule.of)
-        self._append(f"{node.name}.d{what}", rule.operator, inputs, outputs, node.attributes)
+        self._append(f"{node.name}.d{rule.of[0]}", rule.operator, inputs, outputs, node.attributes)
 
     def _has(self, node: Node, position: int) -> bool:
         return position < len(node.outputs) and node.outputs[position] in self.contributions
@@ -204,17 +203,13 @@ class _TrainingStep:
         if form is None:
             return node
         inputs = tuple(node.inputs[k] for k in form.inputs if k < len(node.inputs))
-        spec = operators.lookup(form.operator)
-        if spec.shapes is None:
-            raise InputError(f"operator {form.operator} has no shape rule; add one")
-        shapes = spec.shapes(self._shapes(inputs), node.attributes)
-        element_bytes = (self.values[inputs[0]].element_bytes,) * len(shapes)
-        if spec.result_bytes is not None:
-            given = tuple(self.values[index].element_bytes for index in inputs)
-            element_bytes = spec.result_bytes(given, node.attributes)
+        element_bytes = tuple(self.values[index].element_bytes for index in inputs)
+        results = operators.results(
+            form.operator, self._shapes(inputs), element_bytes, node.attributes
+        )
         outputs = node.outputs + tuple(
-            self._value(Value(name=f"{node.name}:{k}", shape=shapes[k], element_bytes=size))
-            for k, size in enumerate(element_bytes)
+            self._value(Value(name=f"{node.name}:{k}", shape=shape, element_bytes=size))
+            for k, (shape, size) in enumerate(results)
             if k >= len(node.outputs)
         )
         return replace(node, operator=form.operator, inputs=inputs, outputs=outputs)

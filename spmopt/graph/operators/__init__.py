@@ -21,7 +21,7 @@ from spmopt.graph.operators import (
     recurrent,
     views,
 )
-from spmopt.graph.operators.spec import OperatorSpec
+from spmopt.graph.operators.spec import Attributes, OperatorSpec, Shape, Shapes
 
 _FAMILIES = (
     activation,
@@ -61,3 +61,29 @@ def lookup(name: str) -> OperatorSpec:
             "--assume-pointwise to treat it as point-wise"
         )
     return spec
+
+
+def results(
+    name: str, shapes: Shapes, element_bytes: tuple[int, ...], attributes: Attributes
+) -> tuple[tuple[Shape, int], ...]:
+    """Shape and bytes of one element of each result of a forward operator.
+
+    Parameters
+    ----------
+    shapes, element_bytes
+        Of the inputs.
+
+    Raises
+    ------
+    InputError
+        An unknown operator, or inputs and attributes that do not suit it.
+    """
+    spec = lookup(name)
+    if spec.shapes is None:
+        raise InputError("belongs to the backward pass; use training_graph")
+    if not shapes:
+        raise InputError("takes at least 1 input")
+    result_shapes = spec.shapes(shapes, attributes)
+    if spec.result_bytes is None:
+        return tuple((shape, element_bytes[0]) for shape in result_shapes)
+    return tuple(zip(result_shapes, spec.result_bytes(element_bytes, attributes), strict=True))

@@ -1,0 +1,277 @@
+"""Lowering: tensors, views, modes, updates in place and predecessors."""
+
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import STATIONARY, STREAMED, Instance, Operand, TensorKind
+from spmopt.core.machine import Machine
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.ir import Graph, Node, Value
+from spmopt.graph.lower import lower
+from spmopt.graph.training import training_graph
+from tests.graph.networks import attention, convolution, lstm, mlp, residual
+
+MACHINE = Machine(
+    name="m",
+    spm_bytes=64 * 64,
+    dram_bytes_per_s=10,
+    clock_hz=10,
+    operations_per_s=100,
+    page_bytes=64,
+)
+
+
+def text(instance: Instance) -> list[str]:
+    names = instance.tensor_names
+    return [
+        f"{op.name}: {' '.join(names[t] for t in op.reads)}"
+        f" -> {' '.join(names[t] for t in op.writes)}"
+        for op in instance.operations
+    ]
+
+
+def predecessors(instance: Instance) -> dict[str, list[str]]:
+    names = [op.name for op in instance.operations]
+    return {op.name: [names[k] for k in op.predecessors] for op in instance.operations}
+
+
+def used(instance: Instance, operation: str) -> dict[str, Operand]:
+    (op,) = (op for op in instance.operations if op.name == operation)
+    names = [instance.tensor_names[t] for t in op.tensors]
+    return dict(zip(names, op.modes[0].operands, strict=True))
+
+
+def test_mlp_ideal() -> None:
+    instance = lower(mlp(), MACHINE, lowering="ideal")
+    assert instance.lowering == "ideal"
+    assert instance.machine is MACHINE
+    assert text(instance) == [
+        "y1: x w1 b1 -> y1",
+        "r: y1 -> r",
+        "y2: r w2 b2 -> y2",
+        "loss: y2 labels -> loss",
+    ]
+    for operation in instance.operations:
+        (mode,) = operation.modes
+        assert set(mode.operands) == {STREAMED}
+        assert mode.scratch_bytes == 0
+    assert [op.kind for op in instance.operations] == ["Gemm", "Relu", "Gemm", "CrossEntropy"]
+    mode = instance.operations[0].modes[0]
+    assert mode.macs == 8 * 4 * 16
+    assert mode.compute_cycles == 103  # 1,024 operations, 10 a cycle
+    assert mode.spm_read_bytes == 4 * (8 * 4 + 4 * 16 + 16)
+    assert mode.spm_write_bytes == 4 * 8 * 16
+    relu = instance.operations[1].modes[0]
+    assert (relu.macs, relu.compute_cycles) == (0, 13)
+
+
+def test_tensors_keep_their_flags() -> None:
+    instance = lower(training_graph(mlp(), optimizer="momentum"), MACHINE)
+    by_name = {tensor.name: tensor for tensor in instance.tensors}
+    assert {name for name, tensor in by_name.items() if tensor.in_dram} == {
+        "x", "labels", "w1", "b1", "w2", "b2",
+        "w1.velocity", "b1.velocity", "w2.velocity", "b2.velocity",
+    }  # fmt: skip
+    assert {name for name, tensor in by_name.items() if tensor.keep} == {
+        "loss", "w1", "b1", "w2", "b2",
+        "w1.velocity", "b1.velocity", "w2.velocity", "b2.velocity",
+    }  # fmt: skip
+    assert by_name["w1.velocity"].kind is TensorKind.STATE
+    assert by_name["w1.gradient"].kind is TensorKind.WEIGHT_GRADIENT
+    assert by_name["labels"].size_bytes == 64
+    assert by_name["loss"].size_bytes == 4
+
+
+def test_tiled_forward_and_backward() -> None:
+    instance = lower(training_graph(mlp()), MACHINE)
+    assert used(instance, "y1") == {
+        "x": STATIONARY, "w1": STREAMED, "b1": STREAMED, "y1": STREAMED,
+    }  # fmt: skip
+    assert used(instance, "y2.d1") == {
+        "y2.gradient": STATIONARY,
+        "r": STREAMED,
+        "w2.gradient": STREAMED,
+        "b2.gradient": STREAMED,
+    }
+    assert used(instance, "r") == {"y1": STREAMED, "r": STREAMED}
+
+
+def test_convolution_keeps_its_weight_then_its_weight_gradient() -> None:
+    b = GraphBuilder("conv")
+    x = b.input("x", (2, 2, 16, 16))
+    y = b.add("Conv", [x, b.weight("w", (4, 2, 3, 3))], name="y", pads=(1, 1, 1, 1))
+    graph = training_graph(b.finish([y]))
+    instance = lower(graph, MACHINE)
+    assert used(instance, "y") == {"x": STREAMED, "w": STATIONARY, "y": STREAMED}
+    assert used(instance, "y.d1") == {
+        "y.gradient": STREAMED,
+        "x": STREAMED,
+        "w.gradient": STATIONARY,
+    }
+    # W takes 5 pages; of 8 half are 4, so two panels of 144 bytes and X twice.
+    small = Machine(
+        name="s",
+        spm_bytes=8 * 64,
+        dram_bytes_per_s=1,
+        clock_hz=1,
+        operations_per_s=1,
+        page_bytes=64,
+    )
+    narrow = lower(graph, small)
+    assert used(narrow, "y") == {"x": Operand(passes=2), "w": STREAMED, "y": STREAMED}
+    mode = narrow.operations[0].modes[0]
+    assert mode.scratch_bytes == 144
+    assert mode.spm_read_bytes == 2 * 4096 + 288
+    assert mode.spm_write_bytes == 8192
+
+
+def test_views_share_their_operands_tensor() -> None:
+    instance = lower(convolution(), MACHINE)
+    # Dropout and Flatten do nothing at inference; running statistics are read.
+    assert text(instance) == [
+        "c: x w -> c",
+        "n: c scale shift mean variance -> n",
+        "r: n -> r",
+        "p: r -> p",
+        "y: p v -> y",
+    ]
+    assert predecessors(instance)["y"] == ["p"]
+
+
+def test_a_view_that_is_kept_keeps_its_operand() -> None:
+    b = GraphBuilder("view")
+    y = b.add("Relu", [b.input("x", (2, 3))], name="y")
+    z = b.add("Reshape", [b.add("Identity", [y])], name="z", shape=(6,))
+    u = b.add("Relu", [z], name="u")
+    instance = lower(b.finish([z]), MACHINE)
+    assert text(instance) == ["y: x -> y", "u: y -> u"]
+    assert [tensor.keep for tensor in instance.tensors] == [False, True, False]
+    assert b.shape(u) == (6,)
+
+
+def test_gradients_of_sums_are_shared() -> None:
+    instance = lower(training_graph(residual()), MACHINE)
+    lines = text(instance)
+    assert "s.d0: y.gradient y -> s.gradient" not in lines
+    assert "y.d0: y.gradient y -> s.gradient" in lines
+    assert "c2.d1: s.gradient r1 -> w2.gradient" in lines
+    assert "x1.sum: s.gradient x1.gradient_2 -> x1.sum" in lines
+
+
+def test_a_weight_gradient_that_is_a_view_is_kept() -> None:
+    b = GraphBuilder("bias")
+    y = b.add("Add", [b.input("x", (2, 3)), b.weight("b", (2, 3))], name="y")
+    instance = lower(training_graph(b.finish([y])), MACHINE)
+    by_name = {tensor.name: tensor for tensor in instance.tensors}
+    assert by_name["y.gradient"].keep
+    assert by_name["y.gradient"].kind is TensorKind.WEIGHT_GRADIENT
+
+
+def test_hazards() -> None:
+    """Read after write, write after read, write after write, and updates in place."""
+    values = tuple(Value(name=name, shape=(4,), keep=name == "c") for name in "abc")
+
+    def node(name: str, reads: str, writes: str) -> Node:
+        return Node(
+            name=name,
+            operator="AssumedPointwise",
+            inputs=tuple("abc".index(v) for v in reads),
+            outputs=tuple("abc".index(v) for v in writes),
+        )
+
+    graph = Graph(
+        name="hazards",
+        values=values,
+        nodes=(
+            node("0", "a", "b"),
+            node("1", "b", "c"),
+            node("2", "bb", "c"),
+            node("3", "ac", "c"),
+            node("4", "a", "b"),
+            node("5", "c", "b"),
+        ),
+    )
+    instance = lower(graph, MACHINE)
+    assert predecessors(instance) == {
+        "0": [],
+        "1": ["0"],
+        "2": ["0", "1"],
+        "3": ["2"],
+        "4": ["0", "1", "2"],
+        "5": ["3", "4"],
+    }
+    assert instance.operations[2].reads == (1,)
+    assert (instance.operations[3].reads, instance.operations[3].writes) == ((0, 2), (2,))
+
+
+def test_shared_weight_gradients_are_updated_in_place() -> None:
+    instance = lower(training_graph(lstm()), MACHINE)
+    order = predecessors(instance)
+    assert "yi1.d2" in order["yi0.d2"]
+    index = instance.tensor_names.index("wi.gradient")
+    touching = [op for op in instance.operations if index in op.writes]
+    assert [index in op.reads for op in touching] == [False, True]
+
+
+def test_update_waits_for_every_reader_of_the_weight() -> None:
+    instance = lower(training_graph(mlp(), optimizer="sgd"), MACHINE)
+    order = predecessors(instance)
+    assert order["w2.update"] == ["y2", "y2.d1", "y2.d0"]
+
+
+def test_batched_product_takes_a_slice_in_scratch() -> None:
+    instance = lower(attention(), MACHINE)
+    (scores,) = (op for op in instance.operations if op.name == "a")
+    assert scores.modes[0].scratch_bytes == 5 * 5 * 4
+    assert set(scores.modes[0].operands) == {STREAMED}
+    assert scores.modes[0].macs == 2 * 5 * 8 * 5
+
+
+def test_networks_lower_on_every_scratchpad() -> None:
+    for pages in (1, 2, 3, 7, 50):
+        machine = Machine(
+            name="p",
+            spm_bytes=64 * pages,
+            dram_bytes_per_s=1,
+            clock_hz=1,
+            operations_per_s=1,
+            page_bytes=64,
+        )
+        for forward in (mlp(), convolution(), residual(), attention(), lstm()):
+            for op in lower(training_graph(forward), machine).operations:
+                (mode,) = op.modes
+                page_count = -(-mode.scratch_bytes // 64)
+                assert page_count <= pages
+                assert mode.spm_write_bytes > 0
+
+
+def test_names_are_unique() -> None:
+    value = Value(name="v", shape=(4,))
+    node = Node(name="", operator="Relu", inputs=(0,), outputs=(1,))
+    again = Node(name="", operator="Relu", inputs=(1,), outputs=(2,))
+    instance = lower(Graph(name="g", values=(value,) * 3, nodes=(node, again)), MACHINE)
+    assert list(instance.tensor_names) == ["v", "v_2", "v_3"]
+    assert len({op.name for op in instance.operations}) == 2
+
+
+def test_errors() -> None:
+    with pytest.raises(InputError, match="lowering 'best' is unknown; use tiled or ideal"):
+        lower(mlp(), MACHINE, lowering="best")
+    b = GraphBuilder("nothing")
+    y = b.add("Identity", [b.input("x", (3,))])
+    with pytest.raises(InputError, match="has no operations"):
+        lower(b.finish([y]), MACHINE)
+    grows = Graph(
+        name="grows",
+        values=(Value(name="x", shape=(2,)), Value(name="y", shape=(3,))),
+        nodes=(Node(name="r", operator="Reshape", inputs=(0,), outputs=(1,)),),
+    )
+    with pytest.raises(InputError, match=r"node r: a Reshape must not change the size"):
+        lower(grows, MACHINE)
+    unknown = Graph(
+        name="unknown",
+        values=(Value(name="x", shape=(2,)), Value(name="y", shape=(2,))),
+        nodes=(Node(name="n", operator="Foo", inputs=(0,), outputs=(1,)),),
+    )
+    with pytest.raises(InputError, match="operator Foo has no rule"):
+        lower(unknown, MACHINE)

@@ -79,7 +79,7 @@ def _excess(gaps: Gaps, economy: Economy, columns: Columns) -> Floats:
     held = use.end > use.begin
     change = np.bincount(use.begin[held], size[held], steps + 1)
     change -= np.bincount(use.end[held], size[held], steps + 1)
-    spm = np.cumsum(change)[:steps] / economy.capacity_bytes - 1
+    spm = np.cumsum(change)[:steps] / np.maximum(economy.capacity_bytes, 1.0) - 1
     covered = economy.compute_cycles * economy.bytes_per_cycle
     typical = max(float(covered.mean()), 1.0)
     at = np.maximum(use.at, 0)

@@ -54,8 +54,9 @@ def raised_rows(
             for begin, end, need in mine:
                 free[begin:end] -= need
             chosen[k] = True
-    result: Bools = (stretch >= 0) & chosen[stretch]
-    return result
+    raised = stretch >= 0
+    raised[raised] = chosen[stretch[raised]]
+    return raised
 
 
 def _stretches(profile: Profiles, pages: Ints) -> Ints:

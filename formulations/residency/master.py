@@ -203,14 +203,9 @@ def master(
     timed = economy.cycle > 0
     if timed:
         _fill(rows, use, entries, first=count + steps, steps=steps)
-    fixed_dead = gaps.stationary & gaps.dead & (gaps.kind == Access.WRITE)
-    used = np.zeros(steps)
-    np.add.at(
-        used, gaps.step[fixed_dead], (gaps.size_bytes * _padding(gaps, page_bytes))[fixed_dead]
-    )
-    capacity = (economy.capacity_bytes * (1 - margin) - used) / unit
+    capacity = _capacity(gaps, economy, page_bytes, margin) / unit
     computing = economy.compute_cycles * economy.bytes_per_cycle / unit
-    upper = np.concatenate((np.full(count, np.inf), np.maximum(capacity, 0.0)))
+    upper = np.concatenate((np.full(count, np.inf), capacity))
     lower = np.zeros(count + steps)
     moved = (economy.in_byte * use.moved_in + economy.out_byte * use.moved_out) / price_unit
     cost = np.concatenate((moved, np.zeros(steps)))
@@ -243,6 +238,16 @@ def _padding(gaps: Gaps, page_bytes: int) -> Floats:
     """(a,) Bytes of whole pages per byte of the tensor."""
     padded = -(-gaps.size_bytes // page_bytes) * page_bytes
     return padded / gaps.size_bytes
+
+
+def _capacity(gaps: Gaps, economy: Economy, page_bytes: int, margin: float) -> Floats:
+    """(n,) Bytes for columns: all but the margin, and at least what is stationary."""
+    pages = gaps.size_bytes * _padding(gaps, page_bytes)
+    dead = gaps.dead & (gaps.kind == Access.WRITE)  # such a result has no column
+    fixed = np.bincount(gaps.step, pages * gaps.stationary, gaps.steps)
+    hidden = np.bincount(gaps.step, pages * (gaps.stationary & dead), gaps.steps)
+    result: Floats = np.maximum(economy.capacity_bytes * (1 - margin), fixed) - hidden
+    return result
 
 
 def _sides(gaps: Gaps, rows: Rows, computing: Floats, unit: float) -> tuple[Floats, Floats]:

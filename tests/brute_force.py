@@ -279,23 +279,14 @@ def _best(rules: Rules, layers: list[_Layer], scale: int) -> Optimum | None:
 
 def _plan(taken: list[list[Move]], modes: list[int]) -> Plan:
     """Residency and stores of the moves taken, by step and tensor."""
-    resident = sorted(
-        (tensor, step, step + 1, move.resident)
-        for step, moves in enumerate(taken)
-        for tensor, move in enumerate(moves)
-        if move.resident
-    )
-    stored = [
-        (step, tensor, move.store)
-        for step, moves in enumerate(taken)
-        for tensor, move in enumerate(moves)
-        if move.store
-    ]
-    rows = np.array(resident, np.int64).reshape(-1, 4).T
+    rows = [(step, t, move) for step, moves in enumerate(taken) for t, move in enumerate(moves)]
+    resident = sorted((t, step, step + 1, m.resident) for step, t, m in rows if m.resident)
+    stored = [(step, t, m.store) for step, t, m in rows if m.store]
+    held = np.array(resident, np.int64).reshape(-1, 4).T
     stores = np.array(stored, np.int64).reshape(-1, 3).T
     return Plan(
         operation=np.arange(len(taken), dtype=np.int64),
         mode=np.array(modes, np.int64),
-        residency=Residency(tensor=rows[0], begin=rows[1], end=rows[2], size_bytes=rows[3]),
+        residency=Residency(tensor=held[0], begin=held[1], end=held[2], size_bytes=held[3]),
         stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
     )

@@ -70,6 +70,8 @@ class PlainModel:
 class PlainAnswer:
     """The value in objective units, and the prices of problem statement, section 5.
 
+    Prices are the duals as the solver gave them: clamp before use in a bound.
+
     Attributes
     ----------
     value
@@ -146,17 +148,24 @@ def solve_plain(
 
 def read_answer(model: PlainModel, answer: Answer) -> PlainAnswer:
     """Put a solver's answer into objective units."""
+    free, price = np.zeros(model.line.steps), float(model.byte_value)
+    if not model.columns.count:  # nothing to decide: HiGHS has no solution of an empty program
+        return PlainAnswer(
+            value=float(model.constant),
+            answer=answer,
+            spm_price=free,
+            dram_in_price=free,
+            dram_out_price=free,
+        )
     value = None
     if answer.objective is not None:
-        value = answer.objective * float(model.byte_value * model.byte_unit)
-        value += float(model.constant)
+        value = answer.objective * price * model.byte_unit + float(model.constant)
     if answer.row_dual is None:
         return PlainAnswer(
             value=value, answer=answer, spm_price=None, dram_in_price=None, dram_out_price=None
         )
-    dual, steps, price = answer.row_dual, model.line.steps, float(model.byte_value)
+    dual, steps = answer.row_dual, model.line.steps
     channels = [price * dual[first : first + steps] for first in model.channel_rows]
-    free = np.zeros(steps)
     return PlainAnswer(
         value=value,
         answer=answer,

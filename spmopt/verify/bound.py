@@ -1,0 +1,257 @@
+"""A lower bound from prices, in exact integers: no solver is needed, nor trusted.
+
+**Claim.** For any prices that :func:`bound` accepts, every legal schedule that runs the instance
+in its own order costs at least the number returned (problem statement, section 5).
+
+**Proof** (weak duality). Let ``w`` be the objective's weight of a cycle, ``beta`` the bytes per
+cycle, ``pi_i, in_i, out_i >= 0`` the prices of step i. With ``rho_i >= 0`` and
+
+* ``beta (in_i + out_i) + rho_i <= w`` on a duplex machine,
+* ``beta in_i + rho_i <= w`` and ``in_i = out_i`` on one with a single channel,
+
+rule R6 gives (duplex; a single channel likewise, with ``X`` for the first two terms)::
+
+    w d_i >= beta in_i (IN + S) + beta out_i (L + OUT) + rho_i (L + c + S)
+
+where ``IN``, ``OUT``, ``L``, ``S`` are at least the bytes / beta of those commands. So each byte
+moved in step i costs at least its direction's price, a byte of ``L`` or ``S`` (a load of a
+stationary operand, a store of a stationary result) at least ``firm_i = in_i + out_i + rho_i/beta``
+(``in_i + rho_i/beta`` on a single channel), and the computation ``rho_i c_i``. The objective's own
+price of a byte comes on top.
+
+By R1 ``sum_t r_t(i) <= room_i = g floor(C/g) - g ceil(b_i/g)``; so ``pi_i (sum_t r_t(i) - room_i)``
+is not positive and may be added. Now the cost is a sum over single bytes of tensors: each pays for
+being resident and for being moved. What a byte does in a legal schedule is a path over the states
+
+* N: valid in DRAM only; R: in SPM and DRAM; D: dirty, in SPM only; U: of no further use
+
+along the arcs of :func:`_access` and :func:`_wait` (R2 to R5, R7), so it pays at least the shortest
+path, which is the same for all bytes of a tensor. Several modes: the least of each figure
+(``relaxed_timeline``). DMA set-up, rounding up and the waste of part-filled pages are dropped.
+
+All prices are integers in units of ``2**-bits`` of the objective per byte, and whatever is divided
+(weights, ``rho``) is rounded down, which weakens the bound and keeps it valid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import floor
+from typing import NamedTuple
+
+import numpy as np
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.result import Certificate
+from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+
+INFINITE = 2**61
+LARGEST = 2**59
+"""No path may cost more, so that 64 bits suffice for it and for ``INFINITE`` plus any path."""
+
+State = tuple[int, int, int, int]
+"""Least cost of a byte up to now, by where it is: N, R, D, U."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Prices:
+    """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``."""
+
+    hold: list[int]
+    load: list[int]
+    store: list[int]
+    firm_load: list[int]
+    firm_store: list[int]
+    cycle: list[int]
+
+
+def bound(instance: Instance, certificate: Certificate) -> Fraction:
+    """The lower bound that ``certificate`` proves, exact, in units of its objective.
+
+    Raises
+    ------
+    InputError
+        Prices that are not legal, do not match the instance, or overflow 64 bits.
+    """
+    line = relaxed_timeline(instance)
+    prices = _prices(instance, certificate, line)
+    machine, objective = instance.machine, certificate.objective
+    room = [
+        machine.page_bytes * (machine.spm_pages + (-scratch // machine.page_bytes))
+        for scratch in line.scratch_bytes.tolist()
+    ]
+    total = _all_paths(line, prices)
+    total += sum(rho * c for rho, c in zip(prices.cycle, line.compute_cycles.tolist(), strict=True))
+    total -= sum(pi * size for pi, size in zip(prices.hold, room, strict=True))
+    fixed: Fraction = (
+        objective.spm_read_byte * sum(line.spm_read_bytes.tolist())
+        + objective.spm_write_byte * sum(line.spm_write_bytes.tolist())
+        + objective.mac * sum(line.macs.tolist())
+    )
+    return Fraction(total, 2**certificate.bits) + fixed
+
+
+def _prices(instance: Instance, certificate: Certificate, line: Timeline) -> _Prices:
+    """Check the certificate's prices, and derive those of computation and firm commands."""
+    objective, beta = certificate.objective, instance.machine.bytes_per_cycle
+    columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
+    if any(column.shape != (line.steps,) for column in columns):
+        raise InputError(f"certificate: needs one price for each of the {line.steps} steps")
+    if certificate.bits < 0 or min(int(column.min()) for column in columns) < 0:
+        raise InputError("certificate: prices and bits must not be negative")
+    hold, inward, outward = (column.tolist() for column in columns)
+    if instance.machine.duplex:
+        channel = [a + b for a, b in zip(inward, outward, strict=True)]
+    elif inward == outward:
+        channel = inward
+    else:
+        raise InputError("certificate: on one channel dram_in and dram_out must be equal")
+    weight = objective.cycle * 2**certificate.bits
+    left = [weight - beta * price for price in channel]
+    if min(left) < 0:
+        step = left.index(min(left))
+        raise InputError(f"certificate: DMA prices of step {step} exceed the price of its time")
+    rho = [floor(value) for value in left]
+    firm = [price + floor(r / beta) for price, r in zip(channel, rho, strict=True)]
+    add_in = floor(objective.dram_in_byte * 2**certificate.bits)
+    add_out = floor(objective.dram_out_byte * 2**certificate.bits)
+    prices = _Prices(
+        hold=hold,
+        load=[price + add_in for price in inward],
+        store=[price + add_out for price in outward],
+        firm_load=[price + add_in for price in firm],
+        firm_store=[price + add_out for price in firm],
+        cycle=rho,
+    )
+    _check_magnitude(prices, line)
+    return prices
+
+
+def _check_magnitude(prices: _Prices, line: Timeline) -> None:
+    """A path pays in each step at most one holding, and ``passes`` moves each way."""
+    passes = np.ones(line.steps, np.int64)
+    np.maximum.at(passes, line.step, line.passes)
+    moves = zip(prices.firm_load, prices.firm_store, passes.tolist(), strict=True)
+    if sum(prices.hold) + sum(p * (i + o) for i, o, p in moves) > LARGEST:
+        raise InputError("certificate: prices are too large for 64 bits; give fewer bits")
+
+
+class _Touch(NamedTuple):
+    """One access, of the timeline."""
+
+    tensor: int
+    kind: int
+    passes: int
+    stationary: bool
+    live_after: bool
+    next: int
+
+
+def _all_paths(line: Timeline, prices: _Prices) -> int:
+    """``sum_t s_t DP_t``, walking all tensors through the steps together."""
+    waiting, final = _Waiting(line), _final_store(prices)
+    columns = (getattr(line, name).tolist() for name in _Touch._fields)
+    touches = [_Touch(*row) for row in zip(*columns, strict=True)]
+    first, size = line.first.tolist(), line.size_bytes.tolist()
+    total = 0
+    for step in range(line.steps):
+        here = touches[first[step] : first[step + 1]]
+        before = [waiting.leave(touch.tensor) for touch in here]
+        waiting.pass_step(prices.hold[step], prices.load[step], prices.store[step])
+        for touch, old in zip(here, before, strict=True):
+            state = _access(old, touch, step, prices)
+            if touch.next >= 0:
+                waiting.enter(touch.tensor, state)
+            else:
+                n, r, d, u = state
+                total += size[touch.tensor] * min(n, r, d + final[step + 1], u)
+    return total
+
+
+def _access(old: State, touch: _Touch, step: int, prices: _Prices) -> State:
+    """One access: the table of section 5, with a price for each direction.
+
+    Resident bytes pay ``hold``. A byte not resident is streamed, unless stationary. A dead
+    result is not streamed out, and afterwards its bytes are in U.
+    """
+    (n, r, d, _), hold, passes = old, prices.hold[step], touch.passes
+    read, written = touch.kind != Access.WRITE, touch.kind != Access.READ
+    load = (prices.firm_load if touch.stationary and read else prices.load)[step]
+    store = (prices.firm_store if touch.stationary and written else prices.store)[step]
+    if not written:
+        clean = min(n + load, r, d + store) + hold
+        dirty = d + hold
+        streamed = min(n, r) + passes * load
+    elif read:
+        dirty = min(n + load, r, d) + hold
+        clean = dirty + store
+        streamed = min(n, r) + passes * (load + store if touch.live_after else load)
+    else:
+        dirty = min(old) + hold
+        clean = dirty + store
+        streamed = min(old)
+        if touch.live_after:
+            streamed += passes * store + (passes - 1) * load
+    if touch.stationary:
+        streamed = INFINITE
+    if not touch.live_after:
+        return (INFINITE, INFINITE, INFINITE, min(clean, dirty, streamed))
+    return (min(streamed, INFINITE), min(clean, INFINITE), min(dirty, INFINITE), INFINITE)
+
+
+class _Waiting:
+    """States of the tensors between two accesses, in arrays.
+
+    Before its first access a tensor is in DRAM (N, at no cost, or R, loaded ahead: the same cost
+    for all of them), or it does not exist (U). In U, that is while dead, nothing costs anything.
+    """
+
+    def __init__(self, line: Timeline) -> None:
+        self._in_dram: list[bool] = line.in_dram.tolist()
+        self._place: dict[int, int] = {}
+        self._unused: dict[int, int] = {}
+        self._free = list(range(line.size_bytes.size))[::-1]
+        self._top = 0
+        self._states = np.full((3, line.size_bytes.size), INFINITE, np.int64)
+        self._loaded_ahead = INFINITE
+
+    def leave(self, tensor: int) -> State:
+        """Take a tensor out for an access."""
+        place = self._place.pop(tensor, None)
+        if place is not None:
+            self._free.append(place)
+            n, r, d = self._states[:, place].tolist()
+            return (n, r, d, INFINITE)
+        if tensor in self._unused:
+            return (INFINITE, INFINITE, INFINITE, self._unused.pop(tensor))
+        if self._in_dram[tensor]:
+            return (0, self._loaded_ahead, INFINITE, INFINITE)
+        return (INFINITE, INFINITE, INFINITE, 0)
+
+    def enter(self, tensor: int, state: State) -> None:
+        """Put it back after the access."""
+        if state[3] < INFINITE:
+            self._unused[tensor] = state[3]
+            return
+        place = self._place[tensor] = self._free.pop()
+        self._top = max(self._top, place + 1)
+        self._states[:, place] = state[:3]
+
+    def pass_step(self, hold: int, load: int, store: int) -> None:
+        """A step that does not touch them: hold, drop (R to N), load (N to R), store (D to R)."""
+        n, r, d = self._states[:, : self._top]
+        clean = np.minimum(np.minimum(n + load, d + store), r) + hold
+        np.minimum(n, r, out=n)
+        r[:] = clean
+        d += hold
+        self._loaded_ahead = min(self._loaded_ahead, load) + hold
+
+
+def _final_store(prices: _Prices) -> list[int]:
+    """Per step, the least that a kept dirty byte pays from that step to the end."""
+    final = [INFINITE]
+    for hold, store in zip(reversed(prices.hold), reversed(prices.store), strict=True):
+        final.append(hold + min(store, final[-1]))
+    return final[::-1]

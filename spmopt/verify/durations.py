@@ -1,0 +1,63 @@
+"""Cycles of DMA commands and of steps, in exact integers (rule R6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import gcd
+
+import numpy as np
+
+from spmopt.core.machine import Machine
+from spmopt.core.schedule import Command
+from spmopt.core.table import Ints
+from spmopt.verify.view import AFTER, BEFORE, View
+
+
+def command_cycles(machine: Machine, size_bytes: Ints) -> Ints:
+    """Cycles of commands of so many bytes: ``lambda + ceil(x f / beta)``."""
+    common = gcd(machine.clock_hz, machine.dram_bytes_per_s)
+    up, down = machine.clock_hz // common, machine.dram_bytes_per_s // common
+    largest = int(size_bytes.max(initial=0))
+    # Python's integers where 64 bits would overflow.
+    exact = size_bytes if (largest + 1) * up < 2**62 and down < 2**62 else size_bytes.astype(object)
+    return machine.dma_setup_cycles - np.asarray(-(exact * up) // down, np.int64)
+
+
+def per_step(values: Ints, step: Ints, steps: int) -> Ints:
+    """Sum of ``values`` by step."""
+    total = np.zeros(steps, np.int64)
+    np.add.at(total, step, values)
+    return total
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Durations:
+    """Cycles of every command (k,) and every step (n,)."""
+
+    command: Ints
+    step: Ints
+
+
+def durations(view: View) -> Durations:
+    """Recompute the time of every command and step.
+
+    One channel: ``d = max(X, L + c + S)``. Duplex: ``d = max(in + S, L + out, L + c + S)``.
+    ``X`` is all DMA time of the step, ``in`` and ``out`` its directions, ``L`` the loads of
+    stationary operands, ``S`` the stores of stationary results, ``c`` the computation.
+    """
+    commands, line = view.schedule.commands, view.timeline
+    cycles = command_cycles(
+        view.instance.machine, (commands.end - commands.begin) * commands.passes
+    )
+    inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
+
+    def total(rows: np.typing.NDArray[np.bool_]) -> Ints:
+        return per_step(cycles[rows], commands.step[rows], line.steps)
+
+    before, after = total(view.command_phase == BEFORE), total(view.command_phase == AFTER)
+    alone = before + line.compute_cycles + after
+    if view.instance.machine.duplex:
+        channels = np.maximum(total(inward) + after, total(~inward) + before)
+    else:
+        channels = total(inward) + total(~inward)
+    return Durations(command=cycles, step=np.maximum(channels, alone))

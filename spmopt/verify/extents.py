@@ -1,0 +1,65 @@
+"""Where the pages of every tensor lie, as the steps go by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from spmopt.core.schedule import Placements
+
+Extent = tuple[int, int, int]
+"""SPM pages [begin, end) and what to add to an SPM page to get the page of the tensor."""
+
+
+class Addresses:
+    """The placements of one step after the other."""
+
+    def __init__(self, table: Placements, tensors: int) -> None:
+        self._tensor: list[int] = table.tensor.tolist()
+        self._extent: list[Extent] = list(
+            zip(
+                table.spm_page.tolist(),
+                (table.spm_page + table.pages).tolist(),
+                (table.tensor_page - table.spm_page).tolist(),
+                strict=True,
+            )
+        )
+        self._begin = _Agenda(table.begin.tolist(), np.argsort(table.begin, kind="stable").tolist())
+        self._end = _Agenda(table.end.tolist(), np.argsort(table.end, kind="stable").tolist())
+        # The scratch, tensor -1, takes the last place.
+        self._rows: list[dict[int, Extent]] = [{} for _ in range(tensors + 1)]
+
+    def advance(self, step: int) -> None:
+        """Go on to ``step``; call it for every step in turn."""
+        for row in self._end.until(step):
+            del self._rows[self._tensor[row]][row]
+        for row in self._begin.until(step):
+            self._rows[self._tensor[row]][row] = self._extent[row]
+
+    def of(self, tensor: int) -> Iterable[Extent]:
+        """The extents of a tensor (-1: the scratch) in this step."""
+        return self._rows[tensor].values()
+
+    def part(self, tensor: int, first: int, last: int) -> list[Extent]:
+        """The extents of its pages [first, last)."""
+        parts = []
+        for begin, end, shift in self._rows[tensor].values():
+            low, high = max(begin, first - shift), min(end, last - shift)
+            if low < high:
+                parts.append((low, high, shift))
+        return parts
+
+
+class _Agenda:
+    """Rows by time."""
+
+    def __init__(self, time: list[int], order: list[int]) -> None:
+        self._time, self._order, self._next = time, order, 0
+
+    def until(self, step: int) -> list[int]:
+        """Rows not yet given, up to and with those of ``step``."""
+        first = self._next
+        while self._next < len(self._order) and self._time[self._order[self._next]] <= step:
+            self._next += 1
+        return self._order[first : self._next]

@@ -1,0 +1,117 @@
+"""What SPM pages and DRAM bytes hold: versions, moved as the commands move them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+import numpy as np
+
+from spmopt.core.table import Ints
+from spmopt.verify.extents import Extent
+from spmopt.verify.view import View
+
+NOTHING = 0
+
+
+class Memory:
+    """Contents of SPM and DRAM.
+
+    Every write of a tensor makes a new version, a number of its own. A page is tagged with
+    version and offset: one number, the same for all pages of an extent, because it holds the
+    distance between page of the tensor and page of the SPM. DRAM is, for each tensor, a list
+    of (begin, end, version) byte ranges. Nothing is checked on the way: loads and stores copy
+    what is there, right or wrong; only what is used is compared.
+    """
+
+    def __init__(self, view: View) -> None:
+        sizes = view.timeline.size_bytes
+        self._page = view.page_bytes
+        self._size: list[int] = sizes.tolist()
+        self._pages: list[int] = view.pages(sizes).tolist()
+        self._offset = view.instance.machine.spm_pages
+        self._span = self._offset + max(self._pages) + 1
+        self._tags: Ints = np.zeros(self._offset, np.int64)
+        self._versions = len(self._size)
+        self._current = [
+            t + 1 if there else NOTHING for t, there in enumerate(view.timeline.in_dram)
+        ]
+        self._dram = [
+            [(0, size, version)] for size, version in zip(self._size, self._current, strict=True)
+        ]
+
+    def new_version(self, tensor: int) -> None:
+        """From now on ``tensor`` means the result being written."""
+        self._versions += 1
+        self._current[tensor] = self._versions
+
+    def write(self, tensor: int, extents: Iterable[Extent]) -> None:
+        """The operation leaves the current version in these pages."""
+        for begin, end, shift in extents:
+            self._tags[begin:end] = self._tag(self._current[tensor], shift)
+
+    def scribble(self, extents: Iterable[Extent]) -> None:
+        """Scratch: the pages hold nothing that is of use."""
+        for begin, end, _ in extents:
+            self._tags[begin:end] = NOTHING
+
+    def load(self, tensor: int, begin: int, end: int, extents: Iterable[Extent]) -> None:
+        """Copy DRAM bytes to the pages ``extents``; a page not filled holds nothing."""
+        for low, high, shift in extents:
+            self._tags[low:high] = NOTHING
+            for left, right, version in self._dram[tensor]:
+                if right <= begin or left >= end:
+                    continue
+                first = -(-max(left, begin) // self._page) - shift
+                last = self._full_pages(tensor, min(right, end)) - shift
+                if max(first, low) < min(last, high):
+                    self._tags[max(first, low) : min(last, high)] = self._tag(version, shift)
+
+    def store(self, tensor: int, begin: int, end: int, extents: Iterable[Extent]) -> None:
+        """Copy pages to DRAM bytes; bytes without a page get nothing."""
+        self.stream_out(tensor, begin, end, NOTHING)
+        for low, high, shift in extents:
+            tags = self._tags[low:high]
+            starts = [0, *(np.flatnonzero(np.diff(tags)) + 1).tolist(), high - low]
+            for first, last in pairwise(starts):
+                version, distance = divmod(int(tags[first]), self._span)
+                left = max(begin, (low + first + shift) * self._page)
+                right = min(end, (low + last + shift) * self._page)
+                in_place = distance == shift + self._offset
+                self.stream_out(tensor, left, right, version if in_place else NOTHING)
+
+    def stream_out(self, tensor: int, begin: int, end: int, version: int | None = None) -> None:
+        """Put a version, else the current one, into DRAM bytes [begin, end)."""
+        ranges = self._dram[tensor]
+        if version is None:
+            version = self._current[tensor]
+        below = [(b, min(e, begin), v) for b, e, v in ranges if b < begin]
+        above = [(max(b, end), e, v) for b, e, v in ranges if e > end]
+        if below and below[-1][2] == version:
+            begin = below.pop()[0]
+        if above and above[0][2] == version:
+            end = above.pop(0)[1]
+        self._dram[tensor] = [*below, (begin, end, version), *above]
+
+    def valid_in_dram(self, tensor: int, begin: int, end: int) -> bool:
+        """Whether DRAM bytes [begin, end) hold the current version."""
+        current = self._current[tensor]
+        return current != NOTHING and all(
+            v == current or e <= begin or b >= end for b, e, v in self._dram[tensor]
+        )
+
+    def valid_in_spm(self, tensor: int, end: int, extents: Iterable[Extent]) -> bool:
+        """Whether the pages hold the current version, and hold it at least up to byte ``end``."""
+        pages = 0
+        for low, high, shift in extents:
+            pages += high - low
+            if (self._tags[low:high] != self._tag(self._current[tensor], shift)).any():
+                return False
+        return pages >= -(-end // self._page)
+
+    def _tag(self, version: int, shift: int) -> int:
+        return version * self._span + shift + self._offset if version != NOTHING else NOTHING
+
+    def _full_pages(self, tensor: int, end: int) -> int:
+        """Pages whose last byte is below ``end``; the last page of a tensor may be short."""
+        return self._pages[tensor] if end == self._size[tensor] else end // self._page

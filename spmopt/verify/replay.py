@@ -1,0 +1,276 @@
+"""The event-driven replay: the same commands on a machine without barriers between steps.
+
+One FIFO channel, or with duplex one for ``load`` and ``stream_in`` and one for ``store`` and
+``stream_out``; operations in order. A command starts when its channel is free and
+
+* a load: what used the pages that it fills, in earlier steps, is done;
+* a store of what the step's operation writes, and every stream: the operation has started
+  (row pipelining, an assumption); of a stationary result: the operation has ended;
+* another store: the operation that wrote the bytes has ended;
+* duplex: earlier steps' accesses of the other channel to the same DRAM bytes are done.
+
+An operation starts when the one before it has ended, loads of its stationary operands and all
+loads of its operands in earlier steps are done, and so is every earlier command that uses a
+page that it overwrites. It ends after its computation, its streams and the loads of the same
+step that serve it.
+
+It ends no later than the makespan. Claim: everything of steps up to i ends by
+``T_i = d_0 + ... + d_i``. Suppose it for i - 1, and let T be ``T_{i-1}``. What a load, a store
+of older contents or a DRAM access of step i waits for belongs to earlier steps, so it is
+eligible by T. One channel: the first loads run one after the other from T at the latest, so the
+operation starts by ``T + L``. The next commands are eligible by then, and the channel has
+nothing but ``X - S`` to do, so they end by ``T + X - S`` and the operation by
+``max(T + L + c, T + X - S)``; the last stores follow, ``S`` more: ``T + max(L + c + S, X)``.
+Duplex: likewise the inward channel is done by ``T + in``, the outward one up to the last stores
+by ``T + L + out - S`` (its streams wait for the operation), the operation ends by the greatest of
+these and ``T + L + c``, and the last stores ``S`` later: ``T + max(in + S, L + out, L + c + S)``.
+Both are ``T_{i-1} + d_i = T_i``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spmopt.core.schedule import Command
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Access
+from spmopt.verify.dram_order import DramOrder
+from spmopt.verify.durations import durations
+from spmopt.verify.extents import Addresses, Extent
+from spmopt.verify.memory import Memory
+from spmopt.verify.view import AFTER, BEFORE, DURING, View
+from spmopt.verify.violation import MAX_PER_CHECK, Violation
+
+SCRATCH = -1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replay:
+    """When everything ran, in cycles, and what was wrong in SPM or DRAM when it was used.
+
+    ``operation_start``, ``operation_end`` are per step, ``command_start``, ``command_end`` per
+    row of the command table.
+    """
+
+    cycles: int
+    operation_start: Ints
+    operation_end: Ints
+    command_start: Ints
+    command_end: Ints
+    violations: tuple[Violation, ...]
+
+
+def replay(view: View) -> Replay:
+    """Run a schedule in correct format (R0).
+
+    Of a schedule that breaks other rules the times mean nothing, but the contents are still
+    followed, in program order. Rule R10 makes that the queue order; within a step an
+    operation takes its inputs before its results leave.
+    """
+    placed, available = view.schedule.placements, view.instance.machine.spm_pages
+    if ((placed.spm_page < 0) | (placed.spm_page > available - placed.pages)).any():
+        text = f"an address is outside the SPM of {available} pages"
+        outside = Violation(rule="replay", step=None, tensor=None, message=text)
+        none = np.empty(0, np.int64)
+        return Replay(
+            cycles=0,
+            operation_start=none,
+            operation_end=none,
+            command_start=none,
+            command_end=none,
+            violations=(outside,),
+        )
+    machine = _Machine(view)
+    for step in range(view.timeline.steps):
+        machine.run(step)
+    machine.check_end()
+    return machine.result()
+
+
+class _Machine:
+    """State of the replay; times in cycles."""
+
+    def __init__(self, view: View) -> None:
+        commands, line, time = view.schedule.commands, view.timeline, durations(view)
+        self._view = view
+        self._memory = Memory(view)
+        self._addresses = Addresses(view.schedule.placements, line.size_bytes.size)
+        self._dram = DramOrder(line.size_bytes.size, view.instance.machine.duplex)
+        self._cycles: list[int] = time.command.tolist()
+        self._kind: list[int] = commands.kind.tolist()
+        self._tensor: list[int] = commands.tensor.tolist()
+        self._begin: list[int] = commands.begin.tolist()
+        self._end: list[int] = commands.end.tolist()
+        self._phase: list[int] = view.command_phase.tolist()
+        steps = np.arange(line.steps + 1)
+        self._first: list[int] = np.searchsorted(commands.step, steps).tolist()
+        self._first_access: list[int] = line.first.tolist()
+        self._operand: list[tuple[int, int]] = list(
+            zip(line.tensor.tolist(), line.kind.tolist(), strict=True)
+        )
+        self._compute: list[int] = line.compute_cycles.tolist()
+        self._outward = int(view.instance.machine.duplex)
+        self._free = [0, 0]
+        # Per SPM page: when its last load, store and operation end. Each only ever grows,
+        # because channels and operations run in order.
+        pages = view.instance.machine.spm_pages
+        self._loaded, self._stored, self._used = np.zeros((3, pages), np.int64)
+        # Per tensor: when its last load and the operation that wrote it end.
+        self._arrived = [0] * line.size_bytes.size
+        self._written = [0] * line.size_bytes.size
+        self._operation_end = 0
+        self._spans: list[tuple[int, int]] = []
+        self._command_spans = [(0, 0)] * len(commands)
+        self._violations: list[Violation] = []
+
+    def run(self, step: int) -> None:
+        """One step: commands before, operation and commands during it, commands after."""
+        self._addresses.advance(step)
+        operands = self._operand[self._first_access[step] : self._first_access[step + 1]]
+        reads = {tensor for tensor, kind in operands if kind != Access.WRITE}
+        writes = {tensor for tensor, kind in operands if kind != Access.READ}
+        queue: tuple[list[int], ...] = ([], [], [])
+        for row in range(self._first[step], self._first[step + 1]):
+            queue[self._phase[row]].append(row)
+        start = max([self._load(row, step) for row in queue[BEFORE]], default=0)
+        start = max(start, self._ready(reads, writes))
+        end = start + self._compute[step]
+        for row in queue[DURING]:
+            end = max(end, self._run_during(row, step, start, reads, writes))
+        self._operate(step, reads, writes, queue[DURING])
+        for row in queue[AFTER]:
+            self._run(row, step, end)
+        for row in queue[DURING] + queue[AFTER]:
+            self._leave(row)
+        for tensor in reads | writes | {SCRATCH}:
+            for low, high, _ in self._addresses.of(tensor):
+                self._used[low:high] = end
+        for tensor in writes:
+            self._written[tensor] = end
+        self._operation_end = end
+        self._spans.append((start, end))
+
+    def check_end(self) -> None:
+        """What must be kept is in DRAM."""
+        for tensor in np.flatnonzero(self._view.timeline.keep).tolist():
+            size = self._view.instance.tensors[tensor].size_bytes
+            if not self._memory.valid_in_dram(tensor, 0, size):
+                self._violate(None, tensor, "is to be kept, but DRAM does not hold it at the end")
+
+    def result(self) -> Replay:
+        """All times."""
+        spans = np.array(self._spans, np.int64).reshape(-1, 2)
+        commands = np.array(self._command_spans, np.int64).reshape(-1, 2)
+        return Replay(
+            cycles=max(self._operation_end, *self._free),
+            operation_start=spans[:, 0],
+            operation_end=spans[:, 1],
+            command_start=commands[:, 0],
+            command_end=commands[:, 1],
+            violations=tuple(self._violations),
+        )
+
+    def _run_during(
+        self, row: int, step: int, start: int, reads: set[int], writes: set[int]
+    ) -> int:
+        """Run a command; return until when the operation must wait for it (0: it need not)."""
+        kind, tensor = self._kind[row], self._tensor[row]
+        if kind == Command.LOAD:
+            end = self._load(row, step)
+            return end if tensor in reads else 0
+        if kind == Command.STORE:
+            self._run(row, step, start if tensor in writes else self._content_ready(row))
+            return 0
+        return self._run(row, step, start)
+
+    def _run(self, row: int, step: int, eligible: int) -> int:
+        """Occupy the command's channel once it is eligible; return when it ends."""
+        outward = self._kind[row] in (Command.STORE, Command.STREAM_OUT)
+        tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
+        channel = self._outward if outward else 0
+        order = self._dram.eligible(outward, tensor, begin, end, step)
+        start = max(self._free[channel], eligible, order)
+        finish = start + self._cycles[row]
+        self._free[channel] = finish
+        self._command_spans[row] = (start, finish)
+        self._dram.note(outward, tensor, (begin, end, finish, step), self._free[not outward])
+        return finish
+
+    def _load(self, row: int, step: int) -> int:
+        tensor, extents = self._tensor[row], self._extents(row)
+        busy = 0
+        for low, high, _ in extents:
+            for last in (self._loaded, self._stored, self._used):
+                busy = max(busy, int(last[low:high].max()))
+        finish = self._run(row, step, busy)
+        for low, high, _ in extents:
+            self._loaded[low:high] = finish
+        self._arrived[tensor] = finish
+        self._memory.load(tensor, self._begin[row], self._end[row], extents)
+        return finish
+
+    def _content_ready(self, row: int) -> int:
+        """When the operation that wrote what ``row`` stores is done (or the load of it)."""
+        ready = self._written[self._tensor[row]]
+        for low, high, _ in self._extents(row):
+            ready = max(ready, int(self._loaded[low:high].max()))
+        return ready
+
+    def _extents(self, row: int) -> list[Extent]:
+        """Where the pages of a command's bytes lie."""
+        page = self._view.page_bytes
+        first, last = self._begin[row] // page, -(-self._end[row] // page)
+        return self._addresses.part(self._tensor[row], first, last)
+
+    def _ready(self, reads: set[int], writes: set[int]) -> int:
+        """When the operation before, its operands' loads and users of its pages are done."""
+        ready = max([self._arrived[tensor] for tensor in reads], default=0)
+        for tensor in writes | {SCRATCH}:
+            for low, high, _ in self._addresses.of(tensor):
+                for last in (self._loaded, self._stored):
+                    ready = max(ready, int(last[low:high].max()))
+        return max(ready, self._operation_end)
+
+    def _operate(self, step: int, reads: set[int], writes: set[int], during: list[int]) -> None:
+        """Compare the inputs, resident and streamed, with what they should be; write pages."""
+        sizes = self._view.instance.tensors
+        resident = {tensor: sizes[tensor].size_bytes for tensor in reads}
+        for row in during:
+            tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
+            if self._kind[row] == Command.STREAM_IN and tensor in reads:
+                if not self._memory.valid_in_dram(tensor, begin, end):
+                    self._violate(step, tensor, "streamed in, but DRAM holds another version")
+                if end == sizes[tensor].size_bytes:
+                    resident[tensor] = min(begin, resident[tensor])
+        for tensor, size in resident.items():
+            if not self._memory.valid_in_spm(tensor, size, self._addresses.of(tensor)):
+                self._violate(step, tensor, f"first {size} bytes read from other contents")
+        self._memory.scribble(self._addresses.of(SCRATCH))
+        for tensor in writes:
+            self._memory.new_version(tensor)
+            self._memory.write(tensor, self._addresses.of(tensor))
+
+    def _leave(self, row: int) -> None:
+        """The step's stores and streams have put their bytes into DRAM.
+
+        Only now, because a load of an operand updated in place brings the old version even when
+        it stands behind the store of the new one, and because what the operation overwrites
+        must not be what an older store of the same step still needs.
+        """
+        tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
+        if self._kind[row] == Command.STORE:
+            extents = self._extents(row)
+            for low, high, _ in extents:
+                self._stored[low:high] = self._command_spans[row][1]
+            self._memory.store(tensor, begin, end, extents)
+        elif self._kind[row] == Command.STREAM_OUT:
+            self._memory.stream_out(tensor, begin, end)
+
+    def _violate(self, step: int | None, tensor: int, what: str) -> None:
+        if len(self._violations) < MAX_PER_CHECK:
+            text = f"{self._view.name(tensor)}: {what}"
+            self._violations.append(
+                Violation(rule="replay", step=step, tensor=tensor, message=text)
+            )

@@ -1,0 +1,58 @@
+"""R6: time, traffic and energy are recomputed; a claim must equal them."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from spmopt.core.result import Totals
+from spmopt.core.schedule import Command
+from spmopt.core.table import Ints
+from spmopt.verify.durations import durations
+from spmopt.verify.rules.capacity import occupied_pages
+from spmopt.verify.view import View
+from spmopt.verify.violation import Violation
+
+
+def totals(view: View, replay_cycles: int) -> Totals:
+    """What the schedule spends, exactly; ``replay_cycles`` comes from the replay."""
+    commands, line, time = view.schedule.commands, view.timeline, durations(view)
+    size_bytes = (commands.end - commands.begin) * commands.passes
+    inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
+    return Totals(
+        makespan_cycles=_sum(time.step),
+        replay_cycles=replay_cycles,
+        dram_in_bytes=_sum(size_bytes[inward]),
+        dram_out_bytes=_sum(size_bytes[~inward]),
+        spm_read_bytes=_sum(line.spm_read_bytes),
+        spm_write_bytes=_sum(line.spm_write_bytes),
+        macs=_sum(line.macs),
+        compute_cycles=_sum(line.compute_cycles),
+        dma_cycles=_sum(time.command),
+        peak_spm_bytes=int(occupied_pages(view).max()) * view.page_bytes,
+    )
+
+
+def rule_r6(view: View, claimed: Totals | None) -> list[Violation]:
+    """R6, time: claimed totals equal the recomputed ones (the replay has its own check)."""
+    if claimed is None:
+        return []
+    return compare_totals("R6", totals(view, claimed.replay_cycles), claimed)
+
+
+def compare_totals(rule: str, exact: Totals, claimed: Totals) -> list[Violation]:
+    """One violation for every figure that differs."""
+    return [
+        Violation(
+            rule=rule,
+            step=None,
+            tensor=None,
+            message=f"{field.name} is claimed to be {claim}, but is {true}",
+        )
+        for field in fields(exact)
+        if (claim := getattr(claimed, field.name)) != (true := getattr(exact, field.name))
+    ]
+
+
+def _sum(values: Ints) -> int:
+    """Exact also where 64 bits would overflow."""
+    return sum(values.tolist())

@@ -49,7 +49,7 @@ def rescaled_shape_input(
         return None
     now, before = inputs[0], written[0]
     target, baked = inputs[position], written[position]
-    if now is None or before is None or target is None or baked is None:
+    if now is None or before is None or target is None or baked is None or target.data is None:
         return None
     if now.shape == before.shape or not np.array_equal(_data(target), _data(baked)):
         return None

@@ -11,7 +11,7 @@ from spmopt.frontends.onnx_import.constants import Constants
 from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
 from spmopt.frontends.onnx_import.network import Network
 from spmopt.frontends.onnx_import.rules import SHAPED, plain_attributes, settle
-from spmopt.frontends.onnx_import.topology import describe
+from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.ir import Attribute, Graph
@@ -63,7 +63,7 @@ class Emitter:
 
     def _computes(self, node: onnx.NodeProto) -> bool:
         """Whether the node works on data; constants are added where they are first read."""
-        result = self._facts[next(name for name in node.output if name)]
+        result = self._facts[first_result(node)]
         return result.live and result.data is None
 
     def _emit(self, node: onnx.NodeProto) -> None:
@@ -101,7 +101,7 @@ class Emitter:
             operands.pop()
         if not all(operands):
             raise InputError(f"{describe(node)}: leaves out an inner input; not supported")
-        result = self._facts[node.output[0]].shape
+        result = self._facts[first_result(node)].shape
         opset = self._network.opsets.get(node.domain, 1)
         attributes = settle(node, attributes, opset, result)
         inputs = [self._operand(name) for name in operands]
@@ -167,4 +167,4 @@ class Emitter:
 
 
 def _name(node: onnx.NodeProto) -> str:
-    return node.name or next(name for name in node.output if name)
+    return node.name or first_result(node)

@@ -15,9 +15,9 @@ from onnx import helper
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.facts import (
-    EVALUATED_ELEMENTS,
     Array,
     Fact,
+    array_fact,
     constant_fact,
 )
 
@@ -39,9 +39,9 @@ def constant_node(node: onnx.NodeProto, attributes: Mapping[str, Any]) -> Fact:
         if name == "value":
             return constant_fact(value)
         if name in ("value_int", "value_ints"):
-            return _fact(np.array(value, np.int64))
+            return array_fact(np.array(value, np.int64))
         if name in ("value_float", "value_floats"):
-            return _fact(np.array(value, np.float32))
+            return array_fact(np.array(value, np.float32))
     raise InputError(f"node {node.name} (Constant): has no dense numeric value")
 
 
@@ -50,17 +50,7 @@ def evaluate(node: onnx.NodeProto, inputs: Inputs, attributes: Mapping[str, Any]
     function = _EVALUATIONS.get(node.op_type)
     if function is None or len(node.output) != 1:
         return None
-    result = np.asarray(function(inputs, attributes))
-    return result if result.size <= EVALUATED_ELEMENTS else None
-
-
-def _fact(data: Array) -> Fact:
-    return Fact(
-        element_type=helper.np_dtype_to_tensor_dtype(data.dtype),
-        shape=data.shape,
-        live=False,
-        data=data if data.size <= EVALUATED_ELEMENTS else None,
-    )
+    return np.asarray(function(inputs, attributes))
 
 
 def _need(inputs: Inputs, position: int) -> Array:

@@ -18,7 +18,9 @@ from spmopt.core.errors import InputError
 Array = NDArray[Any]
 Shape = tuple[int, ...]
 
-EVALUATED_ELEMENTS = 1024  # shapes, axes, indices, scales; anything longer is data
+# Shapes, axes and indices are read, and short rows of scales; anything longer is data.
+_READ_INTEGERS = 1024
+_READ_REALS = 16
 _FLOATING = frozenset(
     getattr(onnx.TensorProto, name)
     for name in ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "COMPLEX64", "COMPLEX128")
@@ -53,19 +55,24 @@ class Fact:
         """Whether the elements are real numbers (a constant of integers is never trained)."""
         return self.element_type in _FLOATING
 
+    @property
+    def worth_reading(self) -> bool:
+        """Whether the contents are short enough to say something about shapes."""
+        return self.elements <= (_READ_REALS if self.floating else _READ_INTEGERS)
+
 
 def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:
     """Fact of an initialiser or of the value of a ``Constant`` node.
 
-    Short integer constants may lie in an external file in ``folder``; weights stay unread.
+    Short constants may lie in an external file in ``folder``; weights stay unread.
     """
     shape = tuple(tensor.dims)
     fact = Fact(element_type=tensor.data_type, shape=shape, live=False)
-    if fact.elements > EVALUATED_ELEMENTS:
+    if not fact.worth_reading:
         return fact
     if tensor.data_location != onnx.TensorProto.EXTERNAL:
         return replace(fact, data=_contents(tensor))
-    if fact.floating or folder is None:
+    if folder is None:
         return fact
     return replace(fact, data=_external_contents(tensor, folder))
 

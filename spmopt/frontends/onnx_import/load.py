@@ -65,4 +65,10 @@ def _facts(network: Network, batch: int | None, sizes: dict[str, int]) -> dict[s
     if not isinstance(baked, int) or batch is None or batch == baked:
         return deduce(network, shapes)
     facts = deduce(network, input_shapes(network.inputs, None, sizes))
-    return deduce(network, shapes, Written(facts=facts, batches=(baked, batch)))
+    try:
+        return deduce(network, shapes, Written(facts=facts, batches=(baked, batch)))
+    except InputError as error:
+        raise InputError(
+            f"at batch {batch} instead of the file's {baked}: {error}; export with an open "
+            "batch dimension, or keep the file's"
+        ) from error

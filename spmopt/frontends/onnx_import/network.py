@@ -56,6 +56,7 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> Network:
     outputs = tuple(value.name for value in graph.output)
     nodes = ordered_nodes(graph.node, {*given, *constants}, outputs)
     for node in nodes:
+        node.domain = _domain(node.domain)
         if any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
             raise InputError(
                 f"{describe(node)}: holds a subgraph (control flow); a schedule needs one fixed "
@@ -74,8 +75,13 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> Network:
             for value in (*graph.value_info, *graph.output)
             if value.type.tensor_type.HasField("shape")
         },
-        opsets={entry.domain: entry.version for entry in model.opset_import},
+        opsets={_domain(entry.domain): entry.version for entry in model.opset_import},
     )
+
+
+def _domain(name: str) -> str:
+    """The standard domain has two names."""
+    return "" if name == "ai.onnx" else name
 
 
 def _declared(value: onnx.ValueInfoProto) -> Declared:

@@ -12,7 +12,12 @@ from spmopt.core.errors import InputError
 
 def describe(node: onnx.NodeProto) -> str:
     """How messages name a node: its name (or first result) and its operator."""
-    return f"node {node.name or next(iter(node.output), '?')} ({node.op_type})"
+    return f"node {node.name or first_result(node)} ({node.op_type})"
+
+
+def first_result(node: onnx.NodeProto) -> str:
+    """Name of the first result that has one."""
+    return next((name for name in node.output if name), "")
 
 
 def ordered_nodes(

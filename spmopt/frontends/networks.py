@@ -1,0 +1,74 @@
+"""One entry for every network: a name of the zoo or an ONNX file."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from spmopt.core.errors import InputError
+from spmopt.frontends import zoo
+from spmopt.graph.ir import Graph
+from spmopt.graph.training import training_graph
+
+
+def warn_on_stderr(message: str) -> None:
+    """Print a warning where it does not disturb results."""
+    print(f"warning: {message}", file=sys.stderr)
+
+
+def load_network(
+    name_or_path: str | Path,
+    *,
+    batch: int | None = None,
+    training: bool = False,
+    optimizer: str | None = None,
+    assume_pointwise: bool = False,
+    warn: Callable[[str], None] = warn_on_stderr,
+    **parameters: int,
+) -> Graph:
+    """Forward or training graph of a network.
+
+    Parameters
+    ----------
+    name_or_path
+        A name of the zoo, or a path that ends in ``.onnx``.
+    batch
+        Batch size; by default that of the zoo's entry or of the file.
+    training
+        Derive the graph of one training step.
+    optimizer
+        Its optimiser: ``sgd``, ``momentum`` or ``adam``; none by default.
+    assume_pointwise
+        Take operators of a file that have no rule for point-wise, with a warning.
+    warn
+        Receives warnings.
+    parameters
+        Parameters of the zoo's entry (``steps=20``), or sizes of symbolic dimensions of the file
+        (``sequence=128``).
+
+    Raises
+    ------
+    InputError
+        The network is unknown, or cannot be built or imported as asked: one line.
+    """
+    if optimizer is not None and not training:
+        raise InputError(f"optimizer {optimizer} is for training; ask for training too")
+    if str(name_or_path).lower().endswith(".onnx"):
+        # Reading zoo networks should not wait for the onnx package.
+        from spmopt.frontends.onnx_import import load_onnx
+
+        graph = load_onnx(
+            name_or_path,
+            batch=batch,
+            assume_pointwise=assume_pointwise,
+            warn=warn,
+            **parameters,
+        )
+    else:
+        try:
+            zoo.entry(str(name_or_path))
+        except InputError as error:
+            raise InputError(f"{error} (a file must end in .onnx)") from None
+        graph = zoo.network(str(name_or_path), batch=batch, **parameters)
+    return training_graph(graph, optimizer=optimizer) if training else graph

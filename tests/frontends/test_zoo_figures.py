@@ -1,0 +1,133 @@
+"""Parameters, MACs and operation counts against published figures.
+
+Sources: TV: torchvision 0.15 model pages (exact parameters; GFLOPS there are GMACs). HF: the
+``bert-large-uncased`` and ``prajjwal1/bert-tiny`` checkpoints (with pooler), counted exactly.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from spmopt.frontends import zoo
+from spmopt.graph.training import training_graph
+
+from .figures import macs, moving, output_shapes, parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "gmacs", "source"),
+    [
+        ("resnet18", 11_689_512, 1.81, "TV"),
+        ("resnet50", 25_557_032, 4.09, "TV"),
+        ("vgg16", 138_357_544, 15.47, "TV"),
+        ("alexnet", 61_100_840, 0.71, "TV"),
+        ("googlenet", 6_624_904, 1.50, "TV"),
+        ("squeezenet", 1_248_424, 0.82, "TV"),
+        ("mobilenetv2", 3_504_872, 0.30, "TV"),
+        ("bert-large", 335_141_888, None, "HF"),
+        ("bert-tiny", 4_385_920, None, "HF"),
+    ],
+)
+def test_published_figures(name: str, count: int, gmacs: float | None, source: str) -> None:
+    graph = zoo.network(name, batch=1)
+    assert parameters(graph) == count, source
+    if gmacs is not None:
+        assert round(macs(graph) / 1e9, 2) == gmacs, source
+
+
+def test_exact_macs_of_resnet50() -> None:
+    # fvcore and ptflops: 4,089,184,256 (convolutions and classifier).
+    assert macs(zoo.network("resnet50", batch=1)) == 4_089_184_256
+
+
+def test_transformer_parameters() -> None:
+    graph = zoo.network("transformer", batch=1)
+    h, inner, vocabulary, layers = 1024, 4096, 37_000, 6
+    attention = 4 * h * h + 2 * h  # no biases in the paper; a normalisation
+    feed_forward = 2 * h * inner + inner + h + 2 * h
+    expected = vocabulary * h + layers * (3 * attention + 2 * feed_forward)
+    assert parameters(graph) == expected
+    # Vaswani et al., table 3: 213 million for "big", vocabulary of about 37,000.
+    assert parameters(graph) == pytest.approx(213e6, rel=0.01)
+
+
+def test_transformer_macs() -> None:
+    n, t, h, inner, vocabulary, layers = 2, 10, 64, 128, 100, 3
+    graph = zoo.network(
+        "transformer",
+        batch=n,
+        sequence=t,
+        hidden=h,
+        inner=inner,
+        heads=4,
+        vocabulary=vocabulary,
+        layers=layers,
+    )
+    attention = 4 * n * t * h * h + 2 * n * t * t * h
+    feed_forward = 2 * n * t * h * inner
+    assert macs(graph) == layers * (3 * attention + 2 * feed_forward) + n * t * h * vocabulary
+
+
+def test_bert_large_macs() -> None:
+    n, t, h, layers = 1, 128, 1024, 24
+    layer = 4 * t * h * h + 2 * t * t * h + 2 * t * h * 4 * h
+    assert macs(zoo.network("bert-large", batch=n, sequence=t)) == layers * layer + h * h
+
+
+def _gnmt_weights(h: int, layers: int) -> int:
+    """Gate weights: (inputs + H) x H, four a layer."""
+    both = 2 * 4 * (h + h) * h
+    second = 4 * (2 * h + h) * h
+    encoder = both + second + (layers - 2) * 4 * (h + h) * h
+    return encoder + layers * 4 * (2 * h + h) * h
+
+
+def test_gnmt_parameters_and_macs() -> None:
+    h, layers, vocabulary, n, t = 1024, 8, 32_000, 32, 50
+    graph = zoo.network("gnmt")
+    gates = _gnmt_weights(h, layers)
+    tables = 2 * vocabulary * h + vocabulary * h + vocabulary
+    assert parameters(graph) == gates + tables + 2 * h * h + h
+    step = n * t * (gates + vocabulary * h)
+    attention = n * t * (2 * h * h + t * h + t * h)  # query and keys; scores and mean
+    assert macs(graph) == step + attention
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "count"),
+    [
+        ("resnet50", {}, 402),
+        ("mobilenetv2", {}, 357),
+        ("transformer", {}, 689),
+        ("transformer", {"layers": 96}, 10_769),
+        ("gnmt", {"plain": 1}, 18_619),
+        ("gnmt", {}, 22_357),
+    ],
+)
+def test_training_operations(name: str, settings: dict[str, int], count: int) -> None:
+    assert moving(training_graph(zoo.network(name, **settings))).total() == count
+
+
+def test_default_sizes_are_those_of_paper_001() -> None:
+    for name in ("resnet50", "mobilenetv2"):
+        assert zoo.network(name).values[0].shape == (32, 3, 224, 224)
+    transformer = {v.name: v.shape for v in zoo.network("transformer").values}
+    assert transformer["source"] == (128, 50)
+    gnmt = {v.name: v.shape for v in zoo.network("gnmt").values}
+    assert (gnmt["source.tokens"], gnmt["initial"]) == ((50, 32), (32, 1024))
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_macs_are_linear_in_the_batch(name: str) -> None:
+    small = {"steps": 3, "layers": 2} if name == "gnmt" else {}
+    once = macs(zoo.network(name, batch=1, **small))
+    assert macs(zoo.network(name, batch=3, **small)) == 3 * once
+
+
+def test_output_shapes() -> None:
+    assert output_shapes(zoo.network("googlenet", batch=2, classes=10)) == [(2, 10)]
+    assert output_shapes(zoo.network("squeezenet", batch=2)) == [(2, 1000)]
+    assert output_shapes(zoo.network("transformer", batch=2, layers=1)) == [(100, 37_000)]
+    assert output_shapes(zoo.network("gnmt", batch=2, steps=3, vocabulary=50)) == [(3, 2, 50)]
+    tiny = zoo.network("bert-tiny", batch=2)
+    assert sorted(output_shapes(tiny)) == [(2, 128), (2, 128, 128)]

@@ -1,0 +1,7 @@
+"""``python -m spmopt``."""
+
+import sys
+
+from spmopt.cli import main
+
+sys.exit(main())

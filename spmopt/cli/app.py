@@ -1,0 +1,103 @@
+"""The commands; each imports what it needs when it runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option, Typer
+
+from spmopt.cli.flat import flat
+from spmopt.cli.options import Json, Output, Search, Source
+
+app = Typer(
+    name="spmopt",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_Scheduler = Annotated[
+    str, Option("--scheduler", "-s", help="stream, lru, belady, whole, page or fluid.")
+]
+
+
+@app.callback(invoke_without_command=True)
+def top(
+    version: Annotated[bool, Option("--version", help="Print the version.")] = False,
+) -> int:
+    """Optimal, verified schedules for the scratchpad of a DNN accelerator."""
+    if version:
+        from spmopt import __version__
+
+        print(f"spmopt {__version__}")
+    return 0
+
+
+@app.command()
+@flat
+def solve(
+    source: Source,
+    search: Search,
+    scheduler: _Scheduler = "page",
+    output: Annotated[Path | None, Option("--output", "-o", help="Result file to write.")] = None,
+    json: Json = False,
+) -> int:
+    """Schedule a network, verify the schedule and certify its bound."""
+    from spmopt.cli.run import run_solve
+
+    return run_solve(source, search, scheduler, output, json)
+
+
+@app.command()
+@flat
+def compare(
+    source: Source,
+    search: Search,
+    schedulers: Annotated[
+        str, Option(help="Names, separated by commas.")
+    ] = "stream,lru,belady,whole,page,fluid",
+    output: Annotated[
+        Path | None, Option("--output", "-o", help="Folder for a result file of each.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Compare schedulers, all against the best certified bound."""
+    from spmopt.cli.run import run_compare
+
+    return run_compare(source, search, schedulers, output, json)
+
+
+@app.command()
+def verify(
+    result: Annotated[Path, Argument(help="Result file.")],
+    json: Json = False,
+) -> int:
+    """Recompute everything that a result file claims, without any solver."""
+    from spmopt.cli.run import run_verify
+
+    return run_verify(result, json)
+
+
+@app.command()
+@flat
+def instance(source: Source, output: Output, json: Json = False) -> int:
+    """Write the instance of a network as JSON."""
+    from spmopt.cli.run import run_instance
+
+    return run_instance(source, output, json)
+
+
+@app.command()
+def networks(json: Json = False) -> int:
+    """List the networks that come with the program."""
+    from spmopt.cli.lists import list_networks
+
+    return list_networks(json)
+
+
+@app.command()
+def machines(json: Json = False) -> int:
+    """List the machines that come with the program."""
+    from spmopt.cli.lists import list_machines
+
+    return list_machines(json)

@@ -1,0 +1,141 @@
+"""From the words of the command line to an instance and a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+
+from spmopt.cli.options import Search, Source
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import objective_named
+from spmopt.core.scheduler import Request
+from spmopt.machines.load import load_machine, override
+from spmopt.machines.settings import Setting
+
+Report = Callable[[str, float | None], None]
+Warn = Callable[[str], None]
+
+DEFAULT_MACHINE = "rtx2080ti"
+_OPTIONS = ("name_or_path", "batch", "training", "optimizer", "assume_pointwise", "warn")
+_FIXED = ("throughput", "clock", "array.rows", "array.columns", "array.dataflow")
+
+
+def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
+    """Read or build the instance that ``source`` describes.
+
+    Raises
+    ------
+    InputError
+        A network, file, machine or option that cannot be used.
+    """
+    if source.network.lower().endswith(".json"):
+        return _stored_instance(source)
+    machine = load_machine(source.machine or DEFAULT_MACHINE, _overrides(source))
+    # The operators take a moment to load; a wrong machine should not wait for them.
+    from spmopt.frontends.networks import load_network
+    from spmopt.graph.lower import lower
+
+    report(f"building {source.network}", None)
+    graph = load_network(
+        source.network,
+        batch=source.batch,
+        training=source.training,
+        optimizer=source.optimizer,
+        assume_pointwise=source.assume_pointwise,
+        warn=warn,
+        **_parameters(source.param or ()),
+    )
+    report("lowering", None)
+    instance = lower(graph, machine, lowering=source.lowering or "tiled")
+    return replace(instance, name=_title(source, graph.name), source=source.network)
+
+
+def make_request(
+    search: Search, instance: Instance, report: Report, stop: Callable[[], bool]
+) -> Request:
+    """Return the request that ``search`` describes; raises :class:`InputError`."""
+    limits = {"--time-limit": search.time_limit, "--tolerance": search.tolerance}
+    for name, value in limits.items():
+        if not isfinite(value) or value < 0:
+            raise InputError(f"{name} {value}: must be a number, 0 or more")
+    if search.threads < 1:
+        raise InputError(f"--threads {search.threads}: must be at least 1")
+    return Request(
+        objective=objective_named(search.objective, instance.machine),
+        tolerance=search.tolerance,
+        time_limit_s=search.time_limit,
+        threads=search.threads,
+        stop=stop,
+        report=report,
+    )
+
+
+def _stored_instance(source: Source) -> Instance:
+    """Read an instance; its cycles and sizes are fixed, the rest of its machine is not."""
+    from spmopt.io.files import read_instance
+
+    given = {
+        "--training": source.training,
+        "--batch": source.batch is not None,
+        "--optimizer": source.optimizer is not None,
+        "--param": bool(source.param),
+        "--assume-pointwise": source.assume_pointwise,
+        "--lowering": source.lowering is not None,
+        "--machine": source.machine is not None,
+    }
+    for option in (option for option, is_given in given.items() if is_given):
+        raise InputError(f"{option}: {source.network} is lowered already; name a network instead")
+    overrides = _overrides(source)
+    for key in _FIXED:
+        if key in overrides:
+            raise InputError(
+                f"{key}: {source.network} is lowered already, its cycles are fixed; "
+                "name a network instead"
+            )
+    instance = read_instance(Path(source.network))
+    return replace(instance, machine=override(instance.machine, overrides))
+
+
+def _overrides(source: Source) -> dict[str, Setting]:
+    settings = dict(_pair(text, "--set") for text in source.set or ())
+    given = {
+        "spm": source.spm,
+        "bandwidth": source.bandwidth,
+        "throughput": source.throughput,
+        "clock": source.clock,
+        "page": source.page,
+        "dma_setup": source.dma_setup,
+        "duplex": source.duplex,
+    }
+    return {**settings, **{key: value for key, value in given.items() if value is not None}}
+
+
+def _parameters(texts: Sequence[str]) -> dict[str, int]:
+    parameters = {}
+    for text in texts:
+        name, value = _pair(text, "--param")
+        if name in _OPTIONS:
+            raise InputError(f"--param {text}: {name} is an option of its own, see --help")
+        if not value.isascii() or not value.removeprefix("-").isdigit() or len(value) > 18:
+            raise InputError(f"--param {text}: {value!r} is not a whole number")
+        parameters[name] = int(value)
+    return parameters
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (name and equals and value):
+        raise InputError(f"{option} {text!r}: write {option} NAME=VALUE")
+    return name, value
+
+
+def _title(source: Source, name: str) -> str:
+    parts = [f"{name} training" if source.training else name]
+    if source.batch is not None:
+        parts.append(f"batch {source.batch}")
+    if source.optimizer is not None:
+        parts.append(source.optimizer)
+    return ", ".join([*parts, *(text.replace(" ", "") for text in source.param or ())])

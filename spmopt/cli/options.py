@@ -1,0 +1,103 @@
+"""The options that several commands share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+_NETWORK, _MACHINE, _BUDGET = "Network", "Machine", "Search"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """What is scheduled, on which machine."""
+
+    network: Annotated[
+        str, Argument(help="Name (see 'spmopt networks'), ONNX file, or instance as JSON.")
+    ]
+    training: Annotated[
+        bool, Option("--training", help="One training step.", rich_help_panel=_NETWORK)
+    ] = False
+    batch: Annotated[
+        int | None, Option(help="Batch size; default: the network's.", rich_help_panel=_NETWORK)
+    ] = None
+    optimizer: Annotated[
+        str | None,
+        Option(help="sgd, momentum or adam; default: none.", rich_help_panel=_NETWORK),
+    ] = None
+    param: Annotated[
+        list[str] | None,
+        Option(
+            metavar="NAME=N",
+            help="Parameter of the network, as steps=50; may be repeated.",
+            rich_help_panel=_NETWORK,
+        ),
+    ] = None
+    assume_pointwise: Annotated[
+        bool,
+        Option(
+            "--assume-pointwise",
+            help="Take operators without a rule for point-wise.",
+            rich_help_panel=_NETWORK,
+        ),
+    ] = False
+    lowering: Annotated[
+        str | None,
+        Option(help="tiled (default) or ideal.", rich_help_panel=_NETWORK),
+    ] = None
+    machine: Annotated[
+        str | None,
+        Option(
+            help="Name (see 'spmopt machines') or TOML file; default: rtx2080ti.",
+            rich_help_panel=_MACHINE,
+        ),
+    ] = None
+    spm: Annotated[
+        str | None, Option(help="Scratchpad size, as 24MB or 24MiB.", rich_help_panel=_MACHINE)
+    ] = None
+    bandwidth: Annotated[
+        str | None, Option(help="DRAM bandwidth, as 616GB/s.", rich_help_panel=_MACHINE)
+    ] = None
+    throughput: Annotated[
+        str | None, Option(help="Compute rate, as 13.45TFLOP/s.", rich_help_panel=_MACHINE)
+    ] = None
+    clock: Annotated[str | None, Option(help="As 1545MHz.", rich_help_panel=_MACHINE)] = None
+    page: Annotated[
+        str | None, Option(help="Granule of the scratchpad, as 4KiB.", rich_help_panel=_MACHINE)
+    ] = None
+    dma_setup: Annotated[
+        int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=_MACHINE)
+    ] = None
+    duplex: Annotated[
+        bool | None,
+        Option(help="Reads and writes have the bandwidth each.", rich_help_panel=_MACHINE),
+    ] = None
+    set: Annotated[
+        list[str] | None,
+        Option(
+            metavar="KEY=VALUE",
+            help="Any setting of a machine file, as energy.mac_pj=1.5; may be repeated.",
+            rich_help_panel=_MACHINE,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """What is minimised, and how long."""
+
+    objective: Annotated[str, Option(help="time, traffic or energy.", rich_help_panel=_BUDGET)] = (
+        "time"
+    )
+    time_limit: Annotated[
+        float, Option(help="Seconds for each scheduler.", rich_help_panel=_BUDGET)
+    ] = 60.0
+    tolerance: Annotated[
+        float, Option(help="Gap at which a schedule counts as optimal.", rich_help_panel=_BUDGET)
+    ] = 1e-4
+    threads: Annotated[int, Option(help="Threads a solver may use.", rich_help_panel=_BUDGET)] = 2
+
+
+Json = Annotated[bool, Option("--json", help="Print JSON.")]
+Output = Annotated[Path, Option("--output", "-o", help="File to write.")]

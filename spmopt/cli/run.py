@@ -1,0 +1,129 @@
+"""The commands that schedule or verify."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from spmopt import __version__
+from spmopt.cli import Code
+from spmopt.cli.inputs import load_instance, make_request
+from spmopt.cli.interrupt import interruptible
+from spmopt.cli.options import Search, Source
+from spmopt.cli.output import messages, print_json, results, say, tell, warn
+from spmopt.cli.progress import progress
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.result import Result, Status
+
+
+def run_solve(
+    source: Source, search: Search, scheduler: str, output: Path | None, as_json: bool
+) -> int:
+    """Print one result; write it to ``output``."""
+    instance, (result,), interrupted = _schedule(source, search, [scheduler])
+    if output is not None:
+        _write(output, instance, result)
+    if as_json:
+        _print_records(instance, [result])
+    else:
+        from spmopt.report.sheet import result_sheet
+
+        for line in result_sheet(instance, result):
+            say(line)
+    return _code([result], interrupted)
+
+
+def run_compare(
+    source: Source, search: Search, names: str, output: Path | None, as_json: bool
+) -> int:
+    """Print a table of results; write each into the folder ``output``."""
+    schedulers = list(dict.fromkeys(name for name in names.replace(",", " ").split()))
+    if not schedulers:
+        raise InputError("--schedulers: name at least one")
+    if output is not None and not output.is_dir():
+        raise InputError(f"{output}: is no folder; create it first")
+    instance, found, interrupted = _schedule(source, search, schedulers)
+    for result in found if output is not None else ():
+        _write(Path(output or ".") / f"{result.scheduler}.json", instance, result)
+    if as_json:
+        _print_records(instance, found)
+    else:
+        from spmopt.report.table import draw
+        from spmopt.report.view import compare_view
+
+        draw(compare_view(instance, found), results())
+    return _code(found, interrupted)
+
+
+def run_instance(source: Source, output: Path, as_json: bool) -> int:
+    """Write the instance; print its size."""
+    from spmopt.io.files import write_instance
+    from spmopt.report.records import instance_record
+
+    with progress(messages()) as report:
+        instance = load_instance(source, report, warn)
+        write_instance(output, instance)
+    if as_json:
+        print_json(instance_record(instance))
+    else:
+        size = f"{len(instance.operations)} operations, {len(instance.tensors)} tensors"
+        say(f"{output}: {instance.name}, {size}")
+    return Code.OK
+
+
+def run_verify(path: Path, as_json: bool) -> int:
+    """Print what the verifier makes of a result file."""
+    from spmopt.audit import audit
+    from spmopt.io.files import read_result
+    from spmopt.report.verification import verification_lines, verification_record
+
+    with progress(messages()) as report:
+        report(f"reading {path}", None)
+        stored = read_result(path)
+        report("verifying", None)
+        verdict = audit(stored.instance, stored.result)
+    if as_json:
+        print_json(verification_record(stored.instance, stored.result, verdict))
+    else:
+        for line in verification_lines(stored.instance, stored.result, verdict):
+            say(line)
+    return Code.NOT_VERIFIED if verdict.violations else Code.OK
+
+
+def _schedule(
+    source: Source, search: Search, schedulers: Sequence[str]
+) -> tuple[Instance, list[Result], bool]:
+    from spmopt.solve import compare
+
+    with progress(messages()) as report:
+        instance = load_instance(source, report, warn)
+        with interruptible(tell) as stopped:
+            request = make_request(search, instance, report, stopped)
+            found = compare(instance, schedulers, request)
+            return instance, found, stopped()
+
+
+def _print_records(instance: Instance, found: Sequence[Result]) -> None:
+    from spmopt.report.records import results_record
+
+    print_json(results_record(instance, found))
+
+
+def _write(path: Path, instance: Instance, result: Result) -> None:
+    from spmopt.io.files import write_result
+    from spmopt.io.result import StoredResult
+
+    versions = {"spmopt": __version__, "python": platform.python_version()}
+    write_result(path, StoredResult(instance=instance, result=result, versions=versions))
+
+
+def _code(found: Sequence[Result], interrupted: bool) -> Code:
+    if interrupted:
+        return Code.INTERRUPTED
+    if all(result.status is Status.INFEASIBLE for result in found):
+        return Code.INFEASIBLE
+    if all(result.schedule is None and result.bound is None for result in found):
+        return Code.NOTHING_FOUND
+    return Code.OK

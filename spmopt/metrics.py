@@ -1,0 +1,62 @@
+"""Figures of a result in physical units; tables, files and plots all show these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.objective import Objective, energy_objective
+from spmopt.core.result import Totals
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metrics:
+    """What a verified schedule spends.
+
+    Attributes
+    ----------
+    time_s, replay_s
+        Makespan, and the time of the replay, which has no barrier between steps.
+    energy_j
+        With the machine's energy figures (problem statement, section 3).
+    compute_busy, dma_busy
+        Part of the makespan in which the engine computes, in which the DMA channel moves data
+        (on a duplex machine up to 2: both directions count).
+    spm_peak
+        Largest part of the scratchpad in use.
+    """
+
+    time_s: float
+    replay_s: float
+    energy_j: float
+    compute_busy: float
+    dma_busy: float
+    spm_peak: float
+
+
+def metrics(machine: Machine, totals: Totals) -> Metrics:
+    """Figures of ``totals`` on ``machine``."""
+    makespan = max(1, totals.makespan_cycles)
+    return Metrics(
+        time_s=totals.makespan_cycles / machine.clock_hz,
+        replay_s=totals.replay_cycles / machine.clock_hz,
+        energy_j=float(totals.value(energy_objective(machine))),
+        compute_busy=totals.compute_cycles / makespan,
+        dma_busy=totals.dma_cycles / makespan,
+        spm_peak=totals.peak_spm_bytes / machine.spm_bytes,
+    )
+
+
+def in_unit(objective: Objective, machine: Machine, value: Fraction) -> tuple[float, str]:
+    """A value of ``objective`` as people read it, and the unit: cycles become seconds."""
+    if objective.unit == "cycles":
+        return float(value / machine.clock_hz), "s"
+    short = {"bytes": "B", "joules": "J"}
+    return float(value), short.get(objective.unit, objective.unit)
+
+
+def tensor_bytes(instance: Instance) -> int:
+    """Bytes of all tensors, each once."""
+    return sum(tensor.size_bytes for tensor in instance.tensors)

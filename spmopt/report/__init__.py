@@ -1,0 +1,1 @@
+"""Results for people (tables) and for programs (JSON): a view is computed, then drawn."""

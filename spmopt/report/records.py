@@ -1,0 +1,74 @@
+"""Results as flat JSON records, for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from fractions import Fraction
+
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.result import Result
+from spmopt.metrics import metrics, tensor_bytes
+
+Record = dict[str, object]
+
+
+def results_record(instance: Instance, results: Sequence[Result]) -> Record:
+    """Return what ``--json`` prints for ``solve`` and ``compare``."""
+    return {
+        "instance": instance_record(instance),
+        "results": [result_record(instance.machine, result) for result in results],
+    }
+
+
+def instance_record(instance: Instance) -> Record:
+    """Return the name and size of an instance, its lowering and its machine."""
+    return {
+        "name": instance.name,
+        "source": instance.source,
+        "lowering": instance.lowering,
+        "operations": len(instance.operations),
+        "tensors": len(instance.tensors),
+        "tensor_bytes": tensor_bytes(instance),
+        "machine": asdict(instance.machine),
+    }
+
+
+def result_record(machine: Machine, result: Result) -> Record:
+    """Return the figures of a result; those that it does not have are null.
+
+    ``value`` and ``bound`` are in ``unit``, that of the objective, rounded to doubles; the result
+    file has them exact.
+    """
+    totals = result.totals
+    figures = None if totals is None else metrics(machine, totals)
+    return {
+        "scheduler": result.scheduler,
+        "objective": result.objective.name,
+        "unit": result.objective.unit,
+        "value": _number(result.value),
+        "bound": _number(result.bound),
+        "gap": result.gap,
+        "status": str(result.status),
+        "verified": result.verified,
+        "makespan_cycles": None if totals is None else totals.makespan_cycles,
+        "replay_cycles": None if totals is None else totals.replay_cycles,
+        "time_s": None if figures is None else figures.time_s,
+        "replay_s": None if figures is None else figures.replay_s,
+        "traffic_bytes": None if totals is None else totals.traffic_bytes,
+        "dram_in_bytes": None if totals is None else totals.dram_in_bytes,
+        "dram_out_bytes": None if totals is None else totals.dram_out_bytes,
+        "energy_j": None if figures is None else figures.energy_j,
+        "compute_busy": None if figures is None else figures.compute_busy,
+        "dma_busy": None if figures is None else figures.dma_busy,
+        "peak_spm_bytes": None if totals is None else totals.peak_spm_bytes,
+        "solve_s": result.solve_s,
+        "cpu_s": result.cpu_s,
+        "class_bound": None if result.class_bound is None else asdict(result.class_bound),
+        "notes": list(result.notes),
+    }
+
+
+def _number(value: Fraction | None) -> float | None:
+    return None if value is None else float(value)

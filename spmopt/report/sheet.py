@@ -1,0 +1,41 @@
+"""One result as a sheet of lines."""
+
+from __future__ import annotations
+
+from spmopt.core.instance import Instance
+from spmopt.core.result import Result
+from spmopt.metrics import in_unit, metrics
+from spmopt.report.quantities import percent, seconds, si
+from spmopt.report.view import heading, remarks, spoken
+
+
+def result_sheet(instance: Instance, result: Result) -> list[str]:
+    """Lines for people: what the schedule costs, and how good it is known to be."""
+    machine, totals = instance.machine, result.totals
+    rows: list[tuple[str, str]] = [(result.scheduler, _standing(result))]
+    if totals is not None:
+        figures = metrics(machine, totals)
+        replay = f"replay without barriers {si(figures.replay_s, 's')}"
+        sides = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
+        rows += [
+            ("time", f"{si(figures.time_s, 's')} ({totals.makespan_cycles} cycles; {replay})"),
+            ("traffic", f"{si(totals.traffic_bytes, 'B')} ({sides})"),
+            ("energy", si(figures.energy_j, "J")),
+            ("busy", f"compute {figures.compute_busy:.1%}, DMA {figures.dma_busy:.1%}"),
+            ("SPM peak", f"{si(totals.peak_spm_bytes, 'B')} ({figures.spm_peak:.1%})"),
+        ]
+    if result.bound is not None:
+        shown = si(*in_unit(result.objective, machine, result.bound))
+        rows.append(("bound", f"{shown} ({spoken(result.objective)}, from its certificate, exact)"))
+    rows.append(("solved in", f"{seconds(result.solve_s)} s (CPU {seconds(result.cpu_s)} s)"))
+    rows += [("note", text) for text in remarks(result)]
+    return [heading(instance, result), "", *(f"{name:<10} {text}" for name, text in rows)]
+
+
+def _standing(result: Result) -> str:
+    parts = [str(result.status)]
+    if result.gap is not None:
+        parts.append(f"gap {percent(result.gap)}")
+    if result.verified:
+        parts.append("verified (every rule, and by replay)")
+    return ", ".join(parts)

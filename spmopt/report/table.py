@@ -1,0 +1,53 @@
+"""Views drawn for a terminal, or as plain text when the output is not one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from spmopt.report.view import COLUMNS, View
+
+_STYLES = {"optimal": "green", "infeasible": "red"}
+_LEFT = ("scheduler", "status")
+_GAP = "   "
+
+
+def draw(view: View, console: Console) -> None:
+    """Print ``view``: heading, table, remarks."""
+    status = COLUMNS.index("status")
+    _line(view.heading, console)
+    _line("", console)
+    head, *body = _aligned(COLUMNS, view.rows)
+    _line(head, console, "bold")
+    _line("─" * max(map(len, (head, *body))), console)
+    for line, row in zip(body, view.rows, strict=True):
+        _line(line, console, _STYLES.get(row[status]))
+    _line("", console)
+    for remark in view.remarks:
+        _line(remark, console)
+
+
+def draw_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
+    """Print a plain list, all to the left."""
+    head, *body = _aligned(columns, rows, left=columns)
+    _line(head, console, "bold")
+    for line in body:
+        _line(line, console)
+
+
+def _aligned(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = _LEFT
+) -> list[str]:
+    """Lines with cells of equal width; a terminal may wrap them, but nothing is cut."""
+    cells = [(name, *(row[k] for row in rows)) for k, name in enumerate(columns)]
+    widths = [max(map(len, column)) for column in cells]
+    aligned = [
+        [cell.ljust(width) if column[0] in left else cell.rjust(width) for cell in column]
+        for column, width in zip(cells, widths, strict=True)
+    ]
+    return [_GAP.join(line).rstrip() for line in zip(*aligned, strict=True)]
+
+
+def _line(text: str, console: Console, style: str | None = None) -> None:
+    console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)

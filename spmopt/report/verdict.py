@@ -1,0 +1,59 @@
+"""The comparison in words: where the optimum lies, and what Belady costs against it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from spmopt.core.machine import Machine
+from spmopt.core.result import Result, Status
+from spmopt.metrics import in_unit
+from spmopt.report.quantities import percent, si
+
+_COSTS = {
+    "makespan": "takes {} more time than",
+    "traffic": "moves {} more bytes than",
+    "energy": "spends {} more energy than",
+}
+
+
+def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady") -> list[str]:
+    """One line on the optimum, and one on ``subject``, as far as ``results`` tell."""
+    known = [result for result in results if result.value is not None and result.bound is not None]
+    if not known:
+        return []
+    best = min(known, key=lambda result: result.value or Fraction(0))
+    lines = [_optimum(machine, best)]
+    judged = next((result for result in known if result.scheduler == subject), None)
+    if judged is not None:
+        lines.append(_cost(judged, best))
+    return lines
+
+
+def _optimum(machine: Machine, best: Result) -> str:
+    value, bound = best.value or Fraction(0), best.bound or Fraction(0)
+    shown = si(*in_unit(best.objective, machine, value))
+    if best.status is Status.OPTIMAL:
+        if value == bound:
+            return f"The optimum is {shown} ({best.scheduler}), proven."
+        gap = percent(best.gap or 0.0).removeprefix("+")
+        return f"The optimum is {shown} ({best.scheduler}), proven to within {gap}."
+    least = si(*in_unit(best.objective, machine, bound))
+    return f"The optimum lies between {least} (bound) and {shown} ({best.scheduler})."
+
+
+def _cost(judged: Result, best: Result) -> str:
+    name = judged.scheduler.capitalize()
+    value, bound = judged.value or Fraction(0), judged.bound or Fraction(0)
+    if judged.status is Status.OPTIMAL:
+        return f"{name} is optimal here."
+    least = float(value / best.value - 1) if best.value else 0.0
+    most = float(value / bound - 1) if bound > 0 else None
+    low = percent(least).removeprefix("+")
+    high = None if most is None else percent(most).removeprefix("+")
+    if high is None:
+        span = f"at least {low}"
+    else:
+        span = low if low == high else f"{low.removesuffix(' %')} to {high}"
+    cost = _COSTS.get(judged.objective.name, "costs {} more than")
+    return f"{name} {cost.format(span)} the optimum."

@@ -1,0 +1,127 @@
+"""What a table of results shows, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.objective import Objective
+from spmopt.core.result import Result, Status
+from spmopt.metrics import in_unit, metrics, tensor_bytes
+from spmopt.report.quantities import percent, seconds, si
+from spmopt.report.verdict import verdict
+from spmopt.schedulers.registry import Kind, find
+
+COLUMNS = (
+    "scheduler",
+    "time",
+    "traffic",
+    "energy",
+    "vs best",
+    "gap to bound",
+    "status",
+    "seconds",
+)
+_NONE = "-"
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """A heading, one row of texts a result, and remarks below."""
+
+    heading: str
+    rows: tuple[tuple[str, ...], ...]
+    remarks: tuple[str, ...]
+
+
+def compare_view(instance: Instance, results: Sequence[Result]) -> View:
+    """Return the comparison of ``results``, all of one instance and objective."""
+    values = [result.value for result in results if result.value is not None]
+    best = min(values, default=None)
+    rows = []
+    for result in results:
+        row = _figures(instance.machine, result)
+        over = _NONE
+        if result.value is not None and best is not None:
+            over = "best" if result.value == best else percent(float(result.value / best - 1))
+        rows.append((*row, over, *_quality(result)))
+    notes = [
+        f"{result.scheduler}: {note}"
+        for result in results
+        if result.status is Status.INFEASIBLE or find(result.scheduler).kind is Kind.FORMULATION
+        for note in remarks(result)
+    ]
+    return View(
+        heading=heading(instance, results[0]),
+        rows=tuple(rows),
+        remarks=(*notes, *verdict(instance.machine, results)),
+    )
+
+
+def heading(instance: Instance, result: Result) -> str:
+    """Instance, machine, lowering and objective in one line."""
+    machine = instance.machine
+    size = f"{len(instance.operations)} operations, {si(tensor_bytes(instance), 'B')} of tensors"
+    return (
+        f"{instance.name} ({size}) on {describe(machine)}; "
+        f"lowering {instance.lowering}; objective {spoken(result.objective)}"
+    )
+
+
+def spoken(objective: Objective) -> str:
+    """Name of an objective as the command line has it."""
+    return "time" if objective.name == "makespan" else objective.name
+
+
+def describe(machine: Machine) -> str:
+    """Name and rates of ``machine``."""
+    parts = [
+        f"SPM {si(machine.spm_bytes, 'B')}",
+        si(machine.dram_bytes_per_s, "B/s") + (" each way" if machine.duplex else ""),
+        si(machine.operations_per_s, "FLOP/s"),
+        si(machine.clock_hz, "Hz"),
+    ]
+    if machine.array is not None:
+        array = machine.array
+        parts.append(f"{array.rows} x {array.columns} array ({array.dataflow})")
+    if machine.dma_setup_cycles:
+        parts.append(f"{machine.dma_setup_cycles} cycles a DMA command")
+    return f"{machine.name}: {', '.join(parts)}"
+
+
+def remarks(result: Result) -> list[str]:
+    """Notes of the scheduler, and what it knows of its own class."""
+    lines = list(result.notes)
+    known = result.class_bound
+    if known is not None and result.value is not None and known.value > 0:
+        over = percent(max(0.0, float(result.value) / known.value - 1))
+        lines.append(f"{over} above the least for {known.holds_for} ({known.proved_by})")
+    return lines
+
+
+def _figures(machine: Machine, result: Result) -> tuple[str, ...]:
+    if result.totals is None:
+        if result.bound is None or result.status is Status.INFEASIBLE:
+            return (result.scheduler, _NONE, _NONE, _NONE)
+        value = f"≥ {si(*in_unit(result.objective, machine, result.bound), fill=True)}"
+        columns = {"makespan": 1, "traffic": 2, "energy": 3}
+        row = [result.scheduler, _NONE, _NONE, _NONE]
+        row[columns.get(result.objective.name, 1)] = value
+        return tuple(row)
+    figures = metrics(machine, result.totals)
+    return (
+        result.scheduler,
+        si(figures.time_s, "s", fill=True),
+        si(result.totals.traffic_bytes, "B", fill=True),
+        si(figures.energy_j, "J", fill=True),
+    )
+
+
+def _quality(result: Result) -> tuple[str, ...]:
+    gap = _NONE if result.gap is None else percent(result.gap)
+    status = str(result.status)
+    if result.totals is None and result.bound is not None and result.status is Status.UNKNOWN:
+        status = "bound"
+    return (gap, status, seconds(result.solve_s))

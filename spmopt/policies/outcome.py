@@ -10,13 +10,13 @@ import numpy as np
 from spmopt.assemble.commands import derive_commands
 from spmopt.assemble.cycles import step_cycles
 from spmopt.core.instance import Instance
+from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.core.objective import Objective
 from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
-from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.policies.prefetch import hide_transfers
 
 RESERVED_SHARES = (32, 8, 4, 2)
@@ -78,5 +78,6 @@ def _notes(instance: Instance, reserve: int) -> tuple[str, ...]:
     if any(len(operation.modes) > 1 for operation in instance.operations):
         notes.append(SEVERAL_MODES)
     if reserve:
-        notes.append(f"{reserve * instance.machine.page_bytes} bytes of SPM left to prefetch into")
+        capacity = instance.machine.spm_pages
+        notes.append(f"{reserve} of {capacity} pages left free to prefetch into")
     return tuple(notes)

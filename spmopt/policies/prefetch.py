@@ -44,14 +44,15 @@ def hide_transfers(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
         Whole tensors, loaded in the step of their use.
     """
     commands = derive_commands(timeline, plan)
-    spread = _spread(machine, timeline, plan, commands)
+    spread = spread_transfers(machine, timeline, plan, commands)
     faster = derive_commands(timeline, spread)
     before = int(step_cycles(machine, timeline, commands).sum())
     after = int(step_cycles(machine, timeline, faster).sum())
     return spread if after < before else plan
 
 
-def _spread(machine: Machine, timeline: Timeline, plan: Plan, commands: Commands) -> Plan:
+def spread_transfers(machine: Machine, timeline: Timeline, plan: Plan, commands: Commands) -> Plan:
+    """Plan that moves the same bytes in idle time; ``commands`` are those of ``plan``."""
     rows = whole_rows(machine, timeline, plan.residency)
     used = rows.used()
     incoming = _stream_cycles(machine, timeline, commands, Command.STREAM_IN)
@@ -110,9 +111,10 @@ def _spread_loads(
     """Loads of rows, backwards in time from their first use."""
     loaded = np.flatnonzero(rows.loads)
     final = room.size - 1
-    # The row before must have left, else the load would be of bytes still resident.
-    left = rows.last_use + 1
-    np.maximum.at(left, stores.row, stores.step + 1)
+    # One step without the tensor: a load onto what is still there would be no load but a part
+    # kept, which whole tensors do not know.
+    left = rows.last_use + 2
+    np.maximum.at(left, stores.row, stores.step + 2)
     before = rows.previous_row[loaded]
     earliest = np.maximum(rows.previous_use[loaded] + 1, np.where(before >= 0, left[before], 0))
     waiting = Waiting(

@@ -1,0 +1,72 @@
+"""Malformed tables are refused with the row that is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import ScheduleError
+from spmopt.core.plan import Residency, Stores
+from tests.assemble.small import Op, data, plan, problem
+
+INSTANCE = problem({"x": data(5), "y": data(5)}, [Op(), Op(), Op()])
+Row = tuple[int, int, int, int]
+
+
+def residency(*rows: Row) -> Residency:
+    """Rows (tensor, begin, end, bytes) by index, unchecked."""
+    table = np.array(rows, np.int64)
+    return Residency(tensor=table[:, 0], begin=table[:, 1], end=table[:, 2], size_bytes=table[:, 3])
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(2, 0, 1, 5)], r"residency: no such tensor \(row 0\)"),
+        ([(0, 0, 1, 5), (0, 1, 1, 5)], r"non-empty range within \[0, 3\) \(row 1\)"),
+        ([(0, 2, 4, 5)], r"non-empty range"),
+        ([(0, -1, 1, 5)], r"non-empty range"),
+        ([(0, 0, 2, 5), (0, 1, 3, 4)], r"overlapping \(row 1\)"),
+        ([(1, 0, 1, 5), (0, 1, 2, 5)], r"out of order"),
+        ([(0, 0, 1, 6)], r"residency: size_bytes"),
+        ([(0, 0, 1, 0)], r"residency: size_bytes"),
+    ],
+)
+def test_residency(rows: list[Row], message: str) -> None:
+    chosen = replace(plan(INSTANCE), residency=residency(*rows))
+    with pytest.raises(ScheduleError, match=message):
+        assemble(INSTANCE, chosen)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([(0, 2, 1)], "stores: no such tensor"),
+        ([(3, 0, 1)], "stores: no such step"),
+        ([(1, 0, 1), (0, 1, 1)], r"stores: rows out of order or twice the same \(row 1\)"),
+        ([(1, 1, 1), (1, 1, 1)], "twice the same"),
+        ([(0, 0, 0)], "stores: size_bytes"),
+    ],
+)
+def test_stores(rows: list[tuple[int, int, int]], message: str) -> None:
+    step, tensor, size = np.array(rows, np.int64).T
+    stores = Stores(step=step, tensor=tensor, size_bytes=size)
+    with pytest.raises(ScheduleError, match=message):
+        assemble(INSTANCE, replace(plan(INSTANCE), stores=stores))
+
+
+@pytest.mark.parametrize(
+    ("operation", "mode", "message"),
+    [
+        ([0, 1, 3], [0, 0, 0], r"no such operation \(row 2\)"),
+        ([0, 1, 2], [0, 1, 0], r"no such mode \(row 1\)"),
+        ([0, 1, 2], [0, 0], "one entry a step"),
+    ],
+)
+def test_steps(operation: list[int], mode: list[int], message: str) -> None:
+    chosen = replace(plan(INSTANCE), operation=np.array(operation), mode=np.array(mode))
+    with pytest.raises(ScheduleError, match=message):
+        assemble(INSTANCE, chosen)

@@ -1,0 +1,43 @@
+"""Assembled schedules of legal plans pass the verifier, replay included."""
+
+from __future__ import annotations
+
+import pytest
+
+from spmopt.assemble import assemble, derive_commands, step_cycles
+from spmopt.core.objective import MAKESPAN
+from spmopt.verify import verify
+from tests.assemble.small import arrays
+from tests.brute_force import optimum
+from tests.strategies import random_instance
+from tests.verify.random_plans import random_case
+
+
+@pytest.mark.parametrize("duplex", [False, True])
+def test_random_plans_with_parts_of_tensors_resident(duplex: bool) -> None:
+    for seed in range(150):
+        instance, chosen = random_case(
+            seed,
+            free_order=seed % 3 == 0,
+            max_operations=9,
+            max_tensors=6,
+            max_modes=2,
+            duplex=duplex,
+            setup=True,
+        )
+        report = verify(instance, assemble(instance, chosen))
+        assert report.legal, (seed, report.violations)
+        steps = arrays(instance, chosen)
+        mine = step_cycles(instance.machine, steps, derive_commands(steps, chosen))
+        assert report.step_cycles is not None
+        assert mine.tolist() == report.step_cycles.tolist()
+
+
+def test_optimal_plans_reach_their_value() -> None:
+    for seed in range(30):
+        instance = random_instance(seed, max_operations=3, max_tensors=3, page_bytes=2)
+        best = optimum(instance, MAKESPAN)
+        assert best is not None
+        report = verify(instance, assemble(instance, best.plan))
+        assert report.totals is not None, (seed, report.violations)
+        assert report.totals.makespan_cycles == best.value

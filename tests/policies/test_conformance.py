@@ -1,0 +1,147 @@
+"""What every policy owes on any instance: legality, exact figures, nothing lost by hiding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from spmopt.assemble import assemble, derive_commands, step_cycles
+from spmopt.assemble.index import resident_bytes
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
+from spmopt.core.plan import Plan
+from spmopt.core.result import Outcome, Totals
+from spmopt.core.scheduler import Request, Scheduler
+from spmopt.core.timeline import Timeline, timeline
+from spmopt.policies import belady, lru, stream
+from spmopt.policies.prefetch import hide_transfers, spread_transfers
+from spmopt.verify import verify
+from tests.brute_force import optimum
+from tests.strategies import instances, random_instance
+
+POLICIES: tuple[Scheduler, ...] = (stream, lru, belady)
+HIDING = "spmopt.policies.outcome.hide_transfers"
+each_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.__name__)
+
+
+def plan_of(found: Outcome) -> Plan:
+    """The plan; a policy always has one."""
+    assert found.plan is not None
+    return found.plan
+
+
+def totals(instance: Instance, plan: Plan) -> Totals:
+    """Totals of a plan that must be legal, replay included."""
+    report = verify(instance, assemble(instance, plan))
+    assert report.legal, report.violations
+    assert report.totals is not None
+    return report.totals
+
+
+def random_instances(count: int) -> Iterator[Instance]:
+    """Instances with everything that the format knows, one channel and duplex."""
+    for seed in range(count):
+        yield random_instance(
+            seed,
+            max_operations=20,
+            max_tensors=9,
+            max_operands=4,
+            max_tensor_pages=1 + seed % 8,
+            max_compute_cycles=(12, 90)[seed % 2],
+            max_modes=2,
+            duplex=seed % 3 == 0,
+            setup=seed % 4 < 2,
+        )
+
+
+@each_policy
+def test_schedules_are_legal_and_whole(policy: Scheduler) -> None:
+    for instance in random_instances(90):
+        plan = plan_of(policy(instance, Request()))
+        figures = totals(instance, plan)
+        assert figures.replay_cycles <= figures.makespan_cycles
+        steps = timeline(instance, plan.operation, plan.mode)
+        held = resident_bytes(plan.residency, steps.step, steps.tensor)
+        assert (
+            np.isin(held, [0]).sum() + (held == steps.size_bytes[steps.tensor]).sum() == held.size
+        )
+
+
+@each_policy
+@settings(max_examples=40, deadline=None)
+@given(instance=instances(max_operations=8, max_tensors=6, max_modes=2, duplex=True, setup=True))
+def test_schedules_of_shrinking_instances_are_legal(policy: Scheduler, instance: Instance) -> None:
+    totals(instance, plan_of(policy(instance, Request())))
+
+
+@each_policy
+def test_hiding_is_legal_moves_no_more_and_never_costs_time(
+    policy: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    faster = 0
+    for instance in random_instances(60):
+        monkeypatch.setattr(HIDING, lambda machine, steps, plan: plan)
+        plain = totals(instance, plan_of(policy(instance, Request(objective=TRAFFIC))))
+        monkeypatch.setattr(HIDING, hide_transfers)
+        hidden = totals(instance, plan_of(policy(instance, Request(objective=TRAFFIC))))
+        assert hidden.makespan_cycles <= plain.makespan_cycles
+        assert hidden.traffic_bytes <= plain.traffic_bytes
+        faster += hidden.makespan_cycles < plain.makespan_cycles
+    assert faster > 20
+
+
+@each_policy
+def test_every_spread_plan_is_legal_even_where_it_is_not_taken(
+    policy: Scheduler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HIDING, _always_spread)
+    for instance in random_instances(60):
+        totals(instance, plan_of(policy(instance, Request())))
+
+
+def _always_spread(machine: Machine, steps: Timeline, plan: Plan) -> Plan:
+    return spread_transfers(machine, steps, plan, derive_commands(steps, plan))
+
+
+@each_policy
+def test_the_reserve_never_costs_the_objective(policy: Scheduler) -> None:
+    for instance in random_instances(30):
+        for objective in (MAKESPAN, energy_objective(instance.machine)):
+            free = plan_of(policy(instance, Request(objective=objective)))
+            stopped = plan_of(policy(instance, Request(objective=objective, stop=lambda: True)))
+            found, first = totals(instance, free), totals(instance, stopped)
+            assert found.value(objective) <= first.value(objective)
+
+
+@each_policy
+def test_no_policy_beats_the_optimum(policy: Scheduler) -> None:
+    for seed in range(40):
+        instance = random_instance(
+            seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
+        )
+        for objective in (TRAFFIC, MAKESPAN):
+            best = optimum(instance, objective, residency="whole")
+            assert best is not None
+            found = totals(instance, plan_of(policy(instance, Request(objective=objective))))
+            assert found.value(objective) >= best.value
+
+
+@each_policy
+def test_the_same_instance_gives_the_same_plan(policy: Scheduler) -> None:
+    for instance in random_instances(10):
+        first, second = (plan_of(policy(instance, Request())) for _ in range(2))
+        assert first.residency == second.residency
+        assert first.stores == second.stores
+
+
+@each_policy
+def test_step_times_are_the_verifiers(policy: Scheduler) -> None:
+    for instance in random_instances(30):
+        plan = plan_of(policy(instance, Request()))
+        steps = timeline(instance, plan.operation, plan.mode)
+        mine = step_cycles(instance.machine, steps, derive_commands(steps, plan))
+        assert int(mine.sum()) == totals(instance, plan).makespan_cycles

@@ -1,0 +1,104 @@
+"""What surrounds the rules: modes, infeasible operations, the reserve."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.instance import STATIONARY, Instance, Mode
+from spmopt.core.modes import SEVERAL_MODES
+from spmopt.core.objective import TRAFFIC
+from spmopt.core.result import Totals
+from spmopt.core.scheduler import Request, Scheduler
+from spmopt.policies import belady, lru, stream
+from spmopt.verify import require_legal
+from tests.assemble.small import Op, data, problem, rows_of
+
+each_policy = pytest.mark.parametrize("policy", [stream, lru, belady])
+
+
+@each_policy
+def test_an_operation_that_cannot_run_is_named_with_its_bytes(policy: Scheduler) -> None:
+    instance = problem(
+        {"x": data(3), "w": data(9), "v": data(2)},
+        [Op(reads=["x"]), Op(reads=["w", "v", "x"], stationary=["w", "v"], scratch=5)],
+        spm=19,
+        page=4,
+    )
+    # Pages: 3 + 1 + 2 of 4 bytes; the scratchpad has 4.
+    with pytest.raises(InfeasibleError) as raised:
+        policy(instance, Request())
+    assert str(raised.value) == (
+        "operation op1: its stationary operands and scratch need 24 bytes of SPM in pages of 4, "
+        "available are 16, missing are 8; give a larger --spm"
+    )
+
+
+@each_policy
+def test_what_fits_exactly_runs(policy: Scheduler) -> None:
+    instance = problem(
+        {"w": data(9)}, [Op(reads=["w"], stationary=["w"], scratch=4)], spm=16, page=4
+    )
+    assert policy(instance, Request()).plan is not None
+
+
+@each_policy
+def test_the_first_mode_that_fits_is_taken(policy: Scheduler) -> None:
+    instance = problem({"w": data(9)}, [Op(reads=["w"], scratch=4)], spm=8)
+    fits = instance.operations[0].modes[0]
+    large = Mode(compute_cycles=1, operands=(STATIONARY,))
+    operation = replace(instance.operations[0], modes=(large, fits, fits))
+    several = replace(instance, operations=(operation,))
+    found = policy(several, Request())
+    assert found.plan is not None
+    assert found.plan.mode.tolist() == [1]
+    assert found.notes == (SEVERAL_MODES,)
+
+
+def tight() -> Instance:
+    """Two weights in turn: keeping one leaves no room to load the other ahead."""
+    read = {name: Op(reads=[name], cycles=8, stationary=[name]) for name in "abc"}
+    return problem({name: data(4) for name in "abc"}, [read[n] for n in "abcabcabc"], spm=8)
+
+
+def figures(instance: Instance, request: Request) -> tuple[Totals, tuple[str, ...]]:
+    found = belady(instance, request)
+    assert found.plan is not None
+    totals = require_legal(instance, assemble(instance, found.plan)).totals
+    assert totals is not None
+    return totals, found.notes
+
+
+def test_room_is_reserved_where_time_counts_and_not_for_traffic() -> None:
+    timed, timed_notes = figures(tight(), Request())
+    lean, lean_notes = figures(tight(), Request(objective=TRAFFIC))
+    assert timed.makespan_cycles < lean.makespan_cycles
+    assert timed.traffic_bytes > lean.traffic_bytes
+    assert timed_notes == ("1 of 8 pages left free to prefetch into",)
+    assert lean_notes == ()
+
+
+def test_once_stopped_the_first_plan_is_returned() -> None:
+    stopped, notes = figures(tight(), Request(stop=lambda: True))
+    lean, _ = figures(tight(), Request(objective=TRAFFIC))
+    assert stopped == lean
+    assert notes == ()
+
+
+def test_progress_is_reported() -> None:
+    heard: list[tuple[str, float | None]] = []
+    belady(tight(), Request(report=lambda message, done: heard.append((message, done))))
+    assert heard[0] == ("keeping 8 of 8 pages", 0.0)
+    assert [message for message, _ in heard[1:]] == [
+        f"keeping {8 - reserve} of 8 pages" for reserve in (1, 2, 4)
+    ]
+
+
+def test_streamed_operands_leave_no_residency() -> None:
+    instance = problem({"x": data(5)}, [Op(reads=["x"], cycles=9)] * 2)
+    found = stream(instance, Request())
+    assert found.plan is not None
+    assert rows_of(instance, found.plan.residency) == []

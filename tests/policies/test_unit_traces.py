@@ -1,0 +1,83 @@
+"""Tensors of one page that are only read, one a step: where Belady's rule is optimal."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.assemble import assemble
+from spmopt.core.objective import TRAFFIC
+from spmopt.core.scheduler import Request, Scheduler
+from spmopt.policies import belady, lru, stream
+from spmopt.verify import require_legal
+from tests.assemble.small import Op, data, problem
+
+TEXTBOOK = "70120304230321201701"
+"""Reference string of operating-system textbooks; 3 frames: LRU faults 12 times, MIN 9."""
+
+
+def traffic(policy: Scheduler, trace: str, frames: int) -> int:
+    """Bytes that the policy moves, one a read from DRAM."""
+    tensors = {name: data(1) for name in sorted(set(trace))}
+    instance = problem(tensors, [Op(reads=[name]) for name in trace], spm=frames)
+    plan = policy(instance, Request(objective=TRAFFIC)).plan
+    assert plan is not None
+    figures = require_legal(instance, assemble(instance, plan)).totals
+    assert figures is not None
+    return figures.traffic_bytes
+
+
+def fewest_reads(trace: str, frames: int) -> int:
+    """Fewest reads from DRAM over all ways to keep what has been read."""
+
+    @cache
+    def best(step: int, kept: frozenset[str]) -> int:
+        if step == len(trace):
+            return 0
+        name = trace[step]
+        after = kept | {name}
+        choices = [after] if len(after) <= frames else [after - {out} for out in after]
+        return (name not in kept) + min(best(step + 1, choice) for choice in choices)
+
+    return best(0, frozenset())
+
+
+def lru_reads(trace: str, frames: int, *, drop_dead: bool) -> int:
+    """Reads from DRAM of least recently used, with a list in order of use."""
+    recent: list[str] = []
+    reads = 0
+    for step, name in enumerate(trace):
+        if name in recent:
+            recent.remove(name)
+        else:
+            reads += 1
+            del recent[: max(0, len(recent) - frames + 1)]
+        if not drop_dead or name in trace[step + 1 :]:
+            recent.append(name)
+    return reads
+
+
+@given(st.text("abcdef", min_size=1, max_size=12), st.integers(1, 4))
+@settings(max_examples=100, deadline=None)
+def test_belady_is_optimal_and_lru_is_lru(trace: str, frames: int) -> None:
+    least = fewest_reads(trace, frames)
+    assert traffic(belady, trace, frames) == least
+    assert traffic(lru, trace, frames) == lru_reads(trace, frames, drop_dead=True) >= least
+    assert traffic(stream, trace, frames) == len(trace)
+
+
+def test_textbook_string() -> None:
+    assert lru_reads(TEXTBOOK, 3, drop_dead=False) == 12
+    # To drop what is dead, and not to keep what is read, saves reads on top of the rules.
+    assert traffic(lru, TEXTBOOK, 3) == 9
+    assert traffic(belady, TEXTBOOK, 3) == fewest_reads(TEXTBOOK, 3) == 8
+
+
+def test_lru_thrashes_on_a_loop_that_is_one_too_long_and_belady_does_not() -> None:
+    loop = "abcd" * 5
+    assert lru_reads(loop, 3, drop_dead=False) == 20
+    assert traffic(lru, loop, 3) == 18
+    # The first round reads all four; then three stay and one is read in every round.
+    assert traffic(belady, loop, 3) == fewest_reads(loop, 3) == 4 + 4

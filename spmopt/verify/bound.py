@@ -4,7 +4,7 @@
 in its own order costs at least the number returned (problem statement, section 5).
 
 **Proof** (weak duality). Let ``w`` be the objective's weight of a cycle, ``beta`` the bytes per
-cycle, ``pi_i, in_i, out_i >= 0`` the prices of step i. With ``rho_i >= 0`` and
+cycle, and ``pi_i, in_i, out_i >= 0`` the prices of step i. With ``rho_i >= 0`` and
 
 * ``beta (in_i + out_i) + rho_i <= w`` on a duplex machine,
 * ``beta in_i + rho_i <= w`` and ``in_i = out_i`` on one with a single channel,
@@ -25,8 +25,8 @@ being resident and for being moved. What a byte does in a legal schedule is a pa
 
 * N: valid in DRAM only; R: in SPM and DRAM; D: dirty, in SPM only; U: of no further use
 
-along the arcs of :func:`_access` and :func:`_wait` (R2 to R5, R7), so it pays at least the shortest
-path, which is the same for all bytes of a tensor. Several modes: the least of each figure
+along the arcs of ``_access`` and ``_Waiting.pass_step`` (R2 to R5, R7), so it pays at least the
+shortest path, which is the same for all bytes of a tensor. Several modes: the least of each figure
 (``relaxed_timeline``). DMA set-up, rounding up and the waste of part-filled pages are dropped.
 
 All prices are integers in units of ``2**-bits`` of the objective per byte, and whatever is divided
@@ -47,6 +47,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 
+MOST_BITS = 256
 INFINITE = 2**61
 LARGEST = 2**59
 """No path may cost more, so that 64 bits suffice for it and for ``INFINITE`` plus any path."""
@@ -99,8 +100,10 @@ def _prices(instance: Instance, certificate: Certificate, line: Timeline) -> _Pr
     columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
     if any(column.shape != (line.steps,) for column in columns):
         raise InputError(f"certificate: needs one price for each of the {line.steps} steps")
-    if certificate.bits < 0 or min(int(column.min()) for column in columns) < 0:
-        raise InputError("certificate: prices and bits must not be negative")
+    if not 0 <= certificate.bits <= MOST_BITS:
+        raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
+    if min(int(column.min()) for column in columns) < 0:
+        raise InputError("certificate: prices must not be negative")
     hold, inward, outward = (column.tolist() for column in columns)
     if instance.machine.duplex:
         channel = [a + b for a, b in zip(inward, outward, strict=True)]

@@ -10,7 +10,7 @@ import numpy as np
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Command, Commands, Placements, Schedule
+from spmopt.core.schedule import Command, Placements, Schedule
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, timeline
 from tests.strategies import random_instance
@@ -211,8 +211,3 @@ class _Walk:
     def _room(self, step: int) -> int:
         machine = self.instance.machine
         return machine.spm_pages - -(-int(self.line.scratch_bytes[step]) // machine.page_bytes)
-
-
-def commands_without(commands: Commands, row: int) -> Commands:
-    """The table less one row."""
-    return commands.take(np.arange(len(commands)) != row)

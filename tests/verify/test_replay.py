@@ -12,22 +12,10 @@ from spmopt.core.instance import Instance
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.timeline import Access
 from spmopt.verify import Replay, View, replay, verify
-from tests.verify.hand_made import (
-    IN,
-    LOAD,
-    STORE,
-    all_cases,
-    in_place,
-    machine,
-    operation,
-    reuse,
-    run_ahead,
-    schedule,
-    tensor,
-    two_layers,
-)
+from tests.verify.builders import IN, LOAD, STORE, machine, operation, schedule, tensor
+from tests.verify.changes import with_cell, without
+from tests.verify.hand_made import all_cases, in_place, reuse, run_ahead, two_layers
 from tests.verify.random_plans import random_schedule
-from tests.verify.test_rules import with_cell, without
 
 FEATURES: dict[str, Any] = {"max_operations": 7, "max_tensors": 5, "max_modes": 2, "setup": True}
 
@@ -41,14 +29,14 @@ def run(instance: Instance, plan: Schedule) -> Replay:
 def test_never_later_than_the_makespan(duplex: bool) -> None:
     """``verify`` reports it if it is; and on some the replay is indeed earlier."""
     earlier = 0
-    for seed in range(1500):
+    for seed in range(1000):
         instance, plan = random_schedule(seed, free_order=seed % 3 == 0, **FEATURES)
         instance = replace(instance, machine=replace(instance.machine, duplex=duplex))
         report = verify(instance, plan)
         assert report.legal, (seed, [str(v) for v in report.violations])
         assert report.totals is not None
         earlier += report.totals.replay_cycles < report.totals.makespan_cycles
-    assert earlier > 100
+    assert earlier > 50
 
 
 @pytest.mark.parametrize("duplex", [False, True])

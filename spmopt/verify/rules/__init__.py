@@ -6,14 +6,13 @@ from spmopt.verify.rules.contents import rule_r5, rule_r7
 from spmopt.verify.rules.format import rule_r0
 from spmopt.verify.rules.moves import rule_r2, rule_r3, rule_r4
 from spmopt.verify.rules.order import rule_r9, rule_r10
-from spmopt.verify.rules.time import compare_totals, rule_r6, totals
+from spmopt.verify.rules.time import rule_r6, totals
 
 RULES = (rule_r1, rule_r2, rule_r3, rule_r4, rule_r5, rule_r7, rule_r8, rule_r9, rule_r10)
-"""Those that need the view only; R0 comes before it, R6 compares with a claim."""
+"""Those that need the view only; R0 comes before it, R6 compares totals with a claim."""
 
 __all__ = [
     "RULES",
-    "compare_totals",
     "rule_r0",
     "rule_r1",
     "rule_r2",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.verify.view import AFTER, BEFORE, View
+from spmopt.verify.view import BEFORE, View
 from spmopt.verify.violation import Violation, found
 
 
@@ -34,8 +34,8 @@ def rule_r10(view: View) -> list[Violation]:
     commands, phase = view.schedule.commands, view.command_phase
     late = np.zeros(len(commands), bool)
     late[1:] = (phase[1:] < phase[:-1]) & (commands.step[1:] == commands.step[:-1])
-    what = {BEFORE: "load of a stationary operand must come first"}
-    rest = f"store of a stationary result (phase {AFTER}) must come last"
+    first = "a load of a stationary operand must come first"
+    last = "a store of a stationary result must come last"
     return found(
         "R10",
         late,
@@ -43,6 +43,6 @@ def rule_r10(view: View) -> list[Violation]:
         commands.tensor,
         lambda row: (
             f"command {row}, of {view.name(int(commands.tensor[row]))}: "
-            f"{what.get(int(phase[row]), rest)}"
+            f"{first if phase[row] == BEFORE else last}"
         ),
     )

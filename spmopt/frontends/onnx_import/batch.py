@@ -61,20 +61,28 @@ def rescaled_shape_input(
 
 
 def repeated_constants(
-    node: onnx.NodeProto, inputs: Sequence[Fact | None], batches: tuple[int, int]
+    node: onnx.NodeProto,
+    inputs: Sequence[Fact | None],
+    written: Sequence[Fact | None],
+    batches: tuple[int, int],
 ) -> list[Fact | None]:
     """Inputs of a ``Concat`` with constants of the file's batch size repeated to the new one.
 
-    Such a constant is a class token that the exporter expanded beforehand.
+    Such a constant is a class token that the exporter expanded beforehand. ``inputs`` are at
+    the new batch size, ``written`` at the file's.
     """
-    axis = next(attribute.i for attribute in node.attribute if attribute.name == "axis")
-    rank = max((len(fact.shape) for fact in inputs if fact is not None), default=0)
-    if axis % max(rank, 1) == 0:
-        return list(inputs)
+    axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 1)
     old, new = batches
+    grown = [
+        len(now.shape)
+        for now, before in zip(inputs, written, strict=True)
+        if now and before and now.shape[:1] == (new,) and before.shape[:1] == (old,)
+    ]
+    if not grown or axis % grown[0] == 0:
+        return list(inputs)
     return [
         replace(fact, shape=(new, *fact.shape[1:]), data=None)
-        if fact is not None and not fact.live and fact.shape[0] == old
+        if fact is not None and not fact.live and fact.shape[:1] == (old,)
         else fact
         for fact in inputs
     ]
@@ -105,26 +113,32 @@ def reshaped(before: Shape, now: Shape, result: Shape, batches: tuple[int, int])
         return None
     inner = prod(before[changed[0] + 1 :])
     outermost = inner * (before[changed[0]] // old)
-    for stride in (outermost, inner):
-        place = _place(result, stride, old)
-        if place is not None:
-            scaled = list(result)
-            scaled[place] = scaled[place] // old * new
-            return tuple(scaled)
-    return None
+    place = _place(result, (outermost, inner), old)
+    if place is None:
+        return None
+    scaled = list(result)
+    scaled[place] = scaled[place] // old * new
+    return tuple(scaled)
 
 
-def _place(result: Shape, stride: int, factor: int) -> int | None:
-    """Axis of ``result`` that holds the factor at ``stride`` (elements), if any does."""
+def _place(result: Shape, candidates: Sequence[int], factor: int) -> int | None:
+    """Axis of ``result`` that holds the factor, which has one of the ``candidates`` as stride.
+
+    An axis that is the factor alone goes first.
+    """
     strides = [prod(result[axis + 1 :]) for axis in range(len(result))]
-    spans = [
-        axis
-        for axis, step in enumerate(strides)
-        if stride % step == 0 and (step * result[axis]) % (stride * factor) == 0
-    ]
-    exact = [axis for axis in spans if strides[axis] == stride and result[axis] == factor]
-    if exact:
-        return exact[0]
-    # A batch of 1 between two axes may belong to either: with heads split off (3 axes or
-    # more) it is merged with them, in a matrix with the rows.
-    return (spans[-1] if len(result) > 2 else spans[0]) if spans else None
+    for stride in candidates:
+        for axis, step in enumerate(strides):
+            if step == stride and result[axis] == factor:
+                return axis
+    for stride in candidates:
+        spans = [
+            axis
+            for axis, step in enumerate(strides)
+            if stride % step == 0 and (step * result[axis]) % (stride * factor) == 0
+        ]
+        # A batch of 1 between two axes may belong to either: with heads split off (3 axes or
+        # more) it is merged with them, in a matrix with the rows.
+        if spans:
+            return spans[-1] if len(result) > 2 else spans[0]
+    return None

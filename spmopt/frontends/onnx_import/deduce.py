@@ -75,9 +75,9 @@ def _rescaled(
     node: onnx.NodeProto, inputs: Sequence[Fact | None], written: Written
 ) -> list[Fact | None]:
     """Inputs with the constant that bakes the file's batch size replaced."""
-    if node.op_type == "Concat":
-        return repeated_constants(node, inputs, written.batches)
     before = [written.facts.get(name) for name in node.input]
+    if node.op_type == "Concat":
+        return repeated_constants(node, inputs, before, written.batches)
     outcome = written.facts[first_result(node)].shape
     result = list(inputs)
     found = rescaled_shape_input(node, inputs, before, outcome, written.batches)

@@ -21,6 +21,7 @@ Shape = tuple[int, ...]
 # Shapes, axes and indices are read, and short rows of scales; anything longer is data.
 _READ_INTEGERS = 1024
 _READ_REALS = 16
+_KNOWN = frozenset(onnx.TensorProto.DataType.values()) - {onnx.TensorProto.UNDEFINED}
 _FLOATING = frozenset(
     getattr(onnx.TensorProto, name)
     for name in ("FLOAT", "FLOAT16", "BFLOAT16", "DOUBLE", "COMPLEX64", "COMPLEX128")
@@ -39,6 +40,13 @@ class Fact:
     shape: Shape
     live: bool
     data: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.element_type not in _KNOWN or min(self.shape, default=0) < 0:
+            raise InputError(
+                f"a tensor of element type {self.element_type} and shape {list(self.shape)}: "
+                "not known to ONNX; the file is damaged, or newer than the onnx package"
+            )
 
     @property
     def elements(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import onnx
-from onnx import defs, helper, numpy_helper, shape_inference
+from onnx import checker, defs, helper, numpy_helper, shape_inference
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.facts import Fact, Shape
@@ -14,6 +14,7 @@ from spmopt.frontends.onnx_import.network import Declared
 from spmopt.frontends.onnx_import.topology import describe, first_result
 
 Typed = tuple[int, Shape]
+_REFUSALS = (shape_inference.InferenceError, checker.ValidationError, RuntimeError, ValueError)
 
 
 def inferred(
@@ -75,7 +76,7 @@ def _by_onnx(
         found: dict[str, onnx.TypeProto] = shape_inference.infer_node_outputs(
             schema, node, types, data, opset_imports=imports
         )
-    except (shape_inference.InferenceError, RuntimeError, ValueError) as error:
+    except _REFUSALS as error:
         reason = " ".join(str(error).replace("[ShapeInferenceError]", "").split())
         shapes = ", ".join(str(list(fact.shape)) for fact in inputs if fact is not None)
         raise InputError(f"{describe(node)}: {reason}; operands: {shapes}") from None

@@ -56,7 +56,7 @@ def load_onnx(
         facts = _facts(network, batch, sizes)
         return Emitter(network, facts, assume_pointwise=assume_pointwise, warn=warn).graph()
     except InputError as error:
-        raise InputError(f"{path}: {error}") from error
+        raise InputError(f"{path}: {' '.join(str(error).split())}") from error
 
 
 def _facts(network: Network, batch: int | None, sizes: dict[str, int]) -> dict[str, Fact]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import onnx
@@ -36,10 +37,21 @@ def read_model(path: str | Path) -> onnx.ModelProto:
         raise InputError(f"{file}: has no nodes or no outputs; it is not ONNX, or cut short")
     if not model.opset_import:
         raise InputError(f"{file}: names no operator set; it is cut short, export it again")
+    if not all(isinstance(text, str) for text in _texts(model.graph)):
+        raise InputError(f"{file}: holds names that are not text; it is damaged, export it again")
     _forget_weights(model)
     if model.functions:
         model = inliner.inline_local_functions(model)
     return model
+
+
+def _texts(graph: onnx.GraphProto) -> Iterator[str]:
+    """All names; one that is not UTF-8 comes as bytes."""
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+    for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        yield value.name
 
 
 def _forget_weights(model: onnx.ModelProto) -> None:

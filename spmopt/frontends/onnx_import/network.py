@@ -9,6 +9,7 @@ from pathlib import Path
 import onnx
 
 from spmopt.core.errors import InputError
+from spmopt.core.suggest import unknown
 from spmopt.frontends.onnx_import.facts import Fact, Shape, constant_fact
 from spmopt.frontends.onnx_import.topology import describe, ordered_nodes
 
@@ -119,10 +120,9 @@ def input_shapes(
     """
     first = written_batch(inputs)
     symbols = {d for entry in inputs.values() for d in entry.dimensions if isinstance(d, str)}
-    unknown = sorted(set(sizes) - symbols)
-    if unknown:
-        known = ", ".join(sorted(symbols)) or "none"
-        raise InputError(f"no input has a symbolic dimension {unknown[0]!r} (there are: {known})")
+    for name in sizes:
+        if name not in symbols:
+            raise unknown("symbolic dimension", name, symbols)
     shapes: dict[str, Shape] = {}
     for name, entry in inputs.items():
         shape: list[int] = []

@@ -1,0 +1,223 @@
+"""Files that cannot be used: one clear line each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper
+
+from spmopt.core.errors import InputError
+from spmopt.frontends.onnx_import import load_onnx
+from spmopt.graph.training import training_graph
+
+from .figures import moving, output_shapes
+from .models import floats, ints, model, saved
+from .test_onnx_light import FOLDER
+
+make_node = helper.make_node
+RELU = make_node("Relu", ["x"], ["y"])
+
+
+def _fails(path: Path, match: str) -> None:
+    with pytest.raises(InputError, match=match) as caught:
+        load_onnx(path)
+    message = str(caught.value)
+    assert str(path) in message
+    assert "\n" not in message
+
+
+def test_missing_file_and_folder(tmp_path: Path) -> None:
+    _fails(tmp_path / "none.onnx", "no such file; give an ONNX file or the name of a network")
+    _fails(tmp_path, "no such file")
+
+
+def test_not_onnx(tmp_path: Path) -> None:
+    path = tmp_path / "model.onnx"
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    _fails(path, "not an ONNX file, or cut short")
+    path.write_bytes(b"")
+    _fails(path, "has no nodes or no outputs")
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.999])
+def test_truncated_file(tmp_path: Path, share: float) -> None:
+    whole = (FOLDER / "light_squeezenet.onnx").read_bytes()
+    path = tmp_path / "model.onnx"
+    path.write_bytes(whole[: int(share * len(whole))])
+    _fails(path, "cut short")
+
+
+def test_truncated_at_any_byte(tmp_path: Path) -> None:
+    made = model([make_node("MatMul", ["x", "w"], ["y"])], {"x": [2, 3]}, {"w": floats(3, 4)})
+    whole = made.SerializeToString()
+    path = tmp_path / "model.onnx"
+    for size in range(len(whole)):
+        path.write_bytes(whole[:size])
+        try:
+            graph = load_onnx(path)
+        except InputError:
+            continue
+        # Only the import of the custom operators is lost, of which there are none.
+        assert output_shapes(graph) == [(2, 4)]
+
+
+def test_cycle(tmp_path: Path) -> None:
+    nodes = [
+        make_node("Add", ["x", "b"], ["a"], name="first"),
+        make_node("Relu", ["a"], ["b"], name="second"),
+        make_node("Exp", ["b"], ["y"]),
+    ]
+    _fails(saved(tmp_path, model(nodes, {"x": [2]})), r"has a cycle through node \w+ \(\w+\), ")
+
+
+def test_name_that_nothing_produces(tmp_path: Path) -> None:
+    path = saved(tmp_path, model([make_node("Add", ["x", "ghost"], ["y"])], {"x": [2]}))
+    _fails(path, r"node y \(Add\): needs ghost, which nothing produces")
+    path = saved(tmp_path, model([RELU], {"x": [2]}, outputs=("y", "z")))
+    _fails(path, "the model: needs z, which nothing produces")
+
+
+def test_name_that_two_nodes_produce(tmp_path: Path) -> None:
+    path = saved(tmp_path, model([RELU, make_node("Exp", ["x"], ["y"])], {"x": [2]}))
+    _fails(path, r"node y \(Exp\): writes y, which another node writes too")
+
+
+def test_missing_shapes(tmp_path: Path) -> None:
+    made = model([RELU], {"x": [1, 2]})
+    made.graph.input[0].type.tensor_type.ClearField("shape")
+    _fails(saved(tmp_path, made), "input x: has no shape; export the model with input shapes")
+
+
+def test_symbolic_dimensions(tmp_path: Path) -> None:
+    _fails(
+        saved(tmp_path, model([RELU], {"x": [4, "sequence"]})),
+        "input x: dimension 1 is the symbol 'sequence'; give its size, for example sequence=128",
+    )
+    _fails(
+        saved(tmp_path, model([RELU], {"x": [4, None]})),
+        "input x: dimension 1 is left open and has no name; write a size into the file",
+    )
+    path = saved(tmp_path, model([RELU], {"x": [4, "sequence"]}))
+    with pytest.raises(
+        InputError, match=r"no symbolic dimension called 'sequense'; did you mean sequence"
+    ):
+        load_onnx(path, sequense=3)
+
+
+def test_inputs_that_are_no_tensors(tmp_path: Path) -> None:
+    made = model([RELU], {"x": [2]})
+    kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(1, [2]))
+    made.graph.input[0].type.CopyFrom(kind)
+    _fails(saved(tmp_path, made), "input x: is not a dense tensor")
+    made = model([make_node("SequenceConstruct", ["x"], ["y"])], {"x": [2]})
+    _fails(saved(tmp_path, made), "y is not a dense tensor; not supported")
+
+
+def test_sparse_initialisers(tmp_path: Path) -> None:
+    made = model([RELU], {"x": [2]})
+    values = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
+    places = helper.make_tensor("places", TensorProto.INT64, [1], [0])
+    made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [4]))
+    _fails(saved(tmp_path, made), "has sparse initialisers")
+
+
+def test_control_flow(tmp_path: Path) -> None:
+    branch = helper.make_graph([make_node("Relu", ["x"], ["r"])], "branch", [], [])
+    nodes = [make_node("If", ["x"], ["y"], name="choice", then_branch=branch, else_branch=branch)]
+    _fails(saved(tmp_path, model(nodes, {"x": [1]})), r"node choice \(If\): holds a subgraph")
+
+
+def test_shapes_that_do_not_fit(tmp_path: Path) -> None:
+    path = saved(
+        tmp_path,
+        model([make_node("MatMul", ["x", "w"], ["y"])], {"x": [2, 3]}, {"w": floats(4, 5)}),
+    )
+    _fails(path, r"node y \(MatMul\): Incompatible dimensions .*; operands: \[2, 3\], \[4, 5\]")
+
+
+def test_shape_that_depends_on_data(tmp_path: Path) -> None:
+    path = saved(tmp_path, model([make_node("NonZero", ["x"], ["y"])], {"x": [2, 3]}))
+    _fails(path, r"node y \(NonZero\): the shape of y depends on data")
+    nodes = [make_node("Cast", ["x"], ["n"], to=7), make_node("Tile", ["x", "n"], ["y"])]
+    _fails(saved(tmp_path, model(nodes, {"x": [2]})), "the shape of y depends on data")
+
+
+def test_arguments_that_must_be_constant(tmp_path: Path) -> None:
+    nodes = [make_node("Cast", ["x"], ["a"], to=7), make_node("ReduceSum", ["x", "a"], ["y"])]
+    made = model(nodes, {"x": [1]})
+    made.graph.value_info.append(helper.make_tensor_value_info("y", 1, [1]))
+    _fails(saved(tmp_path, made), r"node y \(ReduceSum\): a is not a constant known beforehand")
+
+
+def test_nothing_depends_on_an_input(tmp_path: Path) -> None:
+    path = saved(tmp_path, model([make_node("Relu", ["w"], ["y"])], {}, {"w": floats(3)}))
+    _fails(path, "no output depends on an input")
+
+
+def test_damaged_constants(tmp_path: Path) -> None:
+    made = model([make_node("Reshape", ["x", "s"], ["y"])], {"x": [4]}, {"s": ints(2, 2)})
+    made.graph.initializer[0].raw_data = b"\0" * 7
+    _fails(saved(tmp_path, made), r"initialiser s: contents do not fill its shape \(2,\)")
+
+
+def test_second_result_that_no_rule_gives(tmp_path: Path) -> None:
+    nodes = [make_node("MaxPool", ["x"], ["y", "where"], kernel_shape=[2, 2])]
+    made = model(nodes, {"x": [1, 1, 4, 4]}, outputs=("y", "where"))
+    _fails(saved(tmp_path, made), "its result where is used, but the rule of MaxPool gives 1")
+
+
+def _unknown(domain: str) -> onnx.ModelProto:
+    nodes = [
+        make_node("MatMul", ["x", "w"], ["h"]),
+        make_node("Mystery", ["h", "b"], ["m"], name="odd", domain=domain),
+        make_node("Mystery", ["m", "b"], ["y"], domain=domain),
+    ]
+    return model(nodes, {"x": [2, 3]}, {"w": floats(3, 4), "b": floats(4)})
+
+
+@pytest.mark.parametrize("domain", ["", "custom"])
+def test_operator_without_a_rule(tmp_path: Path, domain: str) -> None:
+    path = saved(tmp_path, _unknown(domain))
+    _fails(path, r"node odd \(Mystery\): operator .*Mystery has no rule; .*--assume-pointwise")
+    warnings: list[str] = []
+    graph = load_onnx(path, assume_pointwise=True, warn=warnings.append)
+    assert moving(graph) == {"MatMul": 1, "AssumedPointwise": 2}
+    assert len(warnings) == 1
+    assert "node odd (Mystery): no rule for Mystery" in warnings[0]
+    gradient = next(
+        node for node in training_graph(graph).nodes if node.operator == "AssumedPointwiseGradient"
+    )
+    assert len(gradient.inputs) == 3  # dY, and both inputs
+
+
+def test_declared_shape_of_an_unknown_operator(tmp_path: Path) -> None:
+    made = _unknown("custom")
+    made.graph.value_info.append(helper.make_tensor_value_info("m", 1, ["N", 9]))
+    made.graph.node[2].input[1] = "m"
+    graph = load_onnx(saved(tmp_path, made), batch=6, assume_pointwise=True, warn=lambda _: None)
+    assert {v.name: v.shape for v in graph.values}["odd"] == (6, 9)
+
+
+def test_warnings_go_to_python_by_default(tmp_path: Path) -> None:
+    with pytest.warns(UserWarning, match="assumed to be point-wise"):
+        load_onnx(saved(tmp_path, _unknown("")), assume_pointwise=True)
+
+
+def test_random_damage_never_ends_in_a_traceback(tmp_path: Path) -> None:
+    whole = bytearray((FOLDER / "light_shufflenet.onnx").read_bytes())
+    path = tmp_path / "model.onnx"
+    random = np.random.default_rng(1)
+    refused = 0
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in random.integers(0, len(whole), 3):
+            damaged[place] = random.integers(0, 256)
+        path.write_bytes(damaged)
+        try:
+            load_onnx(path)
+        except InputError:
+            refused += 1
+    assert refused > 10

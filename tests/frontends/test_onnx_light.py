@@ -1,0 +1,130 @@
+"""The nine models that the onnx package ships."""
+
+from __future__ import annotations
+
+from math import prod
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import numpy_helper, shape_inference
+
+from spmopt.core.instance import TensorKind
+from spmopt.frontends.networks import load_network
+from spmopt.frontends.onnx_import import load_onnx
+from spmopt.graph.ir import Graph
+from spmopt.graph.lower import lower
+
+from .figures import MACHINE, macs, moving, output_shapes, parameters
+
+FOLDER = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+
+# Parameters as published for the Caffe originals; MACs with 224 x 224 images and the pooling of
+# these files, which rounds down where Caffe rounds up (AlexNet has 724 M at 227 x 227,
+# GoogLeNet 1.58 G with larger maps).
+FIGURES = {
+    "bvlc_alexnet": (60_965_224, 654_560_384),  # Caffe model zoo: 60,965,224
+    # DenseNet paper: 7.98 M and 2.83 G; 83,648 more as each normalisation has two scales here.
+    "densenet121": (7_978_856 + 83_648, 2_834_161_664),
+    "inception_v1": (6_998_552, 1_431_556_352),  # Caffe bvlc_googlenet without auxiliaries
+    "inception_v2": (11_214_888, 2_018_851_840),  # Inception-BN: 11.2 M and 2.0 G
+    "resnet50": (25_557_032, 4_089_184_256),  # torchvision: 25,557,032 and 4.09 G
+    "shufflenet": (1_393_320, 124_664_528),  # ShuffleNet 1x, g = 4: 140 M in the paper
+    "squeezenet": (1_235_496, 349_151_936),  # SqueezeNet 1.1: 1,235,496 and 0.35 G
+    "vgg19": (143_667_240, 19_632_062_464),  # torchvision: 143,667,240 and 19.63 G
+    "zfnet512": (87_250_536, 1_481_727_008),
+}
+
+
+def _path(name: str) -> Path:
+    return FOLDER / f"light_{name}.onnx"
+
+
+def test_all_nine_are_listed() -> None:
+    assert {path.stem.removeprefix("light_") for path in FOLDER.glob("*.onnx")} == set(FIGURES)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_parameters_and_macs(name: str) -> None:
+    graph = load_onnx(_path(name))
+    assert (parameters(graph), macs(graph)) == FIGURES[name]
+
+
+def _macs_by_onnx(path: Path) -> int:
+    """MACs of convolutions and classifiers from the whole-model inference of ONNX."""
+    made = onnx.load(str(path))
+    shapes: dict[str, tuple[int, ...]] = {}
+    contents = {t.name: numpy_helper.to_array(t) for t in made.graph.initializer}
+    for node in made.graph.node:
+        if node.op_type == "ConstantOfShape":
+            shapes[node.output[0]] = tuple(contents[node.input[0]].tolist())
+    inferred = shape_inference.infer_shapes(made, data_prop=True).graph
+    for value in (*inferred.value_info, *inferred.input, *inferred.output):
+        shapes[value.name] = tuple(d.dim_value for d in value.type.tensor_type.shape.dim)
+    total = 0
+    for node in made.graph.node:
+        if node.op_type == "Conv":
+            total += prod(shapes[node.output[0]]) * prod(shapes[node.input[1]][1:])
+        elif node.op_type == "Gemm":
+            total += prod(shapes[node.input[1]])
+    return total
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_macs_agree_with_the_whole_model_inference_of_onnx(name: str) -> None:
+    assert macs(load_onnx(_path(name))) == _macs_by_onnx(_path(name))
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_batch_override_scales_everything_but_weights(name: str) -> None:
+    one, many = load_onnx(_path(name)), load_onnx(_path(name), batch=32)
+    assert macs(many) == 32 * macs(one)
+    assert parameters(many) == parameters(one)
+    assert moving(many) == moving(one)
+    ((batch, *rest),) = output_shapes(many)
+    assert (batch, [1, *rest]) == (32, list(output_shapes(one)[0]))
+    for before, after in zip(one.values, many.values, strict=True):
+        grows = before.kind in (TensorKind.INPUT, TensorKind.ACTIVATION)
+        assert after.elements == before.elements * (32 if grows else 1), after.name
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_training_lowers(name: str) -> None:
+    step = load_network(_path(name), batch=2, training=True)
+    instance = lower(step, MACHINE)
+    assert len(instance.operations) == moving(step).total()
+    forward = load_onnx(_path(name), batch=2)
+    assert 2 * macs(forward) < macs(step) <= 3 * macs(forward)
+    gradients = [v for v in step.values if v.kind is TensorKind.WEIGHT_GRADIENT]
+    assert sum(v.elements for v in gradients) == parameters(forward)
+
+
+def _inputs(graph: Graph) -> list[str]:
+    return [v.name for v in graph.values if v.kind is TensorKind.INPUT]
+
+
+def test_initialisers_listed_as_inputs_are_weights() -> None:
+    # IR version 3 lists all of them among the inputs; only the image is one.
+    graph = load_onnx(_path("densenet121"))
+    assert _inputs(graph) == ["data_0"]
+    kinds = {v.name: v.kind for v in graph.values}
+    assert kinds["conv1/bn_scale_0"] is TensorKind.WEIGHT
+    assert kinds["conv1/bn_mean_0"] is TensorKind.STATE
+    # An Unsqueeze of a weight is folded: the scale is one weight of shape (64, 1, 1).
+    assert (64, 1, 1) in {v.shape for v in graph.values if v.kind is TensorKind.WEIGHT}
+    assert moving(graph).keys().isdisjoint({"Unsqueeze", "ConstantOfShape"})
+
+
+def test_same_network_as_the_zoo() -> None:
+    ours, theirs = load_network("resnet50", batch=4), load_onnx(_path("resnet50"), batch=4)
+    assert macs(ours) == macs(theirs)
+    difference = moving(theirs)
+    difference.subtract(moving(ours))
+    # The file ends in a softmax, sums with Sum, and pools with a 7x7 window.
+    assert {k: v for k, v in difference.items() if v} == {
+        "Softmax": 1,
+        "Sum": 16,
+        "Add": -16,
+        "AveragePool": 1,
+        "GlobalAveragePool": -1,
+    }

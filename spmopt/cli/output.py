@@ -9,6 +9,12 @@ from functools import cache
 from rich.console import Console
 
 
+class _Results(Console):
+    def on_broken_pipe(self) -> None:
+        """Leave it to the program to end, with its exit code for that."""
+        raise BrokenPipeError
+
+
 @cache
 def messages() -> Console:
     """Console for progress and warnings."""
@@ -17,7 +23,7 @@ def messages() -> Console:
 
 def results() -> Console:
     """Console for results."""
-    return Console()
+    return _Results()
 
 
 def warn(message: str) -> None:

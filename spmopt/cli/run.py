@@ -22,9 +22,9 @@ def run_solve(
     source: Source, search: Search, scheduler: str, output: Path | None, as_json: bool
 ) -> int:
     """Print one result; write it to ``output``."""
-    instance, (result,), interrupted = _schedule(source, search, [scheduler])
     if output is not None:
-        _write(output, instance, result)
+        _require_folder(output.parent)
+    instance, (result,), interrupted = _schedule(source, search, [scheduler])
     if as_json:
         _print_records(instance, [result])
     else:
@@ -32,6 +32,8 @@ def run_solve(
 
         for line in result_sheet(instance, result):
             say(line)
+    if output is not None:
+        _write(output, instance, result)
     return _code([result], interrupted)
 
 
@@ -42,11 +44,9 @@ def run_compare(
     schedulers = list(dict.fromkeys(name for name in names.replace(",", " ").split()))
     if not schedulers:
         raise InputError("--schedulers: name at least one")
-    if output is not None and not output.is_dir():
-        raise InputError(f"{output}: is no folder; create it first")
+    if output is not None:
+        _require_folder(output)
     instance, found, interrupted = _schedule(source, search, schedulers)
-    for result in found if output is not None else ():
-        _write(Path(output or ".") / f"{result.scheduler}.json", instance, result)
     if as_json:
         _print_records(instance, found)
     else:
@@ -54,6 +54,9 @@ def run_compare(
         from spmopt.report.view import compare_view
 
         draw(compare_view(instance, found), results())
+    if output is not None:
+        for result in found:
+            _write(output / f"{result.scheduler}.json", instance, result)
     return _code(found, interrupted)
 
 
@@ -103,6 +106,12 @@ def _schedule(
             request = make_request(search, instance, report, stopped)
             found = compare(instance, schedulers, request)
             return instance, found, stopped()
+
+
+def _require_folder(folder: Path) -> None:
+    """Fail before the work, not after it."""
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; create it first")
 
 
 def _print_records(instance: Instance, found: Sequence[Result]) -> None:

@@ -29,7 +29,9 @@ def percent(part: float) -> str:
     if value == 0:
         return "0 %"
     size = floor(log10(abs(value)))
-    digits = 1 if size >= 1 else min(9, 2 if size == 0 else 1 - size)
+    if size < -6:
+        return f"{value:+.1e} %"
+    digits = 1 if size >= 1 else 2 if size == 0 else 1 - size
     return f"{value:+.{digits}f} %"
 
 

@@ -1,0 +1,213 @@
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.instance import Instance
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.io.files import write_instance
+from tests.cli.run import Ran, Run
+from tests.solve.fakes import bounds_only, install, keeps_start
+
+SMALL = "bert-tiny --batch 2 --spm 1MB"
+
+
+def refused(ran: Ran, code: int = 2) -> str:
+    """The one line that a failed command prints, and nothing else."""
+    assert ran.code == code, ran.err
+    assert ran.out == ""
+    assert "Traceback" not in ran.err
+    assert ran.err.startswith("error: ")
+    assert ran.err.count("\n") == 1
+    return ran.err
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("solve resnet51", "no network called 'resnet51'; did you mean resnet50?"),
+        ("solve none.onnx", "none.onnx"),
+        ("solve none.json", "none.json: cannot be read (No such file"),
+        ("verify none.json", "none.json: cannot be read (No such file"),
+        (f"solve {SMALL} --machine rtx2080", "did you mean rtx2080ti?"),
+        (f"solve {SMALL} --machine none.toml", "none.toml: cannot be read"),
+        (f"solve {SMALL} --spm 0", "must be greater than 0"),
+        (f"solve {SMALL} --spm 24parsec", "'parsec' is no unit"),
+        (f"solve {SMALL} --spm 1kB", "smaller than one page"),
+        (f"solve {SMALL} --bandwidth 5MB", "'MB' is no unit"),
+        (f"solve {SMALL} --dma-setup -1", "0 or more"),
+        (f"solve {SMALL} --set spn=4", "did you mean spm?"),
+        (f"solve {SMALL} --set spm", "write --set NAME=VALUE"),
+        (f"solve {SMALL} --scheduler belday", "did you mean belady?"),
+        (f"solve {SMALL} --objective beauty", "choose traffic, time or energy"),
+        (f"solve {SMALL} --lowering none", "use tiled or ideal"),
+        (f"solve {SMALL} --optimizer adam", "optimizer adam is for training"),
+        (f"solve {SMALL} --training --optimizer adm", "use one of sgd, momentum, adam"),
+        (f"solve {SMALL} --batch 0", "batch must be an integer of at least 1"),
+        (f"solve {SMALL} --param layres=2", "did you mean layers?"),
+        (f"solve {SMALL} --param layers=two", "'two' is not a whole number"),
+        (f"solve {SMALL} --param batch=2", "batch is an option of its own"),
+        (f"solve {SMALL} --time-limit -1", "--time-limit -1.0: must be a number, 0 or more"),
+        (f"solve {SMALL} --time-limit nan", "--time-limit nan: must be a number"),
+        (f"solve {SMALL} --threads 0", "--threads 0: must be at least 1"),
+        (f"compare {SMALL} --schedulers ,", "name at least one"),
+        (f"compare {SMALL} -o none", "none: no such folder"),
+        (f"solve {SMALL} --scheduler stream -o none/r.json", "none: no such folder"),
+        ("solve", "Missing argument"),
+        ("frobnicate", "No such command 'frobnicate'"),
+        (f"solve {SMALL} --nonsense", "No such option: --nonsense"),
+        (f"solve {SMALL} --batch two", "--batch"),
+    ],
+)
+def test_bad_input_gets_one_line(run: Run, line: str, expected: str) -> None:
+    assert expected in refused(run(line))
+
+
+def test_truncated_and_cyclic_files(run: Run, tmp_path: Path) -> None:
+    onnx = tmp_path / "broken.onnx"
+    onnx.write_bytes(b"\x08\x07\x12\x05pytorch")
+    assert "broken.onnx" in refused(run(f"solve {onnx}"))
+    path = tmp_path / "i.json"
+    run(f"instance {SMALL} -o {path}")
+    document = json.loads(path.read_text())
+    path.write_text(path.read_text()[:-100])
+    assert "truncated" in refused(run(f"solve {path}"))
+    document["operations"]["predecessors"][0] = [1]
+    path.write_text(json.dumps(document))
+    assert "not an earlier operation" in refused(run(f"solve {path}"))
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        ("--training", "--training"),
+        ("--batch 2", "--batch"),
+        ("--machine a100", "--machine"),
+        ("--lowering ideal", "--lowering"),
+        ("--throughput 1TFLOP/s", "throughput"),
+        ("--set array.rows=4", "array.rows"),
+    ],
+)
+def test_an_instance_is_lowered_already(run: Run, tmp_path: Path, option: str, name: str) -> None:
+    path = tmp_path / "i.json"
+    run(f"instance {SMALL} -o {path}")
+    message = refused(run(f"solve {path} {option}"))
+    assert f"error: {name}: " in message
+    assert "is lowered already" in message
+
+
+def test_infeasible(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    def nowhere(instance: Instance, request: Request) -> Outcome:
+        raise InfeasibleError("operation q: its stationary operands need 3 pages, there are 2")
+
+    install(monkeypatch, stream=nowhere)
+    ran = run(f"solve {SMALL} --scheduler stream")
+    assert ran.code == 3
+    assert "infeasible" in ran.out
+    assert "operation q: its stationary operands need 3 pages" in ran.out
+    record = run(f"compare {SMALL} --schedulers stream --json").record["results"][0]
+    assert (record["status"], record["verified"], record["value"]) == ("infeasible", False, None)
+
+
+def test_no_schedule_in_time_is_not_infeasible(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    def nothing(instance: Instance, request: Request) -> Outcome:
+        return Outcome(plan=None)
+
+    install(monkeypatch, stream=nothing)
+    ran = run(f"solve {SMALL} --scheduler stream --json")
+    assert ran.code == 4
+    assert ran.record["results"][0]["status"] == "unknown"
+
+
+def test_ctrl_c_gives_the_best_so_far(
+    monkeypatch: pytest.MonkeyPatch, run: Run, tmp_path: Path
+) -> None:
+    def pressed(instance: Instance, request: Request) -> Outcome:
+        assert not request.stop()
+        signal.raise_signal(signal.SIGINT)
+        assert request.stop()
+        return keeps_start(instance, request)
+
+    install(monkeypatch, page=pressed, fluid=bounds_only)
+    before = signal.getsignal(signal.SIGINT)
+    path = tmp_path / "r.json"
+    ran = run(f"solve {SMALL} -o {path} --json")
+    assert ran.code == 130
+    assert "interrupted: the best so far follows" in ran.err
+    result = ran.record["results"][0]
+    assert result["verified"] is True
+    assert result["gap"] >= 0
+    assert run(f"verify {path}").code == 0
+    assert signal.getsignal(signal.SIGINT) == before
+    ran = run(f"compare {SMALL} --schedulers belady,page,lru --json")
+    assert [result["scheduler"] for result in ran.record["results"]] == ["belady", "page"]
+
+
+def test_second_ctrl_c_leaves(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    def deaf(instance: Instance, request: Request) -> Outcome:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        return keeps_start(instance, request)
+
+    install(monkeypatch, page=deaf)
+    ran = run(f"solve {SMALL}")
+    assert ran.code == 130
+    assert ran.out == ""
+    assert ran.err.startswith("interrupted: the best so far follows")
+
+
+def test_an_error_of_the_program_is_none_of_the_user(
+    monkeypatch: pytest.MonkeyPatch, run: Run
+) -> None:
+    def fails(instance: Instance, request: Request) -> Outcome:
+        raise ZeroDivisionError("oops")
+
+    install(monkeypatch, stream=fails)
+    ran = run(f"solve {SMALL} --scheduler stream")
+    assert ran.code == 70
+    assert "ZeroDivisionError: oops" in ran.err
+
+
+def test_process_output_is_plain_when_piped(tmp_path: Path) -> None:
+    line = [sys.executable, "-m", "spmopt", "compare", *SMALL.split(), "--schedulers", "stream"]
+    ran = subprocess.run(line, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "\x1b" not in ran.stdout
+    assert ran.stderr == ""
+    assert ran.stdout.splitlines()[-1].startswith("The optimum")
+
+
+def test_start_up_loads_nothing_heavy() -> None:
+    code = (
+        "import sys; from spmopt.cli import main; main(['--version']);"
+        "print(sorted({'numpy', 'onnx', 'pint', 'highspy', 'ortools'} & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.splitlines() == ["spmopt 0.1.0", "[]"]
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    code = (
+        "import os, sys; from spmopt.cli import main;"
+        "r, w = os.pipe(); os.close(r); os.dup2(w, 1); sys.exit(main(['machines']))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], stderr=subprocess.PIPE, check=False)
+    assert (ran.returncode, ran.stderr) == (141, b"")
+
+
+def test_stored_instance_in_another_format(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    run(f"solve {SMALL} --scheduler stream -o {path}")
+    assert "format is 'spmopt-result', not 'spmopt-instance'" in refused(run(f"solve {path}"))
+    write_instance(path, _read(path))
+    assert "format is 'spmopt-instance', not 'spmopt-result'" in refused(run(f"verify {path}"))
+
+
+def _read(path: Path) -> Instance:
+    from spmopt.io.files import read_result
+
+    return read_result(path).instance

@@ -1,0 +1,168 @@
+from pathlib import Path
+
+import pytest
+
+from spmopt.core.instance import Instance
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.io.files import read_instance, read_result
+from spmopt.verify import bound, verify
+from tests.cli.run import Run
+from tests.solve.fakes import bounds_only, install, keeps_start
+
+NETWORK = "bert-tiny --batch 2 --training --spm 1MB"
+PROMISED = {
+    "scheduler",
+    "makespan_cycles",
+    "replay_cycles",
+    "time_s",
+    "traffic_bytes",
+    "energy_j",
+    "bound",
+    "gap",
+    "status",
+    "solve_s",
+    "cpu_s",
+    "verified",
+}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only, page=keeps_start, whole=keeps_start)
+
+
+def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
+    ran = run(f"compare {NETWORK}")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("bert-tiny training, batch 2 (")
+    assert "rtx2080ti: SPM 1 MB, 616 GB/s" in lines[0]
+    assert lines[0].endswith("lowering tiled; objective time")
+    rows = [line.split()[0] for line in lines[4:10]]
+    assert rows == ["stream", "lru", "belady", "whole", "page", "fluid"]
+    assert lines[-2].startswith("The optimum lies between")
+    assert lines[-1].startswith("Belady takes ")
+    assert lines[-1].endswith(" more time than the optimum.")
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_json_has_what_is_promised(run: Run) -> None:
+    ran = run(f"compare {NETWORK} --schedulers belady,fluid --objective traffic --json")
+    belady, fluid = ran.record["results"]
+    assert belady.keys() >= PROMISED
+    assert belady["verified"] is True
+    assert belady["replay_cycles"] <= belady["makespan_cycles"]
+    assert belady["time_s"] == belady["makespan_cycles"] / 1_545_000_000
+    assert belady["value"] == belady["traffic_bytes"]
+    assert belady["gap"] == pytest.approx(belady["value"] / belady["bound"] - 1)
+    assert fluid["bound"] == belady["bound"]
+    assert (fluid["makespan_cycles"], fluid["verified"]) == (None, False)
+    assert ran.record["instance"]["machine"]["spm_bytes"] == 1_000_000
+
+
+def test_solve_writes_what_verify_accepts(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    solved = run(f"solve {NETWORK} --scheduler belady --objective energy -o {path}")
+    assert solved.code == 0
+    assert "verified (every rule, and by replay)" in solved.out
+    stored = read_result(path)
+    assert stored.result.schedule is not None
+    assert stored.result.certificate is not None
+    report = verify(stored.instance, stored.result.schedule, stored.result.totals)
+    assert report.legal
+    assert bound(stored.instance, stored.result.certificate) == stored.result.bound
+    assert set(stored.versions) == {"spmopt", "python"}
+    checked = run(f"verify {path}")
+    assert checked.code == 0
+    assert "belady: verified" in checked.out
+    assert run(f"verify {path} --json").record["verified"] is True
+
+
+def test_compare_writes_a_file_each(run: Run, tmp_path: Path) -> None:
+    run(f"compare {NETWORK} --schedulers stream,belady,fluid -o {tmp_path}")
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "stream.json",
+        "belady.json",
+        "fluid.json",
+    }
+    for path in tmp_path.iterdir():
+        assert run(f"verify {path}").code == 0
+
+
+def test_instance_can_be_written_solved_and_changed(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    written = run(f"instance {NETWORK} -o {path}")
+    assert written.code == 0
+    assert "bert-tiny training, batch 2" in written.out
+    direct = run(f"solve {NETWORK} --scheduler belady --json").record["results"][0]
+    stored = run(f"solve {path} --scheduler belady --json").record["results"][0]
+    timing = ("solve_s", "cpu_s")
+    assert {k: v for k, v in direct.items() if k not in timing} == {
+        k: v for k, v in stored.items() if k not in timing
+    }
+    changed = run(f"solve {path} --scheduler belady --spm 2MB --no-duplex --json").record
+    assert changed["instance"]["machine"]["spm_bytes"] == 2_000_000
+    assert read_instance(path).machine.spm_bytes == 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("option", "field", "value"),
+    [
+        ("--spm 2MiB", "spm_bytes", 2 * 2**20),
+        ("--bandwidth 1GB/s", "dram_bytes_per_s", 10**9),
+        ("--throughput 1TFLOP/s", "operations_per_s", 10**12),
+        ("--clock 1GHz", "clock_hz", 10**9),
+        ("--page 64KiB", "page_bytes", 65536),
+        ("--dma-setup 100", "dma_setup_cycles", 100),
+        ("--duplex", "duplex", True),
+        ("--set name=mine", "name", "mine"),
+        ("--machine a100 --set spm=3MB", "spm_bytes", 3_000_000),
+    ],
+)
+def test_machine_options(run: Run, tmp_path: Path, option: str, field: str, value: object) -> None:
+    ran = run(f"instance bert-tiny {option} -o {tmp_path / 'i.json'} --json")
+    assert ran.code == 0
+    assert ran.record["machine"][field] == value
+
+
+def test_network_options(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    plain = run(f"instance bert-tiny -o {path} --json").record
+    options = "--training --optimizer adam --batch 3 --param layers=1 --lowering ideal"
+    changed = run(f"instance bert-tiny {options} -o {path} --json").record
+    assert changed["name"] == "bert-tiny training, batch 3, adam, layers=1"
+    assert (plain["lowering"], changed["lowering"]) == ("tiled", "ideal")
+    assert changed["operations"] > plain["operations"]
+
+
+def test_lists(run: Run) -> None:
+    networks = run("networks --json").record["networks"]
+    assert {"resnet50", "gnmt"} <= {entry["name"] for entry in networks}
+    assert all(entry["name"] in run("networks").out for entry in networks)
+    machines = run("machines --json").record["machines"]
+    assert {entry["name"] for entry in machines} == {
+        *("a100", "gtx1080ti", "i9-10980xe", "large-npu", "rtx2080ti", "rx6900xt", "small-npu")
+    }
+    assert "13.45 TFLOP/s" in run("machines").out
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").out == "spmopt 0.1.0\n"
+    for command in ("", "solve", "compare", "verify", "instance", "networks", "machines"):
+        ran = run(f"{command} --help")
+        assert (ran.code, ran.err) == (0, "")
+        assert "Usage: spmopt" in ran.out
+
+
+def test_time_limit_tolerance_and_threads_arrive(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    got: list[Request] = []
+
+    def look(instance: Instance, request: Request) -> Outcome:
+        got.append(request)
+        return keeps_start(instance, request)
+
+    install(monkeypatch, page=look)
+    run(f"solve {NETWORK} --time-limit 7 --tolerance 0.5 --threads 3 --objective energy")
+    assert (got[0].time_limit_s, got[0].tolerance, got[0].threads) == (7.0, 0.5, 3)
+    assert got[0].objective.name == "energy"

@@ -1,0 +1,60 @@
+from fractions import Fraction
+
+from spmopt.core.machine import Machine
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.result import Result, Status
+from spmopt.report.verdict import verdict
+
+MACHINE = Machine(name="m", spm_bytes=4096, dram_bytes_per_s=1, clock_hz=1000, operations_per_s=1)
+
+
+def result(
+    scheduler: str,
+    value: int | None,
+    bound: int | None,
+    status: Status = Status.FEASIBLE,
+    objective: Objective = MAKESPAN,
+) -> Result:
+    return Result(
+        scheduler=scheduler,
+        objective=objective,
+        status=status,
+        solve_s=0.0,
+        value=None if value is None else Fraction(value),
+        bound=None if bound is None else Fraction(bound),
+    )
+
+
+def test_open_gap_is_told_as_a_range() -> None:
+    results = [result("belady", 120, 100), result("page", 110, 100), result("fluid", None, 100)]
+    assert verdict(MACHINE, results) == [
+        "The optimum lies between 100 ms (bound) and 110 ms (page).",
+        "Belady takes 9.09 to 20.0 % more time than the optimum.",
+    ]
+
+
+def test_proven_optimum() -> None:
+    exact = result("page", 100, 100, Status.OPTIMAL, TRAFFIC)
+    near = result("page", 10_001, 10_000, Status.OPTIMAL, TRAFFIC)
+    belady = result("belady", 12_000, 10_000, objective=TRAFFIC)
+    assert verdict(MACHINE, [exact]) == ["The optimum is 100 B (page), proven."]
+    assert verdict(MACHINE, [near, belady]) == [
+        "The optimum is 10 kB (page), proven to within 0.010 %.",
+        "Belady moves 20.0 % more bytes than the optimum.",
+    ]
+
+
+def test_belady_may_be_optimal() -> None:
+    belady = result("belady", 100, 100, Status.OPTIMAL)
+    assert verdict(MACHINE, [belady])[1] == "Belady is optimal here."
+
+
+def test_without_a_positive_bound_only_the_least_is_known() -> None:
+    results = [result("belady", 120, 0), result("page", 100, 0)]
+    assert (
+        verdict(MACHINE, results)[1] == "Belady takes at least 20.0 % more time than the optimum."
+    )
+
+
+def test_nothing_known_nothing_said() -> None:
+    assert verdict(MACHINE, [result("fluid", None, 5), result("belady", 5, None)]) == []

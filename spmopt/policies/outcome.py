@@ -19,7 +19,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies.prefetch import hide_transfers
 
-RESERVED_SHARES = (32, 8, 4, 2)
+RESERVED_SHARES = (32, 8, 4)
 """Parts 1/k of the scratchpad that are left free in turn, as buffers for what comes next."""
 
 Rule = Callable[[Timeline, int], Plan]

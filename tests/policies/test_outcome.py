@@ -93,7 +93,7 @@ def test_progress_is_reported() -> None:
     belady(tight(), Request(report=lambda message, done: heard.append((message, done))))
     assert heard[0] == ("keeping 8 of 8 pages", 0.0)
     assert [message for message, _ in heard[1:]] == [
-        f"keeping {8 - reserve} of 8 pages" for reserve in (1, 2, 4)
+        f"keeping {8 - reserve} of 8 pages" for reserve in (1, 2)
     ]
 
 

@@ -63,7 +63,7 @@ def load_network(
             batch=batch,
             assume_pointwise=assume_pointwise,
             warn=warn,
-            **parameters,
+            sizes=parameters,
         )
     else:
         try:

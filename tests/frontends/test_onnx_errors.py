@@ -104,7 +104,7 @@ def test_symbolic_dimensions(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"no symbolic dimension called 'sequense'; did you mean sequence"
     ):
-        load_onnx(path, sequense=3)
+        load_onnx(path, sizes={"sequense": 3})
 
 
 def test_inputs_that_are_no_tensors(tmp_path: Path) -> None:

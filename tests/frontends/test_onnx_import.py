@@ -240,7 +240,7 @@ def test_nodes_out_of_order_are_sorted(tmp_path: Path) -> None:
 
 def test_symbolic_dimension_by_name(tmp_path: Path) -> None:
     made = model([make_node("Relu", ["x"], ["y"])], {"x": ["batch", "sequence", 8]})
-    graph = load_onnx(saved(tmp_path, made), batch=2, sequence=16)
+    graph = load_onnx(saved(tmp_path, made), batch=2, sizes={"sequence": 16})
     assert output_shapes(graph) == [(2, 16, 8)]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from spmopt.core.errors import InputError
@@ -26,7 +26,7 @@ def load_onnx(
     batch: int | None = None,
     assume_pointwise: bool = False,
     warn: Callable[[str], None] = warnings.warn,
-    **sizes: int,
+    sizes: Mapping[str, int] | None = None,
 ) -> Graph:
     """Forward graph of an ONNX file; weights are never read.
 
@@ -41,7 +41,7 @@ def load_onnx(
     warn
         Receives warnings; by default Python's own.
     sizes
-        Sizes of other symbolic dimensions by name, for example ``sequence=128``.
+        Sizes of other symbolic dimensions by name, for example ``{"sequence": 128}``.
 
     Raises
     ------
@@ -53,13 +53,13 @@ def load_onnx(
     model = read_model(path)
     try:
         network = take_apart(model, Path(path).parent)
-        facts = _facts(network, batch, sizes)
+        facts = _facts(network, batch, sizes or {})
         return Emitter(network, facts, assume_pointwise=assume_pointwise, warn=warn).graph()
     except InputError as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from error
 
 
-def _facts(network: Network, batch: int | None, sizes: dict[str, int]) -> dict[str, Fact]:
+def _facts(network: Network, batch: int | None, sizes: Mapping[str, int]) -> dict[str, Fact]:
     shapes = input_shapes(network.inputs, batch, sizes)
     baked = written_batch(network.inputs)
     if not isinstance(baked, int) or batch is None or batch == baked:

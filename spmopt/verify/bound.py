@@ -47,7 +47,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 
-MOST_BITS = 256
+MOST_BITS = 4096
 INFINITE = 2**61
 LARGEST = 2**59
 """No path may cost more, so that 64 bits suffice for it and for ``INFINITE`` plus any path."""

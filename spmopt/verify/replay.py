@@ -115,8 +115,8 @@ class _Machine:
         self._free = [0, 0]
         # Per SPM page: when its last load, store and operation end. Each only ever grows,
         # because channels and operations run in order.
-        pages = view.instance.machine.spm_pages
-        self._loaded, self._stored, self._used = np.zeros((3, pages), np.int64)
+        self._busy: Ints = np.zeros((3, view.instance.machine.spm_pages), np.int64)
+        self._loaded, self._stored, self._used = self._busy
         # Per tensor: when its last load and the operation that wrote it end.
         self._arrived = [0] * line.size_bytes.size
         self._written = [0] * line.size_bytes.size
@@ -200,10 +200,7 @@ class _Machine:
 
     def _load(self, row: int, step: int) -> int:
         tensor, extents = self._tensor[row], self._extents(row)
-        busy = 0
-        for low, high, _ in extents:
-            for last in (self._loaded, self._stored, self._used):
-                busy = max(busy, int(last[low:high].max()))
+        busy = max([int(self._busy[:, low:high].max()) for low, high, _ in extents], default=0)
         finish = self._run(row, step, busy)
         for low, high, _ in extents:
             self._loaded[low:high] = finish
@@ -229,8 +226,7 @@ class _Machine:
         ready = max([self._arrived[tensor] for tensor in reads], default=0)
         for tensor in writes | {SCRATCH}:
             for low, high, _ in self._addresses.of(tensor):
-                for last in (self._loaded, self._stored):
-                    ready = max(ready, int(last[low:high].max()))
+                ready = max(ready, int(self._busy[:2, low:high].max()))
         return max(ready, self._operation_end)
 
     def _operate(self, step: int, reads: set[int], writes: set[int], during: list[int]) -> None:

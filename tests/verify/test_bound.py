@@ -252,7 +252,7 @@ def test_many_modes_take_the_least() -> None:
         (prices(TRAFFIC, [0], [1]), "step 0 exceed"),
         (prices(MAKESPAN, [0], [1], [0]), "must be equal"),
         (prices(MAKESPAN, [0, 0], [0, 0]), "one price for each of the 1 steps"),
-        (prices(MAKESPAN, [0], [0], bits=-1), "bits must be from 0 to 256"),
+        (prices(MAKESPAN, [0], [0], bits=-1), "bits must be from 0 to 4096"),
         (prices(MAKESPAN, [2**60], [0]), "too large"),
         (prices(TRAFFIC, [0], [0], bits=60), "too large"),
     ],

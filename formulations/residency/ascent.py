@@ -13,14 +13,14 @@ import numpy as np
 from formulations.residency.columns import Columns, joined
 from formulations.residency.dual import arcs, dual_value, forward
 from formulations.residency.gaps import Gaps
-from formulations.residency.master import usage
 from formulations.residency.paths import path_columns
 from formulations.residency.prices import Economy, Multipliers
 from formulations.residency.rangemin import Floats
+from formulations.residency.usage import usage
 
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
 _FIRST_RATE, _LAST_RATE = 0.3, 0.005
-_HOLD_SCALE = 0.3
+_HOLD_SCALE = 0.5
 
 
 def ascend(

@@ -24,8 +24,8 @@ def certificate(
     ``bits`` is such that the dearest price of a byte has 44 binary digits. Any legal prices
     prove a bound, so rounding costs a little strength and no validity.
     """
-    dearest = max(economy.byte_time, economy.in_byte, economy.out_byte, 1e-300)
-    bits = max(0, _PRECISION - frexp(dearest)[1])
+    dearest = max(economy.byte_time, economy.in_byte, economy.out_byte)
+    bits = max(0, _PRECISION - frexp(dearest)[1]) if dearest > 0 else 0
     # The checker rounds the weight of a cycle down first; stay legal under that too.
     cycle = floor(objective.cycle * 2**bits)
     limit = floor(cycle / instance.machine.bytes_per_cycle)

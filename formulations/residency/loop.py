@@ -44,14 +44,15 @@ class Settings:
     up to which columns enter, as a share of the price of a byte; ``depth``: see ``Pricer``.
     """
 
-    first: float = 1e-3
+    first: float = 1e-4
     later: float = 1e-4
-    threshold: float = 0.05
-    depth: int = 3
+    threshold: float = 0.1
+    depth: int = 2
     margin: float = 1e-5
     rounds: int = 30
-    ascent: int = 300
+    ascent: int = 200
     samples: int = 30
+    small: int = 10_000
 
 
 class Search:
@@ -122,7 +123,8 @@ class Search:
         answer = solve(
             built.program,
             options={
-                "solver": "ipm",
+                "solver": "ipx",
+                "presolve": "off",  # its duals are wrong without crossover
                 "run_crossover": "off",
                 "ipm_optimality_tolerance": tolerance,
             },
@@ -185,6 +187,8 @@ class Search:
         self.offer_prices(prices)
         self._note(0)
         columns = columns.union(needed(self.gaps), steps)
+        if self.gaps.step.size <= settings.small:
+            columns = columns.union(self.priced(self.prices), steps)
         accuracy = settings.first
         for _ in range(settings.rounds):
             built, answer = self.solve(columns, accuracy)

@@ -14,6 +14,7 @@ from formulations.residency.columns import Columns, Kind
 from formulations.residency.gaps import Gaps
 from formulations.residency.prices import Economy, Multipliers
 from formulations.residency.rangemin import Floats
+from formulations.residency.usage import Usage, usage
 from formulations.solver.program import Answer, Program, compressed
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
@@ -25,7 +26,7 @@ class Rows:
 
     ``whole`` (C1) splits the tensor's bytes at an access, ``dirty`` (C2) and ``clean`` (C3)
     carry states on, ``occupy`` (C4) adds up the SPM, ``channel`` (C5) fills each step's
-    duration with DMA, ``serial`` (C6) with what cannot overlap.
+    duration with DMA, ``serial`` (C6, one per step or -1) with what cannot overlap.
     """
 
     whole: Ints
@@ -34,11 +35,11 @@ class Rows:
     occupy: int
     load: int
     store: int
-    serial: int
+    serial: Ints
     count: int
 
     @staticmethod
-    def of(gaps: Gaps, economy: Economy) -> Rows:
+    def of(gaps: Gaps, economy: Economy, use: Usage) -> Rows:
         """Number the rows that this instance has."""
         read, write = gaps.kind == Access.READ, gaps.kind == Access.WRITE
         leads = (gaps.next >= 0) & gaps.live[gaps.next]
@@ -54,7 +55,9 @@ class Rows:
         store = load
         if timed and economy.duplex:
             store, count = count, count + gaps.steps
-        serial, count = count, count + gaps.steps * timed
+        # Elsewhere the least duration, a bound of the variable, says the same.
+        waits = np.bincount(use.at[use.serial], minlength=gaps.steps) > 0
+        serial, count = _numbered(waits & timed, count)
         return Rows(
             whole=whole,
             dirty=dirty,
@@ -98,57 +101,6 @@ class Entries:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Usage:
-    """What one byte of each column uses (c,).
-
-    SPM during steps [begin, end), and DMA ``moved_in`` and ``moved_out`` bytes in step
-    ``at``; ``serial`` marks transfers that cannot overlap the step's computing.
-    """
-
-    begin: Ints
-    end: Ints
-    at: Ints
-    moved_in: Floats
-    moved_out: Floats
-    serial: Bools
-
-
-def usage(gaps: Gaps, columns: Columns) -> Usage:
-    """Read off each column's use of SPM and DMA."""
-    kind, access = columns.kind, columns.access
-    step, before = gaps.step[access], gaps.previous[access]
-    own_kind, passes = gaps.kind[access], gaps.passes[access].astype(np.float64)
-    written = np.where(before >= 0, gaps.kind[before] == Access.WRITE, False)
-    final = kind == Kind.FINAL
-    written = np.where(final, own_kind == Access.WRITE, written)
-    # Dirty bytes that a blind write leaves count from the writing step on.
-    start = np.where(final, step + 1, gaps.begin[access])
-    dirty_start = start - written
-    loads = (kind == Kind.LOAD) | (kind == Kind.LOAD_HERE)
-    from_dirty = np.isin(kind, (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL))
-    own_step = np.isin(kind, (Kind.STREAM, Kind.LOAD_HERE, Kind.WRITE_THROUGH))
-    at = np.where(own_step, step, columns.step)
-    begin = np.where(from_dirty, dirty_start, np.where(loads | own_step, at, start))
-    end = np.where((kind == Kind.DROP) | final, columns.step, step) + 1
-    nothing = (kind == Kind.STREAM) | ((kind == Kind.WRITE_THROUGH) & (own_kind != Access.WRITE))
-    end = np.where(nothing, begin, end)
-    stream = kind == Kind.STREAM
-    write, dead = own_kind == Access.WRITE, gaps.dead[access]
-    streamed_in = np.where(write, passes - 1, passes)
-    streamed_out = np.where((own_kind == Access.READ) | dead, 0.0, passes)
-    stores = np.isin(kind, (Kind.WRITE_THROUGH, Kind.DROP, Kind.CLEAN, Kind.FINAL))
-    fixed = gaps.stationary[access]
-    return Usage(
-        begin=begin,
-        end=end,
-        at=at,
-        moved_in=np.where(stream, streamed_in, loads.astype(np.float64)),
-        moved_out=np.where(stream, streamed_out, stores.astype(np.float64)),
-        serial=fixed & np.isin(kind, (Kind.LOAD_HERE, Kind.WRITE_THROUGH)),
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Master:
     """A compact program, and how to read its solution."""
 
@@ -189,10 +141,11 @@ def master(
     ``page_bytes`` pads each tensor's occupancy to pages, so that rounding down to pages never
     raises it; ``margin`` (a fraction) is left free of the capacity.
     """
-    rows, use = Rows.of(gaps, economy), usage(gaps, columns)
+    use = usage(gaps, columns)
+    rows = Rows.of(gaps, economy, use)
     count, steps = len(columns), gaps.steps
     unit = max(float(economy.capacity_bytes.max()) / 64, 1.0)
-    price_unit = max(economy.byte_time, economy.in_byte, economy.out_byte)
+    price_unit = max(economy.byte_time, economy.in_byte, economy.out_byte) or 1.0
     entries = Entries()
     own = np.arange(count)
     _split(gaps, rows, columns, own, entries)
@@ -258,7 +211,8 @@ def _sides(gaps: Gaps, rows: Rows, computing: Floats, unit: float) -> tuple[Floa
     clean = rows.clean[rows.clean >= 0]
     upper[clean] = np.inf
     upper[rows.load :] = np.inf
-    lower[rows.serial :] = computing[: rows.count - rows.serial]
+    waits = rows.serial >= 0
+    lower[rows.serial[waits]] = computing[waits]
     return lower, upper
 
 
@@ -337,5 +291,5 @@ def _fill(rows: Rows, use: Usage, entries: Entries, *, first: int, steps: int) -
             some = (amount > 0) | (use.serial & (moves_in | moves_out))
             taken = np.where(use.serial, 1.0, amount)
             entries.add(row + use.at[some], own[some], -taken[some])
-    entries.add(rows.serial + step, first + step, 1.0)
-    entries.add(rows.serial + use.at[use.serial], own[use.serial], -np.ones(int(use.serial.sum())))
+    entries.add(rows.serial, first + step, 1.0)
+    entries.add(rows.serial[use.at[use.serial]], own[use.serial], -1.0)

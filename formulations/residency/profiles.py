@@ -8,8 +8,8 @@ import numpy as np
 
 from formulations.residency.columns import Columns, Kind
 from formulations.residency.gaps import Gaps
-from formulations.residency.master import usage
 from formulations.residency.rangemin import Floats
+from formulations.residency.usage import usage
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 

@@ -94,7 +94,7 @@ def test_missing_shapes(tmp_path: Path) -> None:
 def test_symbolic_dimensions(tmp_path: Path) -> None:
     _fails(
         saved(tmp_path, model([RELU], {"x": [4, "sequence"]})),
-        "input x: dimension 1 is the symbol 'sequence'; give its size, for example sequence=128",
+        "input x: dimension 1 is the symbol 'sequence'; give its size \\(--param sequence=128\\)",
     )
     _fails(
         saved(tmp_path, model([RELU], {"x": [4, None]})),

@@ -145,4 +145,4 @@ def _remedy(axis: int, symbol: str | None, is_batch: bool) -> str:
             f"dimension {axis} is left open and has no name; write a size into the file "
             "(onnx.tools.update_model_dims) and import it again"
         )
-    return f"dimension {axis} is the symbol {symbol!r}; give its size, for example {symbol}=128"
+    return f"dimension {axis} is the symbol {symbol!r}; give its size (--param {symbol}=128)"

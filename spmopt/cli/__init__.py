@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import IntEnum
+from typing import Any
 
 
 class Code(IntEnum):
@@ -36,7 +37,7 @@ def _explain(error: BaseException) -> Code:
     import os
     import traceback
 
-    from typer import TyperException
+    from typer import Abort, BadParameter
 
     from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 
@@ -45,18 +46,23 @@ def _explain(error: BaseException) -> Code:
         case BrokenPipeError():
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return Code.BROKEN_PIPE
-        case TyperException():
-            message, code = error.format_message(), Code.BAD_INPUT
+        case _ if isinstance(error, BadParameter.__bases__):  # any error of usage
+            message, code = _usage(error), Code.BAD_INPUT
         case InputError():
             code = Code.BAD_INPUT
         case InfeasibleError():
             code = Code.INFEASIBLE
         case ScheduleError():
             code = Code.NOT_VERIFIED
-        case KeyboardInterrupt():
+        case KeyboardInterrupt() | Abort():
             message, code = "interrupted", Code.INTERRUPTED
         case _:
             traceback.print_exception(error)
             message, code = "this is an error of the program, please report it", Code.INTERNAL
     print("error:", " ".join(message.split()), file=sys.stderr)
     return code
+
+
+def _usage(error: Any) -> str:
+    """What typer says; the class is of click, or of typer's own copy of it."""
+    return str(error.format_message())

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option, Typer
+from typer import Argument, Context, Option, Typer
 
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Search, Source
@@ -11,7 +11,6 @@ from spmopt.cli.options import Json, Output, Search, Source
 app = Typer(
     name="spmopt",
     add_completion=False,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -23,6 +22,7 @@ _Scheduler = Annotated[
 
 @app.callback(invoke_without_command=True)
 def top(
+    context: Context,
     version: Annotated[bool, Option("--version", help="Print the version.")] = False,
 ) -> int:
     """Optimal, verified schedules for the scratchpad of a DNN accelerator."""
@@ -30,6 +30,8 @@ def top(
         from spmopt import __version__
 
         print(f"spmopt {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
     return 0
 
 

@@ -1,0 +1,86 @@
+"""The README keeps its word: commands, options, exit codes, names and defaults in it exist."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from spmopt.cli import Code
+from spmopt.machines.load import load_machine
+from spmopt.schedulers.registry import SCHEDULERS
+from tests.cli.run import Run
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+COMMANDS = ("solve", "compare", "verify", "instance", "networks", "machines")
+
+
+def lines() -> list[list[str]]:
+    """Words of every spmopt command in a code block."""
+    found = []
+    for block in re.findall(r"```(?:bash|console)\n(.*?)```", README, re.DOTALL):
+        for line in block.splitlines():
+            text = line.removeprefix("$ ").split("&&")[-1]
+            words = shlex.split(text, comments=True)
+            if words and words[0].endswith("spmopt"):
+                found.append(words[1:])
+    return found
+
+
+def test_every_command_is_shown() -> None:
+    assert {words[0] for words in lines()} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("words", lines(), ids=" ".join)
+def test_shown_options_exist(words: list[str], run: Run) -> None:
+    help_text = run(f"{words[0]} --help").out
+    for word in words[1:]:
+        if word.startswith("-"):
+            assert re.search(rf"(?<![\w-]){word}\b", help_text), word
+
+
+def test_every_option_named_in_prose_exists(run: Run) -> None:
+    known = set(re.findall(r"--[a-z-]+", " ".join(run(f"{c} --help").out for c in COMMANDS)))
+    prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+    named = set(re.findall(r"`(--[a-z-]+)", prose))
+    assert len(named) > 10
+    assert named <= known
+
+
+def test_exit_codes_are_all_documented() -> None:
+    table = re.findall(r"^\| (\d+) \| (.+) \|$", README, re.MULTILINE)
+    assert [int(code) for code, _ in table] == [int(code) for code in Code]
+
+
+def test_schedulers_are_all_documented() -> None:
+    rows = re.findall(r"^\| (`[a-z`, ]+`) \| (?:nothing|whole|pages|bytes)", README, re.MULTILINE)
+    assert [name for row in rows for name in re.findall("[a-z]+", row)] == list(SCHEDULERS)
+
+
+def test_energy_defaults_are_those_of_the_program() -> None:
+    energy = load_machine("a100").energy
+    documented = {
+        name: float(value)
+        for names, value in re.findall(
+            r"^\| (`energy.+?`) \| ([\d.]+) p?[JW]", README, re.MULTILINE
+        )
+        for name in re.findall(r"energy\.(\w+)", names)
+    }
+    assert documented == {name: getattr(energy, name) for name in energy.__slots__}
+
+
+def test_folders_exist() -> None:
+    named = re.findall(r"`(\w+/)`", README.split("## Where things are")[1])
+    assert len(named) == 5
+    for folder in named:
+        assert (ROOT / folder).is_dir()
+    for folder in ("tests", "instances", "results"):
+        assert (ROOT / folder / "README.md").is_file()
+
+
+def test_files_named_exist() -> None:
+    paths = re.findall(r"`((?:spmopt|formulations|tests)/[\w./]+)`", README)
+    assert "spmopt/verify/bound.py" in paths
+    for path in paths:
+        assert (ROOT / path).exists(), path

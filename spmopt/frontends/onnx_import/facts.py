@@ -93,6 +93,8 @@ def _external_contents(tensor: onnx.TensorProto, folder: Path) -> Array | None:
         external_data_helper.load_external_data_for_tensor(copy, str(folder))
     except (OSError, ValueError, onnx.checker.ValidationError):
         return None
+    # Older versions of onnx leave the mark, and would look for the file again.
+    copy.data_location = onnx.TensorProto.DEFAULT
     return _contents(copy)
 
 

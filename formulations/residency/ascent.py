@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.residency.columns import Columns, joined
+from formulations.residency.columns import Columns, of_keys
 from formulations.residency.dual import arcs, dual_value, forward
 from formulations.residency.gaps import Gaps
 from formulations.residency.paths import path_columns
@@ -45,7 +45,7 @@ def ascend(
     point = np.concatenate((np.zeros(steps), np.full(channels * steps, 0.5)))
     first, second = np.zeros_like(point), np.zeros_like(point)
     nothing = np.zeros(steps)
-    seen = [Columns.empty()]
+    seen = [np.empty(0, np.int64)]
     best, best_bound = Multipliers.legal(economy, nothing, nothing, nothing), -np.inf
     for k in range(1, iterations + 1):
         if stop():
@@ -59,7 +59,7 @@ def ascend(
             best, best_bound = prices, bound
         paths = path_columns(gaps, arc, ahead)
         if k > iterations - samples:
-            seen.append(paths)
+            seen.append(paths.key(steps))
         slope = _excess(gaps, economy, paths)
         first = _FIRST_DECAY * first + (1 - _FIRST_DECAY) * slope
         second = _SECOND_DECAY * second + (1 - _SECOND_DECAY) * slope**2
@@ -69,7 +69,7 @@ def ascend(
         point += rate * trend / spread
         point = np.maximum(point, 0.0)
         point[steps:] = np.minimum(point[steps:], 1.0)
-    return best, joined(seen).union(Columns.empty(), steps)
+    return best, of_keys(seen, steps)
 
 
 def _excess(gaps: Gaps, economy: Economy, columns: Columns) -> Floats:

@@ -50,9 +50,14 @@ class Columns(Table):
 
     def union(self, other: Columns, steps: int) -> Columns:
         """Both sets, without duplicates."""
-        both = joined([self, other])
-        _, first = np.unique(both.key(steps), return_index=True)
-        return both.take(np.sort(first))
+        return of_keys([self.key(steps), other.key(steps)], steps)
+
+
+def of_keys(keys: list[Ints], steps: int) -> Columns:
+    """The columns with these keys, without duplicates."""
+    both = np.unique(np.concatenate(keys))
+    who, step = both // (steps + 1), both % (steps + 1) - 1
+    return Columns(kind=who % len(Kind), access=who // len(Kind), step=step)
 
 
 def joined(parts: list[Columns]) -> Columns:
@@ -122,7 +127,7 @@ def first_columns(gaps: Gaps) -> Columns:
     late = begin < end
     parts.append(of_kind(Kind.FINAL, gaps.last[late], begin[late]))
     parts.append(of_kind(Kind.FINAL, gaps.last[late], end - 1))
-    return joined(parts).union(Columns.empty(), gaps.steps)
+    return joined(parts)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -251,6 +251,8 @@ def _access_back(
 def dual_value(gaps: Gaps, economy: Economy, prices: Multipliers, best: Floats) -> float:
     """The Lagrangian bound in objective units, in floating point (for steering only)."""
     ends: Bools = gaps.next < 0
-    paths = float(np.dot(gaps.size_bytes[ends], best[ends]))
-    computing = float(np.dot(prices.slack_price(economy), economy.compute_cycles))
-    return economy.constant + computing + paths - float(np.dot(prices.spm, economy.capacity_bytes))
+    # Not np.dot: its threads wait for each other longer than these sums take.
+    paths = float((gaps.size_bytes[ends] * best[ends]).sum())
+    computing = float((prices.slack_price(economy) * economy.compute_cycles).sum())
+    held = float((prices.spm * economy.capacity_bytes).sum())
+    return economy.constant + computing + paths - held

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from importlib.util import find_spec
 from time import monotonic
 
 import numpy as np
@@ -41,7 +42,11 @@ class Settings:
     """How the loop works; the defaults are measured.
 
     ``first`` and ``later``: tolerance of the interior-point method; ``threshold``: marginal
-    up to which columns enter, as a share of the price of a byte; ``depth``: see ``Pricer``.
+    up to which columns enter, as a share of the price of a byte; ``depth``: see ``Pricer``;
+    ``margin``: share of the SPM left free for the solver's tolerance; ``ascent``:
+    subgradient steps, and ``samples`` of them whose columns are kept. Instances of more than
+    ``small`` accesses take more steps (cheap beside their programs), no columns but the
+    sampled ones at first; programs above ``small_program`` columns go to HiPO, not IPX.
     """
 
     first: float = 1e-4
@@ -51,8 +56,18 @@ class Settings:
     margin: float = 1e-5
     rounds: int = 30
     ascent: int = 200
+    long_ascent: int = 400
     samples: int = 30
     small: int = 10_000
+    small_program: int = 50_000
+
+
+def _interior_point(large: bool) -> str:
+    """IPX is faster on small programs, HiPO on large ones.
+
+    Without the package highspy-extras HiGHS would silently take the simplex method instead.
+    """
+    return "hipo" if large and find_spec("highspy_extras") is not None else "ipx"
 
 
 class Search:
@@ -123,7 +138,7 @@ class Search:
         answer = solve(
             built.program,
             options={
-                "solver": "ipx",
+                "solver": _interior_point(len(columns) > self.settings.small_program),
                 "presolve": "off",  # its duals are wrong without crossover
                 "run_crossover": "off",
                 "ipm_optimality_tolerance": tolerance,
@@ -177,17 +192,18 @@ class Search:
     def run(self, tolerance: float) -> None:
         """Alternate until the gap closes, nothing new is found, or time is up."""
         steps, settings = self.gaps.steps, self.settings
+        small = self.gaps.step.size <= settings.small
         prices, columns = ascend(
             self.gaps,
             self.economy,
-            settings.ascent,
+            settings.ascent if small else settings.long_ascent,
             settings.samples,
             lambda: self.request.remaining_s() <= 0,
         )
         self.offer_prices(prices)
         self._note(0)
         columns = columns.union(needed(self.gaps), steps)
-        if self.gaps.step.size <= settings.small:
+        if small:
             columns = columns.union(self.priced(self.prices), steps)
         accuracy = settings.first
         for _ in range(settings.rounds):

@@ -65,6 +65,8 @@ def solve(
     ValueError
         HiGHS refused the model or an option: a mistake in the calling code.
     """
+    if not program.cost.size:
+        return _empty(program)
     settings = {"output_flag": False, "threads": threads, **(options or {})}
     if np.isfinite(time_limit_s):
         settings["time_limit"] = max(0.0, time_limit_s)
@@ -178,6 +180,24 @@ def _answer(solver: highspy.Highs, program: Program, seconds: float) -> Answer:
         iterations=sum(max(0, int(count)) for count in counts),
         seconds=seconds,
         solver=f"HiGHS {solver.version()}",
+    )
+
+
+def _empty(program: Program) -> Answer:
+    """Without columns every row is zero; HiGHS refuses such models."""
+    legal = bool((program.row_lower <= 0).all() and (program.row_upper >= 0).all())
+    return Answer(
+        ending=Ending.OPTIMAL if legal else Ending.INFEASIBLE,
+        objective=program.offset if legal else None,
+        bound=program.offset if legal else np.inf,
+        feasible=legal,
+        primal=np.zeros(0) if legal else None,
+        column_dual=np.zeros(0),
+        row_dual=np.zeros(program.row_lower.size),
+        nodes=0,
+        iterations=0,
+        seconds=0.0,
+        solver=f"HiGHS {_new().version()}",
     )
 
 

@@ -149,3 +149,20 @@ def test_other_thread_counts_in_turn() -> None:
 def test_unknown_option_is_refused() -> None:
     with pytest.raises(ValueError, match="no_such_option"):
         solve(_diet(by_rows=False), options={"no_such_option": 1})
+
+
+@pytest.mark.parametrize(("lower", "ending"), [(-1.0, Ending.OPTIMAL), (1.0, Ending.INFEASIBLE)])
+def test_program_without_columns(lower: float, ending: Ending) -> None:
+    nothing = np.zeros(0)
+    program = Program(
+        cost=nothing,
+        lower=nothing,
+        upper=nothing,
+        row_lower=np.array([lower]),
+        row_upper=np.array([2.0]),
+        matrix=compressed(np.zeros(0, np.int64), np.zeros(0, np.int64), 1.0, 1, by_rows=True),
+        offset=5.0,
+    )
+    answer = solve(program)
+    assert answer.ending is ending
+    assert answer.objective == (5.0 if ending is Ending.OPTIMAL else None)

@@ -1,0 +1,75 @@
+"""What a whole-tensor schedule decides: where a tensor is resident, through which gaps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.residency.whole.columns import YES, Columns, most_pages
+from formulations.residency.whole.uses import Uses
+from formulations.solver.program import Floats
+from spmopt.core.plan import Plan
+from spmopt.core.table import Bools, Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Choices:
+    """``resident`` (a,) in the access's step, ``kept`` (a,) through the gap before it."""
+
+    resident: Bools
+    kept: Bools
+
+    @staticmethod
+    def of(uses: Uses, resident: Bools, kept: Bools) -> Choices:
+        """Make the two consistent: kept means resident at both ends.
+
+        A tensor that is resident in two steps in a row has been kept.
+        """
+        resident = resident | uses.stationary
+        before = np.concatenate(([False], resident[:-1]))
+        neighbours = np.concatenate(([False], uses.step[1:] == uses.step[:-1] + 1))
+        kept = uses.gap & resident & before & (kept | neighbours)
+        return Choices(resident=resident, kept=kept)
+
+    @staticmethod
+    def of_columns(uses: Uses, columns: Columns, values: Floats) -> Choices:
+        """Read a solution of a program."""
+
+        def chosen(state: Ints) -> Bools:
+            value = np.append(values, 0.0)[np.maximum(state, -1)]
+            result: Bools = (state == YES) | (value > 0.5)
+            return result
+
+        return Choices.of(uses, chosen(columns.resident), chosen(columns.kept))
+
+    @staticmethod
+    def of_plan(uses: Uses, plan: Plan) -> Choices:
+        """What a plan in the same order has resident, and keeps, in full."""
+        row, span = plan.residency, uses.steps + 1
+        nothing = np.zeros(uses.step.size, bool)
+        if not len(row):
+            return Choices.of(uses, nothing, nothing)
+        wanted = uses.tensor * span + uses.step
+        place = np.searchsorted(row.tensor * span + row.begin, wanted, "right")
+        at = np.maximum(place - 1, 0)
+        inside = (place > 0) & (row.tensor[at] == uses.tensor) & (uses.step < row.end[at])
+        resident = inside & (row.size_bytes[at] == uses.size_bytes)
+        joined = (row.tensor[1:] == row.tensor[:-1]) & (row.end[:-1] == row.begin[1:])
+        joined &= row.size_bytes[1:] == row.size_bytes[:-1]
+        stretch = np.concatenate(([0], np.cumsum(~joined)))[at]
+        kept = np.concatenate(([False], stretch[1:] == stretch[:-1]))
+        return Choices.of(uses, resident, kept)
+
+    def fits(self, uses: Uses) -> bool:
+        """Whether everything fits in every step."""
+        return bool((most_pages(uses, self.kept, self.resident) <= uses.room_pages).all())
+
+    def dropped(self, uses: Uses) -> Bools:
+        """(a,) Writing accesses whose version must be in DRAM later on."""
+        gap = np.flatnonzero(uses.gap & ~self.kept)
+        version = uses.version[gap - 1]
+        result = np.zeros(uses.step.size, bool)
+        result[version[version >= 0]] = True
+        result[uses.version[uses.final]] = True
+        return result

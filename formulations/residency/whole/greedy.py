@@ -1,0 +1,76 @@
+"""Keep what fits, the most useful first: a start, a repair, and the way for huge instances."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.residency.whole.choices import Choices
+from formulations.residency.whole.columns import most_pages
+from formulations.residency.whole.uses import Uses
+from formulations.solver.program import Floats
+from spmopt.core.table import Bools, Ints
+
+
+def repaired(uses: Uses, choices: Choices, worth: Floats) -> Choices:
+    """Give up gaps, those of least ``worth`` (a,) per page and step first, until all fits."""
+    free = uses.room_pages - most_pages(uses, choices.kept, choices.resident)
+    if (free >= 0).all():
+        return choices
+    kept, resident = choices.kept.copy(), choices.resident.copy()
+    single = resident & ~kept & ~_after(kept) & ~uses.stationary
+    for use in np.flatnonzero(single & (free[uses.step] < 0)).tolist():
+        resident[use] = False
+        free[uses.step[use]] += uses.pages[use]
+    step, pages, fixed = uses.step.tolist(), uses.pages.tolist(), uses.stationary.tolist()
+    gap = np.flatnonzero(kept)
+    for use in gap[np.argsort(_density(uses, worth)[gap], kind="stable")].tolist():
+        if free[step[use - 1] : step[use] + 1].min() >= 0:
+            continue
+        kept[use] = False
+        free[step[use - 1] + 1 : step[use]] += pages[use]
+        for end in (use - 1, use):
+            held_before = kept[end]
+            held_after = end + 1 < kept.size and kept[end + 1]
+            if resident[end] and not (held_before or held_after or fixed[end]):
+                resident[end] = False
+                free[step[end]] += pages[end]
+    return Choices.of(uses, resident, kept)
+
+
+def filled(uses: Uses, choices: Choices, worth: Floats, absent: Floats) -> Choices:
+    """Keep further gaps where they fit, those of most ``worth`` (a,) per page and step first.
+
+    Then have tensors resident at single accesses, where that saves ``absent`` (a,).
+    """
+    free = uses.room_pages - most_pages(uses, choices.kept, choices.resident)
+    kept, resident = choices.kept.copy(), choices.resident.copy()
+    step, pages = uses.step.tolist(), uses.pages.tolist()
+    gap = np.flatnonzero(uses.gap & ~kept & (worth > 0))
+    for use in gap[np.argsort(-_density(uses, worth)[gap], kind="stable")].tolist():
+        need, first, last = pages[use], step[use - 1], step[use]
+        ends = [end for end in (use - 1, use) if not resident[end]]
+        if any(free[step[end]] < need for end in ends):
+            continue
+        if first + 1 < last and free[first + 1 : last].min() < need:
+            continue
+        free[first + 1 : last] -= need
+        for end in ends:
+            free[step[end]] -= need
+            resident[end] = True
+        kept[use] = True
+    lone = np.flatnonzero(~resident & (absent > 0))
+    for use in lone[np.argsort(-(absent / uses.pages)[lone], kind="stable")].tolist():
+        if free[step[use]] >= pages[use]:
+            free[step[use]] -= pages[use]
+            resident[use] = True
+    return Choices.of(uses, resident, kept)
+
+
+def _density(uses: Uses, worth: Floats) -> Floats:
+    """(a,) Worth of each gap per page and step."""
+    length: Ints = uses.step - np.concatenate(([0], uses.step[:-1]))
+    return worth / (uses.pages * np.maximum(length, 1))
+
+
+def _after(kept: Bools) -> Bools:
+    return np.append(kept[1:], False)

@@ -133,9 +133,14 @@ def _pair(text: str, option: str) -> tuple[str, str]:
 
 
 def _title(source: Source, name: str) -> str:
+    from spmopt.frontends import zoo
+
     parts = [f"{name} training" if source.training else name]
-    if source.batch is not None:
-        parts.append(f"batch {source.batch}")
+    batch = source.batch
+    if batch is None and source.network in zoo.names():
+        batch = zoo.entry(source.network).batch
+    if batch is not None:
+        parts.append(f"batch {batch}")
     if source.optimizer is not None:
         parts.append(source.optimizer)
     return ", ".join([*parts, *(text.replace(" ", "") for text in source.param or ())])

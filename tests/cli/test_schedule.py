@@ -129,6 +129,7 @@ def test_machine_options(run: Run, tmp_path: Path, option: str, field: str, valu
 def test_network_options(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
     plain = run(f"instance bert-tiny -o {path} --json").record
+    assert plain["name"] == "bert-tiny, batch 32"
     options = "--training --optimizer adam --batch 3 --param layers=1 --lowering ideal"
     changed = run(f"instance bert-tiny {options} -o {path} --json").record
     assert changed["name"] == "bert-tiny training, batch 3, adam, layers=1"

@@ -48,10 +48,14 @@ def test_no_terminal_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_errors_pass_through_and_end_the_display(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "DELAY_S", 0.0)
     console = terminal()
-    with pytest.raises(ZeroDivisionError), progress(console) as report:
-        report("at work", 0.5)
-        sleep(0.05)
-        raise ZeroDivisionError
+
+    def work() -> None:
+        with progress(console):
+            sleep(0.05)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        work()
     before = shown(console)
     sleep(0.4)
     assert shown(console) == before

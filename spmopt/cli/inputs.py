@@ -50,7 +50,7 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
     )
     report("lowering", None)
     instance = lower(graph, machine, lowering=source.lowering or "tiled")
-    return replace(instance, name=_title(source, graph.name), source=source.network)
+    return replace(instance, name=_title(source), source=source.network)
 
 
 def make_request(
@@ -132,9 +132,11 @@ def _pair(text: str, option: str) -> tuple[str, str]:
     return name, value
 
 
-def _title(source: Source, name: str) -> str:
+def _title(source: Source) -> str:
+    """Network and options in words; a file goes by its name, whatever it calls itself."""
     from spmopt.frontends import zoo
 
+    name = Path(source.network).name
     parts = [f"{name} training" if source.training else name]
     batch = source.batch
     if batch is None and source.network in zoo.names():

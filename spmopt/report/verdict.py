@@ -33,13 +33,14 @@ def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady"
 def _optimum(machine: Machine, best: Result) -> str:
     value, bound = best.value or Fraction(0), best.bound or Fraction(0)
     shown = si(*in_unit(best.objective, machine, value))
-    if best.status is Status.OPTIMAL:
-        if value == bound:
-            return f"The optimum is {shown} ({best.scheduler}), proven."
-        gap = percent(best.gap or 0.0).removeprefix("+")
-        return f"The optimum is {shown} ({best.scheduler}), proven to within {gap}."
+    if value == bound:
+        return f"The optimum is {shown} ({best.scheduler}), proven."
+    apart = "" if best.gap is None else percent(best.gap).removeprefix("+")
+    if best.status is Status.OPTIMAL and apart:
+        return f"The optimum is {shown} ({best.scheduler}), proven to within {apart}."
     least = si(*in_unit(best.objective, machine, bound))
-    return f"The optimum lies between {least} (bound) and {shown} ({best.scheduler})."
+    span = f"The optimum lies between {least} (bound) and {shown} ({best.scheduler})"
+    return f"{span}, {apart} apart." if apart else f"{span}."
 
 
 def _cost(judged: Result, best: Result) -> str:

@@ -28,7 +28,7 @@ def result(
 def test_open_gap_is_told_as_a_range() -> None:
     results = [result("belady", 120, 100), result("page", 110, 100), result("fluid", None, 100)]
     assert verdict(MACHINE, results) == [
-        "The optimum lies between 100 ms (bound) and 110 ms (page).",
+        "The optimum lies between 100 ms (bound) and 110 ms (page), 10.0 % apart.",
         "Belady takes 9.09 to 20.0 % more time than the optimum.",
     ]
 

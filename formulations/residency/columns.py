@@ -116,20 +116,6 @@ def needed(gaps: Gaps) -> Columns:
     )
 
 
-def first_columns(gaps: Gaps) -> Columns:
-    """A start without prices: every fixed column, transfers at both ends of each gap."""
-    parts = [of_kind(kind, np.flatnonzero(exists(gaps, kind))) for kind in _FIXED]
-    for kind in (Kind.LOAD, Kind.DROP):
-        access = np.flatnonzero(exists(gaps, kind))
-        parts.append(of_kind(kind, access, gaps.begin[access]))
-        parts.append(of_kind(kind, access, gaps.step[access] - 1))
-    begin, end = gaps.step[gaps.last] + 1, gaps.steps
-    late = begin < end
-    parts.append(of_kind(Kind.FINAL, gaps.last[late], begin[late]))
-    parts.append(of_kind(Kind.FINAL, gaps.last[late], end - 1))
-    return joined(parts)
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pricer:
     """Marginals of columns at given prices: best path through a column minus best path."""

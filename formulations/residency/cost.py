@@ -16,16 +16,17 @@ from spmopt.core.timeline import Access, Timeline, timeline
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spent:
-    """Cycles of each step (n,) and bytes over the channel."""
+    """Time of each step (n,), in parts of a cycle, and bytes over the channel."""
 
-    step_cycles: Ints
+    step_time: Ints
+    parts: int
     dram_in_bytes: int
     dram_out_bytes: int
 
     def value(self, objective: Objective, line: Timeline) -> Fraction:
         """The objective, exact."""
         return (
-            objective.cycle * int(self.step_cycles.sum())
+            objective.cycle * Fraction(int(self.step_time.sum()), self.parts)
             + objective.dram_in_byte * self.dram_in_bytes
             + objective.dram_out_byte * self.dram_out_bytes
             + objective.spm_read_byte * int(line.spm_read_bytes.sum())
@@ -34,27 +35,36 @@ class Spent:
         )
 
 
-def plan_value(instance: Instance, plan: Plan, objective: Objective) -> Fraction:
-    """Objective of a legal plan."""
+def plan_value(
+    instance: Instance, plan: Plan, objective: Objective, *, fluid: bool = False
+) -> Fraction:
+    """Objective of a legal plan; ``fluid``: without command set-up and whole cycles."""
     line = timeline(instance, plan.operation, plan.mode)
-    return spent(instance, line, plan).value(objective, line)
+    return spent(instance, line, plan, fluid=fluid).value(objective, line)
 
 
-def spent(instance: Instance, line: Timeline, plan: Plan) -> Spent:
+def spent(instance: Instance, line: Timeline, plan: Plan, *, fluid: bool = False) -> Spent:
     """Durations and traffic of a legal plan (rules R2 to R6)."""
-    steps = line.steps
+    parts = instance.machine.bytes_per_cycle.numerator if fluid else 1
     load_step, load_bytes, load_fixed = _loads(line, plan)
     into, out = _streams(line, plan)
     store = plan.stores
     access = _access_at(line, store.tensor, store.step)
     store_fixed = (access >= 0) & line.stationary[access] & (line.kind[access] != Access.READ)
-    fixed_in = _per_step(instance, load_step[load_fixed], load_bytes[load_fixed], steps)
-    fixed_out = _per_step(instance, store.step[store_fixed], store.size_bytes[store_fixed], steps)
-    free_in = _per_step(instance, load_step[~load_fixed], load_bytes[~load_fixed], steps)
-    free_out = _per_step(instance, store.step[~store_fixed], store.size_bytes[~store_fixed], steps)
-    free_in += _per_step(instance, line.step, into, steps)
-    free_out += _per_step(instance, line.step, out, steps)
-    serial = fixed_in + line.compute_cycles + fixed_out
+
+    def per_step(step: Ints, size_bytes: Ints) -> Ints:
+        time = np.zeros(line.steps, np.int64)
+        taken = size_bytes * instance.machine.bytes_per_cycle.denominator
+        np.add.at(time, step, taken if fluid else dma_cycles(instance, size_bytes))
+        return time
+
+    fixed_in = per_step(load_step[load_fixed], load_bytes[load_fixed])
+    fixed_out = per_step(store.step[store_fixed], store.size_bytes[store_fixed])
+    free_in = per_step(load_step[~load_fixed], load_bytes[~load_fixed])
+    free_out = per_step(store.step[~store_fixed], store.size_bytes[~store_fixed])
+    free_in += per_step(line.step, into)
+    free_out += per_step(line.step, out)
+    serial = fixed_in + line.compute_cycles * parts + fixed_out
     if instance.machine.duplex:
         in_busy = free_in + fixed_in + fixed_out
         out_busy = fixed_in + free_out + fixed_out
@@ -62,7 +72,8 @@ def spent(instance: Instance, line: Timeline, plan: Plan) -> Spent:
     else:
         cycles = np.maximum(free_in + fixed_in + free_out + fixed_out, serial)
     return Spent(
-        step_cycles=cycles,
+        step_time=cycles,
+        parts=parts,
         dram_in_bytes=int(load_bytes.sum() + into.sum()),
         dram_out_bytes=int(store.size_bytes.sum() + out.sum()),
     )
@@ -80,12 +91,6 @@ def dma_cycles(instance: Instance, size_bytes: Ints) -> Ints:
             [-(-int(x) * rate.numerator // rate.denominator) for x in size_bytes], np.int64
         )
     return np.where(size_bytes > 0, setup + moving, 0)
-
-
-def _per_step(instance: Instance, step: Ints, size_bytes: Ints, steps: int) -> Ints:
-    cycles = np.zeros(steps, np.int64)
-    np.add.at(cycles, step, dma_cycles(instance, size_bytes))
-    return cycles
 
 
 def _access_at(line: Timeline, tensor: Ints, step: Ints) -> Ints:

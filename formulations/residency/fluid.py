@@ -11,15 +11,14 @@ from spmopt.core.scheduler import Request
 def schedule(instance: Instance, request: Request) -> Outcome:
     """Lower bound for all legal schedules in the instance's order; no schedule.
 
-    The note says how far a schedule in single bytes is from it: how tight the bound is for
-    the relaxation that it comes from.
+    The note says how far a solution of the relaxation is from it.
 
     Raises
     ------
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    search = Search(instance, request, page_bytes=1, settings=Settings())
+    search = Search(instance, request, page_bytes=None, settings=Settings())
     search.run(request.tolerance)
-    gap = f"a schedule in bytes is {search.gap:.4%} above this bound"
+    gap = f"the fluid optimum is at most {search.gap:.4%} above this bound"
     return Outcome(plan=None, certificate=search.certificate(), notes=(gap,))

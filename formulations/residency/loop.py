@@ -71,14 +71,19 @@ def _interior_point(large: bool) -> str:
 
 
 class Search:
-    """State of the column generation for one instance and objective."""
+    """State of the column generation for one instance and objective.
+
+    ``page_bytes`` None is for the relaxation: single bytes, transfers without set-up, and time
+    in fractions of a cycle.
+    """
 
     def __init__(
-        self, instance: Instance, request: Request, *, page_bytes: int, settings: Settings
+        self, instance: Instance, request: Request, *, page_bytes: int | None, settings: Settings
     ) -> None:
         self.instance = instance
         self.request = request
-        self.page_bytes = page_bytes
+        self.fluid = page_bytes is None
+        self.page_bytes = page_bytes or 1
         self.settings = settings
         order = np.arange(len(instance.operations), dtype=np.int64)
         self.line: Timeline = timeline(instance, order, fitting_modes(instance))
@@ -90,7 +95,9 @@ class Search:
             relaxed = relaxed_timeline(instance)
             self.bound_gaps = Gaps.of(relaxed)
             self.bound_economy = Economy.of(instance, relaxed, request.objective)
-        self.capacity_pages: Ints = (self.economy.capacity_bytes // page_bytes).astype(np.int64)
+        self.capacity_pages: Ints = (self.economy.capacity_bytes // self.page_bytes).astype(
+            np.int64
+        )
         self.bound = -np.inf
         self.prices: Multipliers | None = None
         self.latest: Multipliers | None = None
@@ -115,7 +122,7 @@ class Search:
 
     def offer_plan(self, plan: Plan) -> None:
         """Keep a legal plan that costs less."""
-        value = plan_value(self.instance, plan, self.request.objective)
+        value = plan_value(self.instance, plan, self.request.objective, fluid=self.fluid)
         if self.value is None or value < self.value:
             self.plan, self.value = plan, value
 
@@ -205,21 +212,21 @@ class Search:
         columns = columns.union(needed(self.gaps), steps)
         if small:
             columns = columns.union(self.priced(self.prices), steps)
-        accuracy = settings.first
+        accuracy, stalled = settings.first, 0
         for _ in range(settings.rounds):
+            gap = self.gap
             built, answer = self.solve(columns, accuracy)
             self.take(built, answer)
             self._note(len(columns))
             if self.gap <= tolerance or self.request.remaining_s() <= 0:
                 return
-            before = len(columns)
+            # What is left may be whole pages and cycles, which no price removes.
+            stalled = stalled + 1 if self.gap > 0.9 * gap else 0
+            if stalled == 3:
+                return
             columns = columns.union(self.priced(self.prices), steps)
             columns = columns.union(self.priced(self.latest), steps)
-            if len(columns) == before:
-                if accuracy <= 1e-8:
-                    return
-                accuracy = max(accuracy * 1e-2, 1e-8)
-            accuracy = min(accuracy, settings.later)
+            accuracy = max(min(accuracy, settings.later) * 0.1**stalled, 1e-8)
 
     def _note(self, columns: int) -> None:
         value = float("nan") if self.value is None else float(self.value)

@@ -120,8 +120,8 @@ def _slice_order(line: Timeline) -> tuple[Ints, tuple[tuple[int, int], ...]]:
     rank[by_tensor] = np.arange(by_tensor.size) - starts[line.tensor[by_tensor]]
     order = np.lexsort((line.tensor, -count[line.tensor], rank))
     sizes = np.bincount(rank) if rank.size else np.zeros(0, np.int64)
-    ends = np.cumsum(sizes).tolist()
-    return order, tuple(zip([0, *ends[:-1]], ends, strict=True))
+    ends = [0, *np.cumsum(sizes).tolist()]
+    return order, tuple(pairwise(ends))
 
 
 def _moved(link: Ints, order: Ints, position: Ints) -> Ints:

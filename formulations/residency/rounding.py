@@ -99,6 +99,8 @@ def _settled(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
 
 def _rows(profile: Profiles, resident: Ints, steps: int) -> Residency:
     tensor = profile.tensor
+    if not tensor.size:
+        return Residency.empty()
     new = np.concatenate(([True], (tensor[1:] != tensor[:-1]) | (resident[1:] != resident[:-1])))
     first = np.flatnonzero(new)
     last = np.append(first[1:], tensor.size)

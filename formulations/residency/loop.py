@@ -18,6 +18,7 @@ import numpy as np
 from formulations.residency.ascent import ascend
 from formulations.residency.certificate import certificate
 from formulations.residency.columns import Columns, Pricer, needed
+from formulations.residency.consolidate import consolidated
 from formulations.residency.cost import plan_value
 from formulations.residency.dual import arcs, backward, dual_value, forward
 from formulations.residency.gaps import Gaps
@@ -57,7 +58,7 @@ class Settings:
     rounds: int = 30
     ascent: int = 200
     long_ascent: int = 400
-    samples: int = 30
+    samples: int = 20
     small: int = 10_000
     small_program: int = 50_000
 
@@ -107,11 +108,12 @@ class Search:
         self._began = monotonic()
 
     def offer_prices(self, prices: Multipliers) -> None:
-        """Keep prices that prove more; try the midpoint with the best so far too."""
+        """Keep prices that prove more; try some between the best so far and these too."""
         before = self.prices
         self._try_prices(prices)
         if before is not None:
-            self._try_prices(before.mixed(prices, 0.5))
+            for weight in (0.5, 0.1):
+                self._try_prices(before.mixed(prices, weight))
 
     def _try_prices(self, prices: Multipliers) -> None:
         gaps, economy = self.bound_gaps, self.bound_economy
@@ -162,17 +164,25 @@ class Search:
             self.latest = built.multipliers(answer)
             self.offer_prices(self.latest)
         if answer.primal is not None:
-            profile = profiles(self.gaps, self.line, built.columns, built.amounts(answer))
-            plan = to_plan(
-                self.gaps,
-                self.line,
-                profile,
-                self._worth(),
-                page_bytes=self.page_bytes,
-                capacity_pages=self.capacity_pages,
-            )
-            if plan is not None:
-                self.offer_plan(plan)
+            self._offer_rounded(*consolidated(self.gaps, built.columns, built.amounts(answer)))
+
+    def _offer_rounded(self, columns: Columns, amounts: Floats) -> None:
+        """Round the bytes of each column (c,) to a plan."""
+        plan = to_plan(
+            self.gaps,
+            self.line,
+            profiles(self.gaps, self.line, columns, amounts),
+            self._worth(),
+            page_bytes=self.page_bytes,
+            capacity_pages=self.capacity_pages,
+        )
+        if plan is not None:
+            self.offer_plan(plan)
+
+    def _offer_streaming(self) -> None:
+        """A plan that needs no solver: nothing is resident but what is stationary."""
+        columns = needed(self.gaps)
+        self._offer_rounded(columns, self.gaps.size_bytes[columns.access].astype(np.float64))
 
     def _worth(self) -> Floats:
         """(n,) Price of a DMA byte in each step."""
@@ -199,6 +209,8 @@ class Search:
     def run(self, tolerance: float) -> None:
         """Alternate until the gap closes, nothing new is found, or time is up."""
         steps, settings = self.gaps.steps, self.settings
+        if self.plan is None:
+            self._offer_streaming()
         small = self.gaps.step.size <= settings.small
         prices, columns = ascend(
             self.gaps,
@@ -209,6 +221,8 @@ class Search:
         )
         self.offer_prices(prices)
         self._note(0)
+        if not self.gaps.step.size or self.request.remaining_s() <= 0:
+            return
         columns = columns.union(needed(self.gaps), steps)
         if small:
             columns = columns.union(self.priced(self.prices), steps)

@@ -56,7 +56,7 @@ class Settings:
     depth: int = 2
     margin: float = 1e-5
     rounds: int = 30
-    ascent: int = 200
+    ascent: int = 60
     long_ascent: int = 400
     samples: int = 20
     small: int = 10_000

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.residency.whole.columns import Columns
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
 
@@ -33,6 +34,15 @@ def pairs(
         lower=np.full(one.size, lower),
         upper=np.full(one.size, upper),
     )
+
+
+def linked(columns: Columns) -> Block:
+    """(W1) A kept tensor is resident at both ends of the gap."""
+    gap = np.flatnonzero(columns.kept >= 0)
+    kept = np.concatenate((columns.kept[gap], columns.kept[gap]))
+    resident = np.concatenate((columns.resident[gap], columns.resident[gap - 1]))
+    real = (resident >= 0) & (resident != kept)
+    return pairs(kept[real], resident[real], (1, -1), -np.inf, 0)
 
 
 def stacked(blocks: list[Block]) -> Block:

@@ -11,8 +11,8 @@ from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 
 
-def repaired(uses: Uses, choices: Choices, worth: Floats) -> Choices:
-    """Give up gaps, those of least ``worth`` (a,) per page and step first, until all fits."""
+def repaired(uses: Uses, choices: Choices, keep: Floats) -> Choices:
+    """Give up gaps, those of least ``keep`` (a,) first, until everything fits."""
     free = uses.room_pages - most_pages(uses, choices.kept, choices.resident)
     if (free >= 0).all():
         return choices
@@ -23,7 +23,7 @@ def repaired(uses: Uses, choices: Choices, worth: Floats) -> Choices:
         free[uses.step[use]] += uses.pages[use]
     step, pages, fixed = uses.step.tolist(), uses.pages.tolist(), uses.stationary.tolist()
     gap = np.flatnonzero(kept)
-    for use in gap[np.argsort(_density(uses, worth)[gap], kind="stable")].tolist():
+    for use in gap[np.argsort(keep[gap], kind="stable")].tolist():
         if free[step[use - 1] : step[use] + 1].min() >= 0:
             continue
         kept[use] = False
@@ -37,16 +37,15 @@ def repaired(uses: Uses, choices: Choices, worth: Floats) -> Choices:
     return Choices.of(uses, resident, kept)
 
 
-def filled(uses: Uses, choices: Choices, worth: Floats, absent: Floats) -> Choices:
-    """Keep further gaps where they fit, those of most ``worth`` (a,) per page and step first.
+def filled(uses: Uses, choices: Choices, keep: Floats, enter: Floats) -> Choices:
+    """Keep further gaps where they fit, those of largest ``keep`` (a,) > 0 first.
 
-    Then have tensors resident at single accesses, where that saves ``absent`` (a,).
+    Then have tensors resident at single accesses where they fit, by ``enter`` (a,) > 0.
     """
     free = uses.room_pages - most_pages(uses, choices.kept, choices.resident)
     kept, resident = choices.kept.copy(), choices.resident.copy()
     step, pages = uses.step.tolist(), uses.pages.tolist()
-    gap = np.flatnonzero(uses.gap & ~kept & (worth > 0))
-    for use in gap[np.argsort(-_density(uses, worth)[gap], kind="stable")].tolist():
+    for use in _ranked(keep, uses.gap & ~kept):
         need, first, last = pages[use], step[use - 1], step[use]
         ends = [end for end in (use - 1, use) if not resident[end]]
         if any(free[step[end]] < need for end in ends):
@@ -58,15 +57,21 @@ def filled(uses: Uses, choices: Choices, worth: Floats, absent: Floats) -> Choic
             free[step[end]] -= need
             resident[end] = True
         kept[use] = True
-    lone = np.flatnonzero(~resident & (absent > 0))
-    for use in lone[np.argsort(-(absent / uses.pages)[lone], kind="stable")].tolist():
+    for use in _ranked(enter, ~resident):
         if free[step[use]] >= pages[use]:
             free[step[use]] -= pages[use]
             resident[use] = True
     return Choices.of(uses, resident, kept)
 
 
-def _density(uses: Uses, worth: Floats) -> Floats:
+def _ranked(priority: Floats, where: Bools) -> list[int]:
+    """Accesses of positive priority, the highest first."""
+    at = np.flatnonzero(where & (priority > 0))
+    ranked: list[int] = at[np.argsort(-priority[at], kind="stable")].tolist()
+    return ranked
+
+
+def density(uses: Uses, worth: Floats) -> Floats:
     """(a,) Worth of each gap per page and step."""
     length: Ints = uses.step - np.concatenate(([0], uses.step[:-1]))
     return worth / (uses.pages * np.maximum(length, 1))

@@ -2,32 +2,46 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from time import monotonic
 
 import numpy as np
 
 from formulations.residency.cost import plan_value
+from formulations.residency.loop import Search, Settings
+from formulations.residency.prices import Multipliers
+from formulations.residency.whole import timed_search, traffic_search
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.plans import plan_of
 from formulations.residency.whole.traffic import Prices, TrafficModel, build
-from formulations.residency.whole.traffic_search import search
+from formulations.residency.whole.transfers import Setting
 from formulations.residency.whole.uses import Uses
+from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.core.plan import Plan
-from spmopt.core.result import ClassBound, Outcome
+from spmopt.core.result import Certificate, ClassBound, Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 
 _CLASS = "whole-tensor schedules, fixed order"
+_TOO_LARGE = "too large for an integer program: tensors kept greedily"
+_MOST_GAP_STEPS = 4_000_000  # entries of the traffic program's capacity rows
+_MOST_USES = 15_000  # of the time program
+_RELAXATION_SHARE = 0.25  # of the time limit, for prices
+_RELAXATION_GAP = 1e-3
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
     """Least objective of a whole-tensor schedule in the instance's order, within the limits.
 
-    The class bound holds for whole-tensor schedules only, and is the integer program's own.
-    Where operations have several modes, each runs in the first that fits.
+    Where time has no weight, the integer program is exact, and its own bound is the class
+    bound. Where it has, loads and stores happen in a few priced steps of each gap, so that
+    there is no class bound; the certificate (for all schedules in this order) is that of the
+    fluid relaxation, whose prices name those steps. Where operations have several modes, each
+    runs in the first that fits.
 
     Raises
     ------
@@ -35,12 +49,10 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         An operation's stationary operands and scratch do not fit the SPM.
     """
     order = np.arange(len(instance.operations), dtype=np.int64)
-    line = timeline(instance, order, fitting_modes(instance))
-    case = _Case(instance, request, line)
-    if request.start is not None:
-        case.offer(request.start)
-    bound = case.least_traffic()
-    return Outcome(plan=case.plan, class_bound=bound, notes=tuple(case.notes))
+    case = _Case(instance, request, timeline(instance, order, fitting_modes(instance)))
+    if request.objective.cycle == 0:
+        return case.of_traffic()
+    return case.of_time()
 
 
 class _Case:
@@ -53,8 +65,11 @@ class _Case:
         self.uses = Uses.of(instance, line)
         self.plan: Plan | None = None
         self.value: Fraction | None = None
-        self.several = any(len(operation.modes) > 1 for operation in instance.operations)
-        self.notes: list[str] = [SEVERAL_MODES] if self.several else []
+        self.notes: list[str] = []
+        if any(len(operation.modes) > 1 for operation in instance.operations):
+            self.notes.append(SEVERAL_MODES)
+        if request.start is not None:
+            self.offer(request.start)
 
     def offer(self, plan: Plan) -> None:
         """Keep a legal plan that costs less."""
@@ -62,25 +77,54 @@ class _Case:
         if self.value is None or value < self.value:
             self.plan, self.value = plan, value
 
-    def start(self, model: TrafficModel) -> Choices:
-        """The best of keeping what fits, and of what the start plan keeps and then fits."""
+    def outcome(
+        self, certificate: Certificate | None = None, bound: ClassBound | None = None
+    ) -> Outcome:
+        """The best plan, with what is proved."""
+        return Outcome(
+            plan=self.plan, certificate=certificate, class_bound=bound, notes=tuple(self.notes)
+        )
+
+    def of_traffic(self) -> Outcome:
+        """Bytes alone have a price."""
+        model = build(self.uses, Prices.of(self.request.objective))
+        start = min(self._starts(model.keep, model.enter), key=model.cost)
+        self.offer(plan_of(self.line, self.uses, start))
+        if self.uses.gap_steps() > _MOST_GAP_STEPS:
+            self.notes.append(_TOO_LARGE)
+            return self.outcome()
+        found = traffic_search.search(model, self.request, start)
+        self.offer(plan_of(self.line, self.uses, found.choices))
+        return self.outcome(bound=self._class_bound(model, found.bound, found.solver))
+
+    def of_time(self) -> Outcome:
+        """Cycles have a price too."""
+        model = build(self.uses, Prices(into=1, out=1, unit=Fraction(1)))
+        # Who is resident can be loaded ahead: have every operand resident that fits.
+        starts = self._starts(model.keep, 1.0 / self.uses.pages)
+        for choices in starts:
+            self.offer(plan_of(self.line, self.uses, choices))
+        if self.uses.step.size > _MOST_USES:
+            self.notes.append(_TOO_LARGE)
+            return self.outcome()
+        prices, certificate = self._relaxation()
+        setting = Setting.of(self.instance, self.request, self.line, self.uses)
+        found = timed_search.search(setting, prices, starts, model.keep)
+        if found is not None:
+            self.offer(found.plan)
+        return self.outcome(certificate=certificate)
+
+    def _starts(self, keep: Floats, enter: Floats) -> list[Choices]:
+        """Keep what fits; and what the start plan keeps, then what fits beside it."""
         nothing = np.zeros(self.uses.step.size, bool)
         tried = [Choices.of(self.uses, nothing, nothing)]
         own = self.request.start
         if own is not None and np.array_equal(own.operation, self.line.operation):
-            theirs = Choices.of_plan(self.uses, own)
-            tried.append(repaired(self.uses, theirs, model.worth))
-        full = [filled(self.uses, choices, model.worth, model.absent) for choices in tried]
-        return min(full, key=model.cost)
+            tried.append(repaired(self.uses, Choices.of_plan(self.uses, own), keep))
+        return [filled(self.uses, choices, keep, enter) for choices in tried]
 
-    def least_traffic(self) -> ClassBound | None:
-        """Solve for what bytes cost alone."""
-        model = build(self.uses, Prices.of(self.request.objective))
-        start = self.start(model)
-        self.offer(plan_of(self.line, self.uses, start))
-        found = search(model, self.request, start)
-        self.offer(plan_of(self.line, self.uses, found.choices))
-        if not np.isfinite(found.bound) or self.request.objective.cycle > 0:
+    def _class_bound(self, model: TrafficModel, bound: float, solver: str) -> ClassBound | None:
+        if not np.isfinite(bound):
             return None
         line, objective = self.line, self.request.objective
         constant = (
@@ -88,6 +132,19 @@ class _Case:
             + objective.spm_write_byte * int(line.spm_write_bytes.sum())
             + objective.mac * int(line.macs.sum())
         )
-        holds = f"{_CLASS}; {SEVERAL_MODES}" if self.several else _CLASS
-        value = float(Fraction(found.bound) * model.unit + constant)
-        return ClassBound(value=value, holds_for=holds, proved_by=found.solver)
+        return ClassBound(
+            value=float(Fraction(bound) * model.unit + constant),
+            holds_for="; ".join((_CLASS, *self.notes)),
+            proved_by=solver,
+        )
+
+    def _relaxation(self) -> tuple[Multipliers, Certificate | None]:
+        """Prices of the relaxation in pages, and the bound that they prove."""
+        limit = _RELAXATION_SHARE * self.request.remaining_s()
+        request = replace(self.request, started=monotonic(), time_limit_s=limit)
+        page = self.instance.machine.page_bytes
+        search = Search(self.instance, request, page_bytes=page, settings=Settings())
+        search.run(max(_RELAXATION_GAP, request.tolerance))
+        nothing = np.zeros(self.uses.steps)
+        free = Multipliers.legal(search.economy, nothing, nothing, nothing)
+        return search.prices or free, search.certificate()

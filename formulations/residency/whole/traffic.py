@@ -17,7 +17,8 @@ from formulations.residency.whole.columns import (
     needed_steps,
     settle,
 )
-from formulations.residency.whole.entries import Block, pairs, stacked
+from formulations.residency.whole.entries import Block, linked, pairs, stacked
+from formulations.residency.whole.greedy import density
 from formulations.residency.whole.uses import Uses
 from formulations.solver.program import Floats, Program, compressed
 from spmopt.core.objective import Objective
@@ -52,8 +53,8 @@ class TrafficModel:
 
     ``columns`` come first, then one column a version that may be stored: ``store`` (a,) is its
     number at the access that writes the version, or ``NO`` or ``YES``. Rows from
-    ``first_capacity`` on are capacity rows. ``worth`` and ``absent`` (a,) are roughly what
-    keeping a gap, and being resident at an access, save.
+    ``first_capacity`` on are capacity rows. ``keep`` and ``enter`` (a,) are roughly what keeping
+    a gap saves per page and step, and being resident at an access per page.
     """
 
     uses: Uses
@@ -61,8 +62,8 @@ class TrafficModel:
     columns: Columns
     store: Ints
     first_capacity: int
-    worth: Floats
-    absent: Floats
+    keep: Floats
+    enter: Floats
     unit: Fraction
 
     def choices(self, values: Floats) -> Choices:
@@ -124,7 +125,7 @@ def build(uses: Uses, prices: Prices) -> TrafficModel:
         constant += int(price[state == YES].sum())
         np.add.at(cost, state[state >= 0], price[state >= 0])
     unit = int(np.gcd.reduce(cost)) or 1
-    links = [_linked(columns), _stored(uses, columns, store)]
+    links = [linked(columns), _stored(uses, columns, store)]
     rows = stacked([*links, _fitting(uses, columns)])
     program = Program(
         cost=cost / unit,
@@ -142,8 +143,8 @@ def build(uses: Uses, prices: Prices) -> TrafficModel:
         columns=columns,
         store=store,
         first_capacity=sum(block.lower.size for block in links),
-        worth=_worth(uses, back, store_price),
-        absent=absent.astype(np.float64),
+        keep=density(uses, _worth(uses, back, store_price)),
+        enter=absent / uses.pages,
         unit=unit * prices.unit,
     )
 
@@ -171,15 +172,6 @@ def _stores(uses: Uses, columns: Columns) -> Ints:
     there = np.flatnonzero(store == 0)
     store[there] = columns.count + np.arange(there.size)
     return store
-
-
-def _linked(columns: Columns) -> Block:
-    """(W1) A kept tensor is resident at both ends of the gap."""
-    gap = np.flatnonzero(columns.kept >= 0)
-    kept = np.concatenate((columns.kept[gap], columns.kept[gap]))
-    resident = np.concatenate((columns.resident[gap], columns.resident[gap - 1]))
-    real = (resident >= 0) & (resident != kept)
-    return pairs(kept[real], resident[real], (1, -1), -np.inf, 0)
 
 
 def _stored(uses: Uses, columns: Columns, store: Ints) -> Block:

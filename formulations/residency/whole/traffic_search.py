@@ -125,10 +125,8 @@ def _taken(model: TrafficModel, found: Found, answer: Answer) -> tuple[Found, Bo
     broken = _activity(model, values) > model.program.row_upper
     choices = model.choices(values)
     if not choices.fits(model.uses):
-        choices = repaired(model.uses, choices, model.worth)
-        choices = model.choices(
-            model.values(filled(model.uses, choices, model.worth, model.absent))
-        )
+        choices = repaired(model.uses, choices, model.keep)
+        choices = model.choices(model.values(filled(model.uses, choices, model.keep, model.enter)))
     cost = model.cost(choices)
     if cost < found.cost:
         found = replace(found, choices=choices, cost=cost)

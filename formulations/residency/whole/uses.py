@@ -21,6 +21,8 @@ class Uses:
     ----------
     steps
         Number of steps n.
+    access : (a,)
+        Index of the access in the timeline.
     step, tensor, kind, passes, stationary, size_bytes : (a,)
     pages : (a,)
         Of the tensor, rounded up.
@@ -38,6 +40,7 @@ class Uses:
     """
 
     steps: int
+    access: Ints
     step: Ints
     tensor: Ints
     kind: Ints
@@ -69,6 +72,7 @@ class Uses:
         live_before = kind != Access.WRITE
         return Uses(
             steps=line.steps,
+            access=order,
             step=line.step[order],
             tensor=tensor,
             kind=kind,
@@ -88,6 +92,11 @@ class Uses:
     def inner(self, uses: Ints) -> tuple[Ints, Ints]:
         """Untouched steps [begin, end) of the gaps of ``uses``."""
         return self.step[uses - 1] + 1, self.step[uses]
+
+    def gap_steps(self) -> int:
+        """Untouched steps of all gaps together."""
+        begin, end = self.inner(np.flatnonzero(self.gap))
+        return int((end - begin).sum())
 
     def needed_pages(self) -> Ints:
         """(n,) Pages of the stationary operands of each step."""

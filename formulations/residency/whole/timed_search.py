@@ -1,0 +1,115 @@
+"""Find whole-tensor schedules of little time: integer program and transfers in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from formulations.residency.prices import Multipliers
+from formulations.residency.whole.choices import Choices
+from formulations.residency.whole.greedy import filled, repaired
+from formulations.residency.whole.timed_columns import nearby
+from formulations.residency.whole.timed_model import TimedModel, build
+from formulations.residency.whole.transfers import Setting, Timed, best_transfers
+from formulations.solver.highs import solve
+from formulations.solver.program import Answer, Floats
+from spmopt.core.table import Bools
+
+_DEPTH = 2  # levels of steps per gap and prices
+_BUSY = 0.9  # steps at least so full in the relaxation get a row (W3)
+_ROUNDS = 3
+_SHARE = 0.8  # of the time left, for one integer program; the rest is for transfers
+_WORTH_A_ROUND = 1e-3  # relative gain by new columns that calls for another integer program
+
+
+def search(
+    setting: Setting, prices: Multipliers, starts: Sequence[Choices], keep: Floats
+) -> Timed | None:
+    """Best choices and transfers found; None if time ran out before any.
+
+    The columns come from ``prices`` (of the relaxation) and from those of the best choices so
+    far; as long as new columns help much, the integer program is solved again. ``keep`` (a,)
+    ranks the gaps where the linear relaxation is indifferent.
+    """
+    steps = setting.gaps.steps
+    columns = nearby(setting.gaps, setting.economy, prices, _DEPTH)
+    best: Timed | None = None
+
+    def offer(choices: Choices) -> None:
+        nonlocal best, columns
+        timed = best_transfers(setting, choices, columns)
+        if timed is not None and (best is None or timed.value < best.value):
+            best = timed
+            columns = columns.union(timed.built.columns, steps)
+            columns = columns.union(
+                nearby(setting.gaps, setting.economy, timed.prices, _DEPTH), steps
+            )
+
+    for choices in starts:
+        offer(choices)
+    for _ in range(_ROUNDS):
+        relaxed = build(setting, columns)
+        answer = _relaxation(setting, relaxed)
+        if answer.primal is None:
+            break
+        offer(_guided(relaxed, answer.primal, keep))
+        model = build(setting, columns, _busy(setting, relaxed, answer.primal))
+        answer = _solved(setting, model, best)
+        if answer.primal is None or answer.objective is None:
+            break
+        offer(repaired(setting.uses, model.choices(answer.primal), keep))
+        value = answer.objective * model.built.price_unit * model.built.unit_bytes
+        if best is None or best.relaxed_value > value * (1 - _WORTH_A_ROUND):
+            break
+    return best
+
+
+def _relaxation(setting: Setting, model: TimedModel) -> Answer:
+    request = setting.request
+    return solve(
+        replace(model.program, integer=None),
+        time_limit_s=request.remaining_s(),
+        threads=request.threads,
+        stop=request.stop,
+    )
+
+
+def _busy(setting: Setting, model: TimedModel, relaxed: Floats) -> Bools:
+    """(n,) Steps that are nearly full in the linear relaxation."""
+    steps, first = setting.gaps.steps, len(model.built.columns)
+    room = model.program.upper[first : first + steps]
+    result: Bools = relaxed[first : first + steps] >= _BUSY * room
+    return result
+
+
+def _guided(model: TimedModel, relaxed: Floats, keep: Floats) -> Choices:
+    """Choices that fit, most wanted by the linear relaxation first."""
+    uses = model.setting.uses
+    wanted = [
+        np.where(state >= 0, relaxed[state], 0.0)
+        for state in (model.decisions.kept, model.decisions.resident)
+    ]
+    nothing = np.zeros(uses.step.size, bool)
+    tie = 0.01 * keep / max(keep.max(initial=0.0), 1e-300)
+    return filled(uses, Choices.of(uses, nothing, nothing), wanted[0] + tie, wanted[1] + 0.01)
+
+
+def _solved(setting: Setting, model: TimedModel, best: Timed | None) -> Answer:
+    """Solve the integer program, from the best choices so far."""
+    request = setting.request
+
+    def progress(value: float, bound: float) -> None:
+        if np.isfinite(value) and bound > 0:
+            request.report(f"at most {value / bound - 1:.3%} to gain in this program", None)
+
+    return solve(
+        model.program,
+        options={"mip_rel_gap": request.tolerance},
+        time_limit_s=_SHARE * request.remaining_s(),
+        threads=request.threads,
+        start=None if best is None else model.values(best),
+        stop=request.stop,
+        progress=progress,
+    )

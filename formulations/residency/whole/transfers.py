@@ -1,0 +1,159 @@
+"""The best loads and stores for given choices: a linear program, its columns generated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from formulations.residency.columns import Columns
+from formulations.residency.cost import plan_value, resident_bytes
+from formulations.residency.gaps import Gaps
+from formulations.residency.master import Master, master
+from formulations.residency.prices import Economy, Multipliers
+from formulations.residency.profiles import profiles
+from formulations.residency.rounding import to_plan
+from formulations.residency.whole.choices import Choices
+from formulations.residency.whole.timed_columns import allowed, nearby
+from formulations.residency.whole.uses import Uses
+from formulations.solver.highs import Option, solve
+from formulations.solver.program import Answer
+from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Timeline
+
+_DEPTH = 2
+_ROUNDS = 3
+_SMALL = 3_000  # columns up to which a vertex, of which rounding spoils less, is as fast
+_INTERIOR_POINT: Mapping[str, Option] = {
+    "solver": "ipx",
+    "presolve": "off",  # its duals are wrong without crossover
+    "run_crossover": "off",
+    "ipm_optimality_tolerance": 1e-8,
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Setting:
+    """An instance in one mode an operation, as everything here needs it.
+
+    ``use`` (a,) is the position in ``uses`` of each access of ``gaps``.
+    """
+
+    instance: Instance
+    request: Request
+    line: Timeline
+    uses: Uses
+    gaps: Gaps
+    economy: Economy
+    use: Ints
+
+    @staticmethod
+    def of(instance: Instance, request: Request, line: Timeline, uses: Uses) -> Setting:
+        """Arrange the accesses both ways."""
+        gaps = Gaps.of(line)
+        place = np.empty_like(uses.access)
+        place[uses.access] = np.arange(uses.access.size)
+        return Setting(
+            instance=instance,
+            request=request,
+            line=line,
+            uses=uses,
+            gaps=gaps,
+            economy=Economy.of(instance, line, request.objective),
+            use=place[gaps.access],
+        )
+
+    @property
+    def page_bytes(self) -> int:
+        """Granule of the scratchpad."""
+        return self.instance.machine.page_bytes
+
+    def open(self, columns: Columns, choices: Choices) -> Bools:
+        """(c,) Columns that ``choices`` leave open."""
+        return allowed(self.gaps, columns, choices.resident[self.use], choices.kept[self.use])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Timed:
+    """Choices with their transfers: a legal plan, its exact value, and the program's answer."""
+
+    choices: Choices
+    plan: Plan
+    value: Fraction
+    built: Master
+    answer: Answer
+    prices: Multipliers
+
+    @property
+    def relaxed_value(self) -> float:
+        """Objective of the linear program: before rounding to pages and whole cycles."""
+        unit = self.built.price_unit * self.built.unit_bytes
+        return unit * (self.answer.objective or 0.0)
+
+
+def best_transfers(setting: Setting, choices: Choices, columns: Columns) -> Timed | None:
+    """Loads and stores of least objective for ``choices``; None if time ran out.
+
+    Starts from ``columns``; the prices of each program name the steps that the next one adds.
+    """
+    best: Timed | None = None
+    steps, request = setting.gaps.steps, setting.request
+    for _ in range(_ROUNDS):
+        timed = _solved(setting, choices, columns.take(setting.open(columns, choices)))
+        if timed is None:
+            break
+        gained = best is None or timed.relaxed_value < best.relaxed_value * (1 - 1e-6)
+        if best is None or timed.value < best.value:
+            best = timed
+        if not gained or request.remaining_s() <= 0:
+            break
+        columns = columns.union(nearby(setting.gaps, setting.economy, timed.prices, _DEPTH), steps)
+    return best
+
+
+def _solved(setting: Setting, choices: Choices, columns: Columns) -> Timed | None:
+    built = master(setting.gaps, setting.economy, columns, page_bytes=setting.page_bytes)
+    request = setting.request
+    answer = solve(
+        built.program,
+        options=_INTERIOR_POINT if len(columns) > _SMALL else {"solver": "simplex"},
+        time_limit_s=request.remaining_s(),
+        threads=request.threads,
+        stop=request.stop,
+    )
+    if answer.primal is None or answer.row_dual is None or not answer.feasible:
+        return None
+    plan = _plan(setting, built, answer)
+    if plan is None:
+        return None
+    return Timed(
+        choices=choices,
+        plan=plan,
+        value=plan_value(setting.instance, plan, request.objective),
+        built=built,
+        answer=answer,
+        prices=built.multipliers(answer),
+    )
+
+
+def _plan(setting: Setting, built: Master, answer: Answer) -> Plan | None:
+    """Round to pages; None unless every tensor is whole wherever it is used."""
+    line = setting.line
+    plan = to_plan(
+        setting.gaps,
+        line,
+        profiles(setting.gaps, line, built.columns, built.amounts(answer)),
+        np.zeros(setting.gaps.steps),
+        page_bytes=setting.page_bytes,
+        capacity_pages=setting.uses.room_pages,
+    )
+    if plan is None:
+        return None
+    resident = resident_bytes(line, plan)
+    whole = (resident == 0) | (resident == line.size_bytes[line.tensor])
+    return plan if whole.all() else None

@@ -28,8 +28,6 @@ class Profiles:
         Grows by one after each write of a tensor.
     fixed : (k,)
         The row is the step of a stationary operand.
-    blind : (k,)
-        The row is the step of a blind write.
     access : (k,)
         Position of the access in that step, or -1.
     size_bytes : (k,)
@@ -42,7 +40,6 @@ class Profiles:
     version: Ints
     access: Ints
     fixed: Bools
-    blind: Bools
     size_bytes: Ints
 
 
@@ -77,7 +74,6 @@ def profiles(gaps: Gaps, line: Timeline, columns: Columns, amounts: Floats) -> P
         version=np.concatenate(([0], np.cumsum(written)[:-1])),
         access=at,
         fixed=(at >= 0) & gaps.stationary[at],
-        blind=(at >= 0) & (gaps.kind[at] == Access.WRITE),
         size_bytes=line.size_bytes[tensors],
     )
 

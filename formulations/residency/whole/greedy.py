@@ -8,7 +8,7 @@ from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.columns import most_pages
 from formulations.residency.whole.uses import Uses
 from formulations.solver.program import Floats
-from spmopt.core.table import Bools, Ints
+from spmopt.core.table import Bools
 
 
 def repaired(uses: Uses, choices: Choices, keep: Floats) -> Choices:
@@ -69,12 +69,6 @@ def _ranked(priority: Floats, where: Bools) -> list[int]:
     at = np.flatnonzero(where & (priority > 0))
     ranked: list[int] = at[np.argsort(-priority[at], kind="stable")].tolist()
     return ranked
-
-
-def density(uses: Uses, worth: Floats) -> Floats:
-    """(a,) Worth of each gap per page and step."""
-    length: Ints = uses.step - np.concatenate(([0], uses.step[:-1]))
-    return worth / (uses.pages * np.maximum(length, 1))
 
 
 def _after(kept: Bools) -> Bools:

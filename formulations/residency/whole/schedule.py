@@ -15,7 +15,8 @@ from formulations.residency.whole import timed_search, traffic_search
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.plans import plan_of
-from formulations.residency.whole.traffic import Prices, TrafficModel, build
+from formulations.residency.whole.savings import Prices, savings
+from formulations.residency.whole.traffic import TrafficModel, build
 from formulations.residency.whole.transfers import Setting
 from formulations.residency.whole.uses import Uses
 from formulations.solver.program import Floats
@@ -87,21 +88,24 @@ class _Case:
 
     def of_traffic(self) -> Outcome:
         """Bytes alone have a price."""
-        model = build(self.uses, Prices.of(self.request.objective))
-        start = min(self._starts(model.keep, model.enter), key=model.cost)
-        self.offer(plan_of(self.line, self.uses, start))
+        prices = Prices.of(self.request.objective)
+        saved = savings(self.uses, prices)
+        starts = self._starts(saved.keep, saved.enter)
+        for choices in starts:
+            self.offer(plan_of(self.line, self.uses, choices))
         if self.uses.gap_steps() > _MOST_GAP_STEPS:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
-        found = traffic_search.search(model, self.request, start)
+        model = build(self.uses, prices)
+        found = traffic_search.search(model, self.request, min(starts, key=model.cost))
         self.offer(plan_of(self.line, self.uses, found.choices))
         return self.outcome(bound=self._class_bound(model, found.bound, found.solver))
 
     def of_time(self) -> Outcome:
         """Cycles have a price too."""
-        model = build(self.uses, Prices(into=1, out=1, unit=Fraction(1)))
+        saved = savings(self.uses, Prices(into=1, out=1, unit=Fraction(1)))
         # Who is resident can be loaded ahead: have every operand resident that fits.
-        starts = self._starts(model.keep, 1.0 / self.uses.pages)
+        starts = self._starts(saved.keep, 1.0 / self.uses.pages)
         for choices in starts:
             self.offer(plan_of(self.line, self.uses, choices))
         if self.uses.step.size > _MOST_USES:
@@ -109,7 +113,7 @@ class _Case:
             return self.outcome()
         prices, certificate = self._relaxation()
         setting = Setting.of(self.instance, self.request, self.line, self.uses)
-        found = timed_search.search(setting, prices, starts, model.keep)
+        found = timed_search.search(setting, prices, starts, saved.keep)
         if found is not None:
             self.offer(found.plan)
         return self.outcome(certificate=certificate)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd
 
 import numpy as np
 
@@ -18,33 +17,10 @@ from formulations.residency.whole.columns import (
     settle,
 )
 from formulations.residency.whole.entries import Block, linked, pairs, stacked
-from formulations.residency.whole.greedy import density
+from formulations.residency.whole.savings import Prices, Savings, byte_prices, savings
 from formulations.residency.whole.uses import Uses
 from formulations.solver.program import Floats, Program, compressed
-from spmopt.core.objective import Objective
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Access
-
-_LARGEST_PRICE = 2**20
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Prices:
-    """Integer prices of a byte read and written, in units of ``unit`` objective units."""
-
-    into: int
-    out: int
-    unit: Fraction
-
-    @staticmethod
-    def of(objective: Objective) -> Prices:
-        """Exact where both prices are small multiples of one unit; else rounded down."""
-        into, out = objective.dram_in_byte, objective.dram_out_byte
-        scale = into.denominator * out.denominator
-        a, b = int(into * scale), int(out * scale)
-        unit = Fraction(gcd(a, b) or 1, scale)
-        unit = max(unit, max(into, out) / _LARGEST_PRICE)
-        return Prices(into=int(into / unit), out=int(out / unit), unit=unit)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,8 +29,7 @@ class TrafficModel:
 
     ``columns`` come first, then one column a version that may be stored: ``store`` (a,) is its
     number at the access that writes the version, or ``NO`` or ``YES``. Rows from
-    ``first_capacity`` on are capacity rows. ``keep`` and ``enter`` (a,) are roughly what keeping
-    a gap saves per page and step, and being resident at an access per page.
+    ``first_capacity`` on are capacity rows.
     """
 
     uses: Uses
@@ -62,8 +37,7 @@ class TrafficModel:
     columns: Columns
     store: Ints
     first_capacity: int
-    keep: Floats
-    enter: Floats
+    savings: Savings
     unit: Fraction
 
     def choices(self, values: Floats) -> Choices:
@@ -87,21 +61,6 @@ class TrafficModel:
             own = state >= first
             values[state[own]] = chosen[own]
         return values
-
-
-def byte_prices(uses: Uses, prices: Prices) -> tuple[Ints, Ints, Ints]:
-    """(a,) What it costs not to be resident, to come back after a gap, and to be stored.
-
-    With ``p`` passes a reader pays ``p s`` streamed, ``s`` loaded and nothing kept: being
-    absent costs ``(p - 1) s`` on top of coming back. A result that is streamed pays ``p s`` out
-    and ``(p - 1) s`` in, against one store.
-    """
-    written = (uses.kind != Access.READ) & uses.live_after
-    needed = uses.live_before | uses.live_after
-    extra = (uses.passes - 1) * uses.size_bytes
-    absent = extra * (prices.into * needed + prices.out * written)
-    back = uses.live_before * uses.size_bytes * prices.into
-    return np.where(uses.stationary, 0, absent), back, written * uses.size_bytes * prices.out
 
 
 def build(uses: Uses, prices: Prices) -> TrafficModel:
@@ -143,21 +102,9 @@ def build(uses: Uses, prices: Prices) -> TrafficModel:
         columns=columns,
         store=store,
         first_capacity=sum(block.lower.size for block in links),
-        keep=density(uses, _worth(uses, back, store_price)),
-        enter=absent / uses.pages,
+        savings=savings(uses, prices),
         unit=unit * prices.unit,
     )
-
-
-def _worth(uses: Uses, back: Ints, store_price: Ints) -> Floats:
-    """(a,) What keeping each gap saves, if a version's gaps share the price of its store."""
-    version = np.concatenate(([-1], uses.version[:-1]))
-    mine = uses.gap & (version >= 0)
-    gaps = np.bincount(version[mine], minlength=uses.step.size)
-    final = np.zeros(uses.step.size, bool)
-    final[uses.version[uses.final]] = True
-    shared = np.where(final, 0, store_price / np.maximum(gaps, 1))
-    return np.where(uses.gap, back, 0) + np.where(mine, shared[version], 0)
 
 
 def _stores(uses: Uses, columns: Columns) -> Ints:

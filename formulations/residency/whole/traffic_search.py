@@ -125,8 +125,10 @@ def _taken(model: TrafficModel, found: Found, answer: Answer) -> tuple[Found, Bo
     broken = _activity(model, values) > model.program.row_upper
     choices = model.choices(values)
     if not choices.fits(model.uses):
-        choices = repaired(model.uses, choices, model.keep)
-        choices = model.choices(model.values(filled(model.uses, choices, model.keep, model.enter)))
+        choices = repaired(model.uses, choices, model.savings.keep)
+        choices = model.choices(
+            model.values(filled(model.uses, choices, model.savings.keep, model.savings.enter))
+        )
     cost = model.cost(choices)
     if cost < found.cost:
         found = replace(found, choices=choices, cost=cost)

@@ -1,0 +1,76 @@
+"""What residency saves, in bytes over the channel at their prices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd
+
+import numpy as np
+
+from formulations.residency.whole.uses import Uses
+from formulations.solver.program import Floats
+from spmopt.core.objective import Objective
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Access
+
+_LARGEST_PRICE = 2**20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prices:
+    """Integer prices of a byte read and written, in units of ``unit`` objective units."""
+
+    into: int
+    out: int
+    unit: Fraction
+
+    @staticmethod
+    def of(objective: Objective) -> Prices:
+        """Exact where both prices are small multiples of one unit; else rounded down."""
+        into, out = objective.dram_in_byte, objective.dram_out_byte
+        scale = into.denominator * out.denominator
+        a, b = int(into * scale), int(out * scale)
+        unit = Fraction(gcd(a, b) or 1, scale)
+        unit = max(unit, max(into, out) / _LARGEST_PRICE)
+        return Prices(into=int(into / unit), out=int(out / unit), unit=unit)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Savings:
+    """Roughly: ``keep`` (a,) of each gap per page and step, ``enter`` (a,) per page.
+
+    ``enter`` is what being resident at an access saves beside keeping gaps.
+    """
+
+    keep: Floats
+    enter: Floats
+
+
+def byte_prices(uses: Uses, prices: Prices) -> tuple[Ints, Ints, Ints]:
+    """(a,) What it costs not to be resident, to come back after a gap, and to be stored.
+
+    With ``p`` passes a reader pays ``p s`` streamed, ``s`` loaded and nothing kept: being
+    absent costs ``(p - 1) s`` on top of coming back. A result that is streamed pays ``p s`` out
+    and ``(p - 1) s`` in, against one store.
+    """
+    written = (uses.kind != Access.READ) & uses.live_after
+    needed = uses.live_before | uses.live_after
+    extra = (uses.passes - 1) * uses.size_bytes
+    absent = extra * (prices.into * needed + prices.out * written)
+    back = uses.live_before * uses.size_bytes * prices.into
+    return np.where(uses.stationary, 0, absent), back, written * uses.size_bytes * prices.out
+
+
+def savings(uses: Uses, prices: Prices) -> Savings:
+    """Rank gaps and accesses; a version's gaps share the price of its store."""
+    absent, back, store_price = byte_prices(uses, prices)
+    version = np.concatenate(([-1], uses.version[:-1]))
+    mine = uses.gap & (version >= 0)
+    gaps = np.bincount(version[mine], minlength=uses.step.size)
+    final = np.zeros(uses.step.size, bool)
+    final[uses.version[uses.final]] = True
+    shared = np.where(final, 0, store_price / np.maximum(gaps, 1))
+    worth = np.where(uses.gap, back, 0) + np.where(mine, shared[version], 0)
+    length = uses.step - np.concatenate(([0], uses.step[:-1]))
+    return Savings(keep=worth / (uses.pages * np.maximum(length, 1)), enter=absent / uses.pages)

@@ -19,7 +19,7 @@ from formulations.residency.ascent import ascend
 from formulations.residency.certificate import certificate
 from formulations.residency.columns import Columns, Pricer, needed
 from formulations.residency.consolidate import consolidated
-from formulations.residency.cost import plan_value
+from formulations.residency.cost import plan_value, spent
 from formulations.residency.dual import arcs, backward, dual_value, forward
 from formulations.residency.gaps import Gaps
 from formulations.residency.master import Master, master
@@ -86,14 +86,17 @@ class Search:
         self.fluid = page_bytes is None
         self.page_bytes = page_bytes or 1
         self.settings = settings
+        self.several_modes = any(len(operation.modes) > 1 for operation in instance.operations)
         order = np.arange(len(instance.operations), dtype=np.int64)
         self.line: Timeline = timeline(instance, order, fitting_modes(instance))
+        # With several modes the bound must hold for all of them; plans take one.
+        relaxed = relaxed_timeline(instance) if self.several_modes else self.line
+        if self.fluid:
+            self.line = relaxed
         self.gaps = Gaps.of(self.line)
         self.economy = Economy.of(instance, self.line, request.objective)
-        # With several modes the bound must hold for all of them; plans take one.
         self.bound_gaps, self.bound_economy = self.gaps, self.economy
-        if any(len(operation.modes) > 1 for operation in instance.operations):
-            relaxed = relaxed_timeline(instance)
+        if relaxed is not self.line:
             self.bound_gaps = Gaps.of(relaxed)
             self.bound_economy = Economy.of(instance, relaxed, request.objective)
         self.capacity_pages: Ints = (self.economy.capacity_bytes // self.page_bytes).astype(
@@ -124,13 +127,19 @@ class Search:
 
     def offer_plan(self, plan: Plan) -> None:
         """Keep a legal plan that costs less."""
-        value = plan_value(self.instance, plan, self.request.objective, fluid=self.fluid)
+        instance, objective, line = self.instance, self.request.objective, self.line
+        if plan.operation is line.operation and plan.mode is line.mode:
+            value = spent(instance, line, plan, fluid=self.fluid).value(objective, line)
+        else:
+            value = plan_value(instance, plan, objective, fluid=self.fluid)
         if self.value is None or value < self.value:
             self.plan, self.value = plan, value
 
     @property
     def gap(self) -> float:
         """Relative distance between the best plan and the bound."""
+        if self.value is not None and self.value <= max(self.bound, 0.0):
+            return 0.0
         if self.value is None or self.bound <= 0:
             return np.inf
         return float(self.value) / self.bound - 1

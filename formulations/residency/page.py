@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formulations.residency.loop import Search, Settings
 from spmopt.core.instance import Instance
+from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 
@@ -23,4 +24,10 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     if request.start is not None:
         search.offer_plan(request.start)
     search.run(request.tolerance)
-    return Outcome(plan=search.plan, certificate=search.certificate())
+    if not search.several_modes:
+        return Outcome(plan=search.plan, certificate=search.certificate())
+    # Prices of one mode prove little for all of them.
+    relaxed = Search(instance, request, page_bytes=None, settings=Settings())
+    relaxed.run(request.tolerance)
+    best = max(search, relaxed, key=lambda run: run.bound)
+    return Outcome(plan=search.plan, certificate=best.certificate(), notes=(SEVERAL_MODES,))

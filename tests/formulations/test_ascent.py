@@ -1,0 +1,53 @@
+"""Subgradient steps: their prices are legal, near the best, and their columns nearly enough."""
+
+from __future__ import annotations
+
+from itertools import chain, repeat
+
+import numpy as np
+
+from formulations.residency.ascent import ascend
+from formulations.residency.columns import needed
+from spmopt.core.objective import MAKESPAN
+from tests.formulations.priced import Case, Priced, all_columns, cases, solved
+from tests.strategies import random_instance
+
+
+def test_prices_are_nearly_the_best_and_columns_nearly_suffice() -> None:
+    below, above = [], []
+    for case in cases(24):
+        every, economy = all_columns(case.gaps), case.economy
+        best = solved(case, every)[2]
+        prices, columns = ascend(case.gaps, economy, 100, 30, lambda: False)
+        dma = prices.load + prices.store if economy.duplex else prices.load
+        assert min(prices.spm.min(), prices.load.min(), prices.store.min()) >= 0
+        assert dma.max() <= economy.byte_time * (1 + 1e-12)
+        steps = case.gaps.steps
+        assert set(columns.key(steps).tolist()) <= set(every.key(steps).tolist())
+        value = solved(case, columns.union(needed(case.gaps), steps))[2]
+        below.append((best - Priced.of(case, prices).value) / max(case.scale, best))
+        above.append((value - best) / max(case.scale, best))
+    assert min(*below, *above) >= -1e-6
+    assert np.median(below) < 0.01
+    assert np.median(above) < 0.001
+    assert max(*below, *above) < 0.3
+
+
+def test_the_best_of_all_steps_is_returned() -> None:
+    """With the same schedule of steps, more of them prove no less."""
+    for case in cases(20):
+        values = []
+        for steps in (1, 10, 40):
+            stop = chain(repeat(False, steps), repeat(True)).__next__
+            prices, _ = ascend(case.gaps, case.economy, 60, 5, stop)
+            values.append(Priced.of(case, prices).value)
+        assert values == sorted(values)
+
+
+def test_stopped_at_once() -> None:
+    """Free bytes: what is left is the computation."""
+    case = Case.of(random_instance(3), MAKESPAN)
+    prices, columns = ascend(case.gaps, case.economy, 50, 10, lambda: True)
+    assert len(columns) == 0
+    assert not prices.spm.any()
+    assert Priced.of(case, prices).value == case.economy.compute_cycles.sum()

@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 from spmopt.cli import Code
+from spmopt.cli.app import app
 from spmopt.machines.load import load_machine
 from spmopt.schedulers.registry import SCHEDULERS
 from tests.cli.run import Run
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-COMMANDS = ("solve", "compare", "verify", "instance", "networks", "machines")
+COMMANDS = [
+    command.callback.__name__ for command in app.registered_commands if command.callback is not None
+]
 
 
 def lines() -> list[list[str]]:

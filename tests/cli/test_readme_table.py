@@ -1,0 +1,37 @@
+"""The table on the README's first screen is what its command prints."""
+
+import re
+from pathlib import Path
+
+from tests.cli.run import Run
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+POLICIES = ["stream", "lru", "belady"]
+
+
+def shown() -> list[str]:
+    found = re.search(r"```console\n(.*?)```", README, re.DOTALL)
+    assert found is not None
+    return found[1].splitlines()
+
+
+def figures(lines: list[str]) -> dict[str, list[str]]:
+    """Time, traffic and energy of the policies, which do not depend on the computer."""
+    rows = [re.split(r"\s{2,}", line) for line in lines]
+    return {row[0]: row[1:4] for row in rows if row[0] in POLICIES}
+
+
+def test_the_command_prints_this(run: Run) -> None:
+    command, *lines = shown()
+    name = command.removeprefix("$ spmopt ")
+    printed = run(f"{name} --schedulers {','.join(POLICIES)}").out.splitlines()
+    assert lines[0] == printed[0]
+    assert lines[2].split() == printed[2].split()
+    assert list(figures(lines)) == POLICIES
+    assert figures(lines) == figures(printed)
+
+
+def test_it_ends_in_words_about_belady() -> None:
+    optimum, belady = shown()[-2:]
+    assert optimum.startswith("The optimum ")
+    assert re.fullmatch(r"Belady takes [\d.]+ (to [\d.]+ )?% more time than the optimum\.", belady)

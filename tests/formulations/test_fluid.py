@@ -1,0 +1,126 @@
+"""The scheduler ``fluid``: the relaxation's bound, which bounds all schedules."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulations.residency import fluid, page
+from formulations.residency.plain import solve_plain
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
+from spmopt.core.scheduler import Request
+from spmopt.verify import bound
+from tests.brute_force import optimum
+from tests.formulations.priced import OBJECTIVES, cases
+from tests.strategies import instances, random_instance
+from tests.tiny import Op, tiny
+
+SMALL: dict[str, Any] = {
+    "max_operations": 5,
+    "max_tensors": 3,
+    "page_bytes": 2,
+    "max_modes": 2,
+    "duplex": True,
+    "setup": True,
+}
+TOLERANCE = 1e-6
+
+
+def proved(instance: Instance, objective: Objective, tolerance: float = TOLERANCE) -> Fraction:
+    request = Request(objective=objective, tolerance=tolerance, threads=1)
+    outcome = fluid.schedule(instance, request)
+    assert outcome.plan is None
+    assert outcome.certificate is not None
+    return bound(instance, outcome.certificate)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-6])
+def test_it_is_the_value_of_the_plain_program(tolerance: float) -> None:
+    for seed, case in enumerate(cases(24)):
+        least = solve_plain(case.instance, case.objective).value
+        assert least is not None
+        value = float(proved(case.instance, case.objective, tolerance))
+        assert value <= least + 1e-9 * max(case.scale, least), seed
+        assert value >= least - 2 * tolerance * max(case.scale, least), seed
+
+
+@settings(max_examples=30, deadline=None)
+@given(instances(**SMALL), st.sampled_from(OBJECTIVES))
+def test_fluid_bounds_page_bounds_whole(instance: Instance, name: str) -> None:
+    objective = objective_named(name, instance.machine)
+    try:
+        pages, whole = (optimum(instance, objective, residency=r) for r in ("page", "whole"))
+    except ValueError:
+        assume(False)
+        raise
+    assert pages is not None
+    assert whole is not None
+    assert proved(instance, objective) <= pages.value <= whole.value
+
+
+def test_one_bound_serves_pages_of_any_size() -> None:
+    """``page`` proves no more than ``fluid``, but for tolerances: both price single bytes."""
+    for seed in range(10):
+        instance = random_instance(seed, max_operations=10, max_tensors=6, duplex=True)
+        objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
+        outcome = page.schedule(instance, Request(objective=objective, threads=1))
+        assert outcome.certificate is not None
+        own = bound(instance, outcome.certificate)
+        assert own <= proved(instance, objective) * (1 + Fraction(TOLERANCE) * 2), seed
+
+
+def changed(instance: Instance, **machine: Any) -> Instance:
+    return replace(instance, machine=replace(instance.machine, **machine))
+
+
+def test_more_memory_and_bandwidth_are_never_worse() -> None:
+    for seed in range(8):
+        instance = random_instance(seed, max_operations=8, max_tensors=5, duplex=True)
+        machine, objective = instance.machine, (MAKESPAN, TRAFFIC)[seed % 2]
+        roomier = changed(instance, spm_bytes=machine.spm_bytes + machine.page_bytes)
+        faster = changed(instance, dram_bytes_per_s=2 * machine.dram_bytes_per_s)
+        value = proved(instance, objective)
+        for better in (roomier, faster):
+            assert proved(better, objective) <= value * (1 + Fraction(2 * TOLERANCE)), seed
+
+
+def test_convex_in_capacity() -> None:
+    for seed in range(8):
+        instance = random_instance(seed, max_operations=8, max_tensors=5, duplex=True)
+        machine, objective = instance.machine, (MAKESPAN, TRAFFIC)[seed % 2]
+        least, middle, most = (
+            proved(
+                changed(instance, spm_bytes=machine.spm_bytes + k * machine.page_bytes), objective
+            )
+            for k in range(3)
+        )
+        assert 2 * middle <= (least + most) * (1 + Fraction(2 * TOLERANCE)), seed
+
+
+def test_the_note_says_how_tight_the_bound_is() -> None:
+    read = Op(reads="x", cycles=5)
+    # With 3 bytes a cycle 8 bytes take 2 2/3 cycles, which a schedule cannot.
+    instance = tiny({"x": (8, "in")}, [replace(read, cycles=0)], spm=4, dram_bytes_per_s=3)
+    request = Request(objective=MAKESPAN, tolerance=1e-6)
+    outcome = fluid.schedule(instance, request)
+    assert outcome.certificate is not None
+    assert float(bound(instance, outcome.certificate)) == pytest.approx(8 / 3)
+    assert outcome.notes == ("the fluid optimum is at most 0.0000% above this bound",)
+
+
+@pytest.mark.parametrize("limits", [{"stop": lambda: True}, {"time_limit_s": 0.0}], ids=str)
+def test_without_time_there_is_a_bound_all_the_same(limits: dict[str, Any]) -> None:
+    for seed in range(20):
+        instance = random_instance(seed, max_operations=8, max_tensors=5, duplex=True, max_modes=2)
+        objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
+        outcome = fluid.schedule(instance, Request(objective=objective, **limits))
+        assert outcome.certificate is not None
+        least = solve_plain(instance, objective).value
+        assert least is not None
+        assert float(bound(instance, outcome.certificate)) <= least * (1 + 1e-9)

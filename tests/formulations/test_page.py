@@ -1,0 +1,191 @@
+"""The scheduler ``page``: legal, its bound below the optimum, never worse than its start."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulations.residency import page
+from formulations.residency.cost import plan_value
+from spmopt.assemble import assemble
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.instance import Instance
+from spmopt.core.modes import SEVERAL_MODES
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
+from spmopt.core.plan import Plan
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.policies import belady
+from spmopt.verify import bound, require_legal
+from tests.brute_force import Optimum, optimum
+from tests.formulations.priced import OBJECTIVES
+from tests.strategies import instances, random_instance
+from tests.tiny import Op, tiny
+from tests.verify.random_plans import random_plan
+
+SMALL: dict[str, Any] = {
+    "max_operations": 5,
+    "max_tensors": 3,
+    "page_bytes": 2,
+    "max_modes": 2,
+    "duplex": True,
+    "setup": True,
+}
+LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True, "setup": True}
+
+
+def scheduled(instance: Instance, objective: Objective, **request: Any) -> Outcome:
+    return page.schedule(instance, Request(objective=objective, threads=1, **request))
+
+
+def verified(instance: Instance, objective: Objective, plan: Plan | None) -> Fraction:
+    """The verifier's value of a plan, which must be the formulation's own too."""
+    assert plan is not None
+    totals = require_legal(instance, assemble(instance, plan)).totals
+    assert totals is not None
+    value = totals.value(objective)
+    assert plan_value(instance, plan, objective) == value
+    return value
+
+
+def proved(instance: Instance, outcome: Outcome) -> Fraction:
+    assert outcome.certificate is not None
+    return bound(instance, outcome.certificate)
+
+
+def brute(instance: Instance, objective: Objective, residency: str = "page") -> Optimum:
+    try:
+        found = optimum(instance, objective, residency=residency)
+    except ValueError:
+        assume(False)
+        raise
+    assert found is not None, "random instances are feasible"
+    return found
+
+
+@settings(max_examples=45, deadline=None)
+@given(instances(**SMALL), st.sampled_from(OBJECTIVES))
+def test_between_its_bound_and_its_value_lies_the_optimum(instance: Instance, name: str) -> None:
+    objective = objective_named(name, instance.machine)
+    best = brute(instance, objective).value
+    outcome = scheduled(instance, objective)
+    assert proved(instance, outcome) <= best <= verified(instance, objective, outcome.plan)
+
+
+@settings(max_examples=20, deadline=None)
+@given(instances(**SMALL), st.sampled_from(OBJECTIVES), st.sampled_from(["page", "whole"]))
+def test_never_worse_than_an_optimal_start(instance: Instance, name: str, residency: str) -> None:
+    objective = objective_named(name, instance.machine)
+    start = brute(instance, objective, residency)
+    outcome = scheduled(instance, objective, start=start.plan)
+    value = verified(instance, objective, outcome.plan)
+    assert value == start.value if residency == "page" else value <= start.value
+
+
+def test_never_worse_than_any_start() -> None:
+    for seed in range(12):
+        instance = random_instance(seed, max_modes=2, **LARGER)
+        objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
+        # Of another order or in other modes at times.
+        start = random_plan(instance, np.random.default_rng(seed), free_order=seed % 2 == 1)
+        outcome = scheduled(instance, objective, start=start)
+        value = verified(instance, objective, outcome.plan)
+        assert value <= verified(instance, objective, start), seed
+
+
+@pytest.mark.parametrize("limits", [{"stop": lambda: True}, {"time_limit_s": 0.0}], ids=str)
+@pytest.mark.parametrize("with_start", [False, True])
+def test_without_time_the_start_is_returned_with_a_bound(
+    limits: dict[str, Any], with_start: bool
+) -> None:
+    for seed in range(30):
+        instance = random_instance(seed, max_modes=2, **LARGER)
+        objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
+        start = belady(instance, Request(objective=objective)).plan if with_start else None
+        outcome = scheduled(instance, objective, start=start, **limits)
+        value = verified(instance, objective, outcome.plan)
+        assert proved(instance, outcome) <= value
+        if with_start:
+            assert outcome.plan is start
+
+
+def test_a_stop_ends_the_search() -> None:
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 20
+
+    instance = random_instance(4, **LARGER)
+    outcome = scheduled(instance, MAKESPAN, stop=stop)
+    assert verified(instance, MAKESPAN, outcome.plan) >= proved(instance, outcome)
+    assert asked < 40
+
+
+def test_close_to_the_optimum_where_pages_are_small() -> None:
+    """Pages of one byte: what is left is the solver's tolerance and the rounding of bytes."""
+    for seed in range(18):
+        instance = random_instance(
+            seed, page_bytes=1, max_tensor_pages=4000, max_compute_cycles=9000, **LARGER
+        )
+        objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
+        outcome = scheduled(instance, objective)
+        value = verified(instance, objective, outcome.plan)
+        assert value <= proved(instance, outcome) * Fraction(101, 100), seed
+
+
+READ = Op(reads="x", cycles=5)
+
+
+@pytest.mark.parametrize(
+    ("spm", "objective", "value"),
+    [(4, TRAFFIC, 12), (8, TRAFFIC, 8), (4, MAKESPAN, 13), (8, MAKESPAN, 13)],
+)
+def test_optima_by_hand(spm: int, objective: Objective, value: int) -> None:
+    instance = tiny({"x": (8, "in")}, [READ, READ], spm=spm)
+    outcome = scheduled(instance, objective)
+    assert verified(instance, objective, outcome.plan) == value
+    assert proved(instance, outcome) == pytest.approx(value, rel=1e-4)
+
+
+def test_operations_without_operands() -> None:
+    for tensors in ({}, {"x": (4, "in keep")}):
+        instance = tiny(tensors, [Op(cycles=3), Op(cycles=4)], spm=4)
+        for objective, value in ((MAKESPAN, 7), (TRAFFIC, 0)):
+            outcome = scheduled(instance, objective)
+            assert verified(instance, objective, outcome.plan) == value
+            assert proved(instance, outcome) == value
+
+
+def test_what_cannot_fit_is_infeasible() -> None:
+    instance = tiny({"x": (8, "in")}, [replace(READ, stationary="x")], spm=7)
+    with pytest.raises(InfeasibleError, match=r"operation op0: .* missing are 4"):
+        scheduled(instance, TRAFFIC)
+
+
+def test_of_several_modes_the_first_that_fits_runs() -> None:
+    modes = [Op(reads="x", cycles=1, stationary="x"), Op(reads="x", cycles=20)]
+    for spm, mode, value in ((8, 0, 9), (4, 1, 20)):
+        instance = tiny({"x": (8, "in")}, [modes], spm=spm)
+        outcome = scheduled(instance, MAKESPAN)
+        assert outcome.plan is not None
+        assert outcome.plan.mode.tolist() == [mode]
+        assert verified(instance, MAKESPAN, outcome.plan) == value
+        assert outcome.notes == (SEVERAL_MODES,)
+        # One cycle in one mode, x streamed in the other: no mode is faster than 8.
+        assert proved(instance, outcome) == pytest.approx(8)
+
+
+def test_progress_is_told() -> None:
+    told: list[str] = []
+    instance = random_instance(7, **LARGER)
+    scheduled(instance, TRAFFIC, report=lambda message, done: told.append(message))
+    assert len(told) >= 2
+    assert all("bound" in message and "bytes" in message for message in told)

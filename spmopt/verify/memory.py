@@ -30,7 +30,7 @@ class Memory:
         self._size: list[int] = sizes.tolist()
         self._pages: list[int] = view.pages(sizes).tolist()
         self._offset = view.instance.machine.spm_pages
-        self._span = self._offset + max(self._pages) + 1
+        self._span = self._offset + max(self._pages, default=0) + 1
         self._tags: Ints = np.zeros(self._offset, np.int64)
         self._versions = len(self._size)
         self._current = [

@@ -19,8 +19,8 @@ def largest_sums(start: Ints, weights: Ints, room: Ints) -> Ints:
     result = room.copy()
     for k, (begin, end) in enumerate(zip(start[:-1].tolist(), start[1:].tolist(), strict=True)):
         mine = weights[begin:end]
-        if not mine.size or room[k] <= 0:
-            result[k] = 0 if mine.size else room[k]
+        if not mine.size:
+            result[k] = 0
             continue
         divisor = int(np.gcd.reduce(mine))
         limit = int(room[k]) // divisor

@@ -1,0 +1,103 @@
+"""Build golden instances and record what is known of them.
+
+``python -m tests.instances.record NAME ...`` writes ``instances/NAME.json`` and its entry in
+``instances/index.json`` for sources of ``tests/instances/sources.py``; without names, for all.
+"""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+from formulations.residency import page
+from formulations.residency.plain import solve_plain
+from formulations.solver.program import Ending
+from spmopt.assemble import assemble
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective, objective_named
+from spmopt.core.scheduler import Request
+from spmopt.io.files import write_instance
+from spmopt.policies import belady
+from spmopt.verify import bound, require_legal
+from tests.brute_force import optimum
+from tests.instances import golden
+from tests.instances.golden import Entry, Known
+from tests.instances.sources import SOURCES, Source
+
+
+def page_values(instance: Instance, objective: Objective) -> tuple[float, Fraction]:
+    """Bound and value of ``page``, both recomputed by the verifier."""
+    start = belady(instance, Request(objective=objective)).plan
+    outcome = page.schedule(instance, Request(objective=objective, start=start, threads=1))
+    if outcome.plan is None or outcome.certificate is None:
+        raise ValueError(f"instance {instance.name}: page returned no schedule or no bound")
+    totals = require_legal(instance, assemble(instance, outcome.plan)).totals
+    if totals is None:
+        raise ValueError(f"instance {instance.name}: the verifier gave no totals")
+    return float(bound(instance, outcome.certificate)), totals.value(objective)
+
+
+def brute_force(instance: Instance, objective: Objective, residency: str) -> Fraction | None:
+    """The optimum, or None if the instance is infeasible."""
+    found = optimum(instance, objective, residency=residency)
+    return None if found is None else found.value
+
+
+def plain_pages(instance: Instance, objective: Objective) -> Fraction:
+    """The optimum of the plain model in whole pages, which is a whole number here."""
+    answer = solve_plain(instance, objective, pages=True)
+    if answer.answer.ending is not Ending.OPTIMAL or answer.value is None:
+        raise ValueError(f"instance {instance.name}: the plain model was not solved")
+    return Fraction(round(answer.value))
+
+
+def known(source: Source, instance: Instance, objective_name: str) -> Known:
+    """Prove what can be proved."""
+    objective = objective_named(objective_name, instance.machine)
+    lower, value = page_values(instance, objective)
+    best, whole, proof = None, None, source.proof
+    if proof == golden.BRUTE_FORCE:
+        best, whole = (brute_force(instance, objective, kind) for kind in ("page", "whole"))
+    elif proof == golden.MILP:
+        best = plain_pages(instance, objective)
+    by_hand = source.optima.get(objective_name)
+    if by_hand is not None:
+        if by_hand != best:
+            raise ValueError(f"{source.text}: {objective_name} is {best}, by hand {by_hand}")
+        proof = f"by hand, and {proof}"
+    return Known(
+        optimum=None if best is None else str(best),
+        whole_optimum=None if whole is None else str(whole),
+        proved_by=proof,
+        bound=lower,
+        page=str(value),
+    )
+
+
+def record(name: str, folder: Path = golden.FOLDER) -> Entry:
+    """Write the instance and return its entry."""
+    source = SOURCES[name]
+    instance = source.build()
+    write_instance(folder / f"{name}.json", instance)
+    try:
+        found = {o: known(source, instance, o) for o in source.objectives}
+    except InfeasibleError:
+        return Entry(source=source.text, feasible=False)
+    return Entry(source=source.text, objectives=found)
+
+
+def main(names: list[str]) -> None:
+    """Record ``names``, or all."""
+    index = golden.FOLDER / golden.INDEX
+    entries = golden.read_index() if index.exists() else {}
+    for name in names or SOURCES:
+        entries[name] = record(name)
+        figures = {o: (k.bound, k.optimum, k.page) for o, k in entries[name].objectives.items()}
+        print(name, figures or "infeasible")
+    golden.write_index({name: entries[name] for name in SOURCES if name in entries})
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,111 @@
+"""Golden instances: every one reproduces what its entry says."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from formulations.residency import fluid, page
+from formulations.residency.whole import schedule as whole
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.objective import TRAFFIC, objective_named
+from spmopt.core.scheduler import Request, Scheduler
+from spmopt.io.files import read_instance
+from spmopt.policies import belady, lru, stream
+from spmopt.solve import compare
+from tests.brute_force import optimum
+from tests.instances import golden
+from tests.instances.golden import FOLDER, Known
+from tests.instances.record import brute_force, page_values, plain_pages, record
+from tests.instances.sources import SOURCES
+
+INDEX = golden.read_index()
+KNOWN = [(name, o, k) for name, entry in INDEX.items() for o, k in entry.objectives.items()]
+PROVED = [case for case in KNOWN if case[2].proved_by]
+every = pytest.mark.parametrize(
+    ("name", "objective_name", "known"), KNOWN, ids=[f"{name}-{o}" for name, o, _ in KNOWN]
+)
+proved = pytest.mark.parametrize(
+    ("name", "objective_name", "known"), PROVED, ids=[f"{name}-{o}" for name, o, _ in PROVED]
+)
+
+
+def exact(known: Known, name: str) -> Fraction:
+    value = known.exact(name)
+    assert value is not None
+    return value
+
+
+def test_every_file_has_an_entry_and_a_source() -> None:
+    files = sorted(FOLDER.glob("*.json"))
+    assert [path.stem for path in files if path.name != golden.INDEX] == sorted(INDEX)
+    assert list(INDEX) == sorted(SOURCES)
+    assert sum(path.stat().st_size for path in files) < 1_500_000
+
+
+def test_every_kind_is_there() -> None:
+    proofs = {known.proved_by.removeprefix("by hand, and ") for _, _, known in KNOWN}
+    assert proofs == {golden.BRUTE_FORCE, golden.MILP, ""}
+    assert [name for name, entry in INDEX.items() if not entry.feasible] == ["infeasible"]
+    assert {o for _, o, _ in KNOWN} == {"traffic", "time", "energy"}
+
+
+@proved
+def test_the_optimum_is_proved_again(name: str, objective_name: str, known: Known) -> None:
+    instance = golden.instance(name)
+    objective = objective_named(objective_name, instance.machine)
+    if known.proved_by == golden.MILP:
+        assert plain_pages(instance, objective) == known.exact("optimum")
+    else:
+        assert brute_force(instance, objective, "page") == known.exact("optimum")
+        assert brute_force(instance, objective, "whole") == known.exact("whole_optimum")
+
+
+@every
+def test_page_is_as_good_and_its_bound_as_strong(
+    name: str, objective_name: str, known: Known
+) -> None:
+    instance = golden.instance(name)
+    objective = objective_named(objective_name, instance.machine)
+    bound, value = page_values(instance, objective)
+    if known.optimum is not None:
+        assert bound <= exact(known, "optimum") <= value
+    assert bound <= value
+    assert bound == pytest.approx(known.bound, rel=1e-3, abs=0)
+    # Solvers of other versions break ties in other ways: a page more or less of few.
+    slack = Fraction(1, 20) if known.proved_by else Fraction(1, 200)
+    assert value <= exact(known, "page") * (1 + slack)
+
+
+@pytest.mark.parametrize("scheduler", [stream, lru, belady, whole, page.schedule, fluid.schedule])
+def test_infeasible_is_proved_by_every_scheduler(scheduler: Scheduler) -> None:
+    instance = golden.instance("infeasible")
+    assert optimum(instance, TRAFFIC) is None
+    with pytest.raises(InfeasibleError, match="need 8 bytes of SPM in pages of 4"):
+        scheduler(instance, Request(objective=TRAFFIC))
+
+
+def test_all_schedulers_stay_above_the_optimum() -> None:
+    """Through the whole program, on one instance a kind."""
+    for name in ("dirty-leaves", "random-8", "mlp"):
+        instance, known = golden.instance(name), INDEX[name].objectives["traffic"]
+        schedulers = ["stream", "lru", "belady", "whole", "page"]
+        for result in compare(instance, schedulers, Request(objective=TRAFFIC, threads=1)):
+            assert result.verified
+            assert result.value is not None
+            assert result.bound is not None
+            assert result.value >= exact(known, "optimum") >= result.bound
+
+
+@pytest.mark.parametrize("name", ["take-turns", "infeasible", "random-3"])
+def test_recording_again_gives_the_same(name: str, tmp_path: Path) -> None:
+    entry = record(name, tmp_path)
+    assert read_instance(tmp_path / f"{name}.json") == golden.instance(name)
+    assert (entry.source, entry.feasible) == (INDEX[name].source, INDEX[name].feasible)
+    assert set(entry.objectives) == set(INDEX[name].objectives)
+    for objective, known in entry.objectives.items():
+        assert known.optimum == INDEX[name].objectives[objective].optimum
+    golden.write_index({name: entry}, tmp_path)
+    assert golden.read_index(tmp_path) == {name: entry}

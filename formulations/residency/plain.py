@@ -54,7 +54,7 @@ class PlainModel:
     constant
         Part of the objective that no schedule changes, objective units.
     capacity_rows, channel_rows
-        First row of (C4) and first rows of (C5): one, two with ``duplex``, or none where time
+        First row of (P4) and first rows of (P5): one, two with ``duplex``, or none where time
         costs nothing.
     """
 

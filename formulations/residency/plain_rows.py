@@ -1,4 +1,4 @@
-"""Constraints (C1) to (C9) of the plain model, one function a family.
+"""Constraints (P1) to (P9) of the plain model, one function a family.
 
 Variables, in bytes: ``r`` resident prefix of a tensor in a step, ``D`` dirty bytes after it
 (``s - Z`` of the next step), ``load`` and ``store`` in it; ``e = beta d``, the bytes that the
@@ -108,10 +108,10 @@ def _rows(terms: Sequence[_Term], *, lower: _Values, upper: _Values, count: int)
 
 
 def growth(c: Context) -> Rows:
-    """(C1) ``r(i) <= r(i-1) + load(i)`` unless ``i`` overwrites the tensor blindly (R2).
+    """(P1) ``r(i) <= r(i-1) + load(i)`` unless ``i`` overwrites the tensor blindly (R2).
 
-    That loaded bytes are valid in DRAM, ``r(i-1) >= s - Z(i) = D(i-1)``, needs no row: (C3) of
-    the step before says so, or (C2) where that step has written the tensor.
+    That loaded bytes are valid in DRAM, ``r(i-1) >= s - Z(i) = D(i-1)``, needs no row: (P3) of
+    the step before says so, or (P2) where that step has written the tensor.
     """
     k = np.flatnonzero(~c.cells.blind)
     row, columns = np.arange(k.size, dtype=np.int64), c.columns
@@ -125,7 +125,7 @@ def growth(c: Context) -> Rows:
 
 
 def dirt(c: Context) -> Rows:
-    """(C2) ``D(i) = D(i-1) - store(i)``; ``D(i) = r(i) - store(i)`` if ``i`` writes (R5)."""
+    """(P2) ``D(i) = D(i-1) - store(i)``; ``D(i) = r(i) - store(i)`` if ``i`` writes (R5)."""
     k = np.flatnonzero(c.cells.dirty)
     row, columns = np.arange(k.size, dtype=np.int64), c.columns
     before = _at(columns.dirty, c.cells.previous[k])
@@ -139,7 +139,7 @@ def dirt(c: Context) -> Rows:
 
 
 def no_lost_write(c: Context) -> Rows:
-    """(C3) ``r(i) >= D(i-1)`` while the old contents are needed (R5)."""
+    """(P3) ``r(i) >= D(i-1)`` while the old contents are needed (R5)."""
     before = _at(c.columns.dirty, c.cells.previous)
     k = np.flatnonzero(before >= 0)
     row = np.arange(k.size, dtype=np.int64)
@@ -148,7 +148,7 @@ def no_lost_write(c: Context) -> Rows:
 
 
 def capacity(c: Context) -> Rows:
-    """(C4) ``sum_t r_t(i) <= g floor(C/g) - g ceil(b_i/g)`` (R1); ``g q`` for ``r`` in pages."""
+    """(P4) ``sum_t r_t(i) <= g floor(C/g) - g ceil(b_i/g)`` (R1); ``g q`` for ``r`` in pages."""
     page, paged = c.machine.page_bytes, c.columns.pages
     whole = paged >= 0
     scratch = ceil_div(c.line.scratch_bytes, page)
@@ -159,7 +159,7 @@ def capacity(c: Context) -> Rows:
 
 
 def channel(c: Context) -> list[Rows]:
-    """(C5) ``e >= load + store + streams`` (R6: d >= X).
+    """(P5) ``e >= load + store + streams`` (R6: d >= X).
 
     With ``duplex`` two rows: ``e >= in + stores of stationary results`` and
     ``e >= loads of stationary operands + out``.
@@ -175,7 +175,7 @@ def channel(c: Context) -> list[Rows]:
 
 
 def serial(c: Context) -> Rows:
-    """(C6) ``e >= loads of stationary operands + beta c + stores of stationary results`` (R6)."""
+    """(P6) ``e >= loads of stationary operands + beta c + stores of stationary results`` (R6)."""
     first, last = _serial(c)
     compute: Floats = c.line.compute_cycles.astype(np.float64) * float(c.machine.bytes_per_cycle)
     return _busy(c, np.zeros_like(c.streams.into), first, last, compute)
@@ -208,8 +208,8 @@ def _busy(c: Context, passes: Ints, load: Ints, store: Ints, fixed: _Values = 0.
 def whole_pages(c: Context) -> list[Rows]:
     """``r`` in pages, the last one possibly cut: three families, none in the relaxation.
 
-    (C7) ``r = g q - (g ceil(s/g) - s) z``; (C8) ``q <= ceil(s/g) - 1 + z``;
-    (C9) ``ceil(s/g) z <= q``; ``q`` integer, ``z`` binary.
+    (P7) ``r = g q - (g ceil(s/g) - s) z``; (P8) ``q <= ceil(s/g) - 1 + z``;
+    (P9) ``ceil(s/g) z <= q``; ``q`` integer, ``z`` binary.
     """
     k = np.flatnonzero(c.columns.pages >= 0)
     row, page, columns = np.arange(k.size, dtype=np.int64), c.machine.page_bytes, c.columns

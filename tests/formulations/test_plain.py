@@ -71,7 +71,7 @@ def test_an_instance_without_anything_to_decide() -> None:
 
 @pytest.mark.parametrize(("spm", "traffic"), [(4, 12), (8, 8), (12, 8)])
 def test_growth_and_capacity(spm: int, traffic: float) -> None:
-    # (C1) a load is paid once, (C4) for what fits.
+    # (P1) a load is paid once, (P4) for what fits.
     assert fluid(tiny({"x": (8, "in")}, [READ, READ], spm=spm)) == pytest.approx(traffic)
 
 
@@ -81,7 +81,7 @@ def test_scratch_leaves_less_room() -> None:
 
 
 def test_dirty_bytes_stay_or_are_stored() -> None:
-    # (C2, C3) y stays where there is room, else it goes out and comes back.
+    # (P2, P3) y stays where there is room, else it goes out and comes back.
     operations = [Op(writes="y"), Op(reads="x", stationary="x"), Op(reads="y")]
     tensors = {"x": (8, "in"), "y": (8, "")}
     assert fluid(tiny(tensors, operations, spm=16)) == pytest.approx(8)
@@ -96,7 +96,7 @@ def test_the_end_needs_what_is_kept() -> None:
 
 
 def test_one_channel_and_two() -> None:
-    # (C5) both ways share a channel, or have one each.
+    # (P5) both ways share a channel, or have one each.
     operation = Op(reads="x", writes="y", cycles=5)
     tensors = {"x": (8, "in"), "y": (6, "keep")}
     assert fluid(tiny(tensors, [operation], spm=4), MAKESPAN) == pytest.approx(14)
@@ -104,7 +104,7 @@ def test_one_channel_and_two() -> None:
 
 
 def test_stationary_operands_wait() -> None:
-    # (C6) the load before the computation, the store after it.
+    # (P6) the load before the computation, the store after it.
     operation = Op(reads="x", writes="x", cycles=5, stationary="x")
     for duplex in (False, True):
         instance = tiny({"x": (8, "in keep")}, [operation], spm=8, duplex=duplex)
@@ -126,7 +126,7 @@ def test_stationary_operands_that_do_not_fit() -> None:
 
 @pytest.mark.parametrize(("spm", "traffic"), [(8, 14), (9, 14), (12, 12), (16, 11)])
 def test_whole_pages(spm: int, traffic: int) -> None:
-    # (C7 to C9) x has a page of 4 and one of 2 bytes, y one of 4 and one of 1. Two pages hold the
+    # (P7 to P9) x has a page of 4 and one of 2 bytes, y one of 4 and one of 1. Two pages hold the
     # first of each, three all of x besides.
     operations = [Op(reads="x"), Op(reads="y"), Op(reads="x"), Op(reads="y")]
     instance = tiny({"x": (6, "in"), "y": (5, "in")}, operations, spm=spm)

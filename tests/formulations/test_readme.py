@@ -1,0 +1,70 @@
+"""The README of the formulations keeps its word: constraints, functions and files exist."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from formulations.residency.columns import Kind
+from formulations.residency.loop import Settings
+
+FOLDER = Path(__file__).parents[2] / "formulations"
+README = (FOLDER / "README.md").read_text(encoding="utf-8")
+LABEL = r"\(([CPW]\d)\)"
+ROWS = [
+    (label, name)
+    for label, cells in re.findall(rf"^\| {LABEL} \|.*\| (`[^|]+`) \|$", README, re.MULTILINE)
+    for name in re.findall(r"`(.+?)`", cells)
+]
+
+
+def function(name: str) -> Callable[..., object]:
+    module, _, attribute = name.rpartition(".")
+    found = getattr(import_module(f"formulations.{module}"), attribute)
+    assert callable(found)
+    return found
+
+
+def labels_in(text: str) -> set[str]:
+    """Every label, those of lists such as ``(C5, C6)`` and ``(P7) to (P9)`` too."""
+    lists = re.findall(r"\(((?:[CPW]\d(?:, )?)+)\)", text)
+    return {label for labels in lists for label in re.findall(r"[CPW]\d", labels)}
+
+
+@pytest.mark.parametrize(("label", "name"), ROWS, ids=[f"{c}-{n}" for c, n in ROWS])
+def test_a_constraint_is_built_where_it_says(label: str, name: str) -> None:
+    assert label in labels_in(inspect.getdoc(function(name)) or "")
+
+
+def test_every_constraint_of_the_code_is_there() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py"))
+    assert labels_in(code) == {label for label, _ in ROWS}
+    assert len(ROWS) >= 6 + 9 + 5
+
+
+def test_files_and_functions_exist() -> None:
+    for path in re.findall(r"`((?:residency|solver)/[\w/*.]*)`", README):
+        assert list(FOLDER.glob(path)), path
+    for path in re.findall(r"`((?:spmopt|results)/[\w/.]*)`", README):
+        assert (FOLDER.parent / path).exists(), path
+    assert function("residency.columns.Pricer")
+
+
+def test_every_kind_of_column_is_explained() -> None:
+    table = README.split("| variable |")[1].split("\n\n")[0]
+    assert {kind.name.lower() for kind in Kind} == {
+        name for name in re.findall(r"`(\w+)`", table) if name.upper() in Kind.__members__
+    }
+
+
+def test_settings_are_those_of_the_code() -> None:
+    settings = Settings()
+    assert f"IPX up to {settings.small_program:,} columns" in README
+    assert f"more than {settings.small:,} accesses" in README
+    assert settings.threshold == 0.1
+    assert "a tenth of a byte's price" in README

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Context, Option, Typer
 
+from spmopt.cli.bench import bench
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Search, Source
 
@@ -103,3 +104,6 @@ def machines(json: Json = False) -> int:
     from spmopt.cli.lists import list_machines
 
     return list_machines(json)
+
+
+app.command()(bench)

@@ -1,0 +1,1 @@
+"""Measurements: suites of cases as data, each measurement in a process of its own."""

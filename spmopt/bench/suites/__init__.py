@@ -1,0 +1,28 @@
+"""The suites by name. All are of training steps, on rtx2080ti."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from spmopt.bench.suite import Suite
+from spmopt.bench.suites.certified import deep, gnmt, page, whole
+from spmopt.bench.suites.models import plain, settings
+from spmopt.bench.suites.policies import gaps, walk
+from spmopt.core.suggest import unknown
+
+_ALL = (gaps(), page(), whole(), gnmt(), deep(), walk(), plain(), settings())
+SUITES: Mapping[str, Suite] = MappingProxyType({suite.name: suite for suite in _ALL})
+
+
+def find(name: str) -> Suite:
+    """The suite called ``name``.
+
+    Raises
+    ------
+    InputError
+        No such suite; names the nearest.
+    """
+    if name not in SUITES:
+        raise unknown("suite", name, SUITES)
+    return SUITES[name]

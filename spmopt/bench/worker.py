@@ -1,0 +1,45 @@
+"""One measurement, in the process that this module is run in: a job in, its figures out.
+
+``python -m spmopt.bench.worker`` reads ``{"case", "measure", "options"}`` as JSON from stdin and
+prints the figures as one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from spmopt.bench import models, schedules
+from spmopt.bench.suite import Case, Figures
+from spmopt.core.instance import Instance
+from spmopt.frontends import zoo
+from spmopt.graph.lower import lower
+from spmopt.graph.training import training_graph
+from spmopt.machines.load import load_machine
+
+MEASURES: Mapping[str, Callable[..., Figures]] = {
+    "reach": schedules.reach,
+    "walk": schedules.walk,
+    "gaps": schedules.gaps,
+    "priced": models.priced,
+    "plain": models.plain,
+}
+
+
+def build(case: Case) -> Instance:
+    """Lower the training graph of ``case``."""
+    machine = load_machine(case.machine, {"spm": case.spm})
+    graph = training_graph(zoo.network(case.network, **case.parameters))
+    return lower(graph, machine, lowering=case.lowering)
+
+
+def measure(job: Mapping[str, Any]) -> Figures:
+    """Do one job."""
+    instance = build(Case(**job["case"]))
+    return MEASURES[job["measure"]](instance, **job["options"])
+
+
+if __name__ == "__main__":
+    print(json.dumps(dict(measure(json.load(sys.stdin))), allow_nan=False))

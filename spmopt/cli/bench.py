@@ -1,0 +1,81 @@
+"""The command that measures the program."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from spmopt.cli import Code
+from spmopt.cli.options import Json
+from spmopt.core.errors import InputError
+
+
+def bench(
+    suite: Annotated[
+        str | None, Argument(help="Suite to run; without one, list what there is.")
+    ] = None,
+    runs: Annotated[int, Option(help="Runs of each measurement; the table has medians.")] = 3,
+    only: Annotated[
+        str | None, Option(help="Rows whose names contain these words; no file is written.")
+    ] = None,
+    output: Annotated[
+        Path, Option("--output", "-o", help="Folder for SUITE.md and SUITE.json.")
+    ] = Path("results"),
+    json: Json = False,
+) -> int:
+    """Measure the program against its targets."""
+    if suite is None:
+        return _list(json)
+    if runs < 1:
+        raise InputError(f"--runs {runs}: must be at least 1")
+    if only is None and not output.is_dir():
+        raise InputError(f"{output}: no such folder; create it first, or name one by --output")
+    return _run(suite, runs, only, output, json)
+
+
+def _list(as_json: bool) -> int:
+    from spmopt.bench.suites import SUITES
+    from spmopt.cli.output import print_json, results
+    from spmopt.report.table import draw_rows
+
+    if as_json:
+        records = [
+            {"name": suite.name, "title": suite.title, "rows": [row.name for row in suite.rows]}
+            for suite in SUITES.values()
+        ]
+        print_json({"suites": records})
+        return Code.OK
+    rows = [(suite.name, str(len(suite.rows)), suite.title) for suite in SUITES.values()]
+    draw_rows(("suite", "rows", "what it measures"), rows, results())
+    return Code.OK
+
+
+def _run(name: str, runs: int, only: str | None, output: Path, as_json: bool) -> int:
+    from spmopt.bench.record import Record
+    from spmopt.bench.runner import run, select
+    from spmopt.bench.suites import find
+    from spmopt.bench.table import document, markdown, write
+    from spmopt.cli.output import messages, print_json, say, tell
+    from spmopt.cli.progress import progress
+
+    suite = find(name)
+    command = f"spmopt bench {name} --runs {runs}"
+    if only is not None:
+        command += f" --only '{only}'"
+        suite = replace(suite, rows=select(suite, only))
+        if not suite.rows:
+            raise InputError(f"--only {only!r}: no row of suite {name} has these words")
+    record = Record.begin(suite, command, runs, None if only is not None else output)
+    lines = []
+    with progress(messages()) as report:
+        for line in run(suite, record, report):
+            lines.append(line)
+            tell(f"{name}: {line.row.name}: {line.mark}")
+    if only is None:
+        write(output, suite, record, lines)
+    if as_json:
+        print_json(document(record, lines))
+    else:
+        say(markdown(suite, record.head, lines))
+    return Code.INTERNAL if any("error" in line.figures for line in lines) else Code.OK

@@ -44,7 +44,8 @@ class Settings:
 
     ``first`` and ``later``: tolerance of the interior-point method; ``threshold``: marginal
     up to which columns enter, as a share of the price of a byte; ``depth``: see ``Pricer``;
-    ``margin``: share of the SPM left free for the solver's tolerance; ``ascent``:
+    ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
+    ``master``, and at most a third of the gap asked for; ``ascent``:
     subgradient steps, and ``samples`` of them whose columns are kept. Instances of more than
     ``small`` accesses take more steps (cheap beside their programs), no columns but the
     sampled ones at first; programs above ``small_program`` columns go to HiPO, not IPX.
@@ -55,8 +56,9 @@ class Settings:
     threshold: float = 0.1
     depth: int = 2
     margin: float = 1e-5
+    tie: float = 1e-4
     rounds: int = 30
-    ascent: int = 60
+    ascent: int = 100
     long_ascent: int = 400
     samples: int = 20
     small: int = 10_000
@@ -102,6 +104,7 @@ class Search:
         self.capacity_pages: Ints = (self.economy.capacity_bytes // self.page_bytes).astype(
             np.int64
         )
+        self.tie = 0.0
         self.bound = -np.inf
         self.prices: Multipliers | None = None
         self.latest: Multipliers | None = None
@@ -152,6 +155,7 @@ class Search:
             columns,
             page_bytes=self.page_bytes,
             margin=self.settings.margin,
+            tie=self.tie,
         )
         answer = solve(
             built.program,
@@ -218,6 +222,7 @@ class Search:
     def run(self, tolerance: float) -> None:
         """Alternate until the gap closes, nothing new is found, or time is up."""
         steps, settings = self.gaps.steps, self.settings
+        self.tie = 0.0 if self.fluid else min(settings.tie, tolerance / 3)
         if self.plan is None:
             self._offer_streaming()
         small = self.gaps.step.size <= settings.small

@@ -134,12 +134,20 @@ class Master:
 
 
 def master(
-    gaps: Gaps, economy: Economy, columns: Columns, *, page_bytes: int, margin: float = 0.0
+    gaps: Gaps,
+    economy: Economy,
+    columns: Columns,
+    *,
+    page_bytes: int,
+    margin: float = 0.0,
+    tie: float = 0.0,
 ) -> Master:
     """Build the program over ``columns``.
 
     ``page_bytes`` pads each tensor's occupancy to pages, so that rounding down to pages never
-    raises it; ``margin`` (a fraction) is left free of the capacity.
+    raises it; ``margin`` (a fraction) is left free of the capacity. ``tie`` is what moving a
+    byte costs beside the objective, in prices of a byte that nothing hides: of plans that
+    cost about the same it prefers those that move less.
     """
     use = usage(gaps, columns)
     rows = Rows.of(gaps, economy, use)
@@ -161,6 +169,7 @@ def master(
     upper = np.concatenate((np.full(count, np.inf), capacity))
     lower = np.zeros(count + steps)
     moved = (economy.in_byte * use.moved_in + economy.out_byte * use.moved_out) / price_unit
+    moved = moved + tie * (use.moved_in + use.moved_out)
     cost = np.concatenate((moved, np.zeros(steps)))
     if timed:
         upper = np.concatenate((upper, np.full(steps, np.inf)))

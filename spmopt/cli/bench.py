@@ -17,7 +17,7 @@ def bench(
     ] = None,
     runs: Annotated[int, Option(help="Runs of each measurement; the table has medians.")] = 3,
     only: Annotated[
-        str | None, Option(help="Rows whose names contain these words; no file is written.")
+        str | None, Option(help="Lines whose names contain these words; no file is written.")
     ] = None,
     output: Annotated[
         Path, Option("--output", "-o", help="Folder for SUITE.md and SUITE.json.")
@@ -65,7 +65,7 @@ def _run(name: str, runs: int, only: str | None, output: Path, as_json: bool) ->
         command += f" --only '{only}'"
         suite = replace(suite, rows=select(suite, only))
         if not suite.rows:
-            raise InputError(f"--only {only!r}: no row of suite {name} has these words")
+            raise InputError(f"--only {only!r}: no line of suite {name} has these words")
     record = Record.begin(suite, command, runs, None if only is not None else output)
     lines = []
     with progress(messages()) as report:

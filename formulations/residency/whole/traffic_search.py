@@ -17,7 +17,8 @@ from spmopt.core.table import Bools
 
 _BUSY = 0.7  # capacity rows less full than this in the relaxation are left out at first
 _FEW = 0.5  # unless more than this share of them is busy
-_ROUNDS = 3  # programs with some rows left out
+_ROUNDS = 4  # programs with some rows left out
+_COARSE = 1e-4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,34 +40,40 @@ def search(model: TrafficModel, request: Request, start: Choices) -> Found:
 
     The first program has only the capacity rows that are nearly full in the linear relaxation:
     its optimum is a bound already. Each round adds the rows that its solution breaks; the last
-    has all.
+    has all. A tolerance finer than ``_COARSE`` is asked for once a coarse solution breaks none.
     """
     request.report("relaxing", None)
     relaxed = _solved(replace(model.program, integer=None), request)
     start = model.choices(model.values(start))
     found = Found(choices=start, cost=model.cost(start), bound=relaxed.bound, solver=relaxed.solver)
     chosen = _busy(model, relaxed)
+    tolerance = max(request.tolerance, _COARSE)
     for left in reversed(range(_ROUNDS + 1)):
         if found.closed(request.tolerance) or request.remaining_s() <= 0:
             break
         if not left:
-            chosen[:] = True
-        answer = _solved(_part(model, chosen), request, start=model.values(found.choices))
+            chosen[:], tolerance = True, request.tolerance
+        program = _part(model, chosen)
+        answer = _solved(program, request, tolerance, model.values(found.choices))
         found, broken = _taken(model, found, answer)
-        if not broken.any():
-            break
         chosen |= broken
+        if not broken.any():
+            if tolerance <= request.tolerance:
+                break
+            tolerance = request.tolerance
     return found
 
 
-def _solved(program: Program, request: Request, start: Floats | None = None) -> Answer:
+def _solved(
+    program: Program, request: Request, tolerance: float = 0.0, start: Floats | None = None
+) -> Answer:
     def progress(best: float, bound: float) -> None:
         if np.isfinite(best) and bound > 0:
             request.report(f"at most {best / bound - 1:.3%} from the optimum", None)
 
     return solve(
         program,
-        options={"mip_rel_gap": request.tolerance},
+        options={"mip_rel_gap": tolerance},
         time_limit_s=request.remaining_s(),
         threads=request.threads,
         start=start,

@@ -154,7 +154,10 @@ class Pricer:
         ahead, back, arc = self.ahead, self.back, self.arc
         write = self.gaps.kind[at] == Access.WRITE
         if kind == Kind.HOLD_DIRTY:
-            cost = ahead.dirty[before] + arc.hold[at] + back.dirty_in[at]
+            # Stored by a reading access it would be a column of another kind.
+            read = self.gaps.kind[at] == Access.READ
+            onward = np.where(read, back.dirty[at] + arc.keep_here[at], back.dirty_in[at])
+            cost = ahead.dirty[before] + arc.hold[at] + onward
         elif kind == Kind.HOLD_CLEAN:
             cost = ahead.clean[before] + arc.hold[at] + back.clean_in[at]
         elif kind == Kind.STREAM:

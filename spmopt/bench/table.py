@@ -16,7 +16,7 @@ from spmopt.io.document import write_text
 _NONE = "-"
 FORMS: Mapping[str, Callable[[float], str]] = {
     "s": lambda value: f"{value:.2f}",
-    "%": lambda value: f"{100 * value:.3g}",
+    "%": lambda value: f"{round(100 * value, 9):.3g}",  # less is rounding of the solver
     "ms": lambda value: f"{value:#.5g}",
     "n": lambda value: f"{value:,.0f}",
     "x": lambda value: f"{value:.1f}",

@@ -82,4 +82,5 @@ def test_a_failure_is_explained_below(tmp_path: Path) -> None:
 def test_forms() -> None:
     shown = {name: form(0.123456) for name, form in FORMS.items()}
     assert shown == {"s": "0.12", "%": "12.3", "ms": "0.12346", "n": "0", "x": "0.1", "yes": "yes"}
+    assert FORMS["%"](1e-15) == "0"
     assert Column(figure="x", heading="x").form in FORMS

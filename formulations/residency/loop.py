@@ -73,6 +73,9 @@ def _interior_point(large: bool) -> str:
     return "hipo" if large and find_spec("highspy_extras") is not None else "ipx"
 
 
+_TIGHTEST = 1e-8
+
+
 class Search:
     """State of the column generation for one instance and objective.
 
@@ -105,6 +108,8 @@ class Search:
             np.int64
         )
         self.tie = 0.0
+        self._padded = True
+        self._program = -np.inf
         self.bound = -np.inf
         self.prices: Multipliers | None = None
         self.latest: Multipliers | None = None
@@ -153,9 +158,9 @@ class Search:
             self.gaps,
             self.economy,
             columns,
-            page_bytes=self.page_bytes,
-            margin=self.settings.margin,
-            tie=self.tie,
+            page_bytes=self.page_bytes if self._padded else 1,
+            margin=self.settings.margin if self._padded else 0.0,
+            tie=self.tie if self._padded else 0.0,
         )
         answer = solve(
             built.program,
@@ -176,6 +181,8 @@ class Search:
         if answer.row_dual is not None and answer.column_dual is not None:
             self.latest = built.multipliers(answer)
             self.offer_prices(self.latest)
+        if answer.objective is not None:
+            self._program = built.value(answer.objective)
         if answer.primal is not None:
             self._offer_rounded(*consolidated(self.gaps, built.columns, built.amounts(answer)))
 
@@ -240,21 +247,33 @@ class Search:
         columns = columns.union(needed(self.gaps), steps)
         if small:
             columns = columns.union(self.priced(self.prices), steps)
+        columns = self._alternate(columns, tolerance)
+        padding = self._program / self.bound - 1 if self.bound > 0 else 0.0
+        if self.gap > tolerance < padding and not self.fluid and self.request.remaining_s() > 0:
+            # Pages cost the program more than the bound may assume: now prices for bytes.
+            self._padded = False
+            self._alternate(columns, tolerance)
+
+    def _alternate(self, columns: Columns, tolerance: float) -> Columns:
+        """Solve and price in turn; the columns at the end."""
+        settings, steps = self.settings, self.gaps.steps
         accuracy, stalled = settings.first, 0
         for _ in range(settings.rounds):
-            gap = self.gap
+            gap, before = self.gap, len(columns)
             built, answer = self.solve(columns, accuracy)
             self.take(built, answer)
             self._note(len(columns))
             if self.gap <= tolerance or self.request.remaining_s() <= 0:
-                return
-            # What is left may be whole pages and cycles, which no price removes.
-            stalled = stalled + 1 if self.gap > 0.9 * gap else 0
-            if stalled == 3:
-                return
+                break
             columns = columns.union(self.priced(self.prices), steps)
             columns = columns.union(self.priced(self.latest), steps)
-            accuracy = max(min(accuracy, settings.later) * 0.1**stalled, 1e-8)
+            fewer = self.gap < 0.97 * gap
+            new = len(columns) > 1.01 * before
+            stalled = 0 if fewer or new else stalled + 1
+            if stalled == 3:
+                break
+            accuracy = max(min(accuracy, settings.later) * (1 if new else 0.1), _TIGHTEST)
+        return columns
 
     def _note(self, columns: int) -> None:
         value = float("nan") if self.value is None else float(self.value)

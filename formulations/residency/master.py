@@ -126,6 +126,10 @@ class Master:
         store = answer.row_dual[rows.store : rows.store + steps] * self.price_unit
         return Multipliers.legal(self.economy, spm, load, store)
 
+    def value(self, objective: float) -> float:
+        """Objective of a solution in objective units, ties included."""
+        return objective * self.unit_bytes * self.price_unit + self.economy.constant
+
     def amounts(self, answer: Answer) -> Floats:
         """Bytes of each column (c,)."""
         if answer.primal is None:

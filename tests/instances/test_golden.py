@@ -73,7 +73,7 @@ def test_page_is_as_good_and_its_bound_as_strong(
     if known.optimum is not None:
         assert bound <= exact(known, "optimum") <= value
     assert bound <= value
-    assert bound == pytest.approx(known.bound, rel=1e-3, abs=0)
+    assert bound >= known.bound * (1 - 1e-3)
     # Solvers of other versions break ties in other ways: a page more or less of few.
     slack = Fraction(1, 20) if known.proved_by else Fraction(1, 200)
     assert value <= exact(known, "page") * (1 + slack)

@@ -1,4 +1,4 @@
-"""A result file is checked against itself: schedule, totals, objective, bound.
+"""A result file is checked against itself: schedule, totals, objective, bound, status.
 
 Takes nothing on trust but the instance: no scheduler and no solver is involved.
 """
@@ -10,11 +10,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.instance import Instance
+from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import Objective, objective_named
-from spmopt.core.result import Result, Status, Totals
+from spmopt.core.result import Result, Status, Totals, relative_gap
+from spmopt.core.scheduler import Request
 from spmopt.verify import Violation, bound, verify
+
+_SOLVER_ROUNDING = Fraction(1, 10**6)
+"""How far, relatively, a bound of a solver in floating point may be above the exact value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +34,15 @@ class Audit:
         Recomputed from the schedule; None when there is none, or it is illegal.
     value, bound
         Recomputed, exact; None where the result has nothing to recompute them from.
+    infeasible
+        Why no legal schedule exists, where the result claims that and it is so.
     """
 
     violations: tuple[Violation, ...]
     totals: Totals | None
     value: Fraction | None
     bound: Fraction | None
+    infeasible: str | None = None
 
 
 def audit(instance: Instance, result: Result) -> Audit:
@@ -47,16 +55,30 @@ def audit(instance: Instance, result: Result) -> Audit:
         report = verify(instance, result.schedule, result.totals)
         violations, totals = report.violations, report.totals
         value = None if totals is None else totals.value(result.objective)
-    proved = None
-    try:
-        proved = None if result.certificate is None else bound(instance, result.certificate)
-    except InputError as error:
-        complaints.append(str(error))
-    complaints += _claims(result, value, proved) + _proof(result, value, proved)
+    proved: Fraction | None = None
+    if result.certificate is not None:
+        try:
+            proved = bound(instance, result.certificate)
+        except InputError as error:
+            complaints.append(f"the prices prove no bound: {error}")
+        else:
+            complaints += _proof(result, value, proved)
+    elif result.bound is not None:
+        complaints.append(
+            f"a bound of {_shown(result.bound)} is claimed, but there are no prices to prove it"
+        )
+    infeasible = _proof_of_infeasibility(instance)
+    complaints += _figures(result, value) + _status(result, value, proved, infeasible)
     said = tuple(
         Violation(rule="claim", step=None, tensor=None, message=text) for text in complaints
     )
-    return Audit(violations=violations + said, totals=totals, value=value, bound=proved)
+    return Audit(
+        violations=violations + said,
+        totals=totals,
+        value=value,
+        bound=proved,
+        infeasible=infeasible if result.status is Status.INFEASIBLE else None,
+    )
 
 
 def _objective(instance: Instance, objective: Objective) -> list[str]:
@@ -69,33 +91,87 @@ def _objective(instance: Instance, objective: Objective) -> list[str]:
     return [] if same else [f"the weights are not those of the objective {objective.name}"]
 
 
-def _claims(result: Result, value: Fraction | None, proved: Fraction | None) -> list[str]:
-    """Figures in the file against the recomputed ones."""
+def _figures(result: Result, value: Fraction | None) -> list[str]:
+    """Figures of the schedule against the recomputed ones."""
     complaints = []
     if result.schedule is None and (result.value is not None or result.totals is not None):
         complaints.append("figures of a schedule are claimed, but there is none")
+    elif result.schedule is None and result.verified:
+        complaints.append("a verified schedule is claimed, but there is none")
     if value is not None and result.value != value:
-        complaints.append(f"the objective is {value}, not {result.value}")
-    if result.bound != proved:
-        complaints.append(f"the prices prove a bound of {proved}, not {result.bound}")
+        complaints.append(f"the objective is {_shown(value)}, but {_claimed(result.value)}")
+    known = result.class_bound
+    if known is not None and value is not None:
+        most = value * (1 + _SOLVER_ROUNDING)
+        if known.value > most:
+            complaints.append(
+                f"the bound for {known.holds_for}, {known.value:.9g}, is above the schedule's "
+                f"{_shown(value)}"
+            )
     return complaints
 
 
-def _proof(result: Result, value: Fraction | None, proved: Fraction | None) -> list[str]:
-    """What the bound says, and whether it speaks of this schedule."""
+def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str]:
+    """What the prices prove, and whether it speaks of this schedule."""
     complaints = []
-    certificate = result.certificate
-    if certificate is not None and certificate.objective != result.objective:
+    if result.bound != proved:
+        complaints.append(
+            f"the prices prove a bound of {_shown(proved)}, but {_claimed(result.bound)}"
+        )
+    if result.certificate is not None and result.certificate.objective != result.objective:
         complaints.append("the prices are for another objective")
-    if result.status is Status.OPTIMAL and (result.value is None or result.bound is None):
-        complaints.append("optimal without both a schedule and a bound")
-    if result.status is Status.INFEASIBLE and result.schedule is not None:
-        complaints.append("infeasible, yet there is a schedule")
-    if proved is None or value is None or result.schedule is None:
+    if value is None or result.schedule is None:
         return complaints
     order = result.schedule.steps.operation
     if not np.array_equal(order, np.arange(order.size)):
         complaints.append("the bound holds for the instance's own order only, not for this one")
     elif proved > value:
-        complaints.append(f"the bound {proved} is above the schedule's {value}")
+        complaints.append(f"the bound {_shown(proved)} is above the schedule's {_shown(value)}")
     return complaints
+
+
+def _status(
+    result: Result, value: Fraction | None, proved: Fraction | None, infeasible: str | None
+) -> list[str]:
+    """The status against what was recomputed; ``infeasible`` is the proof, if there is one."""
+    match result.status:
+        case Status.OPTIMAL if result.value is None or result.bound is None:
+            return ["optimal without both a schedule and a bound"]
+        case Status.OPTIMAL if value is not None and proved is not None:
+            return _optimal(result, relative_gap(value, proved))
+        case Status.FEASIBLE if result.schedule is None and result.value is None:
+            return ["feasible without a schedule"]
+        case Status.INFEASIBLE if result.schedule is not None:
+            return ["infeasible, yet there is a schedule"]
+        case Status.INFEASIBLE if infeasible is None:
+            return ["infeasible is not true: in some mode every operation fits the scratchpad"]
+    return []
+
+
+def _optimal(result: Result, gap: float | None) -> list[str]:
+    """Without a tolerance of its own, a result is held to the usual one."""
+    tolerance, whose = result.tolerance, "the tolerance asked for"
+    if tolerance is None:
+        tolerance, whose = Request.tolerance, "the usual tolerance (the file has none)"
+    if gap is not None and gap <= tolerance:
+        return []
+    distance = "there is no gap to a bound of 0" if gap is None else f"the gap is {gap:.6g}"
+    return [f"optimal is not true: {distance}, {whose} is {tolerance:g}"]
+
+
+def _proof_of_infeasibility(instance: Instance) -> str | None:
+    """Why no legal schedule exists: where every operation fits, all the rest can stream."""
+    try:
+        fitting_modes(instance)
+    except InfeasibleError as error:
+        return str(error)
+    return None
+
+
+def _claimed(value: Fraction | None) -> str:
+    return "none is claimed" if value is None else f"{_shown(value)} is claimed"
+
+
+def _shown(value: Fraction) -> str:
+    """Exact: two figures that differ must not look alike."""
+    return str(value)

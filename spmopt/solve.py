@@ -190,6 +190,7 @@ def _result(run: _Run, best: _Bound | None, request: Request) -> Result:
         certificate=None if best is None else best.certificate,
         class_bound=None if run.outcome is None else run.outcome.class_bound,
         notes=run.notes,
+        tolerance=request.tolerance,
     )
     if run.outcome is None:
         return replace(result, status=Status.INFEASIBLE)

@@ -11,6 +11,8 @@ from spmopt.core.plan import Plan
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
 
+_LARGEST_RATIO = 10**300  # of a double, nearly
+
 
 class Status(StrEnum):
     """How much is known about an outcome."""
@@ -94,7 +96,8 @@ class Result:
     """A verified schedule with its figures and, where there is one, its certified bound.
 
     ``gap`` is ``objective / bound - 1``. ``status`` is ``optimal`` when the gap is within the
-    tolerance asked for. A relaxation (``fluid``) has a bound but no schedule and no totals.
+    ``tolerance`` asked for (None: not recorded). A relaxation (``fluid``) has a bound but no
+    schedule and no totals; its status is ``unknown``.
     """
 
     scheduler: str
@@ -110,12 +113,19 @@ class Result:
     verified: bool = False
     cpu_s: float = 0.0
     notes: tuple[str, ...] = field(default=())
+    tolerance: float | None = None
 
     @property
     def gap(self) -> float | None:
         """Relative distance to the certified bound."""
         if self.value is None or self.bound is None:
             return None
-        if self.bound <= 0:
-            return 0.0 if self.value == 0 else None
-        return float(self.value / self.bound - 1)
+        return relative_gap(self.value, self.bound)
+
+
+def relative_gap(value: Fraction, bound: Fraction) -> float | None:
+    """``value / bound - 1``; None where that is infinite, or too large to mean anything."""
+    if bound <= 0:
+        return 0.0 if value == 0 else None
+    ratio = value / bound
+    return float(ratio - 1) if ratio < _LARGEST_RATIO else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from spmopt.core.errors import InputError
@@ -21,8 +21,10 @@ def header(kind: str) -> dict[str, object]:
     return {"format": f"spmopt-{kind}", "version": VERSION}
 
 
-def body(value: object, where: str, kind: str, names: Iterable[str]) -> Fields:
-    """Check the header of a document and return its fields.
+def body(
+    value: object, where: str, kind: str, names: Iterable[str], extra: Sequence[str] = ()
+) -> Fields:
+    """Check the header of a document and return its fields; those in ``extra`` may be missing.
 
     Raises
     ------
@@ -39,7 +41,7 @@ def body(value: object, where: str, kind: str, names: Iterable[str]) -> Fields:
             f"{where or 'document'}: version is {version!r}, but this program reads {VERSION}; "
             "write the file again, or use the version of spmopt that wrote it"
         )
-    return Fields.of(value, where, ("format", "version", *names))
+    return Fields.of(value, where, ("format", "version", *names), extra)
 
 
 def read_json(path: Path) -> object:

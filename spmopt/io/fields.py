@@ -20,6 +20,7 @@ T = TypeVar("T")
 Choice = TypeVar("Choice", bound=StrEnum)
 
 _FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+_LARGEST_FRACTION = 10**100  # what is computed from it must still be a double
 _NAMES = {int: "whole number", str: "text", bool: "true or false", list: "array"}
 
 
@@ -31,8 +32,10 @@ class Fields:
     where: str
 
     @classmethod
-    def of(cls, value: object, where: str, names: Sequence[str]) -> Fields:
-        """``value`` as an object that has the fields ``names`` and no other.
+    def of(
+        cls, value: object, where: str, names: Sequence[str], extra: Sequence[str] = ()
+    ) -> Fields:
+        """``value`` as an object that has the fields ``names``, perhaps ``extra``, and no other.
 
         Raises
         ------
@@ -43,7 +46,7 @@ class Fields:
             raise InputError(f"{where or 'document'}: must be an object")
         fields = cls(value, where)
         for name in value:
-            if name not in names:
+            if name not in (*names, *extra):
                 raise InputError(f"{where or 'document'}: {unknown('field', name, names)}")
         for name in names:
             if name not in value:
@@ -63,8 +66,8 @@ class Fields:
         return Fields.of(self.values[name], self.path(name), names)
 
     def optional(self, name: str, read: Callable[[str], T]) -> T | None:
-        """Return null as None, anything else as ``read`` makes of the field."""
-        return None if self.values[name] is None else read(name)
+        """Return null, or an extra field left out, as None, others as ``read`` makes of them."""
+        return None if self.values.get(name) is None else read(name)
 
     def text(self, name: str) -> str:
         """Return a text."""
@@ -87,12 +90,22 @@ class Fields:
             raise self.wrong(name, "a finite number")
         return value
 
+    def least_0(self, name: str) -> float:
+        """Return a finite number, 0 or more."""
+        value = self.real(name)
+        if value < 0:
+            raise self.wrong(name, "0 or more")
+        return value
+
     def fraction(self, name: str) -> Fraction:
         """Return an exact number, written as ``"3"`` or ``"3/7"``."""
         value = self.text(name)
         if not _FRACTION.fullmatch(value) or re.search("/0+$", value):
             raise self.wrong(name, 'a fraction in quotes, as "3" or "3/7"')
-        return Fraction(value)
+        number = Fraction(value)
+        if abs(number) >= _LARGEST_FRACTION:
+            raise self.wrong(name, "below 1e100")
+        return number
 
     def choice(self, name: str, options: type[Choice]) -> Choice:
         """Return one of ``options``, by value."""

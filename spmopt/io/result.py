@@ -30,6 +30,7 @@ _BODY = (
     *("status", "objective", "value", "bound", "certificate", "class_bound"),
     *("totals", "schedule"),
 )
+_EXTRA = ("tolerance",)  # files that were written before it was recorded lack it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +51,7 @@ def encode_result(stored: StoredResult) -> Json:
         **{name: getattr(result, name) for name in _PLAIN},
         "notes": list(result.notes),
         "status": str(result.status),
+        "tolerance": result.tolerance,
         "objective": _encode_objective(result.objective),
         "value": _encode_fraction(result.value),
         "bound": _encode_fraction(result.bound),
@@ -69,12 +71,13 @@ def decode_result(value: object, where: str = "") -> StoredResult:
     InputError
         Not a result of this version, or one with a field of the wrong type.
     """
-    f = body(value, where, "result", _BODY)
+    f = body(value, where, "result", _BODY, _EXTRA)
     objective = _objective(f.object("objective", _OBJECTIVE))
     result = Result(
         scheduler=f.text("scheduler"),
         objective=objective,
         status=f.choice("status", Status),
+        tolerance=f.optional("tolerance", f.least_0),
         solve_s=f.real("solve_s"),
         cpu_s=f.real("cpu_s"),
         verified=f.flag("verified"),

@@ -6,12 +6,13 @@ from fractions import Fraction
 
 from spmopt.audit import Audit
 from spmopt.core.instance import Instance
-from spmopt.core.result import Result
+from spmopt.core.result import Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.report.quantities import percent, si
 from spmopt.report.view import heading
+from spmopt.schedulers.registry import SCHEDULERS
 
-SHOWN = 20
+SHOWN = 5
 
 
 def verification_lines(instance: Instance, result: Result, found: Audit) -> list[str]:
@@ -34,9 +35,12 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
     gap = _gap(found)
     if gap is not None:
         lines.append(f"  gap       {percent(gap)}")
-    if found.value is None and found.bound is None:
+    lines.append(f"  status    {_status(result)}")
+    if found.infeasible is not None:
+        lines.append(f"  proof     {found.infeasible}")
+    elif found.value is None and found.bound is None:
         lines.append("  nothing to verify: there is neither a schedule nor a bound")
-    return lines
+    return [*lines, *(f"  {text}" for text in _remarks(result))]
 
 
 def verification_record(instance: Instance, result: Result, found: Audit) -> dict[str, object]:
@@ -59,10 +63,35 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
         "value": None if found.value is None else float(found.value),
         "bound": None if found.bound is None else float(found.bound),
         "gap": _gap(found),
+        "status": str(result.status),
+        "infeasible": found.infeasible,
+        "remarks": _remarks(result),
     }
 
 
+def _status(result: Result) -> str:
+    if result.status is Status.OPTIMAL and result.tolerance is not None:
+        return f"{result.status}: the gap is within the tolerance asked for, {result.tolerance:g}"
+    return str(result.status)
+
+
+def _remarks(result: Result) -> list[str]:
+    """What the file says that nothing here can check, or that is odd."""
+    lines = []
+    known = result.class_bound
+    if known is not None:
+        lines.append(
+            f"not checked: the bound for {known.holds_for}, {known.value:.9g} "
+            f"{result.objective.unit}, is as the solver reported it ({known.proved_by})"
+        )
+    if result.schedule is not None and not result.verified:
+        lines.append("the file says of its schedule that it was not verified; now it is")
+    if result.scheduler not in SCHEDULERS:
+        lines.append(f"not checked: no scheduler of this program is called {result.scheduler!r}")
+    return lines
+
+
 def _gap(found: Audit) -> float | None:
-    if found.value is None or found.bound is None or found.bound <= 0:
+    if found.value is None or found.bound is None:
         return None
-    return float(found.value / found.bound - 1)
+    return relative_gap(found.value, found.bound)

@@ -68,6 +68,7 @@ def stored(instance: Instance, rows: int = 3) -> StoredResult:
             ),
             class_bound=ClassBound(value=0.1, holds_for="whole", proved_by="a solver"),
             verified=True,
+            tolerance=1e-3,
             notes=("first", 'with "quotes" and ü'),
         ),
     )

@@ -119,6 +119,8 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         ("value", "1/0", "must be a fraction"),
         ("value", "1/00", "must be a fraction"),
         ("value", "0.5", "must be a fraction"),
+        ("value", "1" + "0" * 100, "value: must be below 1e100"),
+        ("tolerance", -1, "tolerance: must be 0 or more"),
         ("bound", 3, "bound: must be a text"),
         ("status", "done", "status: must be one of optimal"),
         ("notes", [1], "notes: must be an array of text only"),

@@ -1,3 +1,4 @@
+import json
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -73,6 +74,15 @@ def test_results_are_lossless(tmp_path: Path, seed: int) -> None:
         one, other = getattr(after.result, field.name), getattr(before.result, field.name)
         same = equal(one, other) if field.name == "certificate" else one == other
         assert same, field.name
+
+
+def test_files_without_a_tolerance_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    write_result(path, stored(random_instance(0)))
+    document = json.loads(path.read_text())
+    del document["tolerance"]
+    path.write_text(json.dumps(document))
+    assert read_result(path).result.tolerance is None
 
 
 def test_a_relaxation_has_no_schedule(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from spmopt.audit import audit
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
-from spmopt.core.result import Certificate, Result, Status, Totals
+from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
 from spmopt.core.scheduler import Request
 from spmopt.solve import compare
 from tests.solve.fakes import bounds_only, install
@@ -46,7 +46,9 @@ def test_true_claims_stand(result: Result) -> None:
 
 
 def test_a_bound_alone_stands(result: Result) -> None:
-    bare = replace(result, schedule=None, totals=None, value=None, status=Status.UNKNOWN)
+    bare = replace(
+        result, schedule=None, totals=None, value=None, status=Status.UNKNOWN, verified=False
+    )
     found = audit(INSTANCE, bare)
     assert found.violations == ()
     assert (found.value, found.bound) == (None, result.bound)
@@ -64,7 +66,8 @@ def test_wrong_value(result: Result) -> None:
 def test_wrong_bound(result: Result) -> None:
     assert result.bound is not None
     assert "prove a bound of" in complaint(replace(result, bound=result.bound + 1))
-    assert "prove a bound of None" in complaint(replace(result, certificate=None))
+    assert "no prices to prove it" in complaint(replace(result, certificate=None))
+    assert "none is claimed" in complaint(replace(result, bound=None))
 
 
 def test_wrong_objective(result: Result) -> None:
@@ -97,7 +100,53 @@ def test_status_needs_its_proof(result: Result) -> None:
 
 
 def test_figures_need_a_schedule(result: Result) -> None:
-    assert "there is none" in complaint(replace(result, schedule=None))
+    bare = replace(result, schedule=None, status=Status.UNKNOWN)
+    assert "figures of a schedule are claimed, but there is none" in complaint(bare)
+    bare = replace(bare, value=None, totals=None)
+    assert "a verified schedule is claimed, but there is none" in complaint(bare)
+    bare = replace(bare, verified=False, status=Status.FEASIBLE)
+    assert "feasible without a schedule" in complaint(bare)
+
+
+def test_optimal_needs_a_gap_within_the_tolerance(result: Result) -> None:
+    assert result.gap is not None
+    assert result.gap > 1e-3
+    optimal = replace(result, status=Status.OPTIMAL)
+    assert "the tolerance asked for is 0.0001" in complaint(optimal)
+    assert "the usual tolerance" in complaint(replace(optimal, tolerance=None))
+    assert audit(INSTANCE, replace(optimal, tolerance=result.gap)).violations == ()
+
+
+def test_infeasible_is_proved_again(result: Result) -> None:
+    bare = replace(
+        result,
+        schedule=None,
+        totals=None,
+        value=None,
+        verified=False,
+        status=Status.INFEASIBLE,
+        bound=None,
+        certificate=None,
+    )
+    assert "infeasible is not true" in complaint(bare)
+    mode = replace(
+        INSTANCE.operations[0].modes[0], scratch_bytes=INSTANCE.machine.spm_bytes * 2 + 1
+    )
+    first = replace(INSTANCE.operations[0], modes=(mode,))
+    tight = replace(INSTANCE, operations=(first, *INSTANCE.operations[1:]))
+    found = audit(tight, bare)
+    assert found.violations == ()
+    assert found.infeasible is not None
+    assert f"operation {first.name}: its stationary operands and scratch" in found.infeasible
+
+
+def test_bound_for_fewer_schedules(result: Result) -> None:
+    assert result.value is not None
+    rounded = float(result.value) * (1 + 1e-9)
+    known = ClassBound(value=rounded, holds_for="whole tensors", proved_by="a solver")
+    assert audit(INSTANCE, replace(result, class_bound=known)).violations == ()
+    high = replace(known, value=rounded * 1.01)
+    assert "the bound for whole tensors" in complaint(replace(result, class_bound=high))
 
 
 def test_illegal_schedule(result: Result) -> None:

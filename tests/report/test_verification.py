@@ -1,0 +1,64 @@
+from dataclasses import replace
+from fractions import Fraction
+
+from spmopt.audit import Audit
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.result import ClassBound, Result, Status
+from spmopt.report.verification import verification_lines, verification_record
+from spmopt.verify import Violation
+from tests.io.samples import schedule
+from tests.strategies import random_instance
+
+INSTANCE = random_instance(5)
+RESULT = Result(
+    scheduler="whole",
+    objective=MAKESPAN,
+    status=Status.OPTIMAL,
+    solve_s=0.0,
+    schedule=schedule(1),
+    tolerance=0.25,
+    verified=True,
+)
+FOUND = Audit(violations=(), totals=None, value=Fraction(12), bound=Fraction(10))
+
+
+def text(result: Result, found: Audit = FOUND) -> str:
+    return "\n".join(verification_lines(INSTANCE, result, found))
+
+
+def test_few_violations_are_printed_and_all_are_in_the_record() -> None:
+    broken = [Violation(rule="R1", step=k, tensor=None, message="x") for k in range(9)]
+    for count, rest in ((5, False), (6, True), (9, True)):
+        found = replace(FOUND, violations=tuple(broken[:count]))
+        shown = text(RESULT, found)
+        assert shown.count("R1 step") == 5
+        assert (f"and {count - 5} more" in shown) is rest
+        record = verification_record(INSTANCE, RESULT, found)
+        assert record["verified"] is False
+        assert isinstance(record["violations"], list)
+        assert len(record["violations"]) == count
+
+
+def test_what_is_not_checked_is_said() -> None:
+    plain = text(RESULT)
+    assert "optimal: the gap is within the tolerance asked for, 0.25" in plain
+    assert "not checked" not in plain
+    known = ClassBound(value=11.5, holds_for="whole tensors", proved_by="a solver")
+    assert (
+        "not checked: the bound for whole tensors, 11.5 cycles, is as the solver reported it"
+        in text(replace(RESULT, class_bound=known))
+    )
+    assert "no scheduler of this program is called 'magic'" in text(
+        replace(RESULT, scheduler="magic")
+    )
+    assert "the file says of its schedule that it was not verified" in text(
+        replace(RESULT, verified=False)
+    )
+
+
+def test_why_it_is_infeasible() -> None:
+    bare = replace(RESULT, schedule=None, status=Status.INFEASIBLE)
+    found = Audit(violations=(), totals=None, value=None, bound=None, infeasible="q needs more")
+    shown = text(bare, found)
+    assert "proof     q needs more" in shown
+    assert "nothing to verify" not in shown

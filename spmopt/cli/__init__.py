@@ -22,19 +22,31 @@ class Code(IntEnum):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with ``arguments`` (default: those of the process); give its exit code."""
+    _replace_closed_streams()
     from spmopt.cli.app import app
 
     try:
         code = int(app(arguments, prog_name="spmopt", standalone_mode=False) or 0)
         sys.stdout.flush()
+    except SystemExit as error:
+        # Typer's help is printed by rich, which leaves this way once nobody reads it.
+        return _explain(error.__context__ or error)
     except (Exception, KeyboardInterrupt) as error:
         return _explain(error)
     return code
 
 
+def _replace_closed_streams() -> None:
+    """Whoever closed stdout or stderr wants nothing from it, least of all in the next file."""
+    import os
+
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+
+
 def _explain(error: BaseException) -> Code:
     """Print one line on what went wrong."""
-    import os
     import traceback
 
     from typer import Abort, BadParameter
@@ -44,8 +56,11 @@ def _explain(error: BaseException) -> Code:
     message = str(error)
     match error:
         case BrokenPipeError():
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _discard_output()
             return Code.BROKEN_PIPE
+        case OSError(filename=None) if error.errno is not None:  # files have names
+            _discard_output()
+            message, code = f"the output cannot be written ({error.strerror})", Code.BAD_INPUT
         case _ if isinstance(error, BadParameter.__bases__):  # any error of usage
             message, code = _usage(error), Code.BAD_INPUT
         case InputError():
@@ -61,6 +76,13 @@ def _explain(error: BaseException) -> Code:
             message, code = "this is an error of the program, please report it", Code.INTERNAL
     print("error:", " ".join(message.split()), file=sys.stderr)
     return code
+
+
+def _discard_output() -> None:
+    """Nothing more can be written to stdout, not even what is in its buffer, at the end."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: Any) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from spmopt.core.errors import InputError
+from spmopt.core.limits import require_small, require_small_totals
 from spmopt.core.machine import Machine
 
 
@@ -37,6 +38,7 @@ class Tensor:
     def __post_init__(self) -> None:
         if self.size_bytes < 1:
             raise InputError(f"tensor {self.name}: size must be at least 1 byte")
+        require_small(f"tensor {self.name}", "its size in bytes", self.size_bytes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,6 +55,7 @@ class Operand:
     def __post_init__(self) -> None:
         if self.passes < 1:
             raise InputError("operand: passes must be at least 1")
+        require_small("operand", "the number of passes", self.passes)
 
 
 STREAMED = Operand()
@@ -72,8 +75,10 @@ class Mode:
 
     def __post_init__(self) -> None:
         counts = (self.compute_cycles, self.scratch_bytes, self.macs)
-        if min(*counts, self.spm_read_bytes, self.spm_write_bytes) < 0:
+        spm = (self.spm_read_bytes, self.spm_write_bytes)
+        if min(*counts, *spm) < 0:
             raise InputError("mode: cycles, bytes and macs must not be negative")
+        require_small("mode", "a number of cycles, bytes or macs", max(*counts, *spm))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +120,7 @@ class Instance:
     ------
     InputError
         A reference out of range, an operation before its predecessor, a tensor read before
-        anything wrote it, or one that must be kept but never exists.
+        anything wrote it, one that must be kept but never exists, or totals beyond 64 bits.
     """
 
     name: str
@@ -142,6 +147,7 @@ class Instance:
         for tensor_record, there in zip(self.tensors, exists, strict=True):
             if tensor_record.keep and not there:
                 raise InputError(f"tensor {tensor_record.name}: to be kept, but nothing writes it")
+        require_small_totals(self)
 
     def _check_references(self, index: int, operation: Operation) -> None:
         count = len(self.tensors)

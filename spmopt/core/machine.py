@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from spmopt.core.errors import InputError
+from spmopt.core.limits import require_small
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,9 @@ class Machine:
         for field in ("dram_bytes_per_s", "clock_hz", "operations_per_s", "page_bytes"):
             if getattr(self, field) < 1:
                 raise InputError(f"machine {self.name}: {field} must be at least 1")
+        for field in ("spm_bytes", "dram_bytes_per_s", "clock_hz", "operations_per_s"):
+            require_small(f"machine {self.name}", field, getattr(self, field))
+        require_small(f"machine {self.name}", "dma_setup_cycles", self.dma_setup_cycles)
         if self.dma_setup_cycles < 0:
             raise InputError(f"machine {self.name}: dma_setup_cycles must not be negative")
         if self.spm_bytes < self.page_bytes:

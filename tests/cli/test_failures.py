@@ -49,6 +49,8 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --optimizer adam", "optimizer adam is for training"),
         (f"solve {SMALL} --training --optimizer adm", "use one of sgd, momentum, adam"),
         (f"solve {SMALL} --batch 0", "batch must be an integer of at least 1"),
+        ("solve resnet18 --batch 1000000000000", "at most 2**60 can be computed with"),
+        ("solve resnet18 --batch 10000000000000000", "at most 2**60 can be computed with"),
         (f"solve {SMALL} --param layres=2", "did you mean layers?"),
         (f"solve {SMALL} --param layers=two", "'two' is not a whole number"),
         (f"solve {SMALL} --param batch=2", "batch is an option of its own"),

@@ -53,12 +53,12 @@ class Settings:
 
     first: float = 1e-4
     later: float = 1e-4
-    threshold: float = 0.1
+    threshold: float = 0.2
     depth: int = 2
     margin: float = 1e-5
     tie: float = 1e-4
     rounds: int = 30
-    ascent: int = 100
+    ascent: int = 150
     long_ascent: int = 400
     samples: int = 20
     small: int = 10_000

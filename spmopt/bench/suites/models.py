@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from spmopt.bench.suite import Case, Column, Figures, Part, Row, Suite, Target
-from spmopt.bench.suites.common import NETWORKS, relax
+from spmopt.bench.suites.common import NETWORKS, PEAK, relax
 
 _WAYS = ("simplex", "simplex, no presolve")
 """Ways to solve the plain model of which the best counts: suite ``settings`` has all."""
@@ -43,11 +43,13 @@ def plain() -> Suite:
             Column(figure="priced.solve_s", heading="solve s"),
             Column(figure="priced.cpu_s", heading="CPU s"),
             Column(figure="priced.columns", heading="columns", form="n"),
+            Column(figure="priced.peak_mb", heading="peak MB", form="n"),
             Column(figure="priced.gap", heading="gap %", form="%"),
             Column(figure="build_s", heading="plain: build s"),
             Column(figure="solve_s", heading="solve s"),
             Column(figure="cpu_s", heading="CPU s"),
             Column(figure="columns", heading="columns", form="n"),
+            PEAK,
             Column(figure="best", heading="by"),
             Column(figure="ratio_cpu", heading="ratio, CPU", form="x"),
             Column(figure="ratio", heading="ratio, wall", form="x"),
@@ -92,7 +94,7 @@ def _ratios(figures: Figures) -> Figures:
     if not solved:
         return {}
     best = min(solved, key=lambda way: number[f"{way}.wall_s"])
-    names = ("build_s", "solve_s", "wall_s", "cpu_s", "columns", "value")
+    names = ("build_s", "solve_s", "wall_s", "cpu_s", "columns", "peak_mb", "value")
     own = {name: number[f"{best}.{name}"] for name in names}
     slack = 1e-7 * own["value"]
     if not number["priced.bound"] - slack <= own["value"] <= number["priced.value"] + slack:

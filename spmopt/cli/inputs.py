@@ -31,6 +31,10 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
     InputError
         A network, file, machine or option that cannot be used.
     """
+    if source.network.lower().endswith((".json", ".onnx")) and Path(source.network).is_dir():
+        raise InputError(f"{source.network}: is a folder; name a file in it")
+    if source.optimizer is not None and not source.training:
+        raise InputError(f"--optimizer {source.optimizer}: is for training; add --training")
     if source.network.lower().endswith(".json"):
         return _stored_instance(source)
     machine = load_machine(source.machine or DEFAULT_MACHINE, _overrides(source))

@@ -16,6 +16,8 @@ from spmopt.cli.progress import progress
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.result import Result, Status
+from spmopt.io.document import require_folder, require_writable
+from spmopt.schedulers.registry import find
 
 
 def run_solve(
@@ -23,7 +25,7 @@ def run_solve(
 ) -> int:
     """Print one result; write it to ``output``."""
     if output is not None:
-        _require_folder(output.parent)
+        require_writable(output)
     instance, (result,), interrupted = _schedule(source, search, [scheduler])
     if as_json:
         _print_records(instance, [result])
@@ -45,7 +47,9 @@ def run_compare(
     if not schedulers:
         raise InputError("--schedulers: name at least one")
     if output is not None:
-        _require_folder(output)
+        require_folder(output)
+        for name in schedulers:
+            require_writable(output / f"{find(name).name}.json")
     instance, found, interrupted = _schedule(source, search, schedulers)
     if as_json:
         _print_records(instance, found)
@@ -65,6 +69,7 @@ def run_instance(source: Source, output: Path, as_json: bool) -> int:
     from spmopt.io.files import write_instance
     from spmopt.report.records import instance_record
 
+    require_writable(output)
     with progress(messages()) as report:
         instance = load_instance(source, report, warn)
         write_instance(output, instance)
@@ -106,12 +111,6 @@ def _schedule(
             request = make_request(search, instance, report, stopped)
             found = compare(instance, schedulers, request)
             return instance, found, stopped()
-
-
-def _require_folder(folder: Path) -> None:
-    """Fail before the work, not after it."""
-    if not folder.is_dir():
-        raise InputError(f"{folder}: no such folder; create it first")
 
 
 def _print_records(instance: Instance, found: Sequence[Result]) -> None:

@@ -56,8 +56,12 @@ _EXAMPLE = {
 }
 
 
-def parse_quantity(text: str | int, dimension: Dimension, what: str) -> int:
+def parse_quantity(
+    text: str | int, dimension: Dimension, what: str, example: str | None = None
+) -> int:
     """Read a positive whole quantity; ``what`` names the field in the error.
+
+    ``example`` is what the error says to write, by default that of the dimension.
 
     Returns
     -------
@@ -69,28 +73,25 @@ def parse_quantity(text: str | int, dimension: Dimension, what: str) -> int:
     InputError
         Not a number, an unknown unit, the wrong kind of unit, not positive, or not whole.
     """
+    write = f"write for example {example or _EXAMPLE[dimension]}"
     match = _QUANTITY.fullmatch(str(text).strip())
     if match is None:
-        raise InputError(f"{what} {text!r}: not a number with a unit; {_write(dimension)}")
+        raise InputError(f"{what} {text!r}: not a number with a unit; {write}")
     number = Decimal(match[1])
     if number <= 0:
-        raise InputError(f"{what} {text!r}: must be greater than 0; {_write(dimension)}")
+        raise InputError(f"{what} {text!r}: must be greater than 0; {write}")
     if abs(number.adjusted()) > _DIGITS:
-        raise InputError(f"{what} {text!r}: out of range; {_write(dimension)}")
+        raise InputError(f"{what} {text!r}: out of range; {write}")
     if match[2]:
-        number *= _factor(match[2], dimension, f"{what} {text!r}")
+        number *= _factor(match[2], dimension, f"{what} {text!r}", write)
     if number >= _LIMIT:
-        raise InputError(f"{what} {text!r}: out of range; {_write(dimension)}")
+        raise InputError(f"{what} {text!r}: out of range; {write}")
     if number != number.to_integral_value():
         raise InputError(f"{what} {text!r}: not a whole number of {dimension}s; round it")
     return int(number)
 
 
-def _write(dimension: Dimension) -> str:
-    return f"write for example {_EXAMPLE[dimension]}"
-
-
-def _factor(unit: str, dimension: Dimension, where: str) -> Decimal:
+def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:
     """How many of ``dimension``'s own unit one ``unit`` is."""
     from pint import PintError
 
@@ -98,7 +99,7 @@ def _factor(unit: str, dimension: Dimension, where: str) -> Decimal:
     try:
         return Decimal(registry.convert(Decimal(1), registry.parse_units(unit), str(dimension)))
     except (PintError, AssertionError, ValueError, SyntaxError):
-        raise InputError(f"{where}: {unit!r} is no unit for it; {_write(dimension)}") from None
+        raise InputError(f"{where}: {unit!r} is no unit for it; {write}") from None
 
 
 @cache

@@ -69,6 +69,8 @@ def load_network(
         try:
             zoo.entry(str(name_or_path))
         except InputError as error:
-            raise InputError(f"{error} (a file must end in .onnx)") from None
+            raise InputError(
+                f"{error} (a file must end in .onnx, a stored instance in .json)"
+            ) from None
         graph = zoo.network(str(name_or_path), batch=batch, **parameters)
     return training_graph(graph, optimizer=optimizer) if training else graph

@@ -14,6 +14,10 @@ VERSION = 1
 """Version of every format; raised when a file of the old one can no longer be read."""
 
 Json = Mapping[str, object]
+_TAKEN_BY = {
+    "spmopt-instance": "; an instance is for 'spmopt solve' and 'spmopt compare'",
+    "spmopt-result": "; a result is for 'spmopt verify'",
+}
 
 
 def header(kind: str) -> dict[str, object]:
@@ -35,7 +39,8 @@ def body(
         raise InputError(f"{where or 'document'}: must be an object")
     found, version = value.get("format"), value.get("version")
     if found != f"spmopt-{kind}":
-        raise InputError(f"{where or 'document'}: format is {found!r}, not 'spmopt-{kind}'")
+        hint = "" if where else _TAKEN_BY.get(str(found), "")
+        raise InputError(f"{where or 'document'}: format is {found!r}, not 'spmopt-{kind}'{hint}")
     if version != VERSION:
         raise InputError(
             f"{where or 'document'}: version is {version!r}, but this program reads {VERSION}; "
@@ -97,8 +102,46 @@ def write_text(path: Path, text: str) -> None:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
+def require_writable(path: Path) -> None:
+    """Fail before the work whose result is to be written to ``path``, not after it.
+
+    Raises
+    ------
+    InputError
+        No file can be written there.
+    """
+    try:
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; name a file in it")
+        require_folder(path.parent)
+        if path.exists() and not path.is_file():
+            writable = os.access(path, os.W_OK)
+        else:
+            part = _part(path.resolve())
+            part.touch()
+            part.unlink()
+            writable = True
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+    if not writable:
+        raise InputError(f"{path}: cannot be written (no permission)")
+
+
+def require_folder(folder: Path) -> None:
+    """Raise :class:`InputError` unless there is such a folder."""
+    if folder.is_dir():
+        return
+    if folder.exists():
+        raise InputError(f"{folder}: is a file, but a folder is needed; name or create one")
+    raise InputError(f"{folder}: no such folder; create it first")
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f".{path.name}.{os.getpid()}.part")
+
+
 def _replace(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    part = _part(path)
     try:
         with part.open("w", encoding="utf-8") as file:
             file.write(text)

@@ -64,6 +64,8 @@ def _own(name_or_path: str) -> dict[str, Setting]:
     if name_or_path in presets:
         return {"name": name_or_path} | _read(presets[name_or_path], name_or_path)
     if not name_or_path.endswith(".toml"):
+        if Path(name_or_path).is_file():
+            raise InputError(f"machine {name_or_path}: a machine file must end in .toml; rename it")
         raise unknown("machine", name_or_path, presets)
     path = Path(name_or_path)
     return {"name": path.stem} | _read(path, name_or_path)

@@ -31,6 +31,7 @@ _FIELDS = {
 }
 _ENERGY = tuple(f"energy.{field.name}" for field in fields(Energy))
 _ARRAY = tuple(f"array.{field.name}" for field in fields(SystolicArray))
+_EXAMPLES = {"page": "4KiB, 4kB or 4096"}
 KEYS = (*_FIELDS, *_ARRAY, *_ENERGY)
 
 
@@ -96,7 +97,7 @@ class _Reader:
         value = self._get(key)
         if isinstance(value, bool | float):
             raise self._wrong(key, "a whole number, or a quantity such as '24MB' in quotes")
-        return parse_quantity(value, dimension, f"{self.where}: {key}")
+        return parse_quantity(value, dimension, f"{self.where}: {key}", _EXAMPLES.get(key))
 
     def count(self, key: str) -> int:
         text = str(self._get(key))

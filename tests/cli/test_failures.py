@@ -36,7 +36,10 @@ def refused(ran: Ran, code: int = 2) -> str:
         ("verify none.json", "none.json: cannot be read (No such file"),
         (f"solve {SMALL} --machine rtx2080", "did you mean rtx2080ti?"),
         (f"solve {SMALL} --machine none.toml", "none.toml: cannot be read"),
-        (f"solve {SMALL} --spm 0", "must be greater than 0"),
+        (f"solve {SMALL} --spm 0", "must be greater than 0; write for example 24MB"),
+        (f"solve {SMALL} --page 0", "must be greater than 0; write for example 4KiB"),
+        (f"solve {SMALL} --page 4parsec", "'parsec' is no unit for it; write for example 4KiB"),
+        ("solve nothing", "(a file must end in .onnx, a stored instance in .json)"),
         (f"solve {SMALL} --spm 24parsec", "'parsec' is no unit"),
         (f"solve {SMALL} --spm 1kB", "smaller than one page"),
         (f"solve {SMALL} --bandwidth 5MB", "'MB' is no unit"),
@@ -46,7 +49,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --scheduler belday", "did you mean belady?"),
         (f"solve {SMALL} --objective beauty", "choose traffic, time or energy"),
         (f"solve {SMALL} --lowering none", "use tiled or ideal"),
-        (f"solve {SMALL} --optimizer adam", "optimizer adam is for training"),
+        (f"solve {SMALL} --optimizer adam", "--optimizer adam: is for training; add --training"),
         (f"solve {SMALL} --training --optimizer adm", "use one of sgd, momentum, adam"),
         (f"solve {SMALL} --batch 0", "batch must be an integer of at least 1"),
         ("solve resnet18 --batch 1000000000000", "at most 2**60 can be computed with"),
@@ -204,9 +207,11 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 def test_stored_instance_in_another_format(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     run(f"solve {SMALL} --scheduler stream -o {path}")
-    assert "format is 'spmopt-result', not 'spmopt-instance'" in refused(run(f"solve {path}"))
+    message = refused(run(f"solve {path}"))
+    assert "format is 'spmopt-result', not 'spmopt-instance'; a result is for 'spmopt" in message
     write_instance(path, _read(path))
-    assert "format is 'spmopt-instance', not 'spmopt-result'" in refused(run(f"verify {path}"))
+    message = refused(run(f"verify {path}"))
+    assert "not 'spmopt-result'; an instance is for 'spmopt solve' and" in message
 
 
 def _read(path: Path) -> Instance:

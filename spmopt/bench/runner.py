@@ -37,9 +37,13 @@ def run(
     suite: Suite,
     record: Record,
     report: Callable[[str, float | None], None],
-    measure: Launch = launch,
+    measure: Launch | None = None,
 ) -> Iterator[Line]:
-    """Measure what ``record`` lacks; give each line of the table when it is complete."""
+    """Measure what ``record`` lacks; give each line of the table when it is complete.
+
+    ``measure`` is :func:`launch` by default.
+    """
+    measure = measure or launch
     runs = int(record.head["runs"])
     total = sum(len(row.parts) for row in suite.rows) * runs
     done = 0

@@ -68,10 +68,15 @@ def _run(name: str, runs: int, only: str | None, output: Path, as_json: bool) ->
             raise InputError(f"--only {only!r}: no line of suite {name} has these words")
     record = Record.begin(suite, command, runs, None if only is not None else output)
     lines = []
-    with progress(messages()) as report:
-        for line in run(suite, record, report):
-            lines.append(line)
-            tell(f"{name}: {line.row.name}: {line.mark}")
+    try:
+        with progress(messages()) as report:
+            for line in run(suite, record, report):
+                lines.append(line)
+                tell(f"{name}: {line.row.name}: {line.mark}")
+    except KeyboardInterrupt:
+        kept = "" if only is not None else ": the same command goes on from here"
+        tell(f"interrupted{kept}")
+        return Code.INTERRUPTED
     if only is None:
         write(output, suite, record, lines)
     if as_json:

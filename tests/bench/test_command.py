@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from spmopt.bench import runner as runner_module
 from spmopt.bench import suites
 from spmopt.bench.suite import Part
 from spmopt.cli import Code
-from tests.bench.small import row, suite
+from tests.bench.small import SMALL, Measure, row, suite
 from tests.cli.run import Run, runner
 
 
@@ -77,3 +78,17 @@ def test_one_line_says_what_is_wrong(
     assert (ran.code, ran.out) == (Code.BAD_INPUT, "")
     assert ran.err.startswith(f"error: {message}")
     assert ran.err.count("\n") == 1
+
+
+def test_an_interrupted_bench_says_how_to_go_on(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suites, "SUITES", {"small": SMALL})
+    measure = Measure(limit=1)
+    monkeypatch.setattr(runner_module, "launch", measure)
+    ran = run(f"bench small --runs 1 -o {tmp_path}")
+    assert (ran.code, ran.out) == (Code.INTERRUPTED, "")
+    assert ran.err.endswith("interrupted: the same command goes on from here\n")
+    measure.limit = 3
+    assert run(f"bench small --runs 1 -o {tmp_path}").code == Code.OK
+    assert measure.calls == ["measure first", "measure second", "measure second"]

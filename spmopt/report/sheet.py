@@ -6,7 +6,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Result
 from spmopt.metrics import in_unit, metrics
 from spmopt.report.quantities import percent, seconds, si
-from spmopt.report.view import heading, remarks, spoken
+from spmopt.report.view import heading, remarks, spoken, standing
 
 
 def result_sheet(instance: Instance, result: Result) -> list[str]:
@@ -33,7 +33,7 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
 
 
 def _standing(result: Result) -> str:
-    parts = [str(result.status)]
+    parts = [standing(result)]
     if result.gap is not None:
         parts.append(f"gap {percent(result.gap)}")
     if result.verified:

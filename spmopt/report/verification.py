@@ -9,7 +9,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.report.quantities import percent, si
-from spmopt.report.view import heading
+from spmopt.report.view import heading, standing
 from spmopt.schedulers.registry import SCHEDULERS
 
 SHOWN = 5
@@ -72,7 +72,7 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
 def _status(result: Result) -> str:
     if result.status is Status.OPTIMAL and result.tolerance is not None:
         return f"{result.status}: the gap is within the tolerance asked for, {result.tolerance:g}"
-    return str(result.status)
+    return standing(result)
 
 
 def _remarks(result: Result) -> list[str]:

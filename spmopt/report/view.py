@@ -101,6 +101,12 @@ def remarks(result: Result) -> list[str]:
     return lines
 
 
+def standing(result: Result) -> str:
+    """Status in a word; "bound" where that is all that was found or looked for."""
+    bare = result.totals is None and result.bound is not None
+    return "bound" if bare and result.status is Status.UNKNOWN else str(result.status)
+
+
 def _figures(machine: Machine, result: Result) -> tuple[str, ...]:
     if result.totals is None:
         if result.bound is None or result.status is Status.INFEASIBLE:
@@ -121,7 +127,4 @@ def _figures(machine: Machine, result: Result) -> tuple[str, ...]:
 
 def _quality(result: Result) -> tuple[str, ...]:
     gap = _NONE if result.gap is None else percent(result.gap)
-    status = str(result.status)
-    if result.totals is None and result.bound is not None and result.status is Status.UNKNOWN:
-        status = "bound"
-    return (gap, status, seconds(result.solve_s))
+    return (gap, standing(result), seconds(result.solve_s))

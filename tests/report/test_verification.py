@@ -4,6 +4,7 @@ from fractions import Fraction
 from spmopt.audit import Audit
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import ClassBound, Result, Status
+from spmopt.report.sheet import result_sheet
 from spmopt.report.verification import verification_lines, verification_record
 from spmopt.verify import Violation
 from tests.io.samples import schedule
@@ -54,6 +55,15 @@ def test_what_is_not_checked_is_said() -> None:
     assert "the file says of its schedule that it was not verified" in text(
         replace(RESULT, verified=False)
     )
+
+
+def test_a_bound_alone_is_called_so() -> None:
+    bare = replace(RESULT, schedule=None, status=Status.UNKNOWN, bound=Fraction(10))
+    found = replace(FOUND, value=None)
+    assert "status    bound" in text(bare, found)
+    assert verification_record(INSTANCE, bare, found)["status"] == "unknown"
+    sheet = "\n".join(result_sheet(INSTANCE, replace(bare, scheduler="fluid")))
+    assert "fluid      bound" in sheet
 
 
 def test_why_it_is_infeasible() -> None:

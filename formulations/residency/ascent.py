@@ -19,7 +19,7 @@ from formulations.residency.rangemin import Floats
 from formulations.residency.usage import usage
 
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
-_FIRST_RATE, _LAST_RATE = 0.3, 0.005
+_FIRST_RATE, _LAST_RATE = 0.3, 0.002
 _HOLD_SCALE = 0.5
 
 

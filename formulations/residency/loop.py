@@ -59,7 +59,7 @@ class Settings:
     tie: float = 1e-4
     rounds: int = 30
     ascent: int = 150
-    long_ascent: int = 400
+    long_ascent: int = 300
     samples: int = 20
     small: int = 10_000
     small_program: int = 50_000

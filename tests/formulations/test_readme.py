@@ -65,5 +65,5 @@ def test_settings_are_those_of_the_code() -> None:
     settings = Settings()
     assert f"IPX up to {settings.small_program:,} columns" in README
     assert f"more than {settings.small:,} accesses" in README
-    assert settings.threshold == 0.1
-    assert "a tenth of a byte's price" in README
+    assert settings.threshold == 0.2
+    assert "a fifth of a byte's price" in README

@@ -80,9 +80,9 @@ def roomy(case: Case, columns: Columns) -> Program:
     return replace(program, upper=upper)
 
 
-@pytest.mark.parametrize("threshold", [1e-9, 0.3, 1.2])
+@pytest.mark.parametrize("threshold", [1e-9, 0.4])
 def test_pricing_finds_every_column_up_to_the_threshold(threshold: float) -> None:
-    for seed, case in enumerate(cases(24, max_operations=6, max_tensors=3)):
+    for seed, case in enumerate(cases(48, max_operations=6, max_tensors=3)):
         prices = random_prices(case, seed)
         limit = threshold * case.byte
         found = keys(case, pricer(case, Priced.of(case, prices)).columns(limit, 20))

@@ -10,13 +10,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.residency.columns import Columns, of_keys
-from formulations.residency.dual import arcs, dual_value, forward
-from formulations.residency.gaps import Gaps
-from formulations.residency.paths import path_columns
-from formulations.residency.prices import Economy, Multipliers
-from formulations.residency.rangemin import Floats
-from formulations.residency.usage import usage
+from formulations.residency.bound.dual import arcs, dual_value, forward
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.prices import Economy, Multipliers
+from formulations.residency.bound.rangemin import Floats
+from formulations.residency.program.columns import Columns, of_keys
+from formulations.residency.program.paths import path_columns
+from formulations.residency.program.usage import usage
 
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
 _FIRST_RATE, _LAST_RATE = 0.3, 0.002

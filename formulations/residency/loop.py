@@ -16,17 +16,17 @@ from time import monotonic
 import numpy as np
 
 from formulations.residency.ascent import ascend
-from formulations.residency.certificate import certificate
-from formulations.residency.columns import Columns, Pricer, needed
-from formulations.residency.consolidate import consolidated
+from formulations.residency.bound.certificate import certificate
+from formulations.residency.bound.dual import arcs, backward, dual_value, forward
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.prices import Economy, Multipliers
+from formulations.residency.bound.rangemin import Floats
 from formulations.residency.cost import plan_value, spent
-from formulations.residency.dual import arcs, backward, dual_value, forward
-from formulations.residency.gaps import Gaps
-from formulations.residency.master import Master, master
-from formulations.residency.prices import Economy, Multipliers
-from formulations.residency.profiles import profiles
-from formulations.residency.rangemin import Floats
-from formulations.residency.rounding import to_plan
+from formulations.residency.pages.consolidate import consolidated
+from formulations.residency.pages.profiles import profiles
+from formulations.residency.pages.rounding import to_plan
+from formulations.residency.program.columns import Columns, Pricer, needed
+from formulations.residency.program.master import Master, master
 from formulations.solver.highs import solve
 from formulations.solver.program import Answer
 from spmopt.core.instance import Instance

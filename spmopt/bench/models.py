@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from formulations.residency.loop import Search, Settings
-from formulations.residency.plain import plain_model, read_answer
+from formulations.residency.plain.model import plain_model, read_answer
 from formulations.solver import highs
 from spmopt.bench.clock import peak_mb, timed
 from spmopt.bench.suite import Figures

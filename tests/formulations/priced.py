@@ -7,13 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from formulations.residency.columns import Columns, Kind, exists, joined, of_kind
-from formulations.residency.dual import Arcs, Backward, Forward, arcs, backward, dual_value, forward
-from formulations.residency.gaps import Gaps
-from formulations.residency.master import Master, master
-from formulations.residency.prices import Economy, Multipliers
-from formulations.residency.rangemin import Floats
-from formulations.residency.usage import usage
+from formulations.residency.bound.dual import (
+    Arcs,
+    Backward,
+    Forward,
+    arcs,
+    backward,
+    dual_value,
+    forward,
+)
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.prices import Economy, Multipliers
+from formulations.residency.bound.rangemin import Floats
+from formulations.residency.program.columns import Columns, Kind, exists, joined, of_kind
+from formulations.residency.program.master import Master, master
+from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
 from formulations.solver.program import Answer
 from spmopt.core.instance import Instance

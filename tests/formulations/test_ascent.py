@@ -7,7 +7,7 @@ from itertools import chain, repeat
 import numpy as np
 
 from formulations.residency.ascent import ascend
-from formulations.residency.columns import needed
+from formulations.residency.program.columns import needed
 from spmopt.core.objective import MAKESPAN
 from tests.formulations.priced import Case, Priced, all_columns, cases, solved
 from tests.strategies import random_instance

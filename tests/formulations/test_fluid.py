@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import fluid, page
-from formulations.residency.plain import solve_plain
+from formulations.residency.plain.model import solve_plain
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.scheduler import Request

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from formulations.residency.columns import Kind
 from formulations.residency.loop import Settings
+from formulations.residency.program.columns import Kind
 
 FOLDER = Path(__file__).parents[2] / "formulations"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -51,7 +51,7 @@ def test_files_and_functions_exist() -> None:
         assert list(FOLDER.glob(path)), path
     for path in re.findall(r"`((?:spmopt|results)/[\w/.]*)`", README):
         assert (FOLDER.parent / path).exists(), path
-    assert inspect.isclass(named("residency.columns.Pricer"))
+    assert inspect.isclass(named("residency.program.columns.Pricer"))
 
 
 def test_every_kind_of_column_is_explained() -> None:

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from formulations.residency import page
-from formulations.residency.plain import solve_plain
+from formulations.residency.plain.model import solve_plain
 from formulations.solver.program import Ending
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError

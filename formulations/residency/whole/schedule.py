@@ -8,9 +8,9 @@ from time import monotonic
 
 import numpy as np
 
+from formulations.residency.bound.prices import Multipliers
 from formulations.residency.cost import plan_value
 from formulations.residency.loop import Search, Settings
-from formulations.residency.prices import Multipliers
 from formulations.residency.whole import timed_search, traffic_search
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired

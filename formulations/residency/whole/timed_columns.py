@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.columns import Columns, Kind, exists, joined, of_kind
-from formulations.residency.dual import step_prices
-from formulations.residency.gaps import Gaps
-from formulations.residency.prices import Economy, Multipliers
-from formulations.residency.rangemin import RangeMinimum, Ranges
+from formulations.residency.bound.dual import step_prices
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.prices import Economy, Multipliers
+from formulations.residency.bound.rangemin import RangeMinimum, Ranges
+from formulations.residency.program.columns import Columns, Kind, exists, joined, of_kind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 

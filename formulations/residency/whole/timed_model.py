@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.columns import Columns, Kind
-from formulations.residency.master import Master, master
+from formulations.residency.program.columns import Columns, Kind
+from formulations.residency.program.master import Master, master
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.columns import NO, YES, capacity, needed_steps, settle
 from formulations.residency.whole.columns import Columns as Decisions

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from formulations.residency.prices import Multipliers
+from formulations.residency.bound.prices import Multipliers
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.timed_columns import nearby

@@ -8,13 +8,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.residency.columns import Columns
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.prices import Economy, Multipliers
 from formulations.residency.cost import plan_value, resident_bytes
-from formulations.residency.gaps import Gaps
-from formulations.residency.master import Master, master
-from formulations.residency.prices import Economy, Multipliers
-from formulations.residency.profiles import profiles
-from formulations.residency.rounding import to_plan
+from formulations.residency.pages.profiles import profiles
+from formulations.residency.pages.rounding import to_plan
+from formulations.residency.program.columns import Columns
+from formulations.residency.program.master import Master, master
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.timed_columns import allowed, nearby
 from formulations.residency.whole.uses import Uses

@@ -1,0 +1,101 @@
+"""Fewer, larger transfers for the same objective.
+
+An interior solution spreads a load over every step that is as good as another. How many bytes
+all loads together move in each step fixes the step's duration, and, as each load stays until
+its access, the SPM that is in use: whose bytes they are does not matter. So the bytes of each
+step go to the loads with the earliest deadline first, which by the usual exchange argument
+meets every deadline that the given solution meets, and leaves at most one piece per load and
+one per step. Stores likewise: of bytes that stay, and of bytes that leave, each for themselves.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.rangemin import Floats
+from formulations.residency.program.columns import Columns, Kind, joined, of_kind
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access
+
+_LEAST_BYTES = 0.5
+
+
+def consolidated(gaps: Gaps, columns: Columns, amounts: Floats) -> tuple[Columns, Floats]:
+    """Columns and amounts (c,) with the transfers of each gap in few steps."""
+    kind, access = columns.kind, columns.access
+    some = amounts >= _LEAST_BYTES
+    here = (kind == Kind.LOAD_HERE) & ~gaps.stationary[access]
+    step = np.where(here, gaps.step[access], columns.step)
+    loads, drops = some & ((kind == Kind.LOAD) | here), some & (kind == Kind.DROP)
+    tidy, last_drop = _leave_before_they_return(gaps, access, step, loads, drops)
+    loads, drops = loads & tidy[access], drops & tidy[access]
+    cleans = some & (kind == Kind.CLEAN)
+    rest = some & ~loads & ~drops & ~cleans
+    read = gaps.kind == Access.READ
+    groups = (
+        (Kind.LOAD, loads, gaps.step - gaps.stationary),
+        (Kind.DROP, drops, last_drop),
+        (Kind.CLEAN, cleans, gaps.step - ~read),
+    )
+    parts, sizes = [columns.take(rest)], [amounts[rest]]
+    for group, chosen, deadline in groups:
+        owner, when, moved = _earliest_deadline_first(
+            access[chosen], step[chosen], amounts[chosen], deadline
+        )
+        late = (when == gaps.step[owner]) & (group == Kind.LOAD)
+        parts += [of_kind(group, owner[~late], when[~late]), of_kind(Kind.LOAD_HERE, owner[late])]
+        sizes += [moved[~late], moved[late]]
+    return joined(parts), np.concatenate(sizes)
+
+
+def _leave_before_they_return(
+    gaps: Gaps, access: Ints, step: Ints, loads: Bools, drops: Bools
+) -> tuple[Bools, Ints]:
+    """(a,) Gaps in which all drops come before all loads; the last step for drops."""
+    first_load = gaps.step + 1
+    np.minimum.at(first_load, access[loads], step[loads])
+    last_drop = np.full(gaps.step.size, -1, np.int64)
+    np.maximum.at(last_drop, access[drops], step[drops])
+    loaded = np.zeros(gaps.step.size, bool)
+    loaded[access[loads]] = True
+    return last_drop < first_load, np.where(loaded, last_drop, gaps.step - 1)
+
+
+def _earliest_deadline_first(
+    owner: Ints, step: Ints, amount: Floats, deadline: Ints
+) -> tuple[Ints, Ints, Floats]:
+    """Deal out each step's bytes anew; ``deadline[owner]`` is the last step that will do.
+
+    No owner gets bytes before its first step in the given solution.
+    """
+    owners, place = np.unique(owner, return_inverse=True)
+    left = np.bincount(place, amount, owners.size)
+    release = np.full(owners.size, np.iinfo(np.int64).max)
+    np.minimum.at(release, place, step)
+    steps, turn = np.unique(step, return_inverse=True)
+    budgets = np.bincount(turn, amount, steps.size).tolist()
+    waiting = np.argsort(release, kind="stable").tolist()
+    due, open_at, remaining = deadline[owners].tolist(), release.tolist(), left.tolist()
+    heap: list[tuple[int, int]] = []
+    pieces: list[tuple[int, int, float]] = []
+    next_one = 0
+    for now, budget in zip(steps.tolist(), budgets, strict=True):
+        while next_one < len(waiting) and open_at[waiting[next_one]] <= now:
+            heappush(heap, (due[waiting[next_one]], waiting[next_one]))
+            next_one += 1
+        free = budget
+        # The rounding of sums must not make a load miss its deadline.
+        while heap and (free >= _LEAST_BYTES or heap[0][0] <= now):
+            task = heap[0][1]
+            taken = remaining[task] if heap[0][0] <= now else min(free, remaining[task])
+            pieces.append((task, now, taken))
+            free -= taken
+            remaining[task] -= taken
+            if remaining[task] < _LEAST_BYTES:
+                heappop(heap)
+    chosen = np.array([task for task, _, _ in pieces], np.int64)
+    when = np.array([now for _, now, _ in pieces], np.int64)
+    return owners[chosen], when, np.array([taken for _, _, taken in pieces], np.float64)

@@ -1,0 +1,87 @@
+"""Resident and dirty bytes of every tensor over the steps, added up from columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.rangemin import Floats
+from formulations.residency.program.columns import Columns, Kind
+from formulations.residency.program.usage import usage
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Profiles:
+    """Step functions of all tensors: from ``step`` on, until the next row of the tensor.
+
+    Attributes
+    ----------
+    tensor, step : (k,)
+        Sorted; every access and the step after it have a row.
+    resident, dirty : (k,)
+        Bytes, as the program gave them.
+    version : (k,)
+        Grows by one after each write of a tensor.
+    fixed : (k,)
+        The row is the step of a stationary operand.
+    access : (k,)
+        Position of the access in that step, or -1.
+    size_bytes : (k,)
+    """
+
+    tensor: Ints
+    step: Ints
+    resident: Floats
+    dirty: Floats
+    version: Ints
+    access: Ints
+    fixed: Bools
+    size_bytes: Ints
+
+
+def profiles(gaps: Gaps, line: Timeline, columns: Columns, amounts: Floats) -> Profiles:
+    """Add up the columns."""
+    use, access = usage(gaps, columns), columns.access
+    some = (use.end > use.begin) & (amounts > 0)
+    tensor = gaps.tensor[access]
+    dirty = some & np.isin(columns.kind, (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL))
+    own_final = columns.kind == Kind.FINAL
+    since = np.where(own_final, gaps.step[access] + 1, gaps.begin[access])
+    until = np.where(columns.kind == Kind.HOLD_DIRTY, gaps.step[access], columns.step) + 1
+    span = gaps.steps + 2
+    own = np.arange(gaps.step.size)
+    keys = [gaps.tensor * span + gaps.step, gaps.tensor * span + gaps.step + 1]
+    keys += [(tensor * span + x)[some] for x in (use.begin, use.end)]
+    keys += [(tensor * span + x)[dirty] for x in (since, until)]
+    counts = [key.size for key in keys]
+    nothing, amount = np.zeros(2 * own.size), amounts[some]
+    held = np.concatenate((nothing, amount, -amount, np.zeros(2 * int(dirty.sum()))))
+    newer = np.concatenate((np.zeros(sum(counts[:4])), amounts[dirty], -amounts[dirty]))
+    unique, inverse = np.unique(np.concatenate(keys), return_inverse=True)
+    tensors, steps = unique // span, unique % span
+    at = np.full(unique.size, -1, np.int64)
+    at[inverse[: own.size]] = own
+    written = (at >= 0) & (gaps.kind[at] != Access.READ)
+    return Profiles(
+        tensor=tensors,
+        step=steps,
+        resident=_summed(np.bincount(inverse, held, unique.size).astype(np.float64), tensors),
+        dirty=_summed(np.bincount(inverse, newer, unique.size).astype(np.float64), tensors),
+        version=np.concatenate(([0], np.cumsum(written)[:-1])),
+        access=at,
+        fixed=(at >= 0) & gaps.stationary[at],
+        size_bytes=line.size_bytes[tensors],
+    )
+
+
+def _summed(change: Floats, tensor: Ints) -> Floats:
+    """Running sums, from zero for each tensor."""
+    total: Floats = np.cumsum(change)
+    first = np.flatnonzero(np.concatenate(([True], tensor[1:] != tensor[:-1])))
+    base = np.concatenate(([0.0], total))[first]
+    result: Floats = total - np.repeat(base, np.diff(np.append(first, tensor.size)))
+    return result

@@ -1,0 +1,131 @@
+"""From bytes of columns to a legal plan in whole pages.
+
+The columns of a tensor add up to two profiles over the steps: ``r``, resident bytes, and
+``d``, dirty bytes (``s - Z``), with ``d <= r`` while the tensor is live. Rounding both down to
+pages keeps that, never raises occupancy, and keeps rises rises and falls falls: the loads and
+stores of the plan are the differences of the rounded profiles. Dirty bytes are the lower ones,
+so that what a load brings lies in the suffix that DRAM holds.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.rangemin import Floats
+from formulations.residency.pages.filling import raised_rows
+from formulations.residency.pages.profiles import Profiles
+from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Access, Timeline
+
+_SHRINK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
+_NEARLY_WHOLE = 1e-5
+_NOISE = 1e-6
+
+
+def to_plan(
+    gaps: Gaps,
+    line: Timeline,
+    profile: Profiles,
+    worth: Floats,
+    *,
+    page_bytes: int,
+    capacity_pages: Ints,
+) -> Plan | None:
+    """Round to pages; None if even a shrunken profile does not fit.
+
+    Everything is rounded down, then stretches of residency up while pages are free: those
+    first that save most DMA per page, ``worth`` (n,) being the price of a byte in each step.
+    Where the program's solution is slightly over the capacity (it was solved to a
+    tolerance), everything but stationary operands shrinks by a small fraction.
+    """
+    for shrink in _SHRINK:
+        low = _rounded(profile, page_bytes, shrink, up=False)
+        free = capacity_pages - _occupied(profile, low[0], page_bytes, capacity_pages.size)
+        if (free >= 0).all():
+            high = _rounded(profile, page_bytes, shrink, up=True)
+            pages = (-(-low[0] // page_bytes), -(-high[0] // page_bytes))
+            raised = raised_rows(gaps, profile, pages, worth, free)
+            resident = np.where(raised, high[0], low[0])
+            dirty = _settled(profile, np.where(raised, high[1], low[1]), resident)
+            return Plan(
+                operation=line.operation,
+                mode=line.mode,
+                residency=_rows(profile, resident, gaps.steps),
+                stores=_stores(gaps, profile, resident, dirty),
+            )
+    return None
+
+
+def _rounded(profile: Profiles, page_bytes: int, shrink: float, *, up: bool) -> tuple[Ints, Ints]:
+    """Resident and dirty bytes in whole pages; nearly whole tensors become whole."""
+    size = profile.size_bytes
+
+    def to_pages(amount: Floats) -> Ints:
+        whole = amount >= size * (1 - _NEARLY_WHOLE) - 0.5
+        if shrink > 1e-3:
+            whole &= False
+        exact = np.maximum(amount, 0.0) * (1 - shrink) / page_bytes
+        pages = np.ceil(exact - _NOISE) if up else np.floor(exact + _NOISE)
+        return np.where(whole, size, np.minimum(pages.astype(np.int64) * page_bytes, size))
+
+    resident = np.where(profile.fixed, size, to_pages(profile.resident))
+    return resident, to_pages(profile.dirty)
+
+
+def _occupied(profile: Profiles, resident: Ints, page_bytes: int, steps: int) -> Ints:
+    """(n,) Pages in use."""
+    pages = -(-resident // page_bytes)
+    before = np.concatenate(([0], pages[:-1]))
+    before[np.concatenate(([True], profile.tensor[1:] != profile.tensor[:-1]))] = 0
+    change = np.bincount(profile.step, pages - before, steps + 2)
+    return np.rint(np.cumsum(change)[:steps]).astype(np.int64)
+
+
+def _settled(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
+    """Dirty bytes: at most the resident ones, never growing within a version."""
+    dirty = np.minimum(dirty, resident)
+    same = np.concatenate(([False], profile.version[1:] == profile.version[:-1]))
+    same &= np.concatenate(([False], profile.tensor[1:] == profile.tensor[:-1]))
+    # A new version is dirty at most where its writer left it resident.
+    fresh = ~same
+    dirty[1:] = np.where(fresh[1:], np.minimum(dirty[1:], resident[:-1]), dirty[1:])
+    segment = np.cumsum(fresh)
+    big = int(profile.size_bytes.max(initial=0)) + 1
+    lowest: Ints = np.minimum.accumulate(dirty - segment * big) + segment * big
+    return lowest
+
+
+def _rows(profile: Profiles, resident: Ints, steps: int) -> Residency:
+    tensor = profile.tensor
+    if not tensor.size:
+        return Residency.empty()
+    new = np.concatenate(([True], (tensor[1:] != tensor[:-1]) | (resident[1:] != resident[:-1])))
+    first = np.flatnonzero(new)
+    last = np.append(first[1:], tensor.size)
+    # A tensor's final row holds nothing, so the next row's step ends each row that matters.
+    end = np.where(last < tensor.size, profile.step[np.minimum(last, tensor.size - 1)], steps)
+    some = (resident[first] > 0) & (profile.step[first] < steps)
+    rows = first[some]
+    return Residency(
+        tensor=tensor[rows],
+        begin=profile.step[rows],
+        end=np.minimum(end[some], steps),
+        size_bytes=resident[rows],
+    )
+
+
+def _stores(gaps: Gaps, profile: Profiles, resident: Ints, dirty: Ints) -> Stores:
+    """What is dirty before a step (or written in it), and no longer after it."""
+    here, later = np.arange(profile.tensor.size - 1), np.arange(1, profile.tensor.size)
+    same = profile.tensor[here] == profile.tensor[later]
+    at = profile.access[here]
+    written = (at >= 0) & (gaps.kind[at] != Access.READ)
+    before = np.where(written, resident[here], dirty[here])
+    amount = before - dirty[later]
+    dead = (at >= 0) & gaps.dead[at]
+    some = same & (amount > 0) & ~dead
+    step, tensor, size = profile.step[later][some] - 1, profile.tensor[here][some], amount[some]
+    order = np.lexsort((tensor, step))
+    return Stores(step=step[order], tensor=tensor[order], size_bytes=size[order])

@@ -1,0 +1,275 @@
+"""The plain (tensor, step) model: the rules as they stand, a reference for the priced model.
+
+A fixed order; with several modes the least of each figure, so that the value bounds them all.
+``lambda`` and the rounding of transfer times to cycles are left out. As a linear program the
+value is the ``fluid`` bound. With ``pages`` it is the ``page`` optimum wherever times are exact:
+one mode, no command set-up, a whole number of cycles a byte.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+
+import numpy as np
+
+from formulations.residency.plain import rows
+from formulations.residency.plain.cells import Cells, plain_cells
+from formulations.solver import highs
+from formulations.solver.program import Answer, Floats, Program, compressed
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.timeline import Timeline, relaxed_timeline
+
+SETTINGS: Mapping[str, Mapping[str, highs.Option]] = {
+    "simplex": {"solver": "simplex"},
+    "ipm": {"solver": "ipm", "run_crossover": "on"},
+    "ipm without crossover": {"solver": "ipm", "run_crossover": "off"},
+    "pdlp": {"solver": "pdlp", "run_crossover": "off"},
+}
+"""Ways to solve the linear program with HiGHS."""
+
+_EXACT: Mapping[str, highs.Option] = {"presolve": "off", "mip_rel_gap": 0.0}
+"""For whole pages: with presolve HiGHS 1.15 proved 19 where 18 is feasible, once in 4,500."""
+
+_FINE = 1024
+"""The scratchpad has about this many byte units: coefficients and sides of moderate size."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlainModel:
+    """The model as arrays, and how to read them.
+
+    Attributes
+    ----------
+    program
+        In units of ``byte_unit`` bytes and of ``byte_value * byte_unit`` of the objective.
+    byte_unit
+        A power of two.
+    byte_value
+        The dearest byte's price, objective units.
+    constant
+        Part of the objective that no schedule changes, objective units.
+    capacity_rows, channel_rows
+        First row of (P4) and first rows of (P5): one, two with ``duplex``, or none where time
+        costs nothing.
+    """
+
+    program: Program
+    line: Timeline
+    cells: Cells
+    columns: rows.Columns
+    byte_unit: int
+    byte_value: Fraction
+    constant: Fraction
+    capacity_rows: int
+    channel_rows: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlainAnswer:
+    """The value in objective units, and the prices of problem statement, section 5.
+
+    Prices are the duals as the solver gave them: clamp before use in a bound.
+
+    Attributes
+    ----------
+    value
+        None where the solver found nothing.
+    spm_price, dram_in_price, dram_out_price : (n,) or None
+        Objective units per byte held, and per byte of DMA time, in each step.
+    """
+
+    value: float | None
+    answer: Answer
+    spm_price: Floats | None
+    dram_in_price: Floats | None
+    dram_out_price: Floats | None
+
+
+def plain_model(instance: Instance, objective: Objective, *, pages: bool = False) -> PlainModel:
+    """Build the model, with ``r`` in whole pages and stores in whole bytes if ``pages``."""
+    machine, line = instance.machine, relaxed_timeline(instance)
+    cells = plain_cells(line)
+    timed = objective.cycle > 0
+    columns = _columns(line, cells, timed=timed, pages=pages)
+    streams = rows.Streams.of(line, cells)
+    context = rows.Context(
+        machine=machine, line=line, cells=cells, columns=columns, streams=streams
+    )
+    families = [
+        rows.growth(context),
+        rows.dirt(context),
+        rows.no_lost_write(context),
+        rows.capacity(context),
+        *([*rows.channel(context), rows.serial(context)] if timed else []),
+        *(rows.whole_pages(context) if pages else []),
+    ]
+    first = [0, *accumulate(family.lower.size for family in families)]
+    unit = 1 if pages else _byte_unit(machine.spm_bytes)
+    value = _byte_value(context, objective)
+    return PlainModel(
+        program=_program(context, families, _cost(context, objective, value), unit),
+        line=line,
+        cells=cells,
+        columns=columns,
+        byte_unit=unit,
+        byte_value=value,
+        constant=_constant(context, objective),
+        capacity_rows=first[3],
+        channel_rows=tuple(first[4 : 6 if machine.duplex else 5]) if timed else (),
+    )
+
+
+def solve_plain(
+    instance: Instance,
+    objective: Objective,
+    *,
+    pages: bool = False,
+    setting: str = "simplex",
+    options: Mapping[str, highs.Option] | None = None,
+    time_limit_s: float = float("inf"),
+    threads: int = 1,
+) -> PlainAnswer:
+    """Solve with HiGHS; ``setting`` is one of :data:`SETTINGS`, for ``pages`` not used.
+
+    Raises
+    ------
+    InputError
+        No such setting.
+    """
+    if setting not in SETTINGS:
+        raise InputError(f"setting {setting!r}: choose one of {', '.join(SETTINGS)}")
+    model = plain_model(instance, objective, pages=pages)
+    chosen = {**(_EXACT if pages else SETTINGS[setting]), **(options or {})}
+    answer = highs.solve(model.program, options=chosen, time_limit_s=time_limit_s, threads=threads)
+    return read_answer(model, answer)
+
+
+def read_answer(model: PlainModel, answer: Answer) -> PlainAnswer:
+    """Put a solver's answer into objective units."""
+    free, price = np.zeros(model.line.steps), float(model.byte_value)
+    if not model.columns.count:  # nothing to decide: HiGHS has no solution of an empty program
+        return PlainAnswer(
+            value=float(model.constant),
+            answer=answer,
+            spm_price=free,
+            dram_in_price=free,
+            dram_out_price=free,
+        )
+    value = None
+    if answer.objective is not None:
+        value = answer.objective * price * model.byte_unit + float(model.constant)
+    if answer.row_dual is None:
+        return PlainAnswer(
+            value=value, answer=answer, spm_price=None, dram_in_price=None, dram_out_price=None
+        )
+    dual, steps = answer.row_dual, model.line.steps
+    channels = [price * dual[first : first + steps] for first in model.channel_rows]
+    return PlainAnswer(
+        value=value,
+        answer=answer,
+        spm_price=-price * dual[model.capacity_rows : model.capacity_rows + steps],
+        dram_in_price=channels[0] if channels else free,
+        dram_out_price=channels[-1] if channels else free,
+    )
+
+
+def _columns(line: Timeline, cells: Cells, *, timed: bool, pages: bool) -> rows.Columns:
+    """Number the variables, family by family."""
+    everywhere = np.ones(len(cells), bool)
+    paged = everywhere & pages
+    steps = np.full(line.steps, timed)
+    present = [everywhere, cells.loads, cells.dirty, cells.dirty, paged, paged, steps]
+    numbers, count = [], 0
+    for there in present:
+        numbers.append(np.where(there, count + np.cumsum(there) - 1, -1))
+        count += int(there.sum())
+    resident, load, dirty, store, whole, full, duration = numbers
+    return rows.Columns(
+        resident=resident,
+        load=load,
+        dirty=dirty,
+        store=store,
+        pages=whole,
+        full=full,
+        duration=duration,
+        count=count,
+    )
+
+
+def _byte_unit(spm_bytes: int) -> int:
+    return 1 << max(0, spm_bytes.bit_length() - _FINE.bit_length())
+
+
+def _byte_value(c: rows.Context, objective: Objective) -> Fraction:
+    """Return the most that one DMA byte can cost, a unit for costs; 1 if nothing costs."""
+    time = objective.cycle / c.machine.bytes_per_cycle
+    return max(time, objective.dram_in_byte, objective.dram_out_byte) or Fraction(1)
+
+
+def _constant(c: rows.Context, objective: Objective) -> Fraction:
+    """Return the part of the objective that no schedule changes, and that of streaming all."""
+    streamed_in = int(c.streams.into @ c.size)
+    streamed_out = int(c.streams.out @ c.size)
+    return (
+        objective.spm_read_byte * int(c.line.spm_read_bytes.sum())
+        + objective.spm_write_byte * int(c.line.spm_write_bytes.sum())
+        + objective.mac * int(c.line.macs.sum())
+        + objective.dram_in_byte * streamed_in
+        + objective.dram_out_byte * streamed_out
+    )
+
+
+def _cost(c: rows.Context, objective: Objective, value: Fraction) -> Floats:
+    """Cost of each column in units of ``value``; residency saves what would be streamed."""
+    columns, streams = c.columns, c.streams
+    cost = np.zeros(columns.count)
+    into = float(objective.dram_in_byte / value)
+    out = float(objective.dram_out_byte / value)
+    cost[columns.resident] = -into * streams.into - out * streams.out
+    cost[columns.load[columns.load >= 0]] = into
+    cost[columns.store[columns.store >= 0]] = out
+    if objective.cycle > 0:
+        cost[columns.duration] = float(objective.cycle / c.machine.bytes_per_cycle / value)
+    return cost
+
+
+def _program(c: rows.Context, families: list[rows.Rows], cost: Floats, unit: int) -> Program:
+    """Stack the families; sides and bounds in ``unit`` bytes."""
+    columns, size = c.columns, c.size / unit
+    upper = np.full(columns.count, np.inf)
+    lower = np.zeros(columns.count)
+    for column in (columns.resident, columns.load, columns.dirty, columns.store):
+        upper[column[column >= 0]] = size[column >= 0]
+    lower[columns.resident] = np.where(c.stationary, size, 0.0)
+    # A tensor to be kept has nothing dirty in the end (R7).
+    upper[columns.dirty[c.cells.last & c.cells.dirty]] = 0.0
+    paged = columns.pages >= 0
+    upper[columns.pages[paged]] = rows.ceil_div(c.size[paged], c.machine.page_bytes)
+    upper[columns.full[paged]] = 1.0
+    integer = np.zeros(columns.count, bool)
+    for column in (columns.pages[paged], columns.full[paged]):
+        integer[column] = True
+    if paged.any():
+        integer[columns.store[columns.store >= 0]] = True
+    first = [0, *accumulate(family.lower.size for family in families)]
+    matrix = compressed(
+        np.concatenate([start + f.row for start, f in zip(first, families, strict=False)]),
+        np.concatenate([family.column for family in families]),
+        np.concatenate([family.value for family in families]),
+        first[-1],
+        by_rows=True,
+    )
+    return Program(
+        cost=cost,
+        lower=lower,
+        upper=upper,
+        row_lower=np.concatenate([family.lower for family in families]) / unit,
+        row_upper=np.concatenate([family.upper for family in families]) / unit,
+        matrix=matrix,
+        integer=integer if paged.any() else None,
+    )

@@ -1,0 +1,1 @@
+"""The compact linear program over priced columns."""

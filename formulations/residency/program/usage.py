@@ -1,0 +1,64 @@
+"""What columns use: scratchpad over some steps, and DMA in one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.rangemin import Floats
+from formulations.residency.program.columns import Columns, Kind
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Usage:
+    """What one byte of each column uses (c,).
+
+    SPM during steps [begin, end), and DMA ``moved_in`` and ``moved_out`` bytes in step
+    ``at``; ``serial`` marks transfers that cannot overlap the step's computing.
+    """
+
+    begin: Ints
+    end: Ints
+    at: Ints
+    moved_in: Floats
+    moved_out: Floats
+    serial: Bools
+
+
+def usage(gaps: Gaps, columns: Columns) -> Usage:
+    """Read off each column's use of SPM and DMA."""
+    kind, access = columns.kind, columns.access
+    step, before = gaps.step[access], gaps.previous[access]
+    own_kind, passes = gaps.kind[access], gaps.passes[access].astype(np.float64)
+    written = np.where(before >= 0, gaps.kind[before] == Access.WRITE, False)
+    final = kind == Kind.FINAL
+    written = np.where(final, own_kind == Access.WRITE, written)
+    # Dirty bytes that a blind write leaves count from the writing step on.
+    start = np.where(final, step + 1, gaps.begin[access])
+    dirty_start = start - written
+    loads = (kind == Kind.LOAD) | (kind == Kind.LOAD_HERE)
+    from_dirty = np.isin(kind, (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL))
+    own_step = np.isin(kind, (Kind.STREAM, Kind.LOAD_HERE, Kind.WRITE_THROUGH))
+    at = np.where(own_step, step, columns.step)
+    begin = np.where(from_dirty, dirty_start, np.where(loads | own_step, at, start))
+    end = np.where((kind == Kind.DROP) | final, columns.step, step) + 1
+    nothing = (kind == Kind.STREAM) | ((kind == Kind.WRITE_THROUGH) & (own_kind != Access.WRITE))
+    end = np.where(nothing, begin, end)
+    stream = kind == Kind.STREAM
+    write, dead = own_kind == Access.WRITE, gaps.dead[access]
+    streamed_in = np.where(write, passes - 1, passes)
+    streamed_out = np.where((own_kind == Access.READ) | dead, 0.0, passes)
+    stores = np.isin(kind, (Kind.WRITE_THROUGH, Kind.DROP, Kind.CLEAN, Kind.FINAL))
+    fixed = gaps.stationary[access]
+    return Usage(
+        begin=begin,
+        end=end,
+        at=at,
+        moved_in=np.where(stream, streamed_in, loads.astype(np.float64)),
+        moved_out=np.where(stream, streamed_out, stores.astype(np.float64)),
+        serial=fixed & np.isin(kind, (Kind.LOAD_HERE, Kind.WRITE_THROUGH)),
+    )

@@ -1,0 +1,126 @@
+"""The Lagrangian dual: against the table of the problem statement, forward against backward."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from formulations.residency.bound.prices import Multipliers
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.timeline import Access
+from tests.formulations.plain.test_plain_duality import Prices, lagrangian
+from tests.formulations.priced import Case, Priced, cases, random_prices
+from tests.strategies import random_instance
+from tests.tiny import Op, tiny
+
+
+def exact(prices: Multipliers) -> Prices:
+    """The same numbers as fractions."""
+    spm, load, store = (
+        [Fraction(price) for price in column.tolist()]
+        for column in (prices.spm, prices.load, prices.store)
+    )
+    return Prices(spm=spm, dram_in=load, dram_out=store)
+
+
+def test_value_at_random_prices_is_that_of_the_table() -> None:
+    for seed, case in enumerate(cases(150)):
+        prices = random_prices(case, seed)
+        expected = lagrangian(case.instance, case.objective, exact(prices))
+        assert case.close(float(expected), Priced.of(case, prices).value, 1e-9), seed
+
+
+def test_forward_and_backward_meet_at_every_access() -> None:
+    """Best = forward + backward over the states of an access, arriving and after it."""
+    for seed, case in enumerate(cases(100)):
+        gaps, priced = case.gaps, Priced.of(case, random_prices(case, seed))
+        ahead, back = priced.ahead, priced.back
+        best_of = dict(
+            zip(
+                gaps.tensor[gaps.next < 0].tolist(),
+                ahead.best[gaps.next < 0].tolist(),
+                strict=True,
+            )
+        )
+        best = np.array([best_of[tensor] for tensor in gaps.tensor.tolist()])
+        after = np.minimum(
+            np.minimum(ahead.dirty + back.dirty, ahead.clean + back.clean), ahead.gone + back.gone
+        )
+        arriving = np.minimum(
+            np.minimum(ahead.dirty_in + back.dirty_in, ahead.clean_in + back.clean_in),
+            np.where(
+                gaps.kind == Access.WRITE,
+                ahead.bypass + back.bypass,
+                ahead.gone_in + back.gone_in,
+            ),
+        )
+        np.testing.assert_allclose(after, best, rtol=1e-9, atol=1e-12 * case.byte)
+        np.testing.assert_allclose(arriving, best, rtol=1e-9, atol=1e-12 * case.byte)
+
+
+@pytest.mark.parametrize(
+    ("objective", "spm", "dma", "value"),
+    [
+        # Two reads of 8 bytes: streamed twice, or held at 3 x 8 less the 8 bytes there are.
+        (TRAFFIC, 0.0, 0.0, 8.0),
+        (TRAFFIC, 1 / 8, 0.0, 8 + 3 - 3),
+        (TRAFFIC, 1 / 2, 0.0, 16 - 12),
+        # A byte's time is worth 1/2, and so is a cycle of the 5 + 0 + 5 of computing.
+        (MAKESPAN, 0.0, 1 / 2, 4 + 5),
+        (MAKESPAN, 0.0, 1.0, 8.0),
+        (MAKESPAN, 0.0, 0.0, 10.0),
+    ],
+)
+def test_values_by_hand(objective: Objective, spm: float, dma: float, value: float) -> None:
+    read = Op(reads="x", cycles=5)
+    case = Case.of(tiny({"x": (8, "in")}, [read, Op(), read], spm=8), objective)
+    prices = Multipliers.legal(case.economy, *(np.full(3, price) for price in (spm, dma, dma)))
+    assert Priced.of(case, prices).value == pytest.approx(value)
+
+
+def test_a_gap_is_crossed_at_its_cheapest_steps() -> None:
+    """y is written in step 0 and read in step 5; step 3 holds what makes it leave."""
+    operations = [Op(writes="y"), Op(), Op(), Op(), Op(), Op(reads="y")]
+    case = Case.of(tiny({"y": (1, "")}, operations, spm=4), TRAFFIC)
+    nothing = np.zeros(6)
+    for price, best in ((1.0, 1.0), (3.0, 2.0)):
+        spm = np.array([0, 0, 0, price, 0, 0])
+        priced = Priced.of(case, Multipliers.legal(case.economy, spm, nothing, nothing))
+        assert priced.ahead.best[1] == best
+    assert priced.arc.drop_at[1] in (1, 2)  # before step 3
+    assert priced.arc.load_at[1] == 4  # after it
+
+
+def test_dear_prices_are_made_legal() -> None:
+    for case in cases(30):
+        steps, limit = case.gaps.steps, case.economy.byte_time
+        dear = np.full(steps, 3 * limit + 1)
+        prices = Multipliers.legal(case.economy, -dear, dear, 2 * dear)
+        assert (prices.spm == 0).all()
+        total = prices.load + prices.store if case.economy.duplex else prices.load
+        np.testing.assert_allclose(total, limit)
+        np.testing.assert_allclose(
+            prices.slack_price(case.economy), 0, atol=1e-12 * case.economy.cycle
+        )
+        if not case.economy.duplex:
+            assert prices.store is prices.load
+
+
+def test_prices_that_are_no_numbers_are_made_legal() -> None:
+    case = Case.of(random_instance(3), MAKESPAN)
+    bad = np.full(case.gaps.steps, np.nan)
+    prices = Multipliers.legal(case.economy, bad, bad, bad)
+    assert not prices.spm.any()
+    assert not prices.load.any()
+
+
+def test_the_bound_is_concave_between_prices() -> None:
+    for seed, case in enumerate(cases(40)):
+        one, other = random_prices(case, seed), random_prices(case, seed + 1000)
+        ends = Priced.of(case, one).value, Priced.of(case, other).value
+        for weight in (0.25, 0.5):
+            middle = Priced.of(case, one.mixed(other, weight)).value
+            chord = (1 - weight) * ends[0] + weight * ends[1]
+            assert middle >= chord - 1e-9 * max(case.scale, abs(chord)), seed

@@ -1,0 +1,281 @@
+"""Rounding: by hand, and on solutions of random programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from formulations.residency.bound.rangemin import Floats
+from formulations.residency.pages.consolidate import consolidated
+from formulations.residency.pages.filling import raised_rows
+from formulations.residency.pages.profiles import Profiles, profiles
+from formulations.residency.pages.rounding import to_plan
+from formulations.residency.program.columns import Columns, Kind, joined, of_kind
+from formulations.residency.program.master import master
+from formulations.solver.highs import solve
+from spmopt.assemble import assemble
+from spmopt.core.instance import Instance
+from spmopt.core.objective import TRAFFIC
+from spmopt.core.plan import Plan
+from spmopt.core.table import Ints
+from spmopt.verify import verify
+from tests.formulations.priced import Case, all_columns, cases
+from tests.tiny import Op, tiny
+
+READ = Op(reads="x")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """A fractional solution of a case of one mode."""
+
+    case: Case
+    columns: Columns
+    amounts: Floats
+
+    @property
+    def profile(self) -> Profiles:
+        return profiles(self.case.gaps, self.case.line, self.columns, self.amounts)
+
+    @property
+    def page_bytes(self) -> int:
+        return self.case.instance.machine.page_bytes
+
+    @property
+    def capacity_pages(self) -> Ints:
+        pages: Ints = (self.case.economy.capacity_bytes // self.page_bytes).astype(np.int64)
+        return pages
+
+    def rounded(self, worth: Floats | float = 0.0, extra_pages: int = 0) -> Plan | None:
+        case = self.case
+        return to_plan(
+            case.gaps,
+            replace(case.line, mode=np.zeros_like(case.line.mode)),
+            self.profile,
+            np.broadcast_to(np.asarray(worth, np.float64), (case.gaps.steps,)),
+            page_bytes=self.page_bytes,
+            capacity_pages=self.capacity_pages + extra_pages,
+        )
+
+
+def solutions(count: int) -> list[Solution]:
+    """Interior solutions of random programs with random costs added, half of them noisy.
+
+    Two thirds have their transfers dealt out anew, as the loop does.
+    """
+    found = []
+    for seed, case in enumerate(
+        cases(count, max_operations=12, max_tensors=7, max_tensor_pages=5, max_modes=1, setup=True)
+    ):
+        columns, page = all_columns(case.gaps), case.instance.machine.page_bytes
+        built = master(case.gaps, case.economy, columns, page_bytes=page, margin=1e-5)
+        generator = np.random.default_rng(seed)
+        cost = built.program.cost.copy()
+        cost[: len(columns)] += generator.random(len(columns)) * (seed % 2)
+        options = {"solver": "ipx", "presolve": "off", "run_crossover": "off"}
+        amounts = built.amounts(solve(replace(built.program, cost=cost), options=options))
+        if seed % 4 > 1:
+            amounts = amounts * generator.normal(1, 1e-4, amounts.size)
+        if seed % 3:
+            columns, amounts = consolidated(case.gaps, columns, amounts)
+        found.append(Solution(case=case, columns=columns, amounts=amounts))
+    return found
+
+
+def resident(instance: Instance, plan: Plan) -> Ints:
+    """(tensors, steps)"""
+    table = np.zeros((len(instance.tensors), len(instance.operations)), np.int64)
+    rows = plan.residency
+    for tensor, begin, end, size in zip(
+        rows.tensor.tolist(),
+        rows.begin.tolist(),
+        rows.end.tolist(),
+        rows.size_bytes.tolist(),
+        strict=True,
+    ):
+        table[tensor, begin:end] = size
+    return table
+
+
+def test_plans_are_legal_whatever_is_worth_filling_up() -> None:
+    for seed, solution in enumerate(solutions(150)):
+        generator = np.random.default_rng(seed)
+        worth = generator.random(solution.case.gaps.steps) * generator.integers(0, 2)
+        plan = solution.rounded(worth)
+        assert plan is not None, seed
+        report = verify(solution.case.instance, assemble(solution.case.instance, plan))
+        assert report.legal, (seed, report.violations)
+
+
+def test_residency_is_in_pages_and_fits() -> None:
+    for seed, solution in enumerate(solutions(60)):
+        plan, page = solution.rounded(1.0), solution.page_bytes
+        assert plan is not None
+        size = solution.case.line.size_bytes[:, None]
+        held = resident(solution.case.instance, plan)
+        assert ((held % page == 0) | (held == size)).all(), seed
+        assert ((-(-held // page)).sum(axis=0) <= solution.capacity_pages).all(), seed
+
+
+def test_without_worth_everything_is_rounded_down() -> None:
+    """Rises stay rises and falls falls: each step's bytes are rounded by one monotone rule."""
+    for seed, solution in enumerate(solutions(60)):
+        plan, profile, page = solution.rounded(), solution.profile, solution.page_bytes
+        assert plan is not None
+        held = resident(solution.case.instance, plan)
+        own = profile.step < solution.case.gaps.steps
+        got = held[profile.tensor[own], profile.step[own]]
+        size, amount, fixed = profile.size_bytes[own], profile.resident[own], profile.fixed[own]
+        assert (got <= np.maximum(np.where(fixed, size, 0), amount + 0.6)).all(), seed
+        assert (got > np.minimum(size, amount - page) - 1e-3).all(), seed
+        assert (got[fixed] == size[fixed]).all()
+        bytes_of: dict[tuple[float, int], int] = {}
+        for tensor, exact, whole, is_fixed in zip(
+            profile.tensor[own].tolist(), amount.tolist(), got.tolist(), fixed, strict=True
+        ):
+            if not is_fixed:
+                bytes_of[tensor, exact] = whole
+        for (tensor, exact), whole in bytes_of.items():
+            for (other, less), fewer in bytes_of.items():
+                assert other != tensor or less > exact or fewer <= whole, seed
+
+
+def held_part(amount: float, spm: int = 8) -> Solution:
+    """x, of 10 bytes, is read in steps 0 and 2; ``amount`` bytes of it stay."""
+    case = Case.of(tiny({"x": (10, "in")}, [READ, Op(), READ], spm=spm), TRAFFIC)
+    columns = joined(
+        [
+            of_kind(Kind.LOAD_HERE, np.array([0])),
+            of_kind(Kind.HOLD_CLEAN, np.array([1])),
+            of_kind(Kind.STREAM, np.array([0, 1])),
+        ]
+    )
+    amounts = np.array([amount, amount, 10 - amount, 10 - amount])
+    return Solution(case=case, columns=columns, amounts=amounts)
+
+
+def rows(plan: Plan | None) -> list[tuple[int, ...]]:
+    assert plan is not None
+    table = plan.residency
+    columns = (table.tensor, table.begin, table.end, table.size_bytes)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("amount", "spm", "worth", "held"),
+    [
+        (7.0, 8, 0.0, 4),
+        (7.0, 8, 1.0, 8),  # the free page is used
+        (7.0, 7, 1.0, 4),  # there is none
+        (8.0 - 1e-7, 8, 0.0, 8),  # a page but for the solver's noise
+        (10.0 - 1e-4, 12, 0.0, 10),  # the whole tensor, its last page cut
+        (9.0, 12, 0.0, 8),
+        (9.0, 12, 1.0, 10),
+        (3.9, 8, 0.0, 0),
+    ],
+)
+def test_by_hand(amount: float, spm: int, worth: float, held: int) -> None:
+    assert rows(held_part(amount, spm).rounded(worth)) == ([(0, 0, 3, held)] if held else [])
+
+
+def test_nearly_all_of_a_large_tensor_is_all_of_it() -> None:
+    """Two bytes in a million are the solver's noise, not a page to read again."""
+    instance = tiny({"x": (10**6, "in")}, [READ, Op(), READ], spm=10**6)
+    whole = replace(held_part(10**6 - 2), case=Case.of(instance, TRAFFIC))
+    assert rows(whole.rounded()) == [(0, 0, 3, 10**6)]
+    part = replace(whole, amounts=whole.amounts - np.array([50, 50, -50, -50]))
+    assert rows(part.rounded()) == [(0, 0, 3, 10**6 - 52)]
+
+
+def test_a_solution_slightly_over_the_capacity_shrinks() -> None:
+    # A solver's 8.001 bytes are two pages; three pages are more than there are.
+    assert rows(held_part(8.001).rounded()) == [(0, 0, 3, 8)]
+    case = Case.of(tiny({"x": (16, "in")}, [READ, Op(), READ], spm=8), TRAFFIC)
+    over = replace(held_part(8), case=case)
+    for amount, held in ((12.0001, 8), (13.0, 8)):
+        plan = replace(over, amounts=np.array([amount, amount, 0, 0])).rounded()
+        assert rows(plan) == [(0, 0, 3, held)]
+
+
+def test_what_cannot_be_made_to_fit_is_no_plan() -> None:
+    assert held_part(10.0, spm=8).rounded(extra_pages=-2) is None
+
+
+def test_dirty_bytes_are_stored_when_they_leave() -> None:
+    """y is written; 6 of 8 bytes stay until they are stored in step 1, 3 of those leave."""
+    operations = [Op(writes="y"), Op(), Op(reads="y"), Op()]
+    case = Case.of(tiny({"y": (8, "keep")}, operations, spm=8), TRAFFIC)
+    columns = joined(
+        [
+            of_kind(Kind.STREAM, np.array([0, 1])),
+            of_kind(Kind.DROP, np.array([1]), 1),
+            of_kind(Kind.HOLD_DIRTY, np.array([1])),
+            of_kind(Kind.FINAL, np.array([1]), 3),
+        ]
+    )
+    solution = Solution(case=case, columns=columns, amounts=np.array([0.0, 4, 4, 4, 4]))
+    plan = solution.rounded()
+    assert plan is not None
+    assert rows(plan) == [(0, 0, 2, 8), (0, 2, 4, 4)]
+    stores = zip(plan.stores.step.tolist(), plan.stores.size_bytes.tolist(), strict=True)
+    assert list(stores) == [(1, 4), (3, 4)]
+    assert verify(case.instance, assemble(case.instance, plan)).legal
+
+
+def pages_of(profile: Profiles, page: int) -> tuple[Ints, Ints]:
+    """Pages rounded down and up."""
+    size = np.where(profile.fixed, profile.size_bytes, np.maximum(profile.resident, 0))
+    low = np.floor(size / page + 1e-6).astype(np.int64)
+    low = np.where(profile.fixed, -(-profile.size_bytes // page), low)
+    return low, np.maximum(low, np.ceil(size / page - 1e-6).astype(np.int64))
+
+
+def test_raised_stretches_use_up_free_pages_only() -> None:
+    for seed, solution in enumerate(solutions(80)):
+        gaps, profile = solution.case.gaps, solution.profile
+        generator = np.random.default_rng(seed)
+        low, high = pages_of(profile, solution.page_bytes)
+        free = generator.integers(0, 4, gaps.steps)
+        left, worth = free.copy(), generator.random(gaps.steps)
+        raised = raised_rows(gaps, profile, (low, high), worth, left)
+        assert (left >= 0).all(), seed
+        used = np.zeros(gaps.steps, np.int64)
+        until = np.append(profile.step[1:], 0)
+        groups: dict[int, list[int]] = {}
+        stretch = -1
+        for row in range(profile.step.size):
+            begin, end = int(profile.step[row]), int(until[row])
+            if high[row] and not (
+                row and high[row - 1] and profile.tensor[row] == profile.tensor[row - 1]
+            ):
+                stretch += 1
+            if high[row]:
+                groups.setdefault(stretch, []).append(row)
+            if raised[row]:
+                used[begin:end] += high[row] - low[row]
+        np.testing.assert_array_equal(free - left, used)
+        for own in groups.values():
+            assert len({bool(raised[row]) for row in own}) == 1, "all of a stretch or nothing"
+            spans = [(int(profile.step[r]), int(until[r]), int(high[r] - low[r])) for r in own]
+            serves = any(profile.access[r] >= 0 and high[r] > low[r] for r in own)
+            if serves and not raised[own[0]]:
+                assert any(left[b:e].min() < need for b, e, need in spans), "it would have fitted"
+
+
+def test_the_stretch_that_saves_most_per_page_is_raised() -> None:
+    """x and y both lack a page in step 1, and one is free; y is read with three passes."""
+    operations = [Op(reads="x"), Op(reads="y", passes={"y": 3}), Op(reads="x"), Op(reads="y")]
+    instance = tiny({"x": (8, "in"), "y": (8, "in")}, operations, spm=8)
+    case = Case.of(instance, TRAFFIC)
+    gaps = case.gaps
+    held = of_kind(Kind.HOLD_CLEAN, np.flatnonzero(gaps.previous >= 0))
+    here = of_kind(Kind.LOAD_HERE, np.flatnonzero(gaps.previous < 0))
+    profile = profiles(gaps, case.line, joined([held, here]), np.full(4, 2.0))
+    low, high = pages_of(profile, 4)
+    for free, expected in ((1, {1}), (2, {0, 1}), (0, set())):
+        raised = raised_rows(gaps, profile, (low, high), np.ones(4), np.full(4, free))
+        assert set(profile.tensor[raised & (high > low)].tolist()) == expected
+    # Where DMA costs nothing, nothing is gained.
+    assert not raised_rows(gaps, profile, (low, high), np.zeros(4), np.full(4, 2))[high > low].any()

@@ -1,0 +1,216 @@
+"""Columns: those of a cheapest path cost what it costs, and pricing finds what is nearly on one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from formulations.residency.bound.rangemin import Floats
+from formulations.residency.program.columns import Columns, Kind, Pricer, exists, needed, of_kind
+from formulations.residency.program.master import master
+from formulations.residency.program.paths import path_columns
+from formulations.residency.program.usage import usage
+from formulations.solver.highs import solve
+from formulations.solver.program import Program
+from spmopt.core.objective import TRAFFIC
+from spmopt.core.timeline import Access
+from tests.formulations.priced import (
+    Case,
+    Priced,
+    all_columns,
+    cases,
+    column_costs,
+    random_prices,
+    solved,
+    uncolumned_cost,
+)
+from tests.tiny import Op, tiny
+
+
+def pricer(case: Case, priced: Priced) -> Pricer:
+    return Pricer(
+        gaps=case.gaps,
+        economy=case.economy,
+        prices=priced.prices,
+        arc=priced.arc,
+        ahead=priced.ahead,
+        back=priced.back,
+    )
+
+
+def keys(case: Case, columns: Columns) -> set[int]:
+    return set(columns.key(case.gaps.steps).tolist())
+
+
+def test_a_path_costs_what_the_dual_says() -> None:
+    for seed, case in enumerate(cases(200)):
+        gaps, prices = case.gaps, random_prices(case, seed)
+        priced = Priced.of(case, prices)
+        columns = path_columns(gaps, priced.arc, priced.ahead)
+        cost = gaps.size_bytes[columns.access] * column_costs(case, columns, prices)
+        ends = gaps.next < 0
+        best = (gaps.size_bytes * priced.ahead.best)[ends].sum()
+        assert case.close(best, cost.sum() + uncolumned_cost(case, prices), 1e-9), seed
+
+
+def test_a_path_is_a_solution() -> None:
+    """Without the capacity, whole tensors on one path each meet every row of the program."""
+    for seed, case in enumerate(cases(100)):
+        priced = Priced.of(case, random_prices(case, seed))
+        columns = path_columns(case.gaps, priced.arc, priced.ahead)
+        assert keys(case, columns) <= keys(case, all_columns(case.gaps)), seed
+        program = roomy(case, columns)
+        sizes = case.gaps.size_bytes[columns.access] / unit_bytes(case, columns)
+        lower = program.lower.copy()
+        lower[: len(columns)] = sizes
+        answer = solve(replace(program, lower=lower), options={"solver": "simplex"})
+        assert answer.feasible, seed
+
+
+def unit_bytes(case: Case, columns: Columns) -> float:
+    return master(case.gaps, case.economy, columns, page_bytes=1).unit_bytes
+
+
+def roomy(case: Case, columns: Columns) -> Program:
+    """The compact program without the capacity."""
+    program = master(case.gaps, case.economy, columns, page_bytes=1).program
+    upper = np.where(np.arange(program.upper.size) < len(columns), program.upper, np.inf)
+    return replace(program, upper=upper)
+
+
+@pytest.mark.parametrize("threshold", [1e-9, 0.4])
+def test_pricing_finds_every_column_up_to_the_threshold(threshold: float) -> None:
+    for seed, case in enumerate(cases(48, max_operations=6, max_tensors=3)):
+        prices = random_prices(case, seed)
+        limit = threshold * case.byte
+        found = keys(case, pricer(case, Priced.of(case, prices)).columns(limit, 20))
+        columns = all_columns(case.gaps)
+        # In units of the dearest byte, which suit the solver's tolerances.
+        cost = column_costs(case, columns, prices) / case.byte
+        marginal = marginals(case, columns, cost) * case.byte
+        noise = 1e-6 * case.byte
+        every = columns.key(case.gaps.steps)
+        assert set(every[marginal < limit - noise].tolist()) <= found, seed
+        assert found <= set(every[marginal <= limit + noise].tolist()), seed
+
+
+def marginals(case: Case, columns: Columns, cost: Floats) -> Floats:
+    """(c,) What it costs to send one byte through each column, by linear programs."""
+    program, unit = roomy(case, columns), unit_bytes(case, columns)
+    own = np.arange(program.cost.size) < len(columns)
+    priced = replace(program, cost=np.where(own, np.append(cost, np.zeros((~own).sum())), 0))
+    best = least(priced)
+    result = np.full(len(columns), np.inf)
+    for column in range(len(columns)):
+        lower = priced.lower.copy()
+        lower[column] = 1 / unit
+        result[column] = (least(replace(priced, lower=lower)) - best) * unit
+    return result
+
+
+def least(program: Program) -> float:
+    answer = solve(program, options={"solver": "simplex"})
+    return np.inf if answer.objective is None or not answer.feasible else answer.objective
+
+
+def test_columns_at_the_optimal_prices_are_enough() -> None:
+    for seed, case in enumerate(cases(60)):
+        built, answer, value = solved(case, all_columns(case.gaps))
+        priced = Priced.of(case, built.multipliers(answer))
+        few = pricer(case, priced).columns(1e-9 * case.byte, 20)
+        few = few.union(needed(case.gaps), case.gaps.steps)
+        assert case.close(value, solved(case, few)[2]), seed
+
+
+def test_needed_columns_make_the_program_feasible() -> None:
+    for seed, case in enumerate(cases(60)):
+        columns = needed(case.gaps)
+        size = case.gaps.size_bytes[columns.access]
+        use = usage(case.gaps, columns)
+        assert case.close(
+            solved(case, columns)[2],
+            float(moved_cost(case, columns, size * use.moved_in, size * use.moved_out)),
+        ), seed
+
+
+def moved_cost(case: Case, columns: Columns, into: Floats, out: Floats) -> float:
+    """What a solution that moves these bytes in each column costs (R6, in linear time)."""
+    use, economy, steps = usage(case.gaps, columns), case.economy, case.gaps.steps
+    bytes_cost = float((economy.in_byte * into + economy.out_byte * out).sum())
+    serial = np.bincount(use.at, (into + out) * use.serial, steps)
+    computing = economy.compute_cycles * economy.bytes_per_cycle + serial
+    if economy.duplex:
+        first, last = (np.bincount(use.at, moved * use.serial, steps) for moved in (into, out))
+        reading = np.bincount(use.at, into, steps) + last
+        writing = np.bincount(use.at, out, steps) + first
+        channel = np.maximum(reading, writing)
+    else:
+        channel = np.bincount(use.at, into + out, steps)
+    time = float(np.maximum(channel, computing).sum())
+    return economy.constant + bytes_cost + economy.byte_time * time
+
+
+def test_what_columns_use() -> None:
+    """x is read, held, updated with two passes; y is written, held dirty, and stored at last."""
+    operations = [
+        Op(reads="x", writes="y"),
+        Op(),
+        Op(reads="x y", writes="x", passes={"x": 2}, stationary="y"),
+        Op(),
+    ]
+    case = Case.of(tiny({"x": (4, "in keep"), "y": (4, "keep")}, operations, spm=8), TRAFFIC)
+    gaps = case.gaps
+    at = {(t, s): k for k, (t, s) in enumerate(zip(gaps.tensor, gaps.step, strict=True))}
+    x0, x2, y0, y2 = at[0, 0], at[0, 2], at[1, 0], at[1, 2]
+
+    def row(kind: Kind, access: int, step: int = -1) -> tuple[float | bool, ...]:
+        use = usage(gaps, of_kind(kind, np.array([access]), step))
+        span = (int(use.begin[0]), int(use.end[0])) if use.end[0] > use.begin[0] else ()
+        return (*span, int(use.at[0]), use.moved_in[0], use.moved_out[0], bool(use.serial[0]))
+
+    assert row(Kind.LOAD_HERE, x0) == (0, 1, 0, 1, 0, False)
+    assert row(Kind.STREAM, x0) == (0, 1, 0, False)
+    assert row(Kind.STREAM, x2) == (2, 2, 2, False)
+    assert row(Kind.STREAM, y0) == (0, 0, 1, False)
+    assert row(Kind.HOLD_CLEAN, x2)[:2] == (1, 3)
+    assert row(Kind.LOAD, x2, 1) == (1, 3, 1, 1, 0, False)
+    # What a blind write leaves is resident in its own step already.
+    assert row(Kind.HOLD_DIRTY, y2)[:2] == (0, 3)
+    assert row(Kind.DROP, y2, 1) == (0, 2, 1, 0, 1, False)
+    assert row(Kind.CLEAN, y2, 2) == (0, 3, 2, 0, 1, False)
+    assert row(Kind.WRITE_THROUGH, y0) == (0, 1, 0, 0, 1, False)
+    assert row(Kind.WRITE_THROUGH, x2) == (2, 0, 1, False)
+    assert row(Kind.LOAD_HERE, y2) == (2, 3, 2, 1, 0, True)
+    assert row(Kind.FINAL, y2, 3) == (3, 4, 3, 0, 1, False)
+    assert gaps.kind[x2] == Access.UPDATE
+
+
+def test_sets_of_columns() -> None:
+    one = of_kind(Kind.LOAD, np.array([3, 1]), np.array([5, 0]))
+    other = of_kind(Kind.LOAD, np.array([1, 1]), np.array([0, 2]))
+    both = one.union(other, steps=9)
+    assert list(zip(both.access.tolist(), both.step.tolist(), strict=True)) == [
+        (1, 0),
+        (1, 2),
+        (3, 5),
+    ]
+    assert (both.kind == Kind.LOAD).all()
+
+
+def test_which_columns_exist() -> None:
+    operations = [Op(writes="y"), Op(reads="x"), Op(reads="y"), Op(reads="x"), Op(writes="z")]
+    instance = tiny({"x": (4, "in"), "y": (4, ""), "z": (4, "")}, operations, spm=8)
+    gaps = Case.of(instance, TRAFFIC).gaps
+
+    def where(kind: Kind) -> list[tuple[int, int]]:
+        at = exists(gaps, kind)
+        return sorted(zip(gaps.tensor[at].tolist(), gaps.step[at].tolist(), strict=True))
+
+    assert where(Kind.HOLD_DIRTY) == [(1, 2)]
+    assert where(Kind.HOLD_CLEAN) == [(0, 3), (1, 2)]
+    assert where(Kind.STREAM) == [(0, 1), (0, 3), (1, 0), (1, 2)]  # z is dead
+    assert where(Kind.LOAD_HERE) == where(Kind.LOAD) == [(0, 1), (0, 3), (1, 2)]
+    assert where(Kind.WRITE_THROUGH) == [(1, 0)]
+    assert where(Kind.DROP) == where(Kind.CLEAN) == [(1, 2)]

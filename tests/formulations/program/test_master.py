@@ -1,0 +1,171 @@
+"""The compact program: each family where it binds, against the plain model, and its duals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from formulations.residency.plain.model import solve_plain
+from formulations.residency.program.columns import Kind
+from formulations.residency.program.master import master
+from formulations.residency.program.usage import usage
+from formulations.solver.highs import solve
+from formulations.solver.program import Ending
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from tests.formulations.priced import Case, Priced, all_columns, cases, solved
+from tests.tiny import Op, tiny
+
+READ = Op(reads="x", cycles=5)
+
+
+def value(instance: Instance, objective: Objective = TRAFFIC) -> float:
+    case = Case.of(instance, objective)
+    return solved(case, all_columns(case.gaps))[2]
+
+
+def test_over_all_columns_it_is_the_plain_model_and_its_duals_prove_it() -> None:
+    for seed, case in enumerate(cases(150)):
+        built, answer, least = solved(case, all_columns(case.gaps))
+        plain = solve_plain(case.instance, case.objective).value
+        assert plain is not None
+        assert case.close(least, plain), seed
+        assert case.close(least, Priced.of(case, built.multipliers(answer)).value), seed
+
+
+def test_interior_point_without_presolve_has_the_same_duals() -> None:
+    options = {"solver": "ipx", "presolve": "off", "run_crossover": "off"}
+    for seed, case in enumerate(cases(60)):
+        columns = all_columns(case.gaps)
+        least = solved(case, columns)[2]
+        built, answer, inner = solved(case, columns, **options)
+        assert case.close(least, inner, 1e-5), seed
+        assert case.close(least, Priced.of(case, built.multipliers(answer)).value, 1e-4), seed
+
+
+def test_whole_splits_an_access() -> None:
+    # (C1) 8 bytes, 4 of them resident: the rest passes by, twice.
+    assert value(tiny({"x": (8, "in")}, [READ, READ], spm=4)) == pytest.approx(12)
+    # Where it must be resident in full, nothing passes by.
+    fixed = replace(READ, stationary="x")
+    assert value(tiny({"x": (8, "in")}, [fixed, fixed], spm=8)) == pytest.approx(8)
+
+
+def test_dirty_bytes_go_on() -> None:
+    # (C2) y, updated in place, is stored once however long it stays; 4 bytes of it cannot stay.
+    operations = [Op(reads="y", writes="y")] * 3
+    assert value(tiny({"y": (8, "in keep")}, operations, spm=8)) == pytest.approx(16)
+    assert value(tiny({"y": (8, "in keep")}, operations, spm=4)) == pytest.approx(8 + 24)
+    # Between two updates all of y must leave: out and in again.
+    between = [operations[0], Op(reads="x", stationary="x"), operations[0]]
+    instance = tiny({"y": (8, "in keep"), "x": (8, "in")}, between, spm=8)
+    assert value(instance) == pytest.approx(8 + 32)
+
+
+def test_clean_bytes_need_no_store() -> None:
+    # (C3) y is written through while the channel is idle, stays, and need not be stored later.
+    operations = [Op(writes="y", cycles=8), Op(reads="y", cycles=1)]
+    assert value(tiny({"y": (8, "keep")}, operations, spm=8), MAKESPAN) == pytest.approx(9)
+    # Only what is clean after the write may be held as such: one store for every byte.
+    assert value(tiny({"y": (8, "keep")}, operations, spm=8)) == pytest.approx(8)
+
+
+def test_what_is_held_occupies_every_step() -> None:
+    # (C4) x cannot stay across a step that needs all of the scratchpad, half of it can.
+    around = [READ, Op(scratch=8), READ]
+    assert value(tiny({"x": (8, "in")}, around, spm=8)) == pytest.approx(16)
+    assert value(tiny({"x": (8, "in")}, around, spm=12)) == pytest.approx(12)
+    assert value(tiny({"x": (8, "in")}, around, spm=16)) == pytest.approx(8)
+
+
+def test_too_much_that_is_stationary_is_infeasible() -> None:
+    two = Op(reads="x y", stationary="x y")
+    instance = tiny({"x": (8, "in"), "y": (8, "in")}, [two], spm=16)
+    case = Case.of(instance, TRAFFIC)
+    assert solved(case, all_columns(case.gaps))[2] == pytest.approx(16)
+    # The margin never takes from what is stationary, so the capacity itself is cut.
+    program = master(case.gaps, case.economy, all_columns(case.gaps), page_bytes=1).program
+    upper = np.where(np.isinf(program.upper), np.inf, program.upper * 0.99)
+    answer = solve(replace(program, upper=upper), options={"solver": "simplex"})
+    assert answer.ending is Ending.INFEASIBLE
+
+
+def test_a_step_lasts_as_long_as_its_channel() -> None:
+    # (C5) 5 cycles hide 5 of the 8 bytes; with duplex the two directions hide one another.
+    assert value(tiny({"x": (8, "in")}, [READ], spm=4), MAKESPAN) == pytest.approx(8)
+    both = tiny({"x": (8, "in keep")}, [Op(reads="x", writes="x", cycles=5)], spm=4)
+    assert value(both, MAKESPAN) == pytest.approx(16)
+    two_ways = replace(both, machine=replace(both.machine, duplex=True))
+    assert value(two_ways, MAKESPAN) == pytest.approx(8)
+
+
+@pytest.mark.parametrize("duplex", [False, True])
+def test_stationary_operands_and_results_do_not_overlap(duplex: bool) -> None:
+    # (C6) load, compute, store.
+    fixed = Op(reads="x", writes="y", cycles=5, stationary="x y")
+    instance = tiny({"x": (8, "in"), "y": (4, "keep")}, [fixed], spm=12, duplex=duplex)
+    assert value(instance, MAKESPAN) == pytest.approx(8 + 5 + 4)
+    # A step earlier the load hides; the store waits for the computation all the same.
+    instance = replace(
+        instance,
+        operations=(replace(tiny({}, [Op(cycles=20)], spm=4).operations[0]), *instance.operations),
+    )
+    assert value(instance, MAKESPAN) == pytest.approx(20 + 5 + 4)
+
+
+def test_a_store_of_what_is_only_read_overlaps() -> None:
+    # R6 lets only stores of stationary results wait for the computation.
+    operations = [Op(writes="y"), Op(reads="y", cycles=10, stationary="y")]
+    assert value(tiny({"y": (4, "keep")}, operations, spm=4), MAKESPAN) == pytest.approx(10)
+
+
+def test_a_stationary_result_that_nothing_needs_takes_room() -> None:
+    # It has no column: the capacity is less, for x too.
+    operations = [READ, Op(writes="y", stationary="y"), READ]
+    instance = tiny({"x": (8, "in"), "y": (4, "")}, operations, spm=8)
+    assert value(instance) == pytest.approx(12)
+    assert value(replace(instance, machine=replace(instance.machine, spm_bytes=12))) == 8
+
+
+def test_pages_and_margin_leave_room_for_rounding() -> None:
+    """Occupancy counts whole pages a byte; the margin is free but for what is stationary."""
+    case = Case.of(tiny({"x": (6, "in")}, [READ, READ], spm=8), TRAFFIC)
+    columns = all_columns(case.gaps)
+
+    def least(page_bytes: int, margin: float) -> float:
+        built = master(case.gaps, case.economy, columns, page_bytes=page_bytes, margin=margin)
+        answer = solve(built.program, options={"solver": "simplex"})
+        assert answer.objective is not None
+        return answer.objective * built.unit_bytes * built.price_unit
+
+    assert least(1, 0) == pytest.approx(6)
+    assert least(4, 0) == pytest.approx(6)
+    assert least(8, 0) == pytest.approx(6)
+    assert least(1, 0.5) == pytest.approx(4 + 2 * 2)
+    # 6 bytes take 8, so that 3 take 4.
+    assert least(4, 0.5) == pytest.approx(3 + 2 * 3)
+    fixed = Case.of(tiny({"x": (6, "in")}, [replace(READ, stationary="x")], spm=8), TRAFFIC)
+    built = master(fixed.gaps, fixed.economy, all_columns(fixed.gaps), page_bytes=4, margin=0.5)
+    assert solve(built.program, options={"solver": "simplex"}).ending is Ending.OPTIMAL
+
+
+def test_amounts_are_bytes() -> None:
+    case = Case.of(tiny({"x": (4000, "in")}, [READ, READ], spm=3000, page_bytes=1), TRAFFIC)
+    columns = all_columns(case.gaps)
+    built, answer, _ = solved(case, columns)
+    amounts = built.amounts(answer)
+    streamed = amounts[columns.kind == Kind.STREAM]
+    np.testing.assert_allclose(np.sort(streamed), [1000, 1000], rtol=1e-9)
+    use = usage(case.gaps, columns)
+    assert (amounts * use.moved_in).sum() == pytest.approx(5000)
+
+
+def test_a_program_without_duals_is_refused() -> None:
+    case = Case.of(tiny({"x": (8, "in")}, [READ], spm=4), TRAFFIC)
+    built, answer, _ = solved(case, all_columns(case.gaps))
+    with pytest.raises(ValueError, match="no duals"):
+        built.multipliers(replace(answer, row_dual=None))
+    with pytest.raises(ValueError, match="no solution"):
+        built.amounts(replace(answer, primal=None))

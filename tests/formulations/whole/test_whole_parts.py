@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+from itertools import combinations, product
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.residency.whole.choices import Choices
+from formulations.residency.whole.columns import (
+    NO,
+    YES,
+    capacity,
+    most_pages,
+    needed_steps,
+    settle,
+)
+from formulations.residency.whole.greedy import filled, repaired
+from formulations.residency.whole.plans import plan_of
+from formulations.residency.whole.savings import Prices, savings
+from formulations.residency.whole.sums import largest_sums
+from formulations.residency.whole.traffic import build
+from formulations.residency.whole.uses import Uses, spans
+from spmopt.core.instance import Instance
+from spmopt.core.objective import TRAFFIC
+from spmopt.core.table import Ints
+from spmopt.core.timeline import listed_timeline
+from tests.formulations.whole.cases import verified_value
+from tests.strategies import instances
+from tests.tiny import Op, tiny
+
+UNIT = Prices.of(TRAFFIC)
+
+
+def uses_of(instance: Instance) -> Uses:
+    return Uses.of(instance, listed_timeline(instance))
+
+
+def test_gaps_and_versions() -> None:
+    operations = [
+        Op(writes="x"),
+        Op(reads="x"),
+        Op(reads="x", writes="x"),
+        Op(reads="w"),
+        Op(writes="x"),
+    ]
+    uses = uses_of(tiny({"w": (3, "in"), "x": (5, "keep")}, operations, spm=8))
+    assert uses.tensor.tolist() == [0, 1, 1, 1, 1]
+    assert uses.step.tolist() == [3, 0, 1, 2, 4]
+    assert uses.gap.tolist() == [False, False, True, True, False]
+    assert uses.version.tolist() == [-1, 1, 1, 3, 4]
+    assert uses.live_after.tolist() == [False, True, True, False, True]
+    assert uses.final.tolist() == [False, False, False, False, True]
+    assert uses.pages.tolist() == [1, 2, 2, 2, 2]
+
+
+def test_spans_list_every_step() -> None:
+    which, step = spans(np.array([2, 5, 7]), np.array([4, 5, 9]))
+    assert which.tolist() == [0, 0, 2, 2]
+    assert step.tolist() == [2, 3, 7, 8]
+
+
+def test_settled_where_nothing_fits_and_where_all_does() -> None:
+    operations = [Op(reads="x y"), Op(reads="b", stationary="b"), Op(reads="x y")]
+    tensors = {"x": (8, "in"), "y": (12, "in"), "b": (4, "in")}
+    for spm, x, y in ((24, YES, YES), (20, 0, 1), (12, YES, NO), (8, NO, NO)):
+        uses = uses_of(tiny(tensors, operations, spm=spm))
+        columns = settle(uses, streams_cost=np.zeros(5, bool))
+        assert columns.kept[uses.gap].tolist() == [x, y]
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(max_operations=5, max_tensors=4))
+def test_rows_left_out_are_implied(instance: Instance) -> None:
+    uses = uses_of(instance)
+    model = build(uses, UNIT)
+    columns = model.columns
+    row, room = capacity(uses, columns)
+    needed = needed_steps(uses, columns, row, room)
+    if columns.count > 10:
+        return
+    for values in product((0, 1), repeat=columns.count):
+        x = np.array(values, np.int64)
+        if not _linked(columns.kept, columns.resident, x):
+            continue
+        load = np.zeros(uses.steps, np.int64)
+        np.add.at(load, row.step, row.pages * x[row.column])
+        if (load <= room)[needed].all():
+            assert (load <= room).all()
+
+
+def _linked(kept: Ints, resident: Ints, x: Ints) -> bool:
+    def on(state: int) -> bool:
+        return state == YES or (state >= 0 and bool(x[state]))
+
+    return all(
+        on(resident[use]) and on(resident[use - 1])
+        for use in range(kept.size)
+        if kept[use] != NO and on(kept[use])
+    )
+
+
+@given(st.lists(st.lists(st.integers(1, 40), max_size=7), max_size=4), st.integers(0, 90))
+def test_largest_sums_are_the_largest(rows: list[list[int]], room: int) -> None:
+    start = np.cumsum([0, *map(len, rows)])
+    weights = np.array([weight for row in rows for weight in row], np.int64)
+    found = largest_sums(start, weights, np.full(len(rows), room))
+    for row, largest in zip(rows, found.tolist(), strict=True):
+        sums = [sum(some) for k in range(len(row) + 1) for some in combinations(row, k)]
+        assert largest == max(total for total in sums if total <= room)
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(max_operations=12, max_tensors=6, max_operands=4), st.integers(0, 2**32))
+def test_repair_and_filling_fit(instance: Instance, seed: int) -> None:
+    uses = uses_of(instance)
+    saved = savings(uses, UNIT)
+    wild = np.random.default_rng(seed).random((2, uses.step.size)) < 0.7
+    choices = repaired(uses, Choices.of(uses, wild[0] | wild[1], wild[1]), saved.keep)
+    assert choices.fits(uses)
+    fuller = filled(uses, choices, saved.keep, saved.enter)
+    assert fuller.fits(uses)
+    assert (fuller.kept >= choices.kept).all()
+    held = np.flatnonzero(fuller.kept)
+    assert fuller.resident[held].all()
+    assert fuller.resident[held - 1].all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(max_operations=8, max_tensors=5), st.integers(0, 2**32))
+def test_the_model_prices_plans_exactly(instance: Instance, seed: int) -> None:
+    uses, line = uses_of(instance), listed_timeline(instance)
+    model = build(uses, UNIT)
+    values = np.random.default_rng(seed).random(model.program.cost.size).round()
+    choices = repaired(uses, model.choices(values), model.savings.keep)
+    choices = model.choices(model.values(choices))
+    plan = plan_of(line, uses, choices)
+    assert verified_value(instance, TRAFFIC, plan) == model.cost(choices) * model.unit
+    again = Choices.of_plan(uses, plan)
+    assert (again.resident == choices.resident).all()
+    assert (again.kept == choices.kept).all()
+
+
+def test_most_pages_counts_gaps_and_accesses() -> None:
+    operations = [Op(reads="x"), Op(reads="y"), Op(reads="x")]
+    uses = uses_of(tiny({"x": (8, "in"), "y": (4, "in")}, operations, spm=12))
+    every = np.ones(3, bool)
+    assert most_pages(uses, uses.gap, every).tolist() == [2, 3, 2]
+    assert most_pages(uses, ~every, every).tolist() == [2, 1, 2]

@@ -1,4 +1,4 @@
-"""First prices without a program: a few subgradient steps on the Lagrangian dual.
+"""Prices without a program: a few subgradient steps on the Lagrangian dual.
 
 The paths at given prices use SPM and DMA time; their excess over what there is, is a
 subgradient. Adam's scaling (Kingma and Ba, ICLR 2015) copes with the two kinds of prices.
@@ -20,13 +20,21 @@ from formulations.residency.program.usage import usage
 
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
 _FIRST_RATE, _LAST_RATE = 0.3, 0.002
+_POLISH_RATE = 0.1
 _HOLD_SCALE = 0.5
+_TINY = 1e-12
 
 
 def ascend(
-    gaps: Gaps, economy: Economy, iterations: int, samples: int, stop: Callable[[], bool]
+    gaps: Gaps,
+    economy: Economy,
+    iterations: int,
+    samples: int,
+    stop: Callable[[], bool],
+    *,
+    start: Multipliers | None = None,
 ) -> tuple[Multipliers, Columns]:
-    """Prices and columns from scratch, in some steps.
+    """Prices and columns in some steps, from scratch or from prices that are good already.
 
     The paths of the last steps hover about an optimal solution: together, those of
     ``samples`` of them contain nearly every column that one needs.
@@ -42,7 +50,12 @@ def ascend(
     unit = max(economy.byte_time, economy.in_byte, economy.out_byte)
     channels = 2 if economy.duplex else 1
     scale = _HOLD_SCALE * unit
-    point = np.concatenate((np.zeros(steps), np.full(channels * steps, 0.5)))
+    first_rate = _FIRST_RATE if start is None else _POLISH_RATE
+    if start is None:
+        point = np.concatenate((np.zeros(steps), np.full(channels * steps, 0.5)))
+    else:
+        shares = [x / max(economy.byte_time, _TINY) for x in (start.load, start.store)]
+        point = np.concatenate((start.spm / scale, *shares[:channels]))
     first, second = np.zeros_like(point), np.zeros_like(point)
     nothing = np.zeros(steps)
     seen = [np.empty(0, np.int64)]
@@ -64,8 +77,8 @@ def ascend(
         first = _FIRST_DECAY * first + (1 - _FIRST_DECAY) * slope
         second = _SECOND_DECAY * second + (1 - _SECOND_DECAY) * slope**2
         trend = first / (1 - _FIRST_DECAY**k)
-        spread = np.sqrt(second / (1 - _SECOND_DECAY**k)) + 1e-12
-        rate = _FIRST_RATE * (_LAST_RATE / _FIRST_RATE) ** (k / iterations)
+        spread = np.sqrt(second / (1 - _SECOND_DECAY**k)) + _TINY
+        rate = first_rate * (_LAST_RATE / first_rate) ** (k / iterations)
         point += rate * trend / spread
         point = np.maximum(point, 0.0)
         point[steps:] = np.minimum(point[steps:], 1.0)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from formulations.residency.loop import Search, Settings
+from formulations.residency.loop import Search
+from formulations.residency.settings import Settings
 from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request

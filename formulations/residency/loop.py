@@ -8,7 +8,6 @@ is nearly a best path.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
 from time import monotonic
@@ -27,6 +26,7 @@ from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import Columns, Pricer, needed
 from formulations.residency.program.master import Master, master
+from formulations.residency.settings import Settings
 from formulations.solver.highs import solve
 from formulations.solver.program import Answer
 from spmopt.core.instance import Instance
@@ -36,33 +36,6 @@ from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, relaxed_timeline, timeline
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How the loop works; the defaults are measured.
-
-    ``first`` and ``later``: tolerance of the interior-point method; ``threshold``: marginal
-    up to which columns enter, as a share of the price of a byte; ``depth``: see ``Pricer``;
-    ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
-    ``master``, and at most a third of the gap asked for; ``ascent``:
-    subgradient steps, and ``samples`` of them whose columns are kept. Instances of more than
-    ``small`` accesses take more steps (cheap beside their programs), no columns but the
-    sampled ones at first; programs above ``small_program`` columns go to HiPO, not IPX.
-    """
-
-    first: float = 1e-4
-    later: float = 1e-4
-    threshold: float = 0.2
-    depth: int = 2
-    margin: float = 1e-5
-    tie: float = 1e-4
-    rounds: int = 30
-    ascent: int = 150
-    long_ascent: int = 300
-    samples: int = 20
-    small: int = 10_000
-    small_program: int = 50_000
 
 
 def _interior_point(large: bool) -> str:
@@ -238,7 +211,7 @@ class Search:
             self.economy,
             settings.ascent if small else settings.long_ascent,
             settings.samples,
-            lambda: self.request.remaining_s() <= 0,
+            self._late,
         )
         self.offer_prices(prices)
         self._note(0)
@@ -265,6 +238,10 @@ class Search:
             self._note(len(columns))
             if self.gap <= tolerance or self.request.remaining_s() <= 0:
                 break
+            if self.gaps.step.size > settings.small:
+                columns = columns.union(self._polished(), steps)
+                if self.gap <= tolerance:
+                    break
             columns = columns.union(self.priced(self.prices), steps)
             columns = columns.union(self.priced(self.latest), steps)
             fewer = self.gap < 0.97 * gap
@@ -274,6 +251,23 @@ class Search:
                 break
             accuracy = max(min(accuracy, settings.later) * (1 if new else 0.1), _TIGHTEST)
         return columns
+
+    def _polished(self) -> Columns:
+        """Columns on the paths of some more subgradient steps, which better the prices too."""
+        prices, columns = ascend(
+            self.gaps,
+            self.economy,
+            self.settings.polish,
+            self.settings.samples,
+            self._late,
+            start=self.prices,
+        )
+        self.offer_prices(prices)
+        self._note(len(columns))
+        return columns
+
+    def _late(self) -> bool:
+        return self.request.remaining_s() <= 0
 
     def _note(self, columns: int) -> None:
         value = float("nan") if self.value is None else float(self.value)

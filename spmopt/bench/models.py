@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from formulations.residency.loop import Search, Settings
+from formulations.residency.loop import Search
 from formulations.residency.plain.model import plain_model, read_answer
+from formulations.residency.settings import Settings
 from formulations.solver import highs
 from spmopt.bench.clock import peak_mb, timed
 from spmopt.bench.suite import Figures

@@ -44,6 +44,23 @@ def test_the_best_of_all_steps_is_returned() -> None:
         assert values == sorted(values)
 
 
+def test_polishing_goes_on_from_the_prices_given() -> None:
+    """It proves no less than they do, and mostly more."""
+    more = 0
+    for case in cases(24):
+        rough, _ = ascend(case.gaps, case.economy, 10, 5, lambda: False)
+        start = Priced.of(case, rough).value
+        prices, _ = ascend(case.gaps, case.economy, 30, 5, lambda: False, start=rough)
+        polished = Priced.of(case, prices).value
+        assert polished >= start - 1e-9 * max(abs(start), 1.0)
+        more += polished > start
+        once, _ = ascend(case.gaps, case.economy, 1, 5, lambda: False, start=rough)
+        np.testing.assert_allclose(once.spm, rough.spm, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(once.load, rough.load, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(once.store, rough.store, rtol=1e-12, atol=1e-12)
+    assert more >= 12
+
+
 def test_stopped_at_once() -> None:
     """Free bytes: what is left is the computation."""
     case = Case.of(random_instance(3), MAKESPAN)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from formulations.residency.loop import Settings
 from formulations.residency.program.columns import Kind
+from formulations.residency.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "formulations"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -10,7 +10,8 @@ import numpy as np
 
 from formulations.residency.bound.prices import Multipliers
 from formulations.residency.cost import plan_value
-from formulations.residency.loop import Search, Settings
+from formulations.residency.loop import Search
+from formulations.residency.settings import Settings
 from formulations.residency.whole import timed_search, traffic_search
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired

@@ -119,8 +119,12 @@ class _Bench:
 
     def _optimise(self, entry: Entry) -> _Run:
         """From the best policy on, and never worse; the policies count in its seconds."""
-        starts = [self.run(find(name)) for name in STARTS]
-        legal = [run.legal for run in starts if run.legal is not None]
+        starts: list[_Run] = []
+        legal: list[_Legal] = []
+        for name in STARTS:
+            if not (legal and self._request.stop()):
+                starts.append(self.run(find(name)))
+                legal += [run.legal for run in starts[-1:] if run.legal is not None]
         start = min(legal, key=lambda schedule: schedule.value, default=None)
         run = self._call(entry, start)
         run = replace(
@@ -156,8 +160,11 @@ class _Bench:
         wall, cpu = monotonic() - wall, process_time() - cpu
         legal = None
         if outcome is not None and outcome.plan is not None:
-            report("verifying", None)
-            legal = self._verify(entry.name, outcome.plan)
+            if start is not None and outcome.plan is start.plan:
+                legal = start  # verified already
+            else:
+                report("verifying", None)
+                legal = self._verify(entry.name, outcome.plan)
         return _Run(entry=entry, outcome=outcome, legal=legal, solve_s=wall, cpu_s=cpu, notes=notes)
 
     def _verify(self, origin: str, plan: Plan) -> _Legal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Mapping
 from threading import Thread
 from time import monotonic
@@ -17,6 +18,7 @@ Progress = Callable[[float, float], None]
 
 _BY_COLUMNS, _BY_ROWS, _MINIMISE, _FEASIBLE = 1, 2, 1, 2
 _POLL_S = 0.05
+_GRACE_S = 0.7  # for a solver that was told to stop
 _new: Callable[[], highspy.Highs] = highspy.Highs  # its constructor has no annotation
 _INTERRUPTS = (
     cb.HighsCallbackType.kCallbackSimplexInterrupt,
@@ -46,8 +48,9 @@ def solve(
     """Solve ``program``; primal and dual values come back even when HiGHS stopped early.
 
     The solver runs in a thread of its own while the caller's waits, so that signal handlers
-    run at once and ``stop`` may depend on them. A ``KeyboardInterrupt`` ends the solver, then
-    propagates.
+    run at once and ``stop`` may depend on them. An interrupt that is raised ends the solver, then
+    propagates. Parts of HiGHS (the ordering of a large matrix) cannot be stopped for many seconds:
+    then the thread is left to itself, and the answer has no values.
 
     Parameters
     ----------
@@ -79,7 +82,8 @@ def solve(
         solution.col_value = start
         _require(solver.setSolution(solution), "start solution")
     began = monotonic()
-    _run(solver, stop, progress)
+    if not _run(solver, stop, progress):
+        return _left(monotonic() - began)
     return _answer(solver, program, monotonic() - began)
 
 
@@ -112,8 +116,11 @@ def _require(status: HighsStatus, what: str) -> None:
         raise ValueError(f"HiGHS refused the {what}")
 
 
-def _run(solver: highspy.Highs, stop: Callable[[], bool] | None, progress: Progress | None) -> None:
-    """Run in a second thread; the callbacks only read a flag that this thread sets."""
+def _run(solver: highspy.Highs, stop: Callable[[], bool] | None, progress: Progress | None) -> bool:
+    """Run in a second thread; the callbacks only read a flag that this thread sets.
+
+    False if the solver did not stop when told to: it still runs, and may not be touched.
+    """
     stopped = False
     latest = (np.inf, -np.inf)
 
@@ -143,18 +150,22 @@ def _run(solver: highspy.Highs, stop: Callable[[], bool] | None, progress: Progr
         solver.startCallback(kind)
     thread = Thread(target=work, daemon=True)
     thread.start()
-    told = latest
+    told, until = latest, np.inf
     try:
-        while thread.is_alive():
+        while thread.is_alive() and monotonic() < until:
             thread.join(_POLL_S)
-            if stop is not None and stop():
-                stopped = True
+            if not stopped and stop is not None and stop():
+                stopped, until = True, monotonic() + _GRACE_S
             if progress is not None and latest != told:
                 told = latest
                 progress(*told)
     finally:
-        stopped = True
-        thread.join()
+        if not stopped:
+            stopped = True
+            thread.join(_GRACE_S)
+    if thread.is_alive():
+        atexit.register(thread.join)  # its memory must outlive it
+    return not thread.is_alive()
 
 
 def _answer(solver: highspy.Highs, program: Program, seconds: float) -> Answer:
@@ -197,6 +208,23 @@ def _empty(program: Program) -> Answer:
         nodes=0,
         iterations=0,
         seconds=0.0,
+        solver=f"HiGHS {_new().version()}",
+    )
+
+
+def _left(seconds: float) -> Answer:
+    """Nothing is known of a solver that still runs."""
+    return Answer(
+        ending=Ending.INTERRUPTED,
+        objective=None,
+        bound=-np.inf,
+        feasible=False,
+        primal=None,
+        column_dual=None,
+        row_dual=None,
+        nodes=0,
+        iterations=0,
+        seconds=seconds,
         solver=f"HiGHS {_new().version()}",
     )
 

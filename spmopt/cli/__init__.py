@@ -22,27 +22,53 @@ class Code(IntEnum):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with ``arguments`` (default: those of the process); give its exit code."""
-    _replace_closed_streams()
+    from spmopt.cli.interrupt import Interrupted, ignore, leaving
+    from spmopt.cli.streams import replace_closed
+
+    replace_closed()
+    with leaving() as pressed:
+        try:
+            code = _run(arguments)
+        except BaseException as error:
+            ignore()
+            # A library may have made an error of its own of it.
+            is_interrupt = pressed() or isinstance(error, Interrupted)
+            code = _left(arguments) if is_interrupt else _explain(error)
+    if arguments is None:
+        _end(code)
+    return code
+
+
+def _run(arguments: list[str] | None) -> int:
     from spmopt.cli.app import app
 
     try:
         code = int(app(arguments, prog_name="spmopt", standalone_mode=False) or 0)
-        sys.stdout.flush()
     except SystemExit as error:
         # Typer's help is printed by rich, which leaves this way once nobody reads it.
-        return _explain(error.__context__ or error)
-    except (Exception, KeyboardInterrupt) as error:
-        return _explain(error)
+        raise error.__context__ or error from None
+    sys.stdout.flush()
     return code
 
 
-def _replace_closed_streams() -> None:
-    """Whoever closed stdout or stderr wants nothing from it, least of all in the next file."""
-    import os
+def _left(arguments: list[str] | None) -> Code:
+    """Say in one line that nothing came of it."""
+    from spmopt.cli.streams import complain
 
-    for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+    words = sys.argv[1:] if arguments is None else arguments
+    schedules = words[:1] in (["solve"], ["compare"])
+    complain("interrupted before any schedule was found" if schedules else "interrupted")
+    return Code.INTERRUPTED
+
+
+def _end(code: int) -> None:
+    """Do not wait for a solver that would not stop, nor end Python beneath it."""
+    import os
+    import threading
+
+    if threading.active_count() > 1:
+        sys.stdout.flush()
+        os._exit(code)
 
 
 def _explain(error: BaseException) -> Code:
@@ -51,15 +77,16 @@ def _explain(error: BaseException) -> Code:
 
     from typer import Abort, BadParameter
 
+    from spmopt.cli.streams import complain, discard
     from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 
     message = str(error)
     match error:
         case BrokenPipeError():
-            _discard_output()
+            discard(sys.stdout)
             return Code.BROKEN_PIPE
         case OSError(filename=None) if error.errno is not None:  # files have names
-            _discard_output()
+            discard(sys.stdout)
             message, code = f"the output cannot be written ({error.strerror})", Code.BAD_INPUT
         case _ if isinstance(error, BadParameter.__bases__):  # any error of usage
             message, code = _usage(error), Code.BAD_INPUT
@@ -72,17 +99,10 @@ def _explain(error: BaseException) -> Code:
         case KeyboardInterrupt() | Abort():
             message, code = "interrupted", Code.INTERRUPTED
         case _:
-            traceback.print_exception(error)
+            complain("".join(traceback.format_exception(error)).rstrip())
             message, code = "this is an error of the program, please report it", Code.INTERNAL
-    print("error:", " ".join(message.split()), file=sys.stderr)
+    complain("error: " + " ".join(message.split()))
     return code
-
-
-def _discard_output() -> None:
-    """Nothing more can be written to stdout, not even what is in its buffer, at the end."""
-    import os
-
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _usage(error: Any) -> str:

@@ -56,6 +56,7 @@ def _run(name: str, runs: int, only: str | None, output: Path, as_json: bool) ->
     from spmopt.bench.runner import run, select
     from spmopt.bench.suites import find
     from spmopt.bench.table import document, markdown, write
+    from spmopt.cli.interrupt import Interrupted
     from spmopt.cli.output import messages, print_json, say, tell
     from spmopt.cli.progress import progress
 
@@ -73,7 +74,7 @@ def _run(name: str, runs: int, only: str | None, output: Path, as_json: bool) ->
             for line in run(suite, record, report):
                 lines.append(line)
                 tell(f"{name}: {line.row.name}: {line.mark}")
-    except KeyboardInterrupt:
+    except (Interrupted, KeyboardInterrupt):
         kept = "" if only is not None else ": the same command goes on from here"
         tell(f"interrupted{kept}")
         return Code.INTERRUPTED

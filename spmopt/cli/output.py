@@ -3,37 +3,43 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from functools import cache
 
 from rich.console import Console
 
+from spmopt.cli.streams import discard
 
-class _Results(Console):
+
+class _Console(Console):
     def on_broken_pipe(self) -> None:
-        """Leave it to the program to end, with its exit code for that."""
+        """Leave it to the program what to do then."""
         raise BrokenPipeError
 
 
 @cache
 def messages() -> Console:
     """Console for progress and warnings."""
-    return Console(stderr=True)
+    return _Console(stderr=True)
 
 
 def results() -> Console:
     """Console for results."""
-    return _Results()
+    return _Console()
 
 
 def warn(message: str) -> None:
     """Print a warning."""
-    messages().print(f"warning: {message}", markup=False, highlight=False, soft_wrap=True)
+    tell(f"warning: {message}")
 
 
 def tell(message: str) -> None:
-    """Print a message about what is going on."""
-    messages().print(message, markup=False, highlight=False, soft_wrap=True)
+    """Print a message about what is going on, if that can be."""
+    try:
+        messages().print(message, markup=False, highlight=False, soft_wrap=True)
+    except OSError:
+        discard(sys.stderr)
 
 
 def print_json(record: Mapping[str, object]) -> None:

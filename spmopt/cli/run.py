@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from spmopt import __version__
@@ -26,17 +27,18 @@ def run_solve(
     """Print one result; write it to ``output``."""
     if output is not None:
         require_writable(output)
-    instance, (result,), interrupted = _schedule(source, search, [scheduler])
-    if as_json:
-        _print_records(instance, [result])
-    else:
-        from spmopt.report.sheet import result_sheet
+    with _scheduled(source, search, [scheduler]) as (instance, found, stopped):
+        (result,) = found
+        if as_json:
+            _print_records(instance, found)
+        else:
+            from spmopt.report.sheet import result_sheet
 
-        for line in result_sheet(instance, result):
-            say(line)
-    if output is not None:
-        _write(output, instance, result)
-    return _code([result], interrupted)
+            for line in result_sheet(instance, result):
+                say(line)
+        if output is not None:
+            _write(output, instance, result)
+        return _code(found, stopped())
 
 
 def run_compare(
@@ -50,18 +52,19 @@ def run_compare(
         require_folder(output)
         for name in schedulers:
             require_writable(output / f"{find(name).name}.json")
-    instance, found, interrupted = _schedule(source, search, schedulers)
-    if as_json:
-        _print_records(instance, found)
-    else:
-        from spmopt.report.table import draw
-        from spmopt.report.view import compare_view
+    with _scheduled(source, search, schedulers) as (instance, found, stopped):
+        not_run = schedulers[len(found) :]
+        if as_json:
+            _print_records(instance, found, not_run)
+        else:
+            from spmopt.report.table import draw
+            from spmopt.report.view import compare_view
 
-        draw(compare_view(instance, found), results())
-    if output is not None:
-        for result in found:
-            _write(output / f"{result.scheduler}.json", instance, result)
-    return _code(found, interrupted)
+            draw(compare_view(instance, found, not_run), results())
+        if output is not None:
+            for result in found:
+                _write(output / f"{result.scheduler}.json", instance, result)
+        return _code(found, stopped())
 
 
 def run_instance(source: Source, output: Path, as_json: bool) -> int:
@@ -100,23 +103,28 @@ def run_verify(path: Path, as_json: bool) -> int:
     return Code.NOT_VERIFIED if verdict.violations else Code.OK
 
 
-def _schedule(
+@contextmanager
+def _scheduled(
     source: Source, search: Search, schedulers: Sequence[str]
-) -> tuple[Instance, list[Result], bool]:
+) -> Iterator[tuple[Instance, list[Result], Callable[[], bool]]]:
+    """Schedule; what is done within, a first Ctrl-C does not end, and the last value tells of."""
     from spmopt.solve import compare
 
-    with progress(messages()) as report:
+    with ExitStack() as display:
+        report = display.enter_context(progress(messages()))
         instance = load_instance(source, report, warn)
         with interruptible(tell) as stopped:
-            request = make_request(search, instance, report, stopped)
-            found = compare(instance, schedulers, request)
-            return instance, found, stopped()
+            found = compare(instance, schedulers, make_request(search, instance, report, stopped))
+            display.close()
+            yield instance, found, stopped
 
 
-def _print_records(instance: Instance, found: Sequence[Result]) -> None:
+def _print_records(
+    instance: Instance, found: Sequence[Result], not_run: Sequence[str] = ()
+) -> None:
     from spmopt.report.records import results_record
 
-    print_json(results_record(instance, found))
+    print_json(results_record(instance, found, not_run))
 
 
 def _write(path: Path, instance: Instance, result: Result) -> None:

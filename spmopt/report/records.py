@@ -14,11 +14,17 @@ from spmopt.metrics import metrics, tensor_bytes
 Record = dict[str, object]
 
 
-def results_record(instance: Instance, results: Sequence[Result]) -> Record:
-    """Return what ``--json`` prints for ``solve`` and ``compare``."""
+def results_record(
+    instance: Instance, results: Sequence[Result], not_run: Sequence[str] = ()
+) -> Record:
+    """Return what ``--json`` prints for ``solve`` and ``compare``.
+
+    ``not_run`` names schedulers that were asked for, but that an interrupt left out.
+    """
     return {
         "instance": instance_record(instance),
         "results": [result_record(instance.machine, result) for result in results],
+        "not_run": list(not_run),
     }
 
 

@@ -36,8 +36,13 @@ class View:
     remarks: tuple[str, ...]
 
 
-def compare_view(instance: Instance, results: Sequence[Result]) -> View:
-    """Return the comparison of ``results``, all of one instance and objective."""
+def compare_view(
+    instance: Instance, results: Sequence[Result], not_run: Sequence[str] = ()
+) -> View:
+    """Return the comparison of ``results``, all of one instance and objective.
+
+    ``not_run`` names schedulers that were asked for, but that an interrupt left out.
+    """
     values = [result.value for result in results if result.value is not None]
     best = min(values, default=None)
     rows = []
@@ -47,6 +52,7 @@ def compare_view(instance: Instance, results: Sequence[Result]) -> View:
         if result.value is not None and best is not None:
             over = "best" if result.value == best else percent(float(result.value / best - 1))
         rows.append((*row, over, *_quality(result)))
+    rows += [(name, *[_NONE] * 5, "not run", _NONE) for name in not_run]
     notes = [
         f"{result.scheduler}: {note}"
         for result in results

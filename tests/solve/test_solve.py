@@ -188,6 +188,28 @@ def test_stop_leaves_out_what_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> 
     assert results[0].bound is not None
 
 
+def test_stop_ends_the_policies_that_an_optimiser_starts_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    fakes = install(monkeypatch, belady=belady, lru=nowhere, stream=stream, page=keeps_start)
+    page = solve(INSTANCE, "page", Request(stop=lambda: "belady" in fakes.requests))
+    assert page.verified
+    assert list(fakes.requests) == ["belady", "page"]
+    # A policy that finds no schedule is no reason to have none.
+    fakes = install(monkeypatch, belady=nowhere, lru=nowhere, stream=stream, page=keeps_start)
+    assert solve(INSTANCE, "page", Request(stop=lambda: True)).verified
+
+
+def test_the_start_is_verified_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    verified: list[str] = []
+    install(monkeypatch, page=keeps_start, fluid=bounds_only)
+    request = Request(report=lambda message, done: verified.append(message))
+    page = solve(INSTANCE, "page", request)
+    assert page.verified
+    assert "belady: verifying" in verified
+    assert "page: verifying" not in verified
+
+
 def test_notes_and_class_bound_are_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
     known = ClassBound(value=1.0, holds_for="whole tensors", proved_by="HiGHS")
 
@@ -209,7 +231,7 @@ def test_names_are_checked_before_anything_runs(monkeypatch: pytest.MonkeyPatch)
 
 def test_progress_names_the_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
-    install(monkeypatch, page=keeps_start)
+    install(monkeypatch, page=stream)
     solve(INSTANCE, "page", Request(report=lambda message, done: said.append(message)))
     assert "page: scheduling" in said
     assert "page: verifying" in said

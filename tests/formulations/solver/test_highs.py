@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import signal
 from threading import Timer, main_thread
-from time import monotonic
+from time import monotonic, sleep
 
+import highspy
 import numpy as np
 import pytest
 
+from formulations.solver import highs
 from formulations.solver.highs import Option, solve
 from formulations.solver.program import Ending, Floats, Program, compressed
 
@@ -126,6 +128,20 @@ def test_stop_interrupts_the_search() -> None:
     assert answer.feasible
     assert seen
     assert all(objective >= bound for objective, bound in seen)
+
+
+def test_a_solver_that_does_not_stop_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Deaf(highspy.Highs):
+        def run(self) -> highspy.HighsStatus:
+            sleep(3.0)
+            return highspy.HighsStatus.kOk
+
+    monkeypatch.setattr(highs, "_new", Deaf)
+    began = monotonic()
+    answer = solve(_diet(by_rows=False), stop=lambda: monotonic() > began + 0.2)
+    assert monotonic() - began < 2.5
+    assert answer.ending is Ending.INTERRUPTED
+    assert (answer.primal, answer.row_dual, answer.bound) == (None, None, -np.inf)
 
 
 def test_control_c_reaches_the_caller() -> None:

@@ -1,0 +1,110 @@
+"""Ctrl-C at any time: one line or what was found, never a traceback."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import spmopt.cli.run
+from spmopt.cli import main
+from spmopt.cli.output import say
+from spmopt.core.instance import Instance
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from tests.cli.run import Run
+from tests.cli.test_failures import SMALL
+from tests.solve.fakes import bounds_only, install, keeps_start
+
+NOTHING = "interrupted before any schedule was found\n"
+AT_IMPORT = """
+import signal, sys
+from spmopt.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+_, module, line = sys.argv
+class Press:
+    def find_spec(self, name, *rest):
+        if name == module:
+            signal.raise_signal(signal.SIGINT)
+sys.meta_path.insert(0, Press())
+sys.argv = ["spmopt", *line.split()]
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "command", "said"),
+    [
+        ("typer", f"solve {SMALL}", NOTHING),
+        ("spmopt.cli.app", f"compare {SMALL}", NOTHING),
+        ("numpy", f"solve {SMALL}", NOTHING),
+        ("spmopt.graph.lower", f"solve {SMALL}", NOTHING),
+        ("rich.console", "networks", "interrupted\n"),
+    ],
+)
+def test_while_modules_load(module: str, command: str, said: str) -> None:
+    line = [sys.executable, "-c", AT_IMPORT, module, command]
+    ran = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (130, "", said)
+
+
+def test_while_the_network_is_built(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def pressed(*_: object) -> None:
+        try:
+            signal.raise_signal(signal.SIGINT)
+        except BaseException as error:
+            raise ImportError("a library's own words for it") from error
+
+    monkeypatch.setattr(spmopt.cli.run, "load_instance", pressed)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["solve", "bert-tiny"]) == 130
+    assert signal.getsignal(signal.SIGINT) == before
+    assert tuple(capsys.readouterr()) == ("", NOTHING)
+
+
+def press(instance: Instance, request: Request) -> Outcome:
+    signal.raise_signal(signal.SIGINT)
+    return keeps_start(instance, request)
+
+
+def test_compare_says_what_was_not_run(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    install(monkeypatch, whole=press, fluid=bounds_only)
+    line = f"compare {SMALL} --schedulers belady,whole,page,fluid"
+    ran = run(line)
+    assert ran.code == 130
+    rows = {words[0]: words[1:] for words in map(str.split, ran.out.splitlines()[4:8])}
+    assert rows["belady"][-2] == rows["whole"][-2] == "feasible"
+    assert rows["page"] == rows["fluid"] == [*"-----", "not", "run", "-"]
+    record = run(f"{line} --json").record
+    assert [result["scheduler"] for result in record["results"]] == ["belady", "whole"]
+    assert record["not_run"] == ["page", "fluid"]
+
+
+def test_while_results_are_printed(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    install(monkeypatch, fluid=bounds_only)
+    whole = run(f"solve {SMALL} -s belady").out
+
+    def pressed(text: str) -> None:
+        if text.startswith("belady"):
+            signal.raise_signal(signal.SIGINT)
+        say(text)
+
+    monkeypatch.setattr(spmopt.cli.run, "say", pressed)
+    ran = run(f"solve {SMALL} -s belady")
+    assert ran.code == 130
+    assert len(ran.out.splitlines()) == len(whole.splitlines())
+
+
+def test_a_thread_that_does_not_end_is_not_waited_for() -> None:
+    code = (
+        "import threading, time, sys; from spmopt.cli import main;"
+        "threading.Thread(target=time.sleep, args=(60,)).start();"
+        "sys.argv = ['spmopt', 'machines']; sys.exit(main())"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=30
+    )
+    assert ran.returncode == 0
+    assert "rtx2080ti" in ran.stdout

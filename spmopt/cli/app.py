@@ -7,7 +7,8 @@ from typer import Argument, Context, Option, Typer
 
 from spmopt.cli.bench import bench
 from spmopt.cli.flat import flat
-from spmopt.cli.options import Json, Output, Search, Source
+from spmopt.cli.options import Json, Output, Search, Source, choices
+from spmopt.schedulers.registry import SCHEDULERS
 
 app = Typer(
     name="spmopt",
@@ -16,9 +17,8 @@ app = Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_Scheduler = Annotated[
-    str, Option("--scheduler", "-s", help="stream, lru, belady, whole, page or fluid.")
-]
+_PHRASES = {name: entry.summary for name, entry in SCHEDULERS.items()}
+_Scheduler = Annotated[str, Option("--scheduler", "-s", help=choices("One of these:", _PHRASES))]
 
 
 @app.callback(invoke_without_command=True)
@@ -42,7 +42,10 @@ def solve(
     source: Source,
     search: Search,
     scheduler: _Scheduler = "page",
-    output: Annotated[Path | None, Option("--output", "-o", help="Result file to write.")] = None,
+    output: Annotated[
+        Path | None,
+        Option("--output", "-o", help="Result file to write; one of that name is replaced."),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Schedule a network, verify the schedule and certify its bound."""
@@ -57,10 +60,15 @@ def compare(
     source: Source,
     search: Search,
     schedulers: Annotated[
-        str, Option(help="Names, separated by commas.")
-    ] = "stream,lru,belady,whole,page,fluid",
+        str, Option(help=choices("Some of these, separated by commas:", _PHRASES))
+    ] = ",".join(SCHEDULERS),
     output: Annotated[
-        Path | None, Option("--output", "-o", help="Folder for a result file of each.")
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            help="Folder for a result file of each, as page.json; those there are replaced.",
+        ),
     ] = None,
     json: Json = False,
 ) -> int:

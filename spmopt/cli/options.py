@@ -1,5 +1,6 @@
 """The options that several commands share."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +8,22 @@ from typing import Annotated
 from typer import Argument, Option
 
 _NETWORK, _MACHINE, _BUDGET = "Network", "Machine", "Search"
+
+
+def choices(lead: str, phrases: Mapping[str, str]) -> str:
+    """Help of an option: ``lead``, and a line for each value with a phrase on what it means."""
+    return "\n\n".join((lead, *(f"{name} - {phrase}" for name, phrase in phrases.items())))
+
+
+_OBJECTIVES = {
+    "time": "sum of the durations of all steps (makespan)",
+    "traffic": "bytes moved between DRAM and scratchpad",
+    "energy": "of DRAM, scratchpad, arithmetic and leakage",
+}
+_LOWERINGS = {
+    "tiled": "a product keeps its smallest operand on chip; larger ones go in panels (default)",
+    "ideal": "every operand crosses the DRAM boundary once, whatever its size",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +61,7 @@ class Source:
     ] = False
     lowering: Annotated[
         str | None,
-        Option(help="tiled (default) or ideal.", rich_help_panel=_NETWORK),
+        Option(help=choices("How operations use DRAM:", _LOWERINGS), rich_help_panel=_NETWORK),
     ] = None
     machine: Annotated[
         str | None,
@@ -87,9 +104,9 @@ class Source:
 class Search:
     """What is minimised, and how long."""
 
-    objective: Annotated[str, Option(help="time, traffic or energy.", rich_help_panel=_BUDGET)] = (
-        "time"
-    )
+    objective: Annotated[
+        str, Option(help=choices("What to minimise:", _OBJECTIVES), rich_help_panel=_BUDGET)
+    ] = "time"
     time_limit: Annotated[
         float, Option(help="Seconds for each scheduler.", rich_help_panel=_BUDGET)
     ] = 60.0
@@ -100,4 +117,6 @@ class Search:
 
 
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
-Output = Annotated[Path, Option("--output", "-o", help="File to write.")]
+Output = Annotated[
+    Path, Option("--output", "-o", help="File to write; one of that name is replaced.")
+]

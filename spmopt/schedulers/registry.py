@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from importlib import import_module
 from types import MappingProxyType
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from spmopt.core.errors import InputError
 from spmopt.core.objective import Objective
-from spmopt.core.scheduler import Scheduler
 from spmopt.core.suggest import unknown
+
+if TYPE_CHECKING:  # it would load numpy, and lists of names should not
+    from spmopt.core.scheduler import Scheduler
 
 
 class Kind(StrEnum):
@@ -53,7 +55,7 @@ class Entry:
     def load(self) -> Scheduler:
         """Import the callable."""
         module, _, name = self.target.partition(":")
-        return cast(Scheduler, getattr(import_module(module), name))
+        return cast("Scheduler", getattr(import_module(module), name))
 
     def require(self, objective: Objective) -> None:
         """Raise :class:`InputError` when ``objective`` is not supported."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import isfinite
+
 from formulations.residency.loop import Search
 from formulations.residency.settings import Settings
 from spmopt.core.instance import Instance
@@ -21,5 +23,6 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     """
     search = Search(instance, request, page_bytes=None, settings=Settings())
     search.run(request.tolerance)
-    gap = f"the fluid optimum is at most {search.gap:.4%} above this bound"
-    return Outcome(plan=None, certificate=search.certificate(), notes=(gap,))
+    gap = f"the fluid optimum is at most {100 * search.gap:.2g} % above this bound"
+    notes = (gap,) if isfinite(search.gap) else ()
+    return Outcome(plan=None, certificate=search.certificate(), notes=notes)

@@ -19,22 +19,36 @@ def si(value: float, unit: str, *, fill: bool = False) -> str:
     power = 3 * floor(log10(abs(rounded)) / 3)
     power = min(max(power, min(_PREFIXES)), max(_PREFIXES))
     scaled = rounded / 10.0**power
-    digits = f"{scaled:#.4g}" if fill else f"{scaled:.4g}"
+    digits = f"{scaled:#.4g}".rstrip(".") if fill else f"{scaled:.4g}"
     return f"{digits} {_PREFIXES[power]}{unit}"
 
 
-def percent(part: float) -> str:
-    """A relative difference: ``+13.4 %``, ``+3.25 %``; below 1 % two digits that count."""
+def percent(part: float, *, fill: bool = False) -> str:
+    """A relative difference: ``+13.4 %``, ``+7 %``; below 1 % two digits that count.
+
+    With ``fill`` no zero at the end is left out, so that a column lines up: ``+7.00 %``.
+    """
     value = 100 * part
     if value == 0:
         return "0 %"
     size = floor(log10(abs(value)))
     if size < -6:
-        return f"{value:+.1e} %"
-    digits = 1 if size >= 1 else 2 if size == 0 else 1 - size
-    return f"{value:+.{digits}f} %"
+        return f"{value:+.1e} %" if fill else f"{value:+.2g} %"
+    places = 1 if size >= 1 else 2 if size == 0 else 1 - size
+    digits = f"{value:+.{places}f}"
+    return f"{digits if fill else digits.rstrip('0').rstrip('.')} %"
+
+
+def share(part: float) -> str:
+    """A part of a whole: ``90.5 %``."""
+    return f"{round(100 * part, 1):g} %"
 
 
 def seconds(value: float) -> str:
-    """Run time: two digits after the point."""
+    """Run time in a column: two digits after the point."""
     return f"{value:.2f}"
+
+
+def duration(value: float) -> str:
+    """Run time in a sentence, to three digits: ``1235 s``, ``17 s``, ``3.08 s``, ``4.21 ms``."""
+    return f"{value:.0f} s" if value >= 100 else si(float(f"{value:.3g}"), "s")

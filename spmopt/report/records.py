@@ -10,6 +10,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.result import Result
 from spmopt.metrics import metrics, tensor_bytes
+from spmopt.report.view import spoken
 
 Record = dict[str, object]
 
@@ -51,7 +52,7 @@ def result_record(machine: Machine, result: Result) -> Record:
     figures = None if totals is None else metrics(machine, totals)
     return {
         "scheduler": result.scheduler,
-        "objective": result.objective.name,
+        "objective": spoken(result.objective),
         "unit": result.objective.unit,
         "value": _number(result.value),
         "bound": _number(result.bound),

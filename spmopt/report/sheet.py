@@ -5,7 +5,7 @@ from __future__ import annotations
 from spmopt.core.instance import Instance
 from spmopt.core.result import Result
 from spmopt.metrics import in_unit, metrics
-from spmopt.report.quantities import percent, seconds, si
+from spmopt.report.quantities import duration, percent, share, si
 from spmopt.report.view import heading, remarks, spoken, standing
 
 
@@ -21,13 +21,13 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
             ("time", f"{si(figures.time_s, 's')} ({totals.makespan_cycles} cycles; {replay})"),
             ("traffic", f"{si(totals.traffic_bytes, 'B')} ({sides})"),
             ("energy", si(figures.energy_j, "J")),
-            ("busy", f"compute {figures.compute_busy:.1%}, DMA {figures.dma_busy:.1%}"),
-            ("SPM peak", f"{si(totals.peak_spm_bytes, 'B')} ({figures.spm_peak:.1%})"),
+            ("busy", f"compute {share(figures.compute_busy)}, DMA {share(figures.dma_busy)}"),
+            ("SPM peak", f"{si(totals.peak_spm_bytes, 'B')} ({share(figures.spm_peak)})"),
         ]
     if result.bound is not None:
         shown = si(*in_unit(result.objective, machine, result.bound))
         rows.append(("bound", f"{shown} ({spoken(result.objective)}, from its certificate, exact)"))
-    rows.append(("solved in", f"{seconds(result.solve_s)} s (CPU {seconds(result.cpu_s)} s)"))
+    rows.append(("solved in", f"{duration(result.solve_s)} (CPU {duration(result.cpu_s)})"))
     rows += [("note", text) for text in remarks(result)]
     return [heading(instance, result), "", *(f"{name:<10} {text}" for name, text in rows)]
 

@@ -9,7 +9,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.report.quantities import percent, si
-from spmopt.report.view import heading, standing
+from spmopt.report.view import heading, spoken, standing
 from spmopt.schedulers.registry import SCHEDULERS
 
 SHOWN = 5
@@ -35,6 +35,8 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
     gap = _gap(found)
     if gap is not None:
         lines.append(f"  gap       {percent(gap)}")
+    elif found.value is not None and found.bound is not None:
+        lines.append("  gap       none: the bound is 0, or next to it")
     lines.append(f"  status    {_status(result)}")
     if found.infeasible is not None:
         lines.append(f"  proof     {found.infeasible}")
@@ -48,7 +50,7 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
     return {
         "instance": instance.name,
         "scheduler": result.scheduler,
-        "objective": result.objective.name,
+        "objective": spoken(result.objective),
         "unit": result.objective.unit,
         "verified": not found.violations,
         "violations": [

@@ -50,7 +50,11 @@ def compare_view(
         row = _figures(instance.machine, result)
         over = _NONE
         if result.value is not None and best is not None:
-            over = "best" if result.value == best else percent(float(result.value / best - 1))
+            over = (
+                "best"
+                if result.value == best
+                else percent(float(result.value / best - 1), fill=True)
+            )
         rows.append((*row, over, *_quality(result)))
     rows += [(name, *[_NONE] * 5, "not run", _NONE) for name in not_run]
     notes = [
@@ -102,7 +106,7 @@ def remarks(result: Result) -> list[str]:
     lines = list(result.notes)
     known = result.class_bound
     if known is not None and result.value is not None and known.value > 0:
-        over = percent(max(0.0, float(result.value) / known.value - 1))
+        over = percent(max(0.0, float(result.value) / known.value - 1)).removeprefix("+")
         lines.append(f"{over} above the least for {known.holds_for} ({known.proved_by})")
     return lines
 
@@ -132,5 +136,5 @@ def _figures(machine: Machine, result: Result) -> tuple[str, ...]:
 
 
 def _quality(result: Result) -> tuple[str, ...]:
-    gap = _NONE if result.gap is None else percent(result.gap)
+    gap = _NONE if result.gap is None else percent(result.gap, fill=True)
     return (gap, standing(result), seconds(result.solve_s))

@@ -111,7 +111,7 @@ def test_the_note_says_how_tight_the_bound_is() -> None:
     outcome = fluid.schedule(instance, request)
     assert outcome.certificate is not None
     assert float(bound(instance, outcome.certificate)) == pytest.approx(8 / 3)
-    assert outcome.notes == ("the fluid optimum is at most 0.0000% above this bound",)
+    assert outcome.notes == ("the fluid optimum is at most 0 % above this bound",)
 
 
 @pytest.mark.parametrize("limits", [{"stop": lambda: True}, {"time_limit_s": 0.0}], ids=str)

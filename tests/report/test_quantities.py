@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.report.quantities import percent, si
+from spmopt.report.quantities import duration, percent, share, si
 
 
 @pytest.mark.parametrize(
@@ -17,7 +17,7 @@ from spmopt.report.quantities import percent, si
         (999_951, "1 MB", "1.000 MB"),
         (0.07884, "78.84 mB", "78.84 mB"),
         (1e-15, "0.001 pB", "0.001000 pB"),
-        (2.5e18, "2500 PB", "2500. PB"),
+        (2.5e18, "2500 PB", "2500 PB"),
         (-1500, "-1.5 kB", "-1.500 kB"),
     ],
 )
@@ -37,17 +37,36 @@ def test_si_is_near_and_short(value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "text"),
+    ("part", "plain", "filled"),
     [
-        (0, "0 %"),
-        (0.1337, "+13.4 %"),
-        (2.5, "+250.0 %"),
-        (0.0325, "+3.25 %"),
-        (0.0099, "+0.99 %"),
-        (0.000081, "+0.0081 %"),
-        (1e-12, "+1.0e-10 %"),
-        (-0.01, "-1.00 %"),
+        (0, "0 %", "0 %"),
+        (0.1337, "+13.4 %", "+13.4 %"),
+        (2.5, "+250 %", "+250.0 %"),
+        (0.0325, "+3.25 %", "+3.25 %"),
+        (0.07, "+7 %", "+7.00 %"),
+        (0.3, "+30 %", "+30.0 %"),
+        (0.0099, "+0.99 %", "+0.99 %"),
+        (0.0001, "+0.01 %", "+0.010 %"),
+        (0.000081, "+0.0081 %", "+0.0081 %"),
+        (1e-12, "+1e-10 %", "+1.0e-10 %"),
+        (-0.01, "-1 %", "-1.00 %"),
     ],
 )
-def test_percent(part: float, text: str) -> None:
-    assert percent(part) == text
+def test_percent(part: float, plain: str, filled: str) -> None:
+    assert percent(part) == plain
+    assert percent(part, fill=True) == filled
+
+
+@pytest.mark.parametrize(
+    ("part", "text"), [(0, "0 %"), (0.905, "90.5 %"), (1, "100 %"), (0.99999, "100 %")]
+)
+def test_share(part: float, text: str) -> None:
+    assert share(part) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 s"), (17.03, "17 s"), (3.084, "3.08 s"), (0.0042149, "4.21 ms"), (1234.6, "1235 s")],
+)
+def test_duration(value: float, text: str) -> None:
+    assert duration(value) == text

@@ -28,8 +28,8 @@ def result(
 def test_open_gap_is_told_as_a_range() -> None:
     results = [result("belady", 120, 100), result("page", 110, 100), result("fluid", None, 100)]
     assert verdict(MACHINE, results) == [
-        "The optimum lies between 100 ms (bound) and 110 ms (page), 10.0 % apart.",
-        "Belady takes 9.09 to 20.0 % more time than the optimum.",
+        "The optimum lies between 100 ms (bound) and 110 ms (page), 10 % apart.",
+        "Belady takes 9.09 to 20 % more time than the optimum.",
     ]
 
 
@@ -39,8 +39,8 @@ def test_proven_optimum() -> None:
     belady = result("belady", 12_000, 10_000, objective=TRAFFIC)
     assert verdict(MACHINE, [exact]) == ["The optimum is 100 B (page), proven."]
     assert verdict(MACHINE, [near, belady]) == [
-        "The optimum is 10 kB (page), proven to within 0.010 %.",
-        "Belady moves 20.0 % more bytes than the optimum.",
+        "The optimum is 10 kB (page), proven to within 0.01 %.",
+        "Belady moves 20 % more bytes than the optimum.",
     ]
 
 
@@ -51,9 +51,7 @@ def test_belady_may_be_optimal() -> None:
 
 def test_without_a_positive_bound_only_the_least_is_known() -> None:
     results = [result("belady", 120, 0), result("page", 100, 0)]
-    assert (
-        verdict(MACHINE, results)[1] == "Belady takes at least 20.0 % more time than the optimum."
-    )
+    assert verdict(MACHINE, results)[1] == "Belady takes at least 20 % more time than the optimum."
 
 
 def test_nothing_known_nothing_said() -> None:

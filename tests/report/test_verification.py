@@ -2,8 +2,9 @@ from dataclasses import replace
 from fractions import Fraction
 
 from spmopt.audit import Audit
-from spmopt.core.objective import MAKESPAN
+from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.result import ClassBound, Result, Status
+from spmopt.report.records import result_record
 from spmopt.report.sheet import result_sheet
 from spmopt.report.verification import verification_lines, verification_record
 from spmopt.verify import Violation
@@ -72,3 +73,20 @@ def test_why_it_is_infeasible() -> None:
     shown = text(bare, found)
     assert "proof     q needs more" in shown
     assert "nothing to verify" not in shown
+
+
+def test_there_is_always_a_line_on_the_gap() -> None:
+    def gap(value: int, bound: int) -> list[str]:
+        found = replace(FOUND, value=Fraction(value), bound=Fraction(bound))
+        return [line for line in text(RESULT, found).splitlines() if line.startswith("  gap")]
+
+    assert gap(12, 10) == ["  gap       +20 %"]
+    assert gap(0, 0) == ["  gap       0 %"]
+    assert gap(12, 0) == ["  gap       none: the bound is 0, or next to it"]
+
+
+def test_records_call_the_objective_as_the_options_do() -> None:
+    assert verification_record(INSTANCE, RESULT, FOUND)["objective"] == "time"
+    assert result_record(INSTANCE.machine, RESULT)["objective"] == "time"
+    traffic = replace(RESULT, objective=TRAFFIC)
+    assert result_record(INSTANCE.machine, traffic)["objective"] == "traffic"

@@ -17,6 +17,7 @@ class Addresses:
 
     def __init__(self, table: Placements, tensors: int) -> None:
         self._tensor: list[int] = table.tensor.tolist()
+        self._begin: list[int] = table.begin.tolist()
         self._extent: list[Extent] = list(
             zip(
                 table.spm_page.tolist(),
@@ -25,17 +26,23 @@ class Addresses:
                 strict=True,
             )
         )
-        self._begin = _Agenda(table.begin.tolist(), np.argsort(table.begin, kind="stable").tolist())
-        self._end = _Agenda(table.end.tolist(), np.argsort(table.end, kind="stable").tolist())
+        self._beginning = _Agenda(self._begin, np.argsort(table.begin, kind="stable").tolist())
+        self._ending = _Agenda(table.end.tolist(), np.argsort(table.end, kind="stable").tolist())
         # The scratch, tensor -1, takes the last place.
         self._rows: list[dict[int, Extent]] = [{} for _ in range(tensors + 1)]
 
-    def advance(self, step: int) -> None:
-        """Go on to ``step``; call it for every step in turn."""
-        for row in self._end.until(step):
-            del self._rows[self._tensor[row]][row]
-        for row in self._begin.until(step):
+    def advance(self, step: int) -> list[tuple[int, int, Extent]]:
+        """Go on to ``step``; call it for every step in turn.
+
+        Returns what is given up: tensor, since which step it lay there, and the extent.
+        """
+        given_up = []
+        for row in self._ending.until(step):
+            tensor = self._tensor[row]
+            given_up.append((tensor, self._begin[row], self._rows[tensor].pop(row)))
+        for row in self._beginning.until(step):
             self._rows[self._tensor[row]][row] = self._extent[row]
+        return given_up
 
     def of(self, tensor: int) -> Iterable[Extent]:
         """The extents of a tensor (-1: the scratch) in this step."""
@@ -43,12 +50,11 @@ class Addresses:
 
     def part(self, tensor: int, first: int, last: int) -> list[Extent]:
         """The extents of its pages [first, last)."""
-        parts = []
-        for begin, end, shift in self._rows[tensor].values():
-            low, high = max(begin, first - shift), min(end, last - shift)
-            if low < high:
-                parts.append((low, high, shift))
-        return parts
+        return [
+            (max(begin, first - shift), min(end, last - shift), shift)
+            for begin, end, shift in self._rows[tensor].values()
+            if begin + shift < last and first < end + shift
+        ]
 
 
 class _Agenda:

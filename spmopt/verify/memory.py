@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import pairwise
 
-import numpy as np
-
-from spmopt.core.table import Ints
 from spmopt.verify.extents import Extent
+from spmopt.verify.runs import Runs
 from spmopt.verify.view import View
 
 NOTHING = 0
@@ -31,7 +28,7 @@ class Memory:
         self._pages: list[int] = view.pages(sizes).tolist()
         self._offset = view.instance.machine.spm_pages
         self._span = self._offset + max(self._pages, default=0) + 1
-        self._tags: Ints = np.zeros(self._offset, np.int64)
+        self._tags = Runs(self._offset)
         self._versions = len(self._size)
         self._current = [
             t + 1 if there else NOTHING for t, there in enumerate(view.timeline.in_dram)
@@ -48,50 +45,41 @@ class Memory:
     def write(self, tensor: int, extents: Iterable[Extent]) -> None:
         """The operation leaves the current version in these pages."""
         for begin, end, shift in extents:
-            self._tags[begin:end] = self._tag(self._current[tensor], shift)
+            self._tags.put(begin, end, self._tag(self._current[tensor], shift))
 
     def scribble(self, extents: Iterable[Extent]) -> None:
         """Scratch: the pages hold nothing that is of use."""
         for begin, end, _ in extents:
-            self._tags[begin:end] = NOTHING
+            self._tags.put(begin, end, NOTHING)
 
     def load(self, tensor: int, begin: int, end: int, extents: Iterable[Extent]) -> None:
         """Copy DRAM bytes to the pages ``extents``; a page not filled holds nothing."""
+        filled = [
+            (-(-max(left, begin) // self._page), self._full_pages(tensor, min(right, end)), version)
+            for left, right, version in self._dram[tensor]
+            if left < end and begin < right
+        ]
         for low, high, shift in extents:
-            self._tags[low:high] = NOTHING
-            for left, right, version in self._dram[tensor]:
-                if right <= begin or left >= end:
-                    continue
-                first = -(-max(left, begin) // self._page) - shift
-                last = self._full_pages(tensor, min(right, end)) - shift
-                if max(first, low) < min(last, high):
-                    self._tags[max(first, low) : min(last, high)] = self._tag(version, shift)
+            self._tags.put(low, high, NOTHING)
+            for first, last, version in filled:
+                left, right = max(first - shift, low), min(last - shift, high)
+                if left < right:
+                    self._tags.put(left, right, self._tag(version, shift))
 
     def store(self, tensor: int, begin: int, end: int, extents: Iterable[Extent]) -> None:
         """Copy pages to DRAM bytes; bytes without a page get nothing."""
-        self.stream_out(tensor, begin, end, NOTHING)
+        self._put(tensor, begin, end, NOTHING)
         for low, high, shift in extents:
-            tags = self._tags[low:high]
-            starts = [0, *(np.flatnonzero(np.diff(tags)) + 1).tolist(), high - low]
-            for first, last in pairwise(starts):
-                version, distance = divmod(int(tags[first]), self._span)
-                left = max(begin, (low + first + shift) * self._page)
-                right = min(end, (low + last + shift) * self._page)
+            for first, last, tag in self._tags.over(low, high):
+                version, distance = divmod(tag, self._span)
+                left = max(begin, (first + shift) * self._page)
+                right = min(end, (last + shift) * self._page)
                 in_place = distance == shift + self._offset
-                self.stream_out(tensor, left, right, version if in_place else NOTHING)
+                self._put(tensor, left, right, version if in_place else NOTHING)
 
-    def stream_out(self, tensor: int, begin: int, end: int, version: int | None = None) -> None:
-        """Put a version, else the current one, into DRAM bytes [begin, end)."""
-        ranges = self._dram[tensor]
-        if version is None:
-            version = self._current[tensor]
-        below = [(b, min(e, begin), v) for b, e, v in ranges if b < begin]
-        above = [(max(b, end), e, v) for b, e, v in ranges if e > end]
-        if below and below[-1][2] == version:
-            begin = below.pop()[0]
-        if above and above[0][2] == version:
-            end = above.pop(0)[1]
-        self._dram[tensor] = [*below, (begin, end, version), *above]
+    def stream_out(self, tensor: int, begin: int, end: int) -> None:
+        """Put the current version into DRAM bytes [begin, end)."""
+        self._put(tensor, begin, end, self._current[tensor])
 
     def valid_in_dram(self, tensor: int, begin: int, end: int) -> bool:
         """Whether DRAM bytes [begin, end) hold the current version."""
@@ -102,15 +90,30 @@ class Memory:
 
     def valid_in_spm(self, tensor: int, end: int, extents: Iterable[Extent]) -> bool:
         """Whether the pages hold the current version, and hold it at least up to byte ``end``."""
-        pages = 0
+        current, pages = self._current[tensor], 0
+        if current == NOTHING:
+            return False
+        tag, all_are = self._tag(current, 0), self._tags.all_are
         for low, high, shift in extents:
             pages += high - low
-            if (self._tags[low:high] != self._tag(self._current[tensor], shift)).any():
+            if not all_are(tag + shift, low, high):
                 return False
         return pages >= -(-end // self._page)
 
+    def _put(self, tensor: int, begin: int, end: int, version: int) -> None:
+        """Put a version into DRAM bytes [begin, end)."""
+        ranges = self._dram[tensor]
+        below = [(b, min(e, begin), v) for b, e, v in ranges if b < begin]
+        above = [(max(b, end), e, v) for b, e, v in ranges if e > end]
+        if below and below[-1][2] == version:
+            begin = below.pop()[0]
+        if above and above[0][2] == version:
+            end = above.pop(0)[1]
+        self._dram[tensor] = [*below, (begin, end, version), *above]
+
     def _tag(self, version: int, shift: int) -> int:
-        return version * self._span + shift + self._offset if version != NOTHING else NOTHING
+        """Version and offset as one number; none is ``NOTHING``, and its version may be."""
+        return version * self._span + shift + self._offset
 
     def _full_pages(self, tensor: int, end: int) -> int:
         """Pages whose last byte is below ``end``; the last page of a tensor may be short."""

@@ -113,10 +113,13 @@ class _Machine:
         self._compute: list[int] = line.compute_cycles.tolist()
         self._outward = int(view.instance.machine.duplex)
         self._free = [0, 0]
-        # Per SPM page: when its last load, store and operation end. Each only ever grows,
-        # because channels and operations run in order.
-        self._busy: Ints = np.zeros((3, view.instance.machine.spm_pages), np.int64)
-        self._loaded, self._stored, self._used = self._busy
+        # Per SPM page: when its last load and store end, and the last operation that used what
+        # lay there before. Each only ever grows, because channels and operations run in order.
+        times: Ints = np.zeros((3, view.instance.machine.spm_pages), np.int64)
+        self._loaded, self._stored, self._used = times
+        self._moved, self._left = times[:2], times[1:]
+        # Per tensor, and last for the scratch: the step of its last use.
+        self._last_use = [-1] * (line.size_bytes.size + 1)
         # Per tensor: when its last load and the operation that wrote it end.
         self._arrived = [0] * line.size_bytes.size
         self._written = [0] * line.size_bytes.size
@@ -127,7 +130,7 @@ class _Machine:
 
     def run(self, step: int) -> None:
         """One step: commands before, operation and commands during it, commands after."""
-        self._addresses.advance(step)
+        self._give_up(step)
         operands = self._operand[self._first_access[step] : self._first_access[step + 1]]
         reads = {tensor for tensor, kind in operands if kind != Access.WRITE}
         writes = {tensor for tensor, kind in operands if kind != Access.READ}
@@ -144,9 +147,9 @@ class _Machine:
             self._run(row, step, end)
         for row in queue[DURING] + queue[AFTER]:
             self._leave(row)
-        for tensor in reads | writes | {SCRATCH}:
-            for low, high, _ in self._addresses.of(tensor):
-                self._used[low:high] = end
+        for tensor, _ in operands:
+            self._last_use[tensor] = step
+        self._last_use[SCRATCH] = step
         for tensor in writes:
             self._written[tensor] = end
         self._operation_end = end
@@ -172,6 +175,13 @@ class _Machine:
             violations=tuple(self._violations),
         )
 
+    def _give_up(self, step: int) -> None:
+        """Pages that change hands in this step were in use until the tensor's last use."""
+        for tensor, since, (low, high, _) in self._addresses.advance(step):
+            last = self._last_use[tensor]
+            if last >= since:
+                self._used[low:high] = self._spans[last][1]
+
     def _run_during(
         self, row: int, step: int, start: int, reads: set[int], writes: set[int]
     ) -> int:
@@ -181,7 +191,8 @@ class _Machine:
             end = self._load(row, step)
             return end if tensor in reads else 0
         if kind == Command.STORE:
-            self._run(row, step, start if tensor in writes else self._content_ready(row))
+            # Loads need no waiting for: what they brought is in DRAM and is not stored (R5).
+            self._run(row, step, start if tensor in writes else self._written[tensor])
             return 0
         return self._run(row, step, start)
 
@@ -200,20 +211,13 @@ class _Machine:
 
     def _load(self, row: int, step: int) -> int:
         tensor, extents = self._tensor[row], self._extents(row)
-        busy = max([int(self._busy[:, low:high].max()) for low, high, _ in extents], default=0)
+        busy = max([int(self._left[:, low:high].max()) for low, high, _ in extents], default=0)
         finish = self._run(row, step, busy)
         for low, high, _ in extents:
             self._loaded[low:high] = finish
         self._arrived[tensor] = finish
         self._memory.load(tensor, self._begin[row], self._end[row], extents)
         return finish
-
-    def _content_ready(self, row: int) -> int:
-        """When the operation that wrote what ``row`` stores is done (or the load of it)."""
-        ready = self._written[self._tensor[row]]
-        for low, high, _ in self._extents(row):
-            ready = max(ready, int(self._loaded[low:high].max()))
-        return ready
 
     def _extents(self, row: int) -> list[Extent]:
         """Where the pages of a command's bytes lie."""
@@ -226,7 +230,7 @@ class _Machine:
         ready = max([self._arrived[tensor] for tensor in reads], default=0)
         for tensor in writes | {SCRATCH}:
             for low, high, _ in self._addresses.of(tensor):
-                ready = max(ready, int(self._busy[:2, low:high].max()))
+                ready = max(ready, int(self._moved[:, low:high].max()))
         return max(ready, self._operation_end)
 
     def _operate(self, step: int, reads: set[int], writes: set[int], during: list[int]) -> None:

@@ -37,7 +37,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import floor
+from math import floor, lcm
 from typing import NamedTuple
 
 import numpy as np
@@ -112,12 +112,15 @@ def _prices(instance: Instance, certificate: Certificate, line: Timeline) -> _Pr
     else:
         raise InputError("certificate: on one channel dram_in and dram_out must be equal")
     weight = objective.cycle * 2**certificate.bits
-    left = [weight - beta * price for price in channel]
+    # With ``common`` for their denominator, weight and beta are whole numbers.
+    common = lcm(weight.denominator, beta.denominator)
+    whole_weight, whole_beta = int(weight * common), int(beta * common)
+    left = [whole_weight - whole_beta * price for price in channel]
     if min(left) < 0:
         step = left.index(min(left))
         raise InputError(f"certificate: DMA prices of step {step} exceed the price of its time")
-    rho = [floor(value) for value in left]
-    firm = [price + floor(r / beta) for price, r in zip(channel, rho, strict=True)]
+    rho = [value // common for value in left]
+    firm = [price + r * common // whole_beta for price, r in zip(channel, rho, strict=True)]
     add_in = floor(objective.dram_in_byte * 2**certificate.bits)
     add_out = floor(objective.dram_out_byte * 2**certificate.bits)
     prices = _Prices(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 
 import numpy as np
 
 from spmopt.core.schedule import Placements
+from spmopt.core.table import Ints
 
 Extent = tuple[int, int, int]
 """SPM pages [begin, end) and what to add to an SPM page to get the page of the tensor."""
@@ -26,8 +28,7 @@ class Addresses:
                 strict=True,
             )
         )
-        self._beginning = _Agenda(self._begin, np.argsort(table.begin, kind="stable").tolist())
-        self._ending = _Agenda(table.end.tolist(), np.argsort(table.end, kind="stable").tolist())
+        self._beginning, self._ending = _Agenda(table.begin), _Agenda(table.end)
         # The scratch, tensor -1, takes the last place.
         self._rows: list[dict[int, Extent]] = [{} for _ in range(tensors + 1)]
 
@@ -60,12 +61,14 @@ class Addresses:
 class _Agenda:
     """Rows by time."""
 
-    def __init__(self, time: list[int], order: list[int]) -> None:
-        self._time, self._order, self._next = time, order, 0
+    def __init__(self, time: Ints) -> None:
+        order = np.argsort(time, kind="stable")
+        self._order: list[int] = order.tolist()
+        self._time: list[int] = time[order].tolist()
+        self._next = 0
 
     def until(self, step: int) -> list[int]:
         """Rows not yet given, up to and with those of ``step``."""
         first = self._next
-        while self._next < len(self._order) and self._time[self._order[self._next]] <= step:
-            self._next += 1
+        self._next = bisect_right(self._time, step, first)
         return self._order[first : self._next]

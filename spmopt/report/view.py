@@ -29,11 +29,15 @@ _NONE = "-"
 
 @dataclass(frozen=True, kw_only=True)
 class View:
-    """A heading, one row of texts a result, and remarks below."""
+    """A heading, one row of texts a result, and remarks below.
+
+    ``dispensable`` names columns in the order in which a narrow terminal does without them.
+    """
 
     heading: str
     rows: tuple[tuple[str, ...], ...]
     remarks: tuple[str, ...]
+    dispensable: tuple[str, ...] = ()
 
 
 def compare_view(
@@ -57,17 +61,27 @@ def compare_view(
             )
         rows.append((*row, over, *_quality(result)))
     rows += [(name, *[_NONE] * 5, "not run", _NONE) for name in not_run]
-    notes = [
-        f"{result.scheduler}: {note}"
-        for result in results
-        if result.status is Status.INFEASIBLE or find(result.scheduler).kind is Kind.FORMULATION
-        for note in remarks(result)
-    ]
+    minimised = spoken(results[0].objective)
+    others = tuple(name for name in ("energy", "traffic", "time") if name != minimised)
     return View(
         heading=heading(instance, results[0]),
         rows=tuple(rows),
-        remarks=(*notes, *verdict(instance.machine, results)),
+        dispensable=("seconds", *others, "vs best", "status"),
+        remarks=(*_notes(results), *verdict(instance.machine, results)),
     )
+
+
+def _notes(results: Sequence[Result]) -> list[str]:
+    """What optimisers remark, and why there is no schedule; the same words once for all."""
+    speakers: dict[str, list[str]] = {}
+    for result in results:
+        name = result.scheduler
+        if result.status is Status.INFEASIBLE or find(name).kind is Kind.FORMULATION:
+            for note in remarks(result):
+                speakers.setdefault(note, []).append(name)
+    if len(results) > 1 and all(result.status is Status.INFEASIBLE for result in results):
+        return [f"infeasible: {note}" for note in speakers]
+    return [f"{', '.join(names)}: {note}" for note, names in speakers.items()]
 
 
 def heading(instance: Instance, result: Result) -> str:

@@ -41,7 +41,7 @@ def test_output_replaces_a_file_and_says_so(
     install(monkeypatch, fluid=bounds_only)
     old = tmp_path / ("belady.json" if name == "." else name)
     old.write_text("old")
-    assert "replaced" in shown(run, command.split()[0])
+    assert "replaced" in shown(run, command.partition(" ")[0])
     assert run(f"{command} bert-lonely -o {tmp_path / name}").code == 2
     assert old.read_text() == "old"
     assert run(f"{command} {SMALL} -o {tmp_path / name}").code == 0

@@ -1,5 +1,6 @@
 """What happens to a process whose stdout is full, closed, or no longer read."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,24 @@ def test_no_reader(command: str) -> None:
     ran = shell(f"spmopt {command} | exec 0<&-; exit ${{PIPESTATUS[0]}}")
     assert ran.returncode == 141
     assert ran.stderr == ""
+
+
+FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
+SOLVE = "spmopt solve bert-tiny --batch 2 --spm 1MB -s belady --json"
+
+
+@pytest.mark.parametrize("away", [pytest.param("2>/dev/full", marks=FULL), "2>&-"])
+def test_no_message_is_worth_the_result(tmp_path: Path, away: str) -> None:
+    assert json.loads(shell(f"{SOLVE} {away}").stdout)["results"][0]["verified"] is True
+    assert shell(f"spmopt solve nothing {away}").returncode == 2
+    talk = tmp_path / "talk.py"
+    talk.write_text(
+        "import sys\n"
+        "from spmopt.cli import main\n"
+        "from spmopt.cli.app import app\n"
+        "from spmopt.cli.output import tell, warn\n"
+        "app.command('talk')(lambda: [warn('x'), tell('y'), print('done')] and 0)\n"
+        "sys.exit(main(['talk']))\n"
+    )
+    ran = shell(f"{sys.executable} {talk} {away}")
+    assert (ran.returncode, ran.stdout) == (0, "done\n")

@@ -35,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
             is_interrupt = pressed() or isinstance(error, Interrupted)
             code = _left(arguments) if is_interrupt else _explain(error)
     if arguments is None:
+        ignore()
         _end(code)
     return code
 

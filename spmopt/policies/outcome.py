@@ -17,7 +17,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
-from spmopt.policies.prefetch import hide_transfers
+from spmopt.policies.transfers.hide import hide_transfers
 
 RESERVED_SHARES = (32, 8, 4)
 """Parts 1/k of the scratchpad that are left free in turn, as buffers for what comes next."""

@@ -18,7 +18,7 @@ from spmopt.core.result import Outcome, Totals
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies import belady, lru, stream
-from spmopt.policies.prefetch import hide_transfers, spread_transfers
+from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
 from spmopt.verify import verify
 from tests.brute_force import optimum
 from tests.strategies import instances, random_instance

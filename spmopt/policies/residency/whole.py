@@ -10,7 +10,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.plan import Plan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.policies.scratchpad import Scratchpad
+from spmopt.policies.residency.scratchpad import Scratchpad
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -8,8 +8,8 @@ import numpy as np
 
 from spmopt.core.plan import Residency
 from spmopt.core.table import Ints, Table
-from spmopt.policies.idle import Pieces
-from spmopt.policies.rows import WholeRows
+from spmopt.policies.transfers.idle import Pieces
+from spmopt.policies.transfers.rows import WholeRows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

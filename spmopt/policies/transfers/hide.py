@@ -28,9 +28,9 @@ from spmopt.core.plan import Plan, Residency, Stores
 from spmopt.core.schedule import Command, Commands
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.idle import Pieces, Waiting, fill_idle
-from spmopt.policies.moves import Moves, heads, load_moves, store_moves, tails
-from spmopt.policies.rows import WholeRows, joined, whole_rows
+from spmopt.policies.transfers.idle import Pieces, Waiting, fill_idle
+from spmopt.policies.transfers.moves import Moves, heads, load_moves, store_moves, tails
+from spmopt.policies.transfers.rows import WholeRows, joined, whole_rows
 
 
 def hide_transfers(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:

@@ -1,0 +1,1 @@
+"""Which tensors stay: simulations that admit and evict."""

@@ -1,0 +1,1 @@
+"""When the bytes of a plan move: transfers spread over steps."""

@@ -19,6 +19,7 @@ Progress = Callable[[float, float], None]
 _BY_COLUMNS, _BY_ROWS, _MINIMISE, _FEASIBLE = 1, 2, 1, 2
 _POLL_S = 0.05
 _GRACE_S = 0.7  # for a solver that was told to stop
+_LATE_S = 2.0  # for a solver to heed its own time limit
 _new: Callable[[], highspy.Highs] = highspy.Highs  # its constructor has no annotation
 _INTERRUPTS = (
     cb.HighsCallbackType.kCallbackSimplexInterrupt,
@@ -82,9 +83,14 @@ def solve(
         solution.col_value = start
         _require(solver.setSolution(solution), "start solution")
     began = monotonic()
-    if not _run(solver, stop, progress):
+    if not _run(solver, _either(stop, began + time_limit_s + _LATE_S), progress):
         return _left(monotonic() - began)
     return _answer(solver, program, monotonic() - began)
+
+
+def _either(stop: Callable[[], bool] | None, deadline: float) -> Callable[[], bool]:
+    """Told to stop, or late: HiPO looks neither at interrupts nor at its limit while it analyses."""
+    return lambda: monotonic() > deadline or (stop is not None and stop())
 
 
 def _pass(solver: highspy.Highs, program: Program) -> None:
@@ -116,7 +122,7 @@ def _require(status: HighsStatus, what: str) -> None:
         raise ValueError(f"HiGHS refused the {what}")
 
 
-def _run(solver: highspy.Highs, stop: Callable[[], bool] | None, progress: Progress | None) -> bool:
+def _run(solver: highspy.Highs, stop: Callable[[], bool], progress: Progress | None) -> bool:
     """Run in a second thread; the callbacks only read a flag that this thread sets.
 
     False if the solver did not stop when told to: it still runs, and may not be touched.
@@ -154,7 +160,7 @@ def _run(solver: highspy.Highs, stop: Callable[[], bool] | None, progress: Progr
     try:
         while thread.is_alive() and monotonic() < until:
             thread.join(_POLL_S)
-            if not stopped and stop is not None and stop():
+            if not stopped and stop():
                 stopped, until = True, monotonic() + _GRACE_S
             if progress is not None and latest != told:
                 told = latest

@@ -130,15 +130,22 @@ def test_stop_interrupts_the_search() -> None:
     assert all(objective >= bound for objective, bound in seen)
 
 
-def test_a_solver_that_does_not_stop_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("by_limit", [False, True])
+def test_a_solver_that_does_not_stop_is_left(
+    monkeypatch: pytest.MonkeyPatch, by_limit: bool
+) -> None:
     class Deaf(highspy.Highs):
         def run(self) -> highspy.HighsStatus:
             sleep(3.0)
             return highspy.HighsStatus.kOk
 
     monkeypatch.setattr(highs, "_new", Deaf)
+    monkeypatch.setattr(highs, "_LATE_S", 0.1)
     began = monotonic()
-    answer = solve(_diet(by_rows=False), stop=lambda: monotonic() > began + 0.2)
+    if by_limit:
+        answer = solve(_diet(by_rows=False), time_limit_s=0.1)
+    else:
+        answer = solve(_diet(by_rows=False), stop=lambda: monotonic() > began + 0.2)
     assert monotonic() - began < 2.5
     assert answer.ending is Ending.INTERRUPTED
     assert (answer.primal, answer.row_dual, answer.bound) == (None, None, -np.inf)

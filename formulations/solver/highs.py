@@ -89,7 +89,7 @@ def solve(
 
 
 def _either(stop: Callable[[], bool] | None, deadline: float) -> Callable[[], bool]:
-    """Told to stop, or late: HiPO looks neither at interrupts nor at its limit while it analyses."""
+    """Told to stop, or late: HiPO heeds neither interrupts nor its limit while it analyses."""
     return lambda: monotonic() > deadline or (stop is not None and stop())
 
 

@@ -17,8 +17,16 @@ app = Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_PHRASES = {name: entry.summary for name, entry in SCHEDULERS.items()}
-_Scheduler = Annotated[str, Option("--scheduler", "-s", help=choices("One of these:", _PHRASES))]
+_PHRASES = {
+    name: "; ".join(
+        (entry.summary, *(f"{key}={'|'.join(known)}" for key, known in entry.options.items()))
+    )
+    for name, entry in SCHEDULERS.items()
+}
+_OPTIONS = ", options after colons as name:option=choice"
+_Scheduler = Annotated[
+    str, Option("--scheduler", "-s", help=choices(f"One of these{_OPTIONS}:", _PHRASES))
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -60,7 +68,7 @@ def compare(
     source: Source,
     search: Search,
     schedulers: Annotated[
-        str, Option(help=choices("Some of these, separated by commas:", _PHRASES))
+        str, Option(help=choices(f"Some of these, separated by commas{_OPTIONS}:", _PHRASES))
     ] = ",".join(SCHEDULERS),
     output: Annotated[
         Path | None,

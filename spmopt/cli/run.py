@@ -45,13 +45,13 @@ def run_compare(
     source: Source, search: Search, names: str, output: Path | None, as_json: bool
 ) -> int:
     """Print a table of results; write each into the folder ``output``."""
-    schedulers = list(dict.fromkeys(name for name in names.replace(",", " ").split()))
+    schedulers = list(dict.fromkeys(find(name).name for name in names.replace(",", " ").split()))
     if not schedulers:
         raise InputError("--schedulers: name at least one")
     if output is not None:
         require_folder(output)
         for name in schedulers:
-            require_writable(output / f"{find(name).name}.json")
+            require_writable(output / f"{name}.json")
     with _scheduled(source, search, schedulers) as (instance, found, stopped):
         not_run = schedulers[len(found) :]
         if as_json:

@@ -88,7 +88,7 @@ def _remarks(result: Result) -> list[str]:
         )
     if result.schedule is not None and not result.verified:
         lines.append("the file says of its schedule that it was not verified; now it is")
-    if result.scheduler not in SCHEDULERS:
+    if result.scheduler.split(":")[0] not in SCHEDULERS:
         lines.append(f"not checked: no scheduler of this program is called {result.scheduler!r}")
     return lines
 

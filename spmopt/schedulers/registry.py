@@ -1,13 +1,17 @@
 """The registry: what each scheduler is, what it supports, where its code is.
 
+A scheduler may have options, each with a few choices; ``name:option=choice:option=choice`` names
+one with its options chosen.
+
 Nothing here imports a scheduler: a solver library loads only when its scheduler runs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import partial
 from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
@@ -34,6 +38,8 @@ class Entry:
 
     Attributes
     ----------
+    name
+        Of the scheduler; with its options, where some were chosen.
     target
         ``module:callable`` of a :class:`~spmopt.core.scheduler.Scheduler`.
     granularity
@@ -42,6 +48,10 @@ class Entry:
         Names of the objectives that it minimises; a policy takes all and heeds none.
     summary, source
         One line on what it does, and where it is from.
+    options
+        Choices of each option, the default first; the callable takes them as keyword arguments.
+    chosen
+        What was chosen of them; the callable's own defaults hold for the rest.
     """
 
     name: str
@@ -51,11 +61,40 @@ class Entry:
     summary: str
     source: str
     objectives: tuple[str, ...] = ("makespan", "traffic", "energy")
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    chosen: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Scheduler:
-        """Import the callable."""
+        """Import the callable; it is called with the options chosen."""
         module, _, name = self.target.partition(":")
-        return cast("Scheduler", getattr(import_module(module), name))
+        scheduler = getattr(import_module(module), name)
+        return cast("Scheduler", partial(scheduler, **self.chosen) if self.chosen else scheduler)
+
+    def choose(self, choices: Mapping[str, str]) -> Entry:
+        """Return this scheduler with options chosen, named in full, in the order of the entry.
+
+        Raises
+        ------
+        InputError
+            No such option, or no such choice.
+        """
+        for option, choice in choices.items():
+            if not self.options:
+                raise InputError(f"scheduler {self.name}: has no options, so no {option!r}")
+            if option not in self.options:
+                raise unknown(f"option of scheduler {self.name}", option, self.options)
+            if choice not in self.options[option]:
+                raise unknown(
+                    f"choice of {option} of scheduler {self.name}", choice, self.options[option]
+                )
+        chosen = {option: choices[option] for option in self.options if option in choices}
+        name = ":".join((self.name, *(f"{key}={value}" for key, value in chosen.items())))
+        return replace(
+            self,
+            name=name,
+            chosen=chosen,
+            granularity=chosen.get("granularity", self.granularity),
+        )
 
     def require(self, objective: Objective) -> None:
         """Raise :class:`InputError` when ``objective`` is not supported."""
@@ -123,7 +162,24 @@ BOUNDER = "fluid"
 
 
 def find(name: str) -> Entry:
-    """The scheduler called ``name``; raises :class:`InputError` with the nearest name."""
-    if name not in SCHEDULERS:
-        raise unknown("scheduler", name, SCHEDULERS)
-    return SCHEDULERS[name]
+    """The scheduler called ``name``, as ``belady`` or ``tsai:prefetch=next:offload=full``.
+
+    Raises
+    ------
+    InputError
+        No such scheduler, option or choice, with the nearest; an option without a choice, or
+        named twice.
+    """
+    plain, *words = name.split(":")
+    if plain not in SCHEDULERS:
+        raise unknown("scheduler", plain, SCHEDULERS)
+    choices: dict[str, str] = {}
+    for word in words:
+        option, equals, choice = word.partition("=")
+        if not (option and equals and choice):
+            raise InputError(f"scheduler {name}: {word!r} is not an option; write option=choice")
+        if option in choices:
+            raise InputError(f"scheduler {name}: option {option} twice; choose it once")
+        choices[option] = choice
+    entry = SCHEDULERS[plain]
+    return entry.choose(choices) if choices else entry

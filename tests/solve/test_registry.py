@@ -5,8 +5,13 @@ from importlib.util import find_spec
 import pytest
 
 from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.schedulers import registry
 from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, STARTS, Kind, find
+from tests.strategies import random_instance
 
 
 @pytest.mark.parametrize("name", SCHEDULERS)
@@ -22,11 +27,8 @@ def test_entries_are_complete_and_load(name: str) -> None:
 
 
 def test_roles() -> None:
-    assert Counter(entry.kind for entry in SCHEDULERS.values()) == {
-        Kind.POLICY: 3,
-        Kind.FORMULATION: 2,
-        Kind.RELAXATION: 1,
-    }
+    kinds = Counter(entry.kind for entry in SCHEDULERS.values())
+    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (2, 1)
     assert {SCHEDULERS[name].kind for name in STARTS} == {Kind.POLICY}
     assert SCHEDULERS[BOUNDER].kind is Kind.RELAXATION
 
@@ -36,6 +38,51 @@ def test_unknown_name() -> None:
         find("belday")
     with pytest.raises(InputError, match="choose one of belady, fluid, lru"):
         find("x")
+
+
+ENTRY = replace(
+    SCHEDULERS["belady"],
+    target="tests.solve.test_registry:echo",
+    options={"granularity": ("whole", "page"), "order": ("listed", "depth-first")},
+)
+
+
+def echo(instance: Instance, request: Request, **chosen: str) -> Outcome:
+    """What the options were, as a note."""
+    del instance, request
+    return Outcome(plan=None, notes=tuple(f"{key} {value}" for key, value in chosen.items()))
+
+
+def test_options_name_the_scheduler_and_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "SCHEDULERS", {"belady": ENTRY})
+    plain, chosen = find("belady"), find("belady:order=depth-first:granularity=page")
+    assert (plain.name, plain.granularity, plain.chosen) == ("belady", "whole", {})
+    assert chosen.name == "belady:granularity=page:order=depth-first"
+    assert chosen.granularity == "page"
+    instance, request = random_instance(1), Request()
+    assert chosen.load()(instance, request).notes == ("granularity page", "order depth-first")
+    assert plain.load()(instance, request).notes == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("beladi:order=listed", r"no scheduler called 'beladi'; did you mean belady\?"),
+        ("belady:ordr=listed", "no option of scheduler belady called 'ordr'; did you mean order"),
+        ("belady:order=depthfirst", "no choice of order .* 'depthfirst'; did you mean depth-first"),
+        ("belady:order=x", "choose one of depth-first, listed"),
+        ("belady:order", "'order' is not an option; write option=choice"),
+        ("belady:", "'' is not an option; write option=choice"),
+        ("belady:order=listed:order=listed", "option order twice"),
+        ("lru:order=listed", "scheduler lru: has no options, so no 'order'"),
+    ],
+)
+def test_bad_options(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
+    lru = replace(SCHEDULERS["lru"], options={})
+    monkeypatch.setattr(registry, "SCHEDULERS", {"belady": ENTRY, "lru": lru})
+    with pytest.raises(InputError, match=said) as caught:
+        find(name)
+    assert "\n" not in str(caught.value)
 
 
 def test_unsupported_objective() -> None:

@@ -1,0 +1,104 @@
+"""Memory space assignment by benefit, as XLA does it (openxla/xla, ``memory_space_assignment``).
+
+After the public description of the pass: its header's glossary of use segments, no-copy and
+copy allocations, the cost analysis and the picker of prefetch intervals. Values are taken in
+the order of their memory benefit over the square root of their size, and each use segment
+(definition to first use, use to next use) gets the first of
+
+1. no copy: the value stays on chip over the segment, if there is room and it is not too long;
+2. prefetch: a copy from DRAM in a window before the use, as long as room and DMA time allow,
+   nearest to the preferred overlap of copy and computation;
+3. DRAM: the operation streams it.
+
+A value that must leave with contents that DRAM lacks is evicted by a copy after its last use,
+or else from its last write on.
+
+Departures. Addresses: pages need not be contiguous, so nothing is repacked. Stationary
+operands have their pages reserved first; without a prefetch they load in the step that uses
+them, and may stay from there on. An eviction without DMA time is made in the step of the last
+write, at the cost of streaming it (XLA takes the whole value back to DRAM). Copies take free DMA
+time from the start of their window on and never move each other; both directions share that
+time unless the machine is duplex. An eviction frees its room when the copy ends. In the step
+model the bytes of a copy move in the steps of its window; the buffer is occupied from its
+first step on. There are no loops, no asynchronous slices and no cross-program prefetches.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.modes import SEVERAL_MODES, fitting_modes
+from spmopt.core.plan import Plan
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import Timeline, timeline
+from spmopt.policies.msa.costs import Costs, costs
+from spmopt.policies.msa.intervals import Intervals
+from spmopt.policies.msa.ledger import Ledger
+from spmopt.policies.msa.rows import Rows
+from spmopt.policies.msa.segments import Segments
+from spmopt.policies.msa.values import by_boundedness, values
+
+
+def msa(instance: Instance, request: Request, *, copies: str = "elapsed") -> Outcome:
+    """Place values by memory benefit, copying in windows of elapsed time.
+
+    The order is the instance's, the modes are the first that fit.
+
+    Parameters
+    ----------
+    instance, request
+        The objective is not heeded.
+    copies
+        DMA time that copies may use in a step: ``elapsed``, the duration of the step with all
+        operands in DRAM (as published), or ``idle``, what its streams leave of its compute.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its modes.
+    """
+    request.report("assigning values", None)
+    arrays = timeline(instance, np.arange(len(instance.operations)), fitting_modes(instance))
+    plan = assigned(instance.machine, arrays, idle_only=copies == "idle")
+    several = any(len(operation.modes) > 1 for operation in instance.operations)
+    return Outcome(plan=plan, notes=(SEVERAL_MODES,) if several else ())
+
+
+def assigned(machine: Machine, arrays: Timeline, *, idle_only: bool) -> Plan:
+    """Plan that assigns every value its place, segment by segment."""
+    found = values(arrays)
+    cost = costs(machine, arrays)
+    whole_copy = float(machine.spm_pages * machine.page_bytes / machine.bytes_per_cycle)
+    rows = Rows(arrays.size_bytes, machine.page_bytes)
+    segments = Segments(
+        arrays,
+        found=found,
+        cost=cost,
+        intervals=Intervals(cost.elapsed, whole_copy),
+        ledger=_ledger(machine, arrays, cost, idle_only),
+        rows=rows,
+        idle_only=idle_only,
+    )
+    for value in by_boundedness(arrays, found, cost.benefit).tolist():
+        segments.place(value)
+    residency, stores = rows.tables()
+    return Plan(operation=arrays.operation, mode=arrays.mode, residency=residency, stores=stores)
+
+
+def _ledger(machine: Machine, arrays: Timeline, cost: Costs, idle_only: bool) -> Ledger:
+    """All room but that of scratch and stationary operands; all time, or the idle one."""
+    page = machine.page_bytes
+    free = machine.spm_pages - -(-arrays.scratch_bytes // page)
+    pinned = np.flatnonzero(arrays.stationary)
+    pages = -(-arrays.size_bytes // page)
+    np.subtract.at(free, arrays.step[pinned], pages[arrays.tensor[pinned]])
+    inward = outward = cost.elapsed
+    if idle_only:
+        compute = arrays.compute_cycles.astype(np.float64)
+        inward, outward = compute - cost.incoming, compute - cost.outgoing
+        if not machine.duplex:
+            inward = inward - cost.outgoing
+    return Ledger(machine, free, inward, outward)

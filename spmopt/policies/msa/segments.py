@@ -1,0 +1,174 @@
+"""One value after the other: what happens to it between its uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spmopt.core.timeline import Access, Timeline
+from spmopt.policies.msa.costs import Costs
+from spmopt.policies.msa.intervals import Intervals
+from spmopt.policies.msa.ledger import Ledger
+from spmopt.policies.msa.rows import Rows
+from spmopt.policies.msa.values import Values
+
+_NEVER = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class _Value:
+    """Where a value is while its segments are walked.
+
+    ``since``: first step of its stay on chip, or -1. ``written``: last write that DRAM lacks,
+    or -1; ``pinned`` if that result was stationary. ``valid_from``: first step that may load
+    the value from DRAM. ``last``: its last access.
+    """
+
+    tensor: int
+    pages: int
+    valid_from: int = 0
+    last: int = _NEVER
+    since: int = _NEVER
+    written: int = _NEVER
+    pinned: bool = False
+
+    @property
+    def on_chip(self) -> bool:
+        return self.since != _NEVER
+
+
+class Segments:
+    """Places values, each in the room and the DMA time that those before it left."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        *,
+        found: Values,
+        cost: Costs,
+        intervals: Intervals,
+        ledger: Ledger,
+        rows: Rows,
+        idle_only: bool,
+    ) -> None:
+        self._intervals, self._ledger, self._rows = intervals, ledger, rows
+        self._idle_only = idle_only
+        self._steps = timeline.steps
+        self._access: list[int] = found.access.tolist()
+        self._first: list[int] = found.first.tolist()
+        self._step: list[int] = timeline.step.tolist()
+        self._tensor: list[int] = timeline.tensor.tolist()
+        self._kind: list[int] = timeline.kind.tolist()
+        self._stationary: list[bool] = timeline.stationary.tolist()
+        self._live: list[bool] = timeline.live_after.tolist()
+        self._pages: list[int] = (-(-timeline.size_bytes // rows.page_bytes)).tolist()
+        self._copy: list[int] = cost.copy.tolist()
+        self._saved: list[float] = cost.saved.tolist()
+        self._own_in: list[int] = cost.own_in.tolist()
+        self._own_out: list[int] = cost.own_out.tolist()
+
+    def place(self, index: int) -> None:
+        """Decide every segment of a value."""
+        chain = self._access[self._first[index] : self._first[index + 1]]
+        tensor = self._tensor[chain[0]]
+        value = _Value(tensor=tensor, pages=self._pages[tensor])
+        for access in chain:  # the walk takes this room again
+            if self._stationary[access]:
+                step = self._step[access]
+                self._ledger.take(step, step + 1, -value.pages)
+        for access, following in zip(chain, [*chain[1:], None], strict=True):
+            if value.on_chip and not self._stays(value, self._step[access]):
+                self._leave(value, self._step[access], live=True)
+            if not value.on_chip:
+                self._enter(value, access, following)
+            self._use(value, access)
+        if value.on_chip:
+            self._leave(value, self._steps, live=self._live[chain[-1]])
+
+    def _stays(self, value: _Value, use: int) -> bool:
+        """No copy: keep the value from its last access to ``use``, if that is possible."""
+        begin = value.last + 1
+        if not self._intervals.may_wait(begin, use):
+            return False
+        if not self._ledger.fits(begin, use + 1, value.pages):
+            return False
+        self._ledger.take(begin, use + 1, value.pages)
+        return True
+
+    def _enter(self, value: _Value, access: int, following: int | None) -> None:
+        """Put the value on chip for an access, if that is possible."""
+        step, kind = self._step[access], self._kind[access]
+        if kind == Access.WRITE:
+            entered = following is not None and self._born(value, step, self._step[following])
+        else:
+            entered = self._prefetch(value, access)
+        if not entered and self._stationary[access]:
+            self._ledger.take(step, step + 1, value.pages)
+            entered = True
+        if entered:
+            value.since = step
+
+    def _born(self, value: _Value, step: int, use: int) -> bool:
+        """Define the value on chip if it can stay there until its first use."""
+        if not self._intervals.may_wait(step + 1, use):
+            return False
+        if not self._ledger.fits(step, use + 1, value.pages):
+            return False
+        self._ledger.take(step, step + 1, value.pages)
+        return True
+
+    def _prefetch(self, value: _Value, access: int) -> bool:
+        """Copy the value from DRAM in a window before its use, if there is one."""
+        ledger, step, copy = self._ledger, self._step[access], self._copy[value.tensor]
+        begin = max(value.last + 1, value.valid_from)
+        window = self._intervals.prefetch(begin, step, copy, self._saved[access])
+        if window is None or not ledger.fits(step, step + 1, value.pages):
+            return False
+        room = ledger.room_from(window.earliest, step, value.pages)
+        latest = ledger.latest_copy(ledger.inward, window.earliest, step, value.pages)
+        start = window.within(room, latest)
+        if start is None:
+            return False
+        steps, moved = ledger.copy(ledger.inward, start, step, value.pages)
+        ledger.take(start, step + 1, value.pages)
+        self._rows.load(value.tensor, steps, moved, step)
+        return True
+
+    def _use(self, value: _Value, access: int) -> None:
+        """Note what an access does to the value, and the DMA time that it does not need."""
+        step, ledger = self._step[access], self._ledger
+        if value.on_chip:
+            if self._idle_only and not self._stationary[access]:
+                ledger.free_time(ledger.inward, step, self._own_in[access])
+                ledger.free_time(ledger.outward, step, self._own_out[access])
+            if self._kind[access] != Access.READ:
+                value.written, value.pinned = step, self._stationary[access]
+        elif self._kind[access] != Access.READ:
+            value.valid_from = step + 1
+        value.last = step
+
+    def _leave(self, value: _Value, limit: int, *, live: bool) -> None:
+        """End the stay on chip; before step ``limit`` DRAM has the contents if ``live``."""
+        end = value.last + 1
+        if live and value.written != _NEVER:
+            end = self._evict(value, limit)
+            value.valid_from = end
+        self._rows.stay(value.tensor, value.since, end)
+        value.since = value.written = _NEVER
+
+    def _evict(self, value: _Value, limit: int) -> int:
+        """Copy the value to DRAM after its last use, else after its last write; when it ends."""
+        ledger, channel, begin = self._ledger, self._ledger.outward, value.last + 1
+        limit = self._intervals.eviction_end(begin, limit, self._copy[value.tensor])
+        limit = ledger.room_until(begin, limit, value.pages)
+        # Row by row with the write, unless that needs the result in one piece.
+        for start in (begin, value.written + value.pinned):
+            if ledger.latest_copy(channel, start, limit, value.pages) >= start:
+                steps, moved = ledger.copy(channel, start, limit, value.pages)
+                end = max(begin, int(steps[-1]) + 1)
+                ledger.take(begin, end, value.pages)
+                self._rows.store(value.tensor, steps, moved)
+                return end
+        self._rows.store_at(value.tensor, value.written)
+        if not value.pinned:
+            ledger.free_time(channel, value.written, -self._copy[value.tensor])
+        return begin

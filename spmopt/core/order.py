@@ -1,0 +1,99 @@
+"""Orders of an instance's operations: the depth-first one, and the instance in another order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.table import Ints
+
+
+def own_order(instance: Instance) -> Ints:
+    """(n,) The order that the operations are listed in."""
+    return np.arange(len(instance.operations), dtype=np.int64)
+
+
+def depth_first(instance: Instance) -> Ints:
+    """(n,) Operations in depth-first order, waiting at joins.
+
+    The recursive route of Tsai, section 4.2.2 (from Wang et al., SuperNeurons, PPoPP 2018): an
+    operation runs as soon as the walk reaches it for the last time, then the walk goes on to
+    what depends on it, one after the other as listed. It starts from the operations that depend
+    on nothing, as listed. Dependences are the predecessors and, so that the order keeps what
+    every operation reads, the hazards of the listed order: read after write, write after read
+    or write.
+    """
+    dependences = _dependences(instance)
+    waits = [len(before) for before in dependences]
+    successors: list[list[int]] = [[] for _ in waits]
+    for index, before in enumerate(dependences):
+        for earlier in before:
+            successors[earlier].append(index)
+    route: list[int] = []
+    for root in [index for index, count in enumerate(waits) if not count]:
+        route.append(root)
+        walk: list[Iterator[int]] = [iter(successors[root])]
+        while walk:
+            operation = next(walk[-1], None)
+            if operation is None:
+                walk.pop()
+                continue
+            waits[operation] -= 1
+            if not waits[operation]:
+                route.append(operation)
+                walk.append(iter(successors[operation]))
+    return np.array(route, np.int64)
+
+
+def reordered(instance: Instance, order: Ints) -> Instance:
+    """Return ``instance`` with its operations listed as ``order`` runs them.
+
+    Parameters
+    ----------
+    instance
+        Any instance.
+    order : (n,)
+        The operation that each step runs.
+
+    Raises
+    ------
+    InputError
+        Not a permutation, an operation before its predecessor, or a tensor read before it is
+        written.
+    """
+    count = len(instance.operations)
+    if order.shape != (count,) or not np.array_equal(np.sort(order), np.arange(count)):
+        raise InputError(f"order: must name each of the {count} operations once")
+    place = np.argsort(order).tolist()
+    operations = tuple(
+        replace(
+            instance.operations[index],
+            predecessors=tuple(place[before] for before in instance.operations[index].predecessors),
+        )
+        for index in order.tolist()
+    )
+    return replace(instance, operations=operations)
+
+
+def _dependences(instance: Instance) -> Sequence[set[int]]:
+    """Operations that each one must run after."""
+    last_write = [-1] * len(instance.tensors)
+    readers: list[list[int]] = [[] for _ in instance.tensors]
+    found = []
+    for index, operation in enumerate(instance.operations):
+        before = set(operation.predecessors)
+        before.update(last_write[tensor] for tensor in operation.tensors)
+        for tensor in operation.writes:
+            before.update(readers[tensor])
+        for tensor in operation.reads:
+            readers[tensor].append(index)
+        for tensor in operation.writes:
+            last_write[tensor] = index
+            readers[tensor] = []
+        before.discard(-1)
+        found.append(before)
+    return found

@@ -1,0 +1,109 @@
+"""Orders: by hand, and as properties of random instances."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.order import depth_first, own_order, reordered
+from spmopt.core.plan import Plan
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import timeline
+from spmopt.policies import stream
+from spmopt.policies.stream import nothing_kept
+from spmopt.verify import verify
+from tests.strategies import instances
+from tests.tiny import Op, tiny
+
+
+def diamond() -> Instance:
+    """x splits into two branches of two operations, listed level by level, which join."""
+    sizes = {name: (4, "in" if name == "x" else "") for name in "xabcdej"}
+    return tiny(
+        sizes,
+        [
+            Op(reads="x", writes="a"),
+            Op(reads="x", writes="b"),
+            Op(reads="a", writes="c"),
+            Op(reads="b", writes="d"),
+            Op(reads="c d", writes="j"),
+            Op(reads="x j", writes="e"),
+        ],
+        spm=64,
+    )
+
+
+def test_branches_run_one_after_the_other_and_wait_at_the_join() -> None:
+    assert depth_first(diamond()).tolist() == [0, 2, 1, 3, 4, 5]
+
+
+def test_the_recursion_counts_a_join_when_it_comes_back() -> None:
+    # Operation 0 leads to 1 and, directly, to the join 2; operation 1 leads to 2, then 3. The
+    # walk comes to 2 from 1 first, in vain, and goes on to 3 before it comes back from 0.
+    sizes = {"x": (4, "in"), "a": (4, ""), "b": (4, ""), "c": (4, ""), "d": (4, "")}
+    instance = tiny(
+        sizes,
+        [
+            Op(reads="x", writes="a"),
+            Op(reads="a", writes="b"),
+            Op(reads="a b", writes="c"),
+            Op(reads="b", writes="d"),
+        ],
+        spm=64,
+    )
+    assert depth_first(instance).tolist() == [0, 1, 3, 2]
+
+
+def test_an_overwriting_operation_waits_for_the_readers() -> None:
+    sizes = {"x": (4, "in"), "a": (4, ""), "b": (4, "keep")}
+    instance = tiny(
+        sizes,
+        [Op(reads="x", writes="a"), Op(reads="x", writes="b"), Op(reads="a b"), Op(writes="b")],
+        spm=64,
+    )
+    assert depth_first(instance).tolist() == [0, 1, 2, 3]
+
+
+def test_reordering_renumbers_predecessors() -> None:
+    instance = diamond()
+    operations = list(instance.operations)
+    operations[4] = replace(operations[4], predecessors=(2, 3))
+    again = reordered(replace(instance, operations=tuple(operations)), np.array([0, 2, 1, 3, 4, 5]))
+    assert [op.name for op in again.operations] == ["op0", "op2", "op1", "op3", "op4", "op5"]
+    assert again.operations[4].predecessors == (1, 3)
+
+
+@pytest.mark.parametrize(
+    ("order", "said"),
+    [
+        ([0, 1, 2, 3, 4, 4], "each of the 6 operations once"),
+        ([0, 1, 2, 3, 4], "each of the 6 operations once"),
+        ([2, 0, 1, 3, 4, 5], "reads a before anything wrote it"),
+    ],
+)
+def test_bad_orders(order: list[int], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        reordered(diamond(), np.array(order))
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(max_operations=10, max_tensors=6, max_modes=2))
+def test_the_depth_first_order_keeps_every_dependence(instance: Instance) -> None:
+    order = depth_first(instance)
+    again = reordered(instance, order)
+    # A schedule in that order is legal, and it is the one in the own order of the instance so
+    # listed.
+    plan = stream(instance, Request()).plan
+    assert plan is not None
+    moved: Plan = nothing_kept(timeline(instance, order, plan.mode[order]))
+    report = verify(instance, assemble(instance, moved))
+    assert report.legal, report.violations
+    assert report.totals is not None
+    itself = verify(again, assemble(again, replace(moved, operation=own_order(again))))
+    assert itself.totals == report.totals

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from math import isfinite
 
 from formulations.residency.loop import Search
 from formulations.residency.settings import Settings
 from spmopt.core.instance import Instance
-from spmopt.core.result import Outcome
+from spmopt.core.result import Certificate, Outcome
 from spmopt.core.scheduler import Request
 
 
@@ -21,8 +22,28 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    search = Search(instance, request, page_bytes=None, settings=Settings())
-    search.run(request.tolerance)
+    search = _solved(instance, request)
     gap = f"the fluid optimum is at most {100 * search.gap:.2g} % above this bound"
     notes = (gap,) if isfinite(search.gap) else ()
     return Outcome(plan=None, certificate=search.certificate(), notes=notes)
+
+
+def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, Fraction | None]:
+    """Prices that prove a bound, and the value of a solution of the relaxation.
+
+    The optimum of the relaxation lies between the two; None where the time was too short for
+    one. It is convex in the capacity, so that several of these enclose a whole curve.
+
+    Raises
+    ------
+    InfeasibleError
+        As :func:`schedule`.
+    """
+    search = _solved(instance, request)
+    return search.certificate(), search.value
+
+
+def _solved(instance: Instance, request: Request) -> Search:
+    search = Search(instance, request, page_bytes=None, settings=Settings())
+    search.run(request.tolerance)
+    return search

@@ -1,0 +1,106 @@
+"""Ranges and lists of the command line: ``24MB:1000MB:2MB``, ``8:256:x2``, ``8,16,32``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from spmopt.core.errors import InputError
+from spmopt.core.units import Dimension, parse_quantity
+from spmopt.machines.settings import Setting
+
+MOST = 100_000
+"""Values of one axis; more are a mistake."""
+
+Read = Callable[[str, str], int]
+"""Reads one value; the second text is what it is called in errors."""
+
+_QUANTITIES = {
+    "spm": Dimension.BYTES,
+    "bandwidth": Dimension.BYTES_PER_S,
+    "throughput": Dimension.OPERATIONS_PER_S,
+    "clock": Dimension.HERTZ,
+    "page": Dimension.BYTES,
+}
+_COUNTS = ("dma_setup", "array.rows", "array.columns")
+
+
+def setting_axis(key: str, text: str, what: str) -> tuple[Setting, ...]:
+    """Values of a machine setting: quantities in base units; others, lists only, as they are.
+
+    Raises
+    ------
+    InputError
+        ``text`` is no value, list or range; ``what`` names the option.
+    """
+    if key in _QUANTITIES:
+        dimension = _QUANTITIES[key]
+        return axis(text, what, lambda value, where: parse_quantity(value, dimension, where))
+    if key in _COUNTS:
+        return axis(text, what, count)
+    return tuple(dict.fromkeys(_parts(text, what)))
+
+
+def axis(text: str, what: str, read: Read) -> tuple[int, ...]:
+    """Values of a comma list of values and ranges, each once, in the order given.
+
+    A range is START:STOP:STEP with both ends; a STEP of ``x2`` doubles.
+
+    Raises
+    ------
+    InputError
+        A value that ``read`` refuses, or a range that is not one.
+    """
+    values: dict[int, None] = {}
+    for part in _parts(text, what):
+        if ":" in part:
+            values.update(dict.fromkeys(_range(part, what, read)))
+        else:
+            values[read(part, what)] = None
+        if len(values) > MOST:
+            raise _too_many(text, what)
+    return tuple(values)
+
+
+def count(text: str, what: str) -> int:
+    """Read a whole number, 0 or more; raises :class:`InputError`."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise InputError(f"{what} {text!r}: not a whole number, 0 or more")
+    return int(text)
+
+
+def _parts(text: str, what: str) -> list[str]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(parts):
+        raise InputError(f"{what} {text!r}: an empty value between commas; leave it out")
+    return parts
+
+
+def _range(text: str, what: str, read: Read) -> Sequence[int]:
+    fields = [field.strip() for field in text.split(":")]
+    if len(fields) != 3 or not all(fields):
+        raise InputError(f"{what} {text!r}: write a range as START:STOP:STEP, as 24MB:1000MB:2MB")
+    start, stop = read(fields[0], what), read(fields[1], what)
+    if stop < start:
+        raise InputError(f"{what} {text!r}: STOP is less than START; write the smaller one first")
+    if fields[2].startswith("x"):
+        return _powers(text, what, start, stop, fields[2][1:])
+    step = read(fields[2], what)
+    if step < 1:
+        raise InputError(f"{what} {text!r}: STEP must be greater than 0")
+    if (stop - start) // step >= MOST:
+        raise _too_many(text, what)
+    return range(start, stop + 1, step)
+
+
+def _powers(text: str, what: str, start: int, stop: int, factor_text: str) -> list[int]:
+    factor = int(factor_text) if factor_text.isdigit() and len(factor_text) < 10 else 0
+    if factor < 2 or start < 1:
+        raise InputError(f"{what} {text!r}: START and the factor of STEP must be at least 1 and x2")
+    values = [start]
+    while values[-1] * factor <= stop:
+        values.append(values[-1] * factor)
+    return values
+
+
+def _too_many(text: str, what: str) -> InputError:
+    return InputError(f"{what} {text!r}: more than {MOST} values; take a larger STEP")

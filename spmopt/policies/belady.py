@@ -19,7 +19,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
 from spmopt.policies.outcome import policy_outcome
-from spmopt.policies.residency.whole import Ranking, keep_whole, next_use
+from spmopt.policies.residency.ranked import Ranking, keep_whole, next_use
 
 
 def belady(instance: Instance, request: Request) -> Outcome:

@@ -7,7 +7,7 @@ from spmopt.core.plan import Plan
 from spmopt.core.timeline import listed_timeline
 from spmopt.policies.belady import distance
 from spmopt.policies.lru import recency
-from spmopt.policies.residency.whole import keep_whole
+from spmopt.policies.residency.ranked import keep_whole
 from spmopt.policies.stream import nothing_kept
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 

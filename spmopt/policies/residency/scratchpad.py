@@ -1,7 +1,8 @@
-"""What a greedy simulation holds in the scratchpad: whole tensors, ranked for eviction."""
+"""What a greedy simulation holds in the scratchpad: tensors or heads of them, with ranks."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from heapq import heappop, heappush
 
 import numpy as np
@@ -17,29 +18,40 @@ _BLOCK = 1 << _BLOCK_BITS
 class Scratchpad:
     """Resident tensors with ranks in [0, ranks): the highest rank is evicted first.
 
-    Pages are also counted by rank and by block of ranks, so that the pages above a rank are
-    the sum of two short slices.
+    With ``partial`` a tensor may be held in part, its first pages, and is trimmed from its
+    tail; otherwise it goes as a whole. Pages are also counted by rank and by block of ranks,
+    so that the pages above a rank are the sum of two short slices.
     """
 
-    def __init__(self, pages: Ints, capacity: int, ranks: int) -> None:
+    def __init__(
+        self, size_bytes: Ints, page_bytes: int, capacity: int, ranks: int, *, partial: bool = False
+    ) -> None:
         self.free = capacity
-        self._pages: list[int] = pages.tolist()
-        self._rank = [_ABSENT] * pages.size
-        self._since = [0] * pages.size
-        self._dirty = [False] * pages.size
+        self.partial = partial
+        self._page = page_bytes
+        self._size: list[int] = size_bytes.tolist()
+        self._pages: list[int] = (-(-size_bytes // page_bytes)).tolist()
+        self._held = [0] * size_bytes.size
+        self._rank = [_ABSENT] * size_bytes.size
+        self._since = [0] * size_bytes.size
+        self._lacking = [0] * size_bytes.size
         self._victims: list[tuple[int, int]] = []
         self._at_rank = [0] * ((ranks | (_BLOCK - 1)) + 1)
         self._in_block = [0] * (len(self._at_rank) >> _BLOCK_BITS)
-        self._rows: list[tuple[int, int, int]] = []
-        self._stores: list[tuple[int, int]] = []
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._stores: defaultdict[tuple[int, int], int] = defaultdict(int)
 
     def holds(self, tensor: int) -> bool:
-        """``tensor`` is resident."""
-        return self._rank[tensor] != _ABSENT
+        """Some of ``tensor`` is resident."""
+        return self._held[tensor] > 0
+
+    def missing(self, tensor: int) -> int:
+        """Pages of ``tensor`` that are not resident."""
+        return self._pages[tensor] - self._held[tensor]
 
     def is_dirty(self, tensor: int) -> bool:
-        """DRAM lacks the contents of the resident ``tensor``."""
-        return self._dirty[tensor]
+        """DRAM lacks contents of ``tensor``."""
+        return self._lacking[tensor] > 0
 
     def pages_above(self, rank: int) -> int:
         """Resident pages of a higher rank."""
@@ -47,65 +59,106 @@ class Scratchpad:
         rest = self._at_rank[rank + 1 : block << _BLOCK_BITS]
         return sum(rest) + sum(self._in_block[block:])
 
-    def admit(self, tensor: int, step: int, rank: int) -> None:
-        """Make ``tensor`` resident and clean from ``step`` on; there must be room."""
-        self.free -= self._pages[tensor]
+    def admit(self, tensor: int, pages: int, step: int, rank: int) -> None:
+        """Take in the next ``pages`` of ``tensor`` from ``step`` on; there must be room."""
+        if self._held[tensor]:
+            self._close(tensor, step)
+            self._count(self._rank[tensor], -self._held[tensor])
+        self.free -= pages
+        self._held[tensor] += pages
         self._since[tensor] = step
-        self._dirty[tensor] = False
         self._enter(tensor, rank)
 
     def rerank(self, tensor: int, rank: int) -> None:
         """Change the rank of a resident tensor."""
         if self._rank[tensor] != rank:
-            self._leave(tensor)
+            self._count(self._rank[tensor], -self._held[tensor])
             self._enter(tensor, rank)
 
     def soil(self, tensor: int) -> None:
-        """Note that the step's operation wrote the resident ``tensor``."""
-        self._dirty[tensor] = True
+        """Note that the step's operation wrote ``tensor``; what is not resident is streamed."""
+        self._lacking[tensor] = self._bytes(self._held[tensor], tensor)
 
     def make_room(self, pages: int, above: int, step: int) -> None:
         """Evict the highest ranks above ``above`` until ``pages`` are free, or none is left."""
-        while self.free < pages and self._victims:
-            negative, tensor = self._victims[0]
-            if self._rank[tensor] != -negative:
-                heappop(self._victims)
-            elif -negative <= above:
+        while self.free < pages:
+            tensor = self._top(step)
+            if tensor is None or self._rank[tensor] <= above:
                 return
-            else:
-                self.evict(tensor, step)
+            self.release(tensor, pages - self.free, step)
 
-    def evict(self, tensor: int, step: int) -> None:
-        """Drop ``tensor`` at the start of ``step``, written back in the step before if dirty."""
-        if self._dirty[tensor]:
-            self._stores.append((step - 1, tensor))
-        self.drop(tensor, step)
+    def release(self, tensor: int, pages: int, step: int) -> None:
+        """Drop ``tensor`` at the start of ``step``, with ``partial`` only so many pages of it.
+
+        What DRAM lacks of that is written back in the step before.
+        """
+        left = max(0, self._held[tensor] - pages) if self.partial else 0
+        unsaved = self._lacking[tensor] - self._bytes(left, tensor)
+        if unsaved > 0:
+            self._stores[step - 1, tensor] += unsaved
+            self._lacking[tensor] -= unsaved
+        self._shrink(tensor, left, step)
 
     def drop(self, tensor: int, step: int) -> None:
         """Drop ``tensor`` at the start of ``step`` without write-back."""
-        self._leave(tensor)
-        self._rank[tensor] = _ABSENT
-        self.free += self._pages[tensor]
-        self._rows.append((tensor, self._since[tensor], step))
+        self._lacking[tensor] = 0
+        self._shrink(tensor, 0, step)
 
-    def tables(self, size_bytes: Ints) -> tuple[Residency, Stores]:
-        """Rows of everything dropped so far."""
-        rows = np.array(sorted(self._rows), np.int64).reshape(-1, 3)
-        stores = np.array(sorted(self._stores), np.int64).reshape(-1, 2)
-        residency = Residency(
-            tensor=rows[:, 0], begin=rows[:, 1], end=rows[:, 2], size_bytes=size_bytes[rows[:, 0]]
+    def empty(self, step: int) -> None:
+        """Release whatever is left at the start of ``step``."""
+        for tensor, held in enumerate(self._held):
+            if held:
+                self.release(tensor, held, step)
+
+    def tables(self) -> tuple[Residency, Stores]:
+        """Rows and stores of everything that was resident up to now."""
+        rows = np.array(sorted(self._rows), np.int64).reshape(-1, 4)
+        saved = [(*place, size) for place, size in sorted(self._stores.items())]
+        stores = np.array(saved, np.int64).reshape(-1, 3)
+        return (
+            Residency(tensor=rows[:, 0], begin=rows[:, 1], end=rows[:, 2], size_bytes=rows[:, 3]),
+            Stores(step=stores[:, 0], tensor=stores[:, 1], size_bytes=stores[:, 2]),
         )
-        return residency, Stores(
-            step=stores[:, 0], tensor=stores[:, 1], size_bytes=size_bytes[stores[:, 1]]
-        )
+
+    def _bytes(self, pages: int, tensor: int) -> int:
+        """Bytes in the first ``pages`` of ``tensor``."""
+        return min(pages * self._page, self._size[tensor])
+
+    def _shrink(self, tensor: int, left: int, step: int) -> None:
+        self._close(tensor, step)
+        gone = self._held[tensor] - left
+        self._count(self._rank[tensor], -gone)
+        self.free += gone
+        self._held[tensor] = left
+        self._since[tensor] = step
+        if not left:
+            self._rank[tensor] = _ABSENT
+
+    def _close(self, tensor: int, step: int) -> None:
+        """End the row that goes on, before what is resident of ``tensor`` changes."""
+        if self._since[tensor] < step:
+            size = self._bytes(self._held[tensor], tensor)
+            self._rows.append((tensor, self._since[tensor], step, size))
 
     def _enter(self, tensor: int, rank: int) -> None:
         self._rank[tensor] = rank
-        self._at_rank[rank] += self._pages[tensor]
-        self._in_block[rank >> _BLOCK_BITS] += self._pages[tensor]
+        self._count(rank, self._held[tensor])
+        self._push(tensor, rank)
+
+    def _count(self, rank: int, pages: int) -> None:
+        self._at_rank[rank] += pages
+        self._in_block[rank >> _BLOCK_BITS] += pages
+
+    def _push(self, tensor: int, rank: int) -> None:
+        """Make ``tensor`` a victim to be; entries of former ranks go when they come up."""
         heappush(self._victims, (-rank, tensor))
 
-    def _leave(self, tensor: int) -> None:
-        rank = self._rank[tensor]
-        self._at_rank[rank] -= self._pages[tensor]
-        self._in_block[rank >> _BLOCK_BITS] -= self._pages[tensor]
+    def _top(self, step: int) -> int | None:
+        """Return the tensor to evict first in ``step``, or None."""
+        del step  # the order of ranks does not change with time
+        while self._victims:
+            negative, tensor = self._victims[0]
+            if self._rank[tensor] == -negative:
+                return tensor
+            heappop(self._victims)
+        return None

@@ -1,0 +1,198 @@
+"""The simulation that most rules share: tensors are admitted and evicted by rank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline
+from spmopt.policies.residency.scratchpad import Scratchpad
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranking:
+    """The choices of a policy; the resident tensor of the highest rank is evicted first.
+
+    Attributes
+    ----------
+    now : (n,)
+        Rank during a step of the tensors that it uses; below that of all others.
+    after : (a,)
+        Rank after an access, until the next one.
+    admit_above : (a,)
+        To take in an operand, only tensors of a rank above this may go; without enough of
+        them it is streamed.
+    """
+
+    now: Ints
+    after: Ints
+    admit_above: Ints
+
+
+def keep_whole(
+    instance: Instance, timeline: Timeline, ranking: Ranking, reserve_pages: int = 0
+) -> Plan:
+    """Plan that keeps whole tensors by ``ranking``; each step transfers at its use.
+
+    In each step, in this order: room for the scratch and the stationary operands (by rank,
+    then from the step's other operands, which are streamed instead); the other operands, as
+    listed, are taken in whole where that fits, otherwise streamed; a result that nothing
+    needs is not taken in. After the step a tensor whose contents are dead, or clean and of no
+    further use, is dropped. A dirty victim is stored in the step before it goes. Admission leaves
+    ``reserve_pages`` free; for stationary operands only as far as unused tensors can go.
+    """
+    spm = scratchpad(instance, timeline, ranking, partial=False)
+    return Simulation(instance, timeline, ranking, reserve_pages, spm).run()
+
+
+def keep_pages(
+    instance: Instance, timeline: Timeline, ranking: Ranking, reserve_pages: int = 0
+) -> Plan:
+    """As :func:`keep_whole`, but heads of tensors, by pages.
+
+    A victim is trimmed from its tail by the pages that are needed, and what is written back is
+    what DRAM lacks of those. Of an operand as much is taken in as there is room for, and the
+    rest is streamed; what is there of it already stays, and grows.
+    """
+    spm = scratchpad(instance, timeline, ranking, partial=True)
+    return Simulation(instance, timeline, ranking, reserve_pages, spm).run()
+
+
+def scratchpad(
+    instance: Instance, timeline: Timeline, ranking: Ranking, *, partial: bool
+) -> Scratchpad:
+    """Empty scratchpad of the instance's machine with room for the ranks of ``ranking``."""
+    machine, ranks = instance.machine, ranks_of(ranking)
+    return Scratchpad(
+        timeline.size_bytes, machine.page_bytes, machine.spm_pages, ranks, partial=partial
+    )
+
+
+def ranks_of(ranking: Ranking) -> int:
+    """One more than the highest rank."""
+    return int(max(ranking.now.max(initial=0), ranking.after.max(initial=0))) + 1
+
+
+class Simulation:
+    """Walks the steps once; ``spm`` says whether tensors stay whole, and who goes first."""
+
+    def __init__(
+        self,
+        instance: Instance,
+        timeline: Timeline,
+        ranking: Ranking,
+        reserve_pages: int,
+        spm: Scratchpad,
+    ) -> None:
+        self._reserve = reserve_pages
+        self._spm = spm
+        self._timeline = timeline
+        self._scratch: list[int] = (
+            -(-timeline.scratch_bytes // instance.machine.page_bytes)
+        ).tolist()
+        self._tensor: list[int] = timeline.tensor.tolist()
+        self._stationary: list[bool] = timeline.stationary.tolist()
+        self._written: list[bool] = (timeline.kind != Access.READ).tolist()
+        self._live: list[bool] = timeline.live_after.tolist()
+        self._used_again: list[bool] = used_again(timeline).tolist()
+        self._wanted: list[bool] = ((timeline.kind != Access.WRITE) | timeline.live_after).tolist()
+        self._now: list[int] = ranking.now.tolist()
+        self._after: list[int] = ranking.after.tolist()
+        self._above: list[int] = ranking.admit_above.tolist()
+
+    def run(self) -> Plan:
+        """The plan."""
+        timeline, spm = self._timeline, self._spm
+        first = timeline.first.tolist()
+        for step in range(timeline.steps):
+            accesses = range(first[step], first[step + 1])
+            self._pin(step, accesses)
+            spm.free -= self._scratch[step]
+            self._admit_others(step, accesses)
+            self._settle(step, accesses)
+            spm.free += self._scratch[step]
+        spm.empty(timeline.steps)
+        residency, stores = spm.tables()
+        return Plan(
+            operation=timeline.operation, mode=timeline.mode, residency=residency, stores=stores
+        )
+
+    def _pin(self, step: int, accesses: range) -> None:
+        """Protect what is resident; admit the stationary operands, whatever has to go."""
+        spm, now, lacking = self._spm, self._now[step], []
+        needed = self._scratch[step]
+        for access in accesses:
+            tensor = self._tensor[access]
+            if spm.holds(tensor):
+                spm.rerank(tensor, now)
+            missing = spm.missing(tensor)
+            if self._stationary[access] and missing:
+                lacking.append((tensor, missing))
+                needed += missing
+        if spm.free < needed + self._reserve:
+            spm.make_room(needed + self._reserve, now, step)
+        for access in accesses:
+            if spm.free >= needed:
+                break
+            if not self._stationary[access] and spm.holds(self._tensor[access]):
+                spm.release(self._tensor[access], needed - spm.free, step)
+        for tensor, missing in lacking:
+            spm.admit(tensor, missing, step, now)
+
+    def _admit_others(self, step: int, accesses: range) -> None:
+        spm = self._spm
+        for access in accesses:
+            tensor = self._tensor[access]
+            missing = spm.missing(tensor)
+            if not missing or not self._wanted[access]:
+                continue
+            if missing + self._reserve > spm.free:
+                self._make_room(step, access, missing)
+            room = spm.free - self._reserve
+            if missing <= room:
+                spm.admit(tensor, missing, step, self._now[step])
+            elif spm.partial and room > 0:
+                spm.admit(tensor, room, step, self._now[step])
+
+    def _make_room(self, step: int, access: int, missing: int) -> None:
+        """Make room for an operand, at the cost of what the policy thinks worth less."""
+        spm, above = self._spm, self._above[access]
+        needed = missing + self._reserve
+        if spm.partial or needed <= spm.free + spm.pages_above(above):
+            spm.make_room(needed, above, step)
+
+    def _settle(self, step: int, accesses: range) -> None:
+        """Note what was written, drop what is of no use, rank the rest."""
+        spm = self._spm
+        for access in accesses:
+            tensor = self._tensor[access]
+            if not spm.holds(tensor):
+                continue
+            if self._written[access]:
+                spm.soil(tensor)
+            if self._used_again[access] or (self._live[access] and spm.is_dirty(tensor)):
+                self._rank(tensor, access)
+            else:
+                spm.drop(tensor, step + 1)
+
+    def _rank(self, tensor: int, access: int) -> None:
+        """Rank what stays after its use."""
+        self._spm.rerank(tensor, self._after[access])
+
+
+def used_again(timeline: Timeline) -> Bools:
+    """(a,) The contents after the access are read later."""
+    again: Bools = timeline.live_after & (timeline.next >= 0)
+    return again
+
+
+def next_use(timeline: Timeline) -> Ints:
+    """(a,) Step that next reads the contents after each access, or the number of steps."""
+    again = used_again(timeline)
+    step = np.full(timeline.tensor.size, timeline.steps, np.int64)
+    step[again] = timeline.step[timeline.next[again]]
+    return step

@@ -1,0 +1,89 @@
+"""The analysis of one schedule: all figures, by operation, layer, type and tensor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from spmopt.analysis.breakdown import Breakdown, break_down
+from spmopt.analysis.layers import Layers
+from spmopt.analysis.reuse import Reuse, reuse
+from spmopt.analysis.scopes import ScopeFigures, scope_figures
+from spmopt.analysis.steps import StepFigures, step_figures
+from spmopt.analysis.tensors import TensorFigures, tensor_figures
+from spmopt.core.instance import Instance
+from spmopt.core.schedule import Schedule
+from spmopt.verify import View
+
+TYPES = ("type I", "type II")
+_TYPE_LABELS = ("matrix products", "point-wise")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Analysis:
+    """A legal schedule, measured as in Tsai (2021), chapters 3 to 5.
+
+    Every breakdown adds up to the verifier's totals exactly.
+    """
+
+    instance: Instance
+    steps: StepFigures
+    reuse: Reuse
+
+    @classmethod
+    def of(cls, instance: Instance, schedule: Schedule) -> Self:
+        """Measure ``schedule``, which must be legal."""
+        steps = step_figures(View.of(instance, schedule))
+        return cls(instance=instance, steps=steps, reuse=reuse(steps.view, steps.layers))
+
+    @property
+    def layers(self) -> Layers:
+        """What the steps belong to."""
+        return self.steps.layers
+
+    def network(self) -> Breakdown:
+        """One group: everything."""
+        group = np.zeros(self.steps.cycles.size, np.int64)
+        return break_down(self.steps, group, (self.instance.name,), ("",))
+
+    def types(self) -> Breakdown:
+        """Type I and type II."""
+        group = np.where(self.layers.product, 0, 1)
+        return break_down(self.steps, group, TYPES, _TYPE_LABELS)
+
+    def by_operation(self) -> Breakdown:
+        """Each step by itself, labelled with the kind of its operation."""
+        order = self.steps.view.timeline.operation
+        operations = [self.instance.operations[index] for index in order.tolist()]
+        return break_down(
+            self.steps,
+            np.arange(order.size),
+            tuple(op.name for op in operations),
+            tuple(op.kind for op in operations),
+        )
+
+    def by_layer(self) -> Breakdown:
+        """Each layer in each pass, labelled forward or backward, in order of its first step."""
+        of = self.layers
+        _, first, inverse = np.unique(
+            2 * of.layer + of.backward, return_index=True, return_inverse=True
+        )
+        rank = np.empty_like(first)
+        rank[np.argsort(first)] = np.arange(first.size)
+        steps = np.sort(first)
+        return break_down(
+            self.steps,
+            rank[inverse],
+            tuple(of.names[layer] for layer in of.layer[steps].tolist()),
+            tuple("backward" if back else "forward" for back in of.backward[steps].tolist()),
+        )
+
+    def by_tensor(self) -> TensorFigures:
+        """Each tensor."""
+        return tensor_figures(self.steps, self.reuse)
+
+    def scopes(self) -> tuple[ScopeFigures, ...]:
+        """Reuse by scope."""
+        return scope_figures(self.steps.view, self.layers, self.reuse)

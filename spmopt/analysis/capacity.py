@@ -1,0 +1,112 @@
+"""Capacity that each reuse scope needs, exactly and by the formulas of Tsai (2021), section 3.3.
+
+*Exactly*: the smallest scratchpad for which a legal schedule captures every gap of the scope in
+full and streams all else. In every step it must hold the tensors of the scope's gaps that are
+open, in pages, beside the scratch and the stationary operands, which no schedule does without.
+
+*By formula*, with the tensors that a layer touches in one pass as its working set:
+
+* adjacent-layer: the largest working set (forward X, W, Y; backward X, dY, W, dW, dX);
+* block: the largest sum of a working set and the tensors of block gaps open around the layer;
+* recurrent weight: the same with the gaps of recurrent weights (the paper adds the intermediate
+  results of the cell, and calls the weights the major part);
+* forward-backward: all results of forward operations and the weights that they read.
+
+The paper gives none for the intra-layer scope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from spmopt.analysis.layers import Layers
+from spmopt.analysis.reuse import Reuse, Scope
+from spmopt.core.instance import TensorKind
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline
+from spmopt.verify import View
+
+MOST = 0.9
+"""Part of a scope's gaps: a single huge layer, as that of the logits, can rule the maximum."""
+
+
+def exact_bytes(view: View, found: Reuse, scopes: Collection[Scope]) -> int:
+    """Smallest scratchpad that captures all reuse of ``scopes``, in whole pages of bytes."""
+    line = view.timeline
+    gap = np.isin(found.scope, list(scopes))
+    held = gap | line.stationary
+    following = line.next[gap]
+    held[following] = True
+    if Scope.INTRA_LAYER in scopes:
+        held |= found.repeated_bytes > 0
+    pages = view.pages(line.size_bytes)[line.tensor]
+    used = view.pages(line.scratch_bytes)
+    np.add.at(used, line.step[held], pages[held])
+    used = used + _between(line.step[gap], line.step[following], pages[gap], line.steps)
+    return int(used.max()) * view.page_bytes
+
+
+def formula_bytes(view: View, of: Layers, found: Reuse, scope: Scope) -> tuple[int, int] | None:
+    """Capacity by the paper's formula for all of a scope, and for :data:`MOST` of its gaps.
+
+    None for the scope that has no formula, zeros when nothing is reused. A gap is taken to be
+    captured where the formula's need is met in all layers from its first to its second use.
+    """
+    if scope is Scope.INTRA_LAYER:
+        return None
+    line, gap = view.timeline, np.flatnonzero(found.scope == scope)
+    if gap.size == 0:
+        return 0, 0
+    if scope is Scope.FORWARD_BACKWARD:
+        total = int(line.size_bytes[_forward(view, of)].sum())
+        return total, total
+    begin, end = of.run[line.step[gap]], of.run[line.step[line.next[gap]]]
+    need = _working_sets(line, of)
+    if scope is not Scope.ADJACENT_LAYER:
+        need = need + _between(begin, end, line.size_bytes[line.tensor[gap]], need.size)
+    needs = _range_maxima(need, begin, end)
+    return int(needs.max()), int(np.quantile(needs, MOST, method="inverted_cdf"))
+
+
+def _range_maxima(values: Ints, begin: Ints, end: Ints) -> Ints:
+    """Largest of ``values[begin]`` to ``values[end]``, both included, per pair."""
+    table = [values]  # row k: maxima of 2**k neighbours
+    while 2 ** len(table) <= values.size:
+        half = 2 ** (len(table) - 1)
+        table.append(np.maximum(table[-1][:-half], table[-1][half:]))
+    level = np.frexp(end - begin + 1)[1] - 1
+    result = np.empty_like(begin)
+    for k, row in enumerate(table):
+        mine = level == k
+        result[mine] = np.maximum(row[begin[mine]], row[end[mine] + 1 - 2**k])
+    return result
+
+
+def _between(begin: Ints, end: Ints, size: Ints, count: int) -> Ints:
+    """(count,) Sum of the sizes of the intervals that a place lies in, without their ends."""
+    change = np.zeros(count + 1, np.int64)
+    open_ = end > begin
+    np.add.at(change, begin[open_] + 1, size[open_])
+    np.subtract.at(change, end[open_], size[open_])
+    return np.cumsum(change)[:-1]
+
+
+def _working_sets(line: Timeline, of: Layers) -> Ints:
+    """(runs,) Bytes of all tensors that a layer touches, each once."""
+    tensors = line.size_bytes.size
+    pairs = np.unique(of.run[line.step] * tensors + line.tensor)
+    need = np.zeros(int(of.run[-1]) + 1, np.int64)
+    np.add.at(need, pairs // tensors, line.size_bytes[pairs % tensors])
+    return need
+
+
+def _forward(view: View, of: Layers) -> Bools:
+    """(m,) Tensors that forward operations write, and weights that they read."""
+    line = view.timeline
+    weight = np.array([t.kind is TensorKind.WEIGHT for t in view.instance.tensors], bool)
+    chosen = ~of.backward[line.step] & ((line.kind != Access.READ) | weight[line.tensor])
+    result = np.zeros(weight.size, bool)
+    result[line.tensor[chosen]] = True
+    return result

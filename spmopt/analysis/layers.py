@@ -1,0 +1,72 @@
+"""Layers, passes over the network and types of the operations of a schedule.
+
+The records know operations only. A *layer* is an operation together with its gradient
+operations, as in the tables of Tsai (2021): those of ``conv1`` are called ``conv1.d0``,
+``conv1.d1`` and so on. An operation is of the *backward* pass when it touches a gradient (the
+sums of gradients and the updates of weights included). It is of *type I* (Tsai, section 5.2:
+convolutions, fully-connected layers) when it multiplies matrices, else of type II (point-wise).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+
+from spmopt.core.instance import Instance, Operation, TensorKind
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Timeline
+
+_GRADIENTS = (TensorKind.GRADIENT, TensorKind.WEIGHT_GRADIENT)
+_GRADIENT_NAME = re.compile(r"(.+)\.d\d+(?:_\d+)?")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Layers:
+    """What each step of a schedule belongs to.
+
+    Attributes
+    ----------
+    names : layers, in the order in which they first run.
+    layer : (n,) index into ``names``.
+    backward : (n,) bool
+    product : (n,) bool, type I.
+    run : (n,)
+        Steps that run one after the other and are of one layer and one pass share a number;
+        numbers rise by one.
+    """
+
+    names: tuple[str, ...]
+    layer: Ints
+    backward: Bools
+    product: Bools
+    run: Ints
+
+
+def layers(instance: Instance, line: Timeline) -> Layers:
+    """Find the layers of a schedule whose steps are ``line``."""
+    operations = [instance.operations[index] for index in line.operation.tolist()]
+    of_forward = {op.name for op in operations}
+    order: dict[str, int] = {}
+    layer = [order.setdefault(_layer(op, of_forward), len(order)) for op in operations]
+    gradient = np.array([tensor.kind in _GRADIENTS for tensor in instance.tensors], bool)
+    backward = np.zeros(line.steps, bool)
+    backward[line.step[gradient[line.tensor]]] = True
+    ids = np.array(layer, np.int64)
+    change = (np.diff(ids) != 0) | (backward[1:] != backward[:-1])
+    return Layers(
+        names=tuple(order),
+        layer=ids,
+        backward=backward,
+        product=line.macs > 0,
+        run=np.concatenate((np.zeros(1, np.int64), np.cumsum(change))),
+    )
+
+
+def _layer(operation: Operation, names: set[str]) -> str:
+    """The name of the operation that ``operation`` is a gradient of, or its own."""
+    match = _GRADIENT_NAME.fullmatch(operation.name)
+    if match and operation.kind.endswith("Gradient") and match[1] in names:
+        return match[1]
+    return operation.name

@@ -1,0 +1,159 @@
+"""Reuse: each use of what was on chip before, its scope, and whether a schedule captures it.
+
+A *gap* lies between two uses of the same contents of a tensor: from one access to the next, if
+that one reads. Keeping the tensor through the gap spares its bytes one way over the DRAM
+boundary. Gaps are sorted into the five scopes of Tsai (2021), section 3.3, each into the first
+that applies:
+
+1. forward-backward: the uses are of different passes;
+2. intra-layer: both uses are in one layer, with no other layer between them; and, within one
+   operation, the passes after the first over an operand that is not on chip;
+3. recurrent weight: of a weight or of its gradient, by operations of one kind (a layer unrolled
+   in time, or shared);
+4. adjacent-layer: the layer that runs next;
+5. block: any later layer of the same pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from spmopt.analysis.layers import Layers
+from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.plan import Residency
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline
+from spmopt.verify import View
+
+_WEIGHTS = (TensorKind.WEIGHT, TensorKind.WEIGHT_GRADIENT)
+
+
+class Scope(IntEnum):
+    """Reuse scopes, shorter ones first."""
+
+    INTRA_LAYER = 0
+    ADJACENT_LAYER = 1
+    BLOCK = 2
+    RECURRENT_WEIGHT = 3
+    FORWARD_BACKWARD = 4
+
+    @property
+    def words(self) -> str:
+        """As the paper spells it."""
+        joined = self in (Scope.INTRA_LAYER, Scope.ADJACENT_LAYER, Scope.FORWARD_BACKWARD)
+        return self.name.lower().replace("_", "-" if joined else " ")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Reuse:
+    """Gaps and repeated passes, (a,) each: the gap of an access is the one after it.
+
+    Attributes
+    ----------
+    scope
+        :class:`Scope` of the gap, or -1 where the contents are not used again.
+    possible_bytes, captured_bytes
+        Bytes of the gap (the tensor's size, or 0), and how many of them stay on chip
+        throughout.
+    repeated_bytes, spared_bytes
+        Bytes that the passes after the first would move with nothing on chip, and how many of
+        them the resident part spares. They belong to the intra-layer scope.
+    """
+
+    scope: Ints
+    possible_bytes: Ints
+    captured_bytes: Ints
+    repeated_bytes: Ints
+    spared_bytes: Ints
+
+
+def reuse(view: View, of: Layers) -> Reuse:
+    """Classify every gap of a legal schedule, and measure what it captures."""
+    line = view.timeline
+    scope = scopes(view.instance, line, of)
+    gap = np.flatnonzero(scope >= 0)
+    size = line.size_bytes[line.tensor]
+    captured = np.zeros_like(size)
+    tensor, begin, end = line.tensor[gap], line.step[gap], line.step[line.next[gap]]
+    first, last = view.rows.last(tensor, begin), view.rows.last(tensor, end)
+    captured[gap] = least_resident(view.schedule.residency, first, last, begin, end)
+    times = repeats(line)
+    return Reuse(
+        scope=scope,
+        possible_bytes=np.where(scope >= 0, size, 0),
+        captured_bytes=captured,
+        repeated_bytes=times * size,
+        spared_bytes=times * view.resident_bytes,
+    )
+
+
+def scopes(instance: Instance, line: Timeline, of: Layers) -> Ints:
+    """(a,) :class:`Scope` of the gap after each access, or -1."""
+    scope = np.full(line.step.size, -1, np.int64)
+    gap = np.flatnonzero((line.next >= 0) & line.live_after)
+    begin, end = line.step[gap], line.step[line.next[gap]]
+    distance = of.run[end] - of.run[begin]
+    weight = np.array([tensor.kind in _WEIGHTS for tensor in instance.tensors], bool)
+    kind = _kinds(instance, line)
+    scope[gap] = np.select(
+        [
+            of.backward[begin] != of.backward[end],
+            distance == 0,
+            weight[line.tensor[gap]] & (kind[begin] == kind[end]),
+            distance == 1,
+        ],
+        [Scope.FORWARD_BACKWARD, Scope.INTRA_LAYER, Scope.RECURRENT_WEIGHT, Scope.ADJACENT_LAYER],
+        Scope.BLOCK,
+    )
+    return scope
+
+
+def repeats(line: Timeline) -> Ints:
+    """(a,) How often each byte that is not on chip crosses the boundary beyond the first time.
+
+    A read of ``p`` passes ``p - 1`` times; a result, whose partial sums come in and go out,
+    twice as often; one that is dead afterwards is not moved out (rule R4).
+    """
+    reads = line.kind != Access.WRITE
+    inward = reads | line.live_after
+    outward = (line.kind != Access.READ) & line.live_after
+    times: Ints = (line.passes - 1) * (inward.astype(np.int64) + outward)
+    return np.where(line.stationary, 0, times)
+
+
+def least_resident(table: Residency, first: Ints, last: Ints, begin: Ints, end: Ints) -> Ints:
+    """Fewest resident bytes of a tensor in steps begin to end, both included, per pair.
+
+    ``first`` and ``last`` are the rows with the latest begin at or before these steps, or -1.
+    """
+    result = np.zeros(begin.size, np.int64)
+    held = np.flatnonzero(first >= 0)
+    low, high = first[held], last[held]
+    # The first row may have ended before the gap, the last one within it.
+    through = (table.end[low] > begin[held]) & (table.end[high] > end[held])
+    through &= _unbroken(table, low, high)
+    held, low, high = held[through], low[through], high[through]
+    if held.size:
+        sizes = np.append(table.size_bytes, 0)
+        ranges = np.stack((low, high + 1), axis=1).ravel()
+        result[held] = np.minimum.reduceat(sizes, ranges)[::2]
+    return result
+
+
+def _unbroken(table: Residency, low: Ints, high: Ints) -> Bools:
+    """Whether rows low to high of one tensor follow each other without a step between."""
+    breaks = np.zeros(len(table) + 1, np.int64)
+    breaks[1:-1] = np.cumsum(table.end[:-1] != table.begin[1:])
+    unbroken: Bools = breaks[high] == breaks[low]
+    return unbroken
+
+
+def _kinds(instance: Instance, line: Timeline) -> Ints:
+    """(n,) A number for the kind of each step's operation; those without one are all distinct."""
+    number: dict[str, int] = {}
+    kinds = [instance.operations[index].kind for index in line.operation.tolist()]
+    found = [number.setdefault(kind or f"\0{step}", len(number)) for step, kind in enumerate(kinds)]
+    return np.array(found, np.int64)

@@ -1,0 +1,142 @@
+"""Figures of a training step, and causes of stalls, by hand."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spmopt.analysis import Analysis, Cause
+from spmopt.analysis.roofline import attainable, ridge_point
+from spmopt.assemble import assemble
+from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Schedule
+from spmopt.verify import verify
+from tests.analysis.small import streamed, training_step
+from tests.tiny import Op, tiny
+
+
+def test_operations_of_a_streamed_step() -> None:
+    groups = streamed(training_step()).by_operation()
+    assert groups.names[4:] == ("relu.d0", "conv.d1", "conv.d0")
+    assert groups.labels[0] == "Conv"
+    assert groups.in_bytes.tolist() == [12, 8, 16, 8, 16, 16, 12]
+    assert groups.out_bytes.tolist() == [8, 8, 8, 8, 8, 4, 8]
+    assert groups.cycles.tolist() == [20, 16, 24, 16, 24, 20, 30]
+    assert groups.stall_cycles.tolist() == [12, 15, 23, 15, 23, 12, 0]
+    assert groups.cause == [Cause.STREAM_IN] * 6 + [Cause.NONE]
+    # Two a multiply-accumulate, else 4 a cycle.
+    assert groups.operations.tolist() == [32, 4, 4, 4, 4, 32, 32]
+    assert groups.bandwidth[[0, 6]] == pytest.approx([1, 20 / 30])
+    assert groups.active_time[6] == pytest.approx(20 / 30)
+    assert groups.utilisation[[0, 1, 6]] == pytest.approx([32 / 80, 4 / 64, 32 / 120])
+    assert groups.reuse_frequency[[0, 1]] == pytest.approx([32 / 20, 4 / 16])
+
+
+def test_layers_join_an_operation_with_its_gradients_by_pass() -> None:
+    groups = streamed(training_step()).by_layer()
+    assert list(zip(groups.names, groups.labels, groups.steps.tolist(), strict=True)) == [
+        ("conv", "forward", 1),
+        ("relu", "forward", 1),
+        ("add", "forward", 1),
+        ("loss", "backward", 1),
+        ("relu", "backward", 1),
+        ("conv", "backward", 2),
+    ]
+    assert groups.operand_bytes.tolist() == [20, 16, 24, 16, 24, 32]  # g1 once
+    assert groups.cycles.tolist() == [20, 16, 24, 16, 24, 50]
+    assert groups.reuse_frequency[5] == 64 / 32
+    assert groups.compute_bound == [False] * 6  # the ridge point is 4
+
+
+def test_types() -> None:
+    types = streamed(training_step()).types()
+    assert types.names == ("type I", "type II")
+    assert types.steps.tolist() == [3, 4]
+    assert types.cycles.tolist() == [70, 80]
+    assert types.traffic_bytes.tolist() == [60, 80]
+    assert types.operations.tolist() == [96, 16]
+
+
+def test_tensors() -> None:
+    tensors = streamed(training_step()).by_tensor()
+    x = tensors.names.index("x")
+    assert (tensors.uses[x], tensors.in_bytes[x], tensors.out_bytes[x]) == (3, 24, 0)
+    assert tensors.operations[x] == 32 + 4 + 32
+    assert tensors.reuse_frequency[x] == 68 / 8
+    assert (tensors.possible_bytes[x], tensors.captured_bytes[x]) == (16, 0)
+    assert tensors.resident[x] == 0
+
+
+def test_resident_part_is_a_mean_over_time() -> None:
+    instance, schedule = _planned(
+        [(0, 0, 1, 4), (0, 1, 2, 8)],
+        [Op(reads="a", cycles=30), Op(cycles=10), Op(reads="a", cycles=10)],
+    )
+    assert Analysis.of(instance, schedule).by_tensor().resident[0] == (4 * 30 + 8 * 10) / (8 * 50)
+
+
+def test_roofline() -> None:
+    machine = training_step().machine
+    assert ridge_point(machine) == 4
+    np.testing.assert_array_equal(attainable(machine, np.array([0.5, 4, 9])), [0.5, 4, 4])
+
+
+@pytest.mark.parametrize(
+    ("rows", "operations", "machine", "expected"),
+    [
+        # 8 bytes for the next step against 4 streamed.
+        ([(0, 0, 2, 8)], [Op(reads="b"), Op(reads="a")], {}, [Cause.PREFETCH, Cause.NONE]),
+        ([(0, 0, 1, 8)], [Op(reads="a b"), Op()], {}, [Cause.LOAD, Cause.NONE]),
+        ([], [Op(reads="b", cycles=3), Op(reads="b", cycles=4)], {}, [Cause.STREAM_IN, Cause.NONE]),
+        ([], [Op(reads="b", writes="c"), Op()], {}, [Cause.STREAM_OUT, Cause.NONE]),
+        # Loaded before the computation: 8 + 1 cycles, although 8 could be hidden.
+        ([(0, 0, 1, 8)], [Op(reads="a", cycles=1, stationary="a")], {}, [Cause.STATIONARY]),
+        # The DMA channel takes longer still.
+        ([(0, 0, 1, 8)], [Op(reads="a d", cycles=1, stationary="a")], {}, [Cause.STREAM_IN]),
+        # Out takes 12 cycles, in 16: what matters is the busier channel.
+        ([], [Op(reads="d", writes="c")], {}, [Cause.STREAM_IN]),
+        ([(0, 0, 1, 8)], [Op(reads="a b", writes="c")], {}, [Cause.STREAM_OUT]),
+        ([(0, 0, 1, 8)], [Op(reads="a d", writes="c")], {"duplex": True}, [Cause.STREAM_IN]),
+        ([], [Op(reads="b", writes="c")], {"duplex": True}, [Cause.STREAM_OUT]),
+    ],
+)
+def test_causes(
+    rows: list[tuple[int, int, int, int]],
+    operations: list[Op],
+    machine: dict[str, Any],
+    expected: list[Cause],
+) -> None:
+    instance, schedule = _planned(rows, operations, **machine)
+    assert Analysis.of(instance, schedule).by_operation().cause == expected
+
+
+def test_a_store_is_a_cause() -> None:
+    instance, schedule = _planned(
+        [(2, 0, 2, 12)], [Op(writes="c"), Op(reads="b")], stores=[(1, 2, 12)]
+    )
+    assert Analysis.of(instance, schedule).by_operation().cause == [Cause.NONE, Cause.STORE]
+
+
+def _planned(
+    rows: list[tuple[int, int, int, int]],
+    operations: list[Op],
+    stores: list[tuple[int, int, int]] | None = None,
+    **machine: Any,
+) -> tuple[Any, Schedule]:
+    """A legal schedule with these residency rows (tensor, begin, end, bytes) and stores."""
+    tensors = {"a": (8, "in"), "b": (4, "in"), "c": (12, "keep"), "d": (16, "in")}
+    if not any("c" in op.writes for op in operations):
+        tensors["c"] = (12, "")
+    instance = tiny(tensors, operations, spm=32, **machine)
+    table = np.array(rows, np.int64).reshape(-1, 4).T
+    stored = np.array(stores or [], np.int64).reshape(-1, 3).T
+    count = len(operations)
+    plan = Plan(
+        operation=np.arange(count),
+        mode=np.zeros(count, np.int64),
+        residency=Residency(tensor=table[0], begin=table[1], end=table[2], size_bytes=table[3]),
+        stores=Stores(step=stored[0], tensor=stored[1], size_bytes=stored[2]),
+    )
+    schedule = assemble(instance, plan)
+    assert verify(instance, schedule).legal
+    return instance, schedule

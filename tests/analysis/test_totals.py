@@ -1,0 +1,86 @@
+"""Every breakdown adds up to the verifier's totals."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from spmopt.analysis import Analysis, Breakdown
+from spmopt.core.result import Totals
+from spmopt.verify import verify
+from tests.verify.random_plans import random_schedule
+
+SEEDS = 150
+
+
+def cases() -> Iterator[tuple[Analysis, Totals]]:
+    """Random schedules, in any order, with everything that the format knows."""
+    for seed in range(SEEDS):
+        instance, schedule = random_schedule(
+            seed,
+            free_order=seed % 3 == 0,
+            max_operations=9,
+            max_tensors=6,
+            max_modes=2,
+            duplex=True,
+            setup=True,
+        )
+        totals = verify(instance, schedule).totals
+        assert totals is not None
+        yield Analysis.of(instance, schedule), totals
+
+
+def summed(groups: Breakdown) -> Totals:
+    """The totals that can be had from a breakdown; the others are 0."""
+    return Totals(
+        makespan_cycles=int(groups.cycles.sum()),
+        replay_cycles=0,
+        dram_in_bytes=int(groups.in_bytes.sum()),
+        dram_out_bytes=int(groups.out_bytes.sum()),
+        spm_read_bytes=0,
+        spm_write_bytes=0,
+        macs=int(groups.macs.sum()),
+        compute_cycles=int(groups.compute_cycles.sum()),
+        dma_cycles=int(groups.dma_cycles.sum()),
+        peak_spm_bytes=int(groups.peak_spm_bytes.max()),
+    )
+
+
+def test_groups_of_steps_add_up() -> None:
+    for analysis, totals in cases():
+        parts = [analysis.network(), analysis.types(), analysis.by_layer(), analysis.by_operation()]
+        for groups in parts:
+            assert summed(groups) == Totals(
+                **{
+                    name: 0
+                    if name in ("replay_cycles", "spm_read_bytes", "spm_write_bytes")
+                    else getattr(totals, name)
+                    for name in Totals.__dataclass_fields__
+                }
+            )
+            assert groups.steps.sum() == analysis.steps.cycles.size
+            np.testing.assert_array_equal(groups.stall_by_cause.sum(0), groups.stall_cycles)
+
+
+def test_tensors_add_up() -> None:
+    for analysis, totals in cases():
+        tensors = analysis.by_tensor()
+        assert int(tensors.in_bytes.sum()) == totals.dram_in_bytes
+        assert int(tensors.out_bytes.sum()) == totals.dram_out_bytes
+        scopes = analysis.scopes()
+        assert int(tensors.possible_bytes.sum()) == sum(s.possible_bytes for s in scopes)
+        assert int(tensors.captured_bytes.sum()) == sum(s.captured_bytes for s in scopes)
+
+
+def test_rates_follow_from_the_totals() -> None:
+    for analysis, totals in cases():
+        machine, network = analysis.instance.machine, analysis.network()
+        if totals.makespan_cycles == 0:
+            continue
+        time_s = totals.makespan_cycles / machine.clock_hz
+        assert network.bandwidth[0] == pytest.approx(totals.traffic_bytes / time_s)
+        active = totals.traffic_bytes / time_s / machine.dram_bytes_per_s
+        assert network.active_time[0] == pytest.approx(active)
+        assert network.active_time[0] <= (2 if machine.duplex else 1)
+        occupied = analysis.steps.occupied_bytes @ analysis.steps.cycles
+        assert network.mean_spm_bytes[0] == pytest.approx(occupied / totals.makespan_cycles)

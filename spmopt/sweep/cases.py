@@ -1,0 +1,168 @@
+"""What is swept: networks and machines, sorted into sections of one instance each."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.modes import fitting_modes
+from spmopt.core.order import reordered
+from spmopt.frontends import zoo
+from spmopt.frontends.networks import load_network
+from spmopt.graph.ir import Graph
+from spmopt.graph.lower import lower
+from spmopt.io.files import read_instance
+
+Order = bytes | None
+"""Operations in the order that they run in, as 64-bit integers; None: as listed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Network:
+    """A network as the command line names it; ``name`` may be a path, of an instance too."""
+
+    name: str
+    training: bool = False
+    batch: int | None = None
+    optimizer: str | None = None
+    parameters: tuple[tuple[str, int], ...] = ()
+    assume_pointwise: bool = False
+    lowering: str = "tiled"
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether it is a stored instance."""
+        return self.name.lower().endswith(".json")
+
+    @property
+    def known_batch(self) -> int | None:
+        """The batch size; None where only the file knows it."""
+        if self.batch is None and self.name in zoo.names():
+            return zoo.entry(self.name).batch
+        return self.batch
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A network and a machine with several capacities; ``extra`` are other settings swept."""
+
+    network: Network
+    machine: Machine
+    capacities: tuple[int, ...]
+    extra: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """Capacities (bytes) at which a case is the same instance but for ``spm_bytes``.
+
+    ``infeasible`` are those too small for the stationary operands and scratch of an operation.
+    """
+
+    case: Case
+    capacities: tuple[int, ...]
+    infeasible: tuple[int, ...] = ()
+
+    def instance(self, spm_bytes: int, order: Order = None) -> Instance:
+        """The instance at a capacity; lowered once in a process, like its neighbours."""
+        base = _base(self.case.network, self._machine(self.capacities[0]), order)
+        return replace(base, machine=self._machine(spm_bytes))
+
+    def usable_bytes(self, spm_bytes: int) -> int:
+        """Bytes of whole pages."""
+        page = self.case.machine.page_bytes
+        return spm_bytes // page * page
+
+    def _machine(self, spm_bytes: int) -> Machine:
+        return replace(self.case.machine, spm_bytes=spm_bytes)
+
+
+def sections(case: Case, warn: Callable[[str], None]) -> tuple[Section, ...]:
+    """Sort the capacities of a case by instance.
+
+    What lowering makes of an operation depends on the capacity through whether it exceeds some
+    sizes, and the number of passes falls as it grows: where the instances of two capacities are
+    the same, so are those between.
+
+    Raises
+    ------
+    InputError
+        The network cannot be built or lowered; ``warn`` is told what is doubtful about it.
+    """
+    _graph.cache_clear()
+    if not case.network.is_lowered:
+        _build(case.network, warn)
+    capacities = sorted(case.capacities)
+
+    def at(index: int) -> Instance:
+        machine = replace(case.machine, spm_bytes=capacities[index])
+        return _base(case.network, machine, None)
+
+    def split(first: int, last: int) -> list[int]:
+        """Where another instance begins after ``first``, up to ``last``."""
+        if at(first).operations == at(last).operations:
+            return []
+        if last == first + 1:
+            return [last]
+        middle = (first + last) // 2
+        return split(first, middle) + split(middle, last)
+
+    begins = [0, *split(0, len(capacities) - 1), len(capacities)]
+    parts = [capacities[a:b] for a, b in pairwise(begins)]
+    return tuple(_section(case, part) for part in parts)
+
+
+def order_of(operations: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Order:
+    """The order in which a schedule runs ``operations``."""
+    listed = np.array_equal(operations, np.arange(operations.size))
+    return None if listed else operations.astype(np.int64).tobytes()
+
+
+def _section(case: Case, capacities: Sequence[int]) -> Section:
+    section = Section(case=case, capacities=tuple(capacities))
+
+    def fits(spm_bytes: int) -> bool:
+        try:
+            fitting_modes(section.instance(spm_bytes))
+        except InfeasibleError:
+            return False
+        return True
+
+    first = bisect_left(capacities, True, key=fits)
+    return replace(section, infeasible=tuple(capacities[:first]))
+
+
+@lru_cache(maxsize=4)
+def _base(network: Network, machine: Machine, order: Order) -> Instance:
+    if order is not None:
+        listed = _base(network, machine, None)
+        return reordered(listed, np.frombuffer(order, np.int64))
+    if network.is_lowered:
+        return replace(read_instance(Path(network.name)), machine=machine)
+    return lower(_graph(network), machine, lowering=network.lowering)
+
+
+@lru_cache(maxsize=2)
+def _graph(network: Network) -> Graph:
+    return _build(network, lambda _: None)
+
+
+def _build(network: Network, warn: Callable[[str], None]) -> Graph:
+    return load_network(
+        network.name,
+        batch=network.batch,
+        training=network.training,
+        optimizer=network.optimizer,
+        assume_pointwise=network.assume_pointwise,
+        warn=warn,
+        **dict(network.parameters),
+    )

@@ -1,0 +1,235 @@
+"""The tasks of a sweep, each for a process of its own: arguments and answers are plain records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib import import_module
+from time import monotonic
+from typing import Protocol, cast
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import InfeasibleError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import objective_named
+from spmopt.core.result import Certificate, Status, Totals
+from spmopt.core.scheduler import Request
+from spmopt.schedulers.registry import Kind, find
+from spmopt.solve import solve
+from spmopt.sweep.cases import Case, Order, Section, order_of, sections
+from spmopt.sweep.curve import Between, Solved
+from spmopt.verify import bound, require_legal
+
+_SHARE = 5
+"""A solve of a curve takes at most this part of the tolerance, chords and cuts the rest."""
+_ENCLOSE = "formulations.residency.fluid", "enclosed"
+
+
+class _Enclose(Protocol):
+    def __call__(
+        self, instance: Instance, request: Request
+    ) -> tuple[Certificate | None, Fraction | None]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """What is minimised, and how far; seconds are for each scheduler at each point."""
+
+    objective: str = "time"
+    tolerance: float = 1e-3
+    time_limit_s: float = 60.0
+
+    def request(self, instance: Instance) -> Request:
+        """As each process asks it of a scheduler: one thread."""
+        return Request(
+            objective=objective_named(self.objective, instance.machine),
+            tolerance=self.tolerance,
+            time_limit_s=self.time_limit_s,
+            threads=1,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One scheduler at one point; what it does not have is None.
+
+    ``value`` and ``bound`` are in the unit of the objective. A relaxation's ``value`` is that of
+    a solution of it, not of a schedule, and its ``order`` is the one that it is solved for.
+    """
+
+    scheduler: str
+    status: Status
+    totals: Totals | None = None
+    value: Fraction | None = None
+    bound: Fraction | None = None
+    between: Between | None = None
+    order: Order = None
+    verified: bool = False
+    solve_s: float | None = None
+    note: str = ""
+
+
+def prepare(case: Case) -> tuple[tuple[Section, ...], tuple[str, ...]]:
+    """Sections of a case, and warnings."""
+    warnings: list[str] = []
+    found = sections(case, warnings.append)
+    return found, tuple(dict.fromkeys(warnings))
+
+
+def orders(section: Section, schedulers: tuple[str, ...], search: Search) -> tuple[Order, ...]:
+    """Orders for which bounds are needed: those that the policies take, the relaxation's own."""
+    feasible = [size for size in section.capacities if size not in section.infeasible]
+    found: dict[Order, None] = {}
+    for name in schedulers if feasible else ():
+        entry = find(name)
+        if entry.kind is Kind.RELAXATION:
+            found[None] = None
+        elif entry.kind is Kind.POLICY:
+            instance = section.instance(feasible[0])
+            plan = entry.load()(instance, search.request(instance)).plan
+            if plan is not None:
+                found[order_of(plan.operation)] = None
+    return tuple(found)
+
+
+def enclose(section: Section, order: Order, spm_bytes: int, search: Search) -> Solved:
+    """Solve the relaxation at one capacity, its bound evaluated by the verifier."""
+    instance = section.instance(spm_bytes, order)
+    request = replace(search.request(instance), tolerance=search.tolerance / _SHARE)
+    module, name = _ENCLOSE
+    solver = cast("_Enclose", getattr(import_module(module), name))
+    certificate, upper = solver(instance, request)
+    return Solved(
+        capacity_bytes=section.usable_bytes(spm_bytes),
+        lower=None if certificate is None else bound(instance, certificate),
+        certificate=certificate,
+        upper=upper,
+        seconds=monotonic() - request.started,
+    )
+
+
+def point(
+    section: Section,
+    spm_bytes: int,
+    schedulers: tuple[str, ...],
+    known: dict[Order, Between],
+    search: Search,
+) -> list[Finding]:
+    """Run schedulers at one capacity; hold each against the bound of its own order.
+
+    Raises
+    ------
+    ScheduleError
+        An illegal schedule, or a bound that is not what a cut promised, or above a schedule.
+    """
+    at = _Point(section, spm_bytes, known, search)
+    return [at.run(name) for name in schedulers]
+
+
+class _Point:
+    """One instance, and the bounds known for it."""
+
+    def __init__(
+        self, section: Section, spm_bytes: int, known: dict[Order, Between], search: Search
+    ) -> None:
+        self._section, self._spm_bytes, self._search = section, spm_bytes, search
+        self._instance = section.instance(spm_bytes)
+        self._feasible = spm_bytes not in section.infeasible
+        self._known = known
+        self._bounds: dict[Order, Fraction | None] = {}
+
+    def run(self, name: str) -> Finding:
+        """Run one scheduler."""
+        kind = find(name).kind
+        if kind is Kind.RELAXATION:
+            return self._relaxation(name)
+        found = self._optimise(name) if kind is Kind.FORMULATION else self._policy(name)
+        if found.value is None:
+            return found
+        proofs = [found.bound, self._bound(found.order)]
+        best = max((proof for proof in proofs if proof is not None), default=None)
+        if best is None:
+            return found
+        if best > found.value:
+            raise ScheduleError(
+                f"{name} at {self._spm_bytes} bytes: the bound {float(best):.9g} is above the "
+                f"schedule, {float(found.value):.9g}: one of them is wrong"
+            )
+        proved = found.value <= best * (1 + Fraction(self._search.tolerance))
+        status = Status.OPTIMAL if proved else Status.FEASIBLE
+        return replace(found, bound=best, status=status)
+
+    def _relaxation(self, name: str) -> Finding:
+        if not self._feasible:
+            return Finding(scheduler=name, status=Status.INFEASIBLE)
+        lower, between = self._bound(None), self._known.get(None)
+        if between is None:
+            return Finding(scheduler=name, status=Status.UNKNOWN)
+        own = between.cut is not None and between.chord == (between.cut.capacity_bytes,)
+        return Finding(
+            scheduler=name,
+            status=Status.UNKNOWN,
+            value=between.upper,
+            bound=lower,
+            between=between,
+            solve_s=between.cut.seconds if between.cut is not None and own else None,
+        )
+
+    def _optimise(self, name: str) -> Finding:
+        result = solve(self._instance, name, self._search.request(self._instance))
+        return Finding(
+            scheduler=name,
+            status=result.status,
+            totals=result.totals,
+            value=result.value,
+            bound=result.bound,
+            verified=result.verified,
+            solve_s=result.solve_s,
+            note="; ".join(result.notes),
+        )
+
+    def _policy(self, name: str) -> Finding:
+        request = self._search.request(self._instance)
+        try:
+            outcome = find(name).load()(self._instance, request)
+        except InfeasibleError as error:
+            return Finding(scheduler=name, status=Status.INFEASIBLE, note=str(error))
+        seconds = monotonic() - request.started
+        if outcome.plan is None:
+            return Finding(scheduler=name, status=Status.UNKNOWN, solve_s=seconds)
+        try:
+            schedule = assemble(self._instance, outcome.plan)
+            totals = require_legal(self._instance, schedule).totals
+        except ScheduleError as error:
+            where = f"at {self._spm_bytes} bytes"
+            raise ScheduleError(f"scheduler {name} {where}: {error}") from None
+        return Finding(
+            scheduler=name,
+            status=Status.FEASIBLE,
+            totals=totals,
+            value=None if totals is None else totals.value(request.objective),
+            order=order_of(outcome.plan.operation),
+            verified=totals is not None,
+            solve_s=seconds,
+            note="; ".join(outcome.notes),
+        )
+
+    def _bound(self, order: Order) -> Fraction | None:
+        """Evaluate the best cut of an order here; solve the relaxation where there is none."""
+        if order not in self._bounds:
+            self._bounds[order] = self._evaluated(order)
+        return self._bounds[order]
+
+    def _evaluated(self, order: Order) -> Fraction | None:
+        between = self._known.get(order)
+        if between is None:
+            return enclose(self._section, order, self._spm_bytes, self._search).lower
+        if between.cut is None or between.cut.certificate is None:
+            return None
+        proved = bound(self._section.instance(self._spm_bytes, order), between.cut.certificate)
+        if proved != between.lower:
+            raise ScheduleError(
+                f"at {self._spm_bytes} bytes the prices of {between.cut.capacity_bytes} prove "
+                "another bound than their cut: the instances differ in more than the capacity"
+            )
+        return proved

@@ -8,12 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from spmopt.core.errors import InfeasibleError, InputError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.order import same_order
 from spmopt.core.result import Result, Status, Totals, relative_gap
 from spmopt.core.scheduler import Request
 from spmopt.verify import Violation, bound, verify
@@ -122,9 +121,9 @@ def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str
         complaints.append("the prices are for another objective")
     if value is None or result.schedule is None:
         return complaints
-    order = result.schedule.steps.operation
-    if not np.array_equal(order, np.arange(order.size)):
-        complaints.append("the bound holds for the instance's own order only, not for this one")
+    certificate = result.certificate
+    if certificate is not None and not same_order(certificate.order, result.order):
+        complaints.append("the bound holds for another order than the schedule's")
     elif proved > value:
         complaints.append(f"the bound {_shown(proved)} is above the schedule's {_shown(value)}")
     return complaints

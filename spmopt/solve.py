@@ -1,4 +1,4 @@
-"""The one wiring function: schedulers run, the verifier checks, one bound holds for all.
+"""The one wiring function: schedulers run, the verifier checks, one bound holds for each order.
 
 Nothing leaves here unverified: a schedule that breaks a rule, and a bound above the value of a
 verified schedule, are errors.
@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from time import monotonic, process_time
 
-import numpy as np
-
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
+from spmopt.core.order import other_order, reordered
 from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate, Outcome, Result, Status, Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
 from spmopt.schedulers.registry import BOUNDER, STARTS, Entry, Kind, find
 from spmopt.verify import bound, require_legal
 
@@ -31,6 +31,9 @@ def solve(instance: Instance, scheduler: str, request: Request) -> Result:
 
 def compare(instance: Instance, schedulers: Sequence[str], request: Request) -> list[Result]:
     """Run each scheduler, verify each schedule, hold all against the best certified bound.
+
+    A schedule that runs the operations in another order than the instance's is held against a
+    bound of that order instead, from the relaxation of the instance so reordered.
 
     An optimiser starts from the best policy and returns nothing worse. The time limit is for
     each scheduler. Once ``request.stop`` is true, the schedulers not yet begun are left out,
@@ -51,8 +54,8 @@ def compare(instance: Instance, schedulers: Sequence[str], request: Request) -> 
     for entry in entries:
         if not runs or not request.stop():
             runs.append(bench.run(entry))
-    best = bench.best_bound(runs)
-    return [_result(run, best, request) for run in runs]
+    best = bench.best_bounds(runs)
+    return [_result(run, best.get(_key(run.order)), request) for run in runs]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +80,11 @@ class _Run:
     cpu_s: float
     notes: tuple[str, ...]
 
+    @property
+    def order(self) -> Ints | None:
+        """Of the schedule; None for the instance's own."""
+        return None if self.legal is None else other_order(self.legal.schedule.steps.operation)
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Bound:
@@ -84,6 +92,10 @@ class _Bound:
 
     value: Fraction
     certificate: Certificate
+
+
+_Key = bytes | None
+"""An order; None for the instance's own."""
 
 
 class _Bench:
@@ -104,12 +116,29 @@ class _Bench:
             self._policies[entry.name] = self._call(entry, None)
         return self._policies[entry.name]
 
-    def best_bound(self, runs: Sequence[_Run]) -> _Bound | None:
-        """Evaluate every certificate exactly; without any, ask the relaxation for one."""
-        proofs = _certificates(runs)
-        if not proofs and any(run.legal for run in runs):
-            proofs = _certificates([self.run(find(BOUNDER))])
-        return max(map(self._evaluate, proofs), key=lambda best: best.value, default=None)
+    def best_bounds(self, runs: Sequence[_Run]) -> dict[_Key, _Bound]:
+        """Evaluate every certificate exactly; the best one of each order.
+
+        The relaxation is asked for one of each order that has schedules but no certificate.
+        """
+        proofs: dict[_Key, list[Certificate]] = {}
+        for certificate in _certificates(runs):
+            proofs.setdefault(_key(certificate.order), []).append(certificate)
+        for run in runs:
+            if run.legal is not None and _key(run.order) not in proofs:
+                proofs[_key(run.order)] = self._relax(run.order)
+        return {
+            key: max(map(self._evaluate, found), key=lambda best: best.value)
+            for key, found in proofs.items()
+            if found
+        }
+
+    def _relax(self, order: Ints | None) -> list[Certificate]:
+        if order is None:
+            return _certificates([self.run(find(BOUNDER))])
+        bench = _Bench(reordered(self._instance, order), self._request)
+        found = _certificates([bench.run(find(BOUNDER))])
+        return [replace(certificate, order=order) for certificate in found]
 
     def _evaluate(self, certificate: Certificate) -> _Bound:
         if certificate.objective != self._request.objective:
@@ -179,14 +208,16 @@ class _Bench:
         return _Legal(origin=origin, plan=plan, schedule=schedule, totals=totals, value=value)
 
 
+def _key(order: Ints | None) -> _Key:
+    return None if order is None or other_order(order) is None else order.tobytes()
+
+
 def _certificates(runs: Sequence[_Run]) -> list[Certificate]:
     outcomes = [run.outcome for run in runs if run.outcome is not None]
     return [outcome.certificate for outcome in outcomes if outcome.certificate is not None]
 
 
 def _result(run: _Run, best: _Bound | None, request: Request) -> Result:
-    if best is not None and run.legal is not None and not _in_own_order(run.legal):
-        best = None  # a certificate holds for the instance's own order only
     result = Result(
         scheduler=run.entry.name,
         objective=request.objective,
@@ -218,8 +249,3 @@ def _result(run: _Run, best: _Bound | None, request: Request) -> Result:
         )
     proved = gap is not None and gap <= request.tolerance
     return replace(result, status=Status.OPTIMAL if proved else Status.FEASIBLE)
-
-
-def _in_own_order(legal: _Legal) -> bool:
-    order = legal.schedule.steps.operation
-    return bool(np.array_equal(order, np.arange(order.size)))

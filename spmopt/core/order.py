@@ -17,6 +17,19 @@ def own_order(instance: Instance) -> Ints:
     return np.arange(len(instance.operations), dtype=np.int64)
 
 
+def other_order(operation: Ints) -> Ints | None:
+    """Return ``operation``, what each step runs, or None if that is the listed order."""
+    return None if np.array_equal(operation, np.arange(operation.size)) else operation
+
+
+def same_order(one: Ints | None, other: Ints | None) -> bool:
+    """Whether both are the same; None stands for the listed order."""
+    if one is None or other is None:
+        left = one if other is None else other
+        return left is None or other_order(left) is None
+    return bool(np.array_equal(one, other))
+
+
 def depth_first(instance: Instance) -> Ints:
     """(n,) Operations in depth-first order, waiting at joins.
 

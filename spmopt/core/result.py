@@ -7,6 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from spmopt.core.objective import Objective
+from spmopt.core.order import other_order
 from spmopt.core.plan import Plan
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
@@ -28,9 +29,10 @@ class Certificate:
     """Prices that prove a lower bound (problem statement, section 5).
 
     All prices are integers in units of ``2**-bits`` objective units per byte, one per step of
-    the instance's own order: ``spm`` for a byte of SPM held during the step, ``dram_in`` and
-    ``dram_out`` for the step's DMA time spent on a byte (equal unless the machine is duplex).
-    The bound holds for every legal schedule of the instance in its own order.
+    ``order``: ``spm`` for a byte of SPM held during the step, ``dram_in`` and ``dram_out`` for
+    the step's DMA time spent on a byte (equal unless the machine is duplex). The bound holds for
+    every legal schedule of the instance in that order, and for no other: ``order[i]`` is the
+    operation of step ``i``, None stands for the instance's own order.
     """
 
     objective: Objective
@@ -38,6 +40,7 @@ class Certificate:
     spm: Ints
     dram_in: Ints
     dram_out: Ints
+    order: Ints | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +124,11 @@ class Result:
         if self.value is None or self.bound is None:
             return None
         return relative_gap(self.value, self.bound)
+
+    @property
+    def order(self) -> Ints | None:
+        """What each step of the schedule runs; None for the instance's own order."""
+        return None if self.schedule is None else other_order(self.schedule.steps.operation)
 
 
 def relative_gap(value: Fraction, bound: Fraction) -> float | None:

@@ -61,9 +61,9 @@ class Fields:
         """Error for a field that is not ``must_be``."""
         return InputError(f"{self.path(name)}: must be {must_be}")
 
-    def object(self, name: str, names: Sequence[str]) -> Fields:
-        """Return an object with exactly the fields ``names``."""
-        return Fields.of(self.values[name], self.path(name), names)
+    def object(self, name: str, names: Sequence[str], extra: Sequence[str] = ()) -> Fields:
+        """Return an object with exactly the fields ``names``, and perhaps ``extra``."""
+        return Fields.of(self.values[name], self.path(name), names, extra)
 
     def optional(self, name: str, read: Callable[[str], T]) -> T | None:
         """Return null, or an extra field left out, as None, others as ``read`` makes of them."""

@@ -31,6 +31,7 @@ _BODY = (
     *("totals", "schedule"),
 )
 _EXTRA = ("tolerance",)  # files that were written before it was recorded lack it
+_OWN_ORDER = ("order",)  # likewise
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,17 +121,19 @@ def _encode_certificate(certificate: Certificate | None) -> Json | None:
         return None
     prices = {name: getattr(certificate, name).tolist() for name in _PRICES}
     objective = _encode_objective(certificate.objective)
-    return {"objective": objective, "bits": certificate.bits, **prices}
+    order = None if certificate.order is None else certificate.order.tolist()
+    return {"objective": objective, "bits": certificate.bits, "order": order, **prices}
 
 
 def _certificate(result: Fields, name: str) -> Certificate:
-    f = result.object(name, ("objective", "bits", *_PRICES))
+    f = result.object(name, ("objective", "bits", *_PRICES), _OWN_ORDER)
     return Certificate(
         objective=_objective(f.object("objective", _OBJECTIVE)),
         bits=f.whole("bits"),
         spm=f.ints("spm"),
         dram_in=f.ints("dram_in"),
         dram_out=f.ints("dram_out"),
+        order=f.optional("order", f.ints),
     )
 
 

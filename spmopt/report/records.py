@@ -57,6 +57,7 @@ def result_record(machine: Machine, result: Result) -> Record:
         "value": _number(result.value),
         "bound": _number(result.bound),
         "gap": result.gap,
+        "own_order": result.order is None,
         "status": str(result.status),
         "verified": result.verified,
         "makespan_cycles": None if totals is None else totals.makespan_cycles,

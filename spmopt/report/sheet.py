@@ -6,7 +6,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Result
 from spmopt.metrics import in_unit, metrics
 from spmopt.report.quantities import duration, percent, share, si
-from spmopt.report.view import heading, remarks, spoken, standing
+from spmopt.report.view import heading, order_notes, remarks, spoken, standing
 
 
 def result_sheet(instance: Instance, result: Result) -> list[str]:
@@ -28,7 +28,7 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
         shown = si(*in_unit(result.objective, machine, result.bound))
         rows.append(("bound", f"{shown} ({spoken(result.objective)}, from its certificate, exact)"))
     rows.append(("solved in", f"{duration(result.solve_s)} (CPU {duration(result.cpu_s)})"))
-    rows += [("note", text) for text in remarks(result)]
+    rows += [("note", text) for text in (*remarks(result), *order_notes(instance, [result]))]
     return [heading(instance, result), "", *(f"{name:<10} {text}" for name, text in rows)]
 
 

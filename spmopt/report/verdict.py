@@ -18,8 +18,15 @@ _COSTS = {
 
 
 def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady") -> list[str]:
-    """One line on the optimum, and one on ``subject``, as far as ``results`` tell."""
-    known = [result for result in results if result.value is not None and result.bound is not None]
+    """One line on the optimum, and one on ``subject``, as far as ``results`` tell.
+
+    Schedules in another order than the instance's have another optimum and are left out.
+    """
+    known = [
+        result
+        for result in results
+        if result.value is not None and result.bound is not None and result.order is None
+    ]
     if not known:
         return []
     best = min(known, key=lambda result: result.value or Fraction(0))

@@ -31,7 +31,10 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
     if found.value is not None:
         lines.append(f"  schedule  legal by every rule and by replay; {quantity(found.value)}")
     if found.bound is not None:
-        lines.append(f"  bound     {quantity(found.bound)}, proved by the prices in the file")
+        order = "" if result.order is None else ", for the schedule's order of operations"
+        lines.append(
+            f"  bound     {quantity(found.bound)}, proved by the prices in the file{order}"
+        )
     gap = _gap(found)
     if gap is not None:
         lines.append(f"  gap       {percent(gap)}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
+from spmopt.core.order import depth_first, same_order
 from spmopt.core.result import Result, Status
 from spmopt.metrics import in_unit, metrics, tensor_bytes
 from spmopt.report.quantities import percent, seconds, si
@@ -67,7 +68,11 @@ def compare_view(
         heading=heading(instance, results[0]),
         rows=tuple(rows),
         dispensable=("seconds", *others, "vs best", "status"),
-        remarks=(*_notes(results), *verdict(instance.machine, results)),
+        remarks=(
+            *_notes(results),
+            *order_notes(instance, results),
+            *verdict(instance.machine, results),
+        ),
     )
 
 
@@ -81,6 +86,21 @@ def _notes(results: Sequence[Result]) -> list[str]:
                 speakers.setdefault(note, []).append(name)
     if len(results) > 1 and all(result.status is Status.INFEASIBLE for result in results):
         return [f"infeasible: {note}" for note in speakers]
+    return [f"{', '.join(names)}: {note}" for note, names in speakers.items()]
+
+
+def order_notes(instance: Instance, results: Sequence[Result]) -> list[str]:
+    """Which schedules run the operations in another order than the instance's."""
+    speakers: dict[str, list[str]] = {}
+    listed_so = None
+    for result in results:
+        order = result.order
+        if order is None:
+            continue
+        listed_so = depth_first(instance) if listed_so is None else listed_so
+        name = "depth-first" if same_order(order, listed_so) else "its own"
+        against = "; gap against the bound of that order" if result.bound is not None else ""
+        speakers.setdefault(f"order: {name}{against}", []).append(result.scheduler)
     return [f"{', '.join(names)}: {note}" for note, names in speakers.items()]
 
 

@@ -1,7 +1,7 @@
 """A lower bound from prices, in exact integers: no solver is needed, nor trusted.
 
 **Claim.** For any prices that :func:`bound` accepts, every legal schedule that runs the instance
-in its own order costs at least the number returned (problem statement, section 5).
+in the certificate's order costs at least the number returned (problem statement, section 5).
 
 **Proof** (weak duality). Let ``w`` be the objective's weight of a cycle, ``beta`` the bytes per
 cycle, and ``pi_i, in_i, out_i >= 0`` the prices of step i. With ``rho_i >= 0`` and
@@ -44,6 +44,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 
@@ -74,8 +75,11 @@ def bound(instance: Instance, certificate: Certificate) -> Fraction:
     Raises
     ------
     InputError
-        Prices that are not legal, do not match the instance, or overflow 64 bits.
+        Prices that are not legal, do not match the instance, or overflow 64 bits; an order that
+        no schedule of the instance has.
     """
+    if certificate.order is not None:
+        instance = reordered(instance, certificate.order)
     line = relaxed_timeline(instance)
     prices = _prices(instance, certificate, line)
     machine, objective = instance.machine, certificate.objective

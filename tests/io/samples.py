@@ -64,7 +64,12 @@ def stored(instance: Instance, rows: int = 3) -> StoredResult:
             value=Fraction(10**40, 3),
             bound=Fraction(10**40 - 1, 7),
             certificate=Certificate(
-                objective=objective, bits=40, spm=prices, dram_in=prices + 1, dram_out=prices + 2
+                objective=objective,
+                bits=40,
+                spm=prices,
+                dram_in=prices + 1,
+                dram_out=prices + 2,
+                order=np.arange(prices.size)[::-1],
             ),
             class_bound=ClassBound(value=0.1, holds_for="whole", proved_by="a solver"),
             verified=True,

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from spmopt.core.instance import Instance
 from spmopt.core.machine import SystolicArray
+from spmopt.core.order import same_order
 from spmopt.core.result import Certificate, Result, Status
 from spmopt.io.files import (
     read_instance,
@@ -58,6 +59,8 @@ def equal(one: Certificate | None, other: Certificate | None) -> bool:
     if one is None or other is None:
         return one is other
     names = ("spm", "dram_in", "dram_out")
+    if not same_order(one.order, other.order):
+        return False
     return (one.objective, one.bits) == (other.objective, other.bits) and all(
         np.array_equal(getattr(one, name), getattr(other, name)) for name in names
     )
@@ -83,6 +86,17 @@ def test_files_without_a_tolerance_are_read(tmp_path: Path) -> None:
     del document["tolerance"]
     path.write_text(json.dumps(document))
     assert read_result(path).result.tolerance is None
+
+
+def test_files_without_the_order_of_a_certificate_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    write_result(path, stored(random_instance(0)))
+    document = json.loads(path.read_text())
+    del document["certificate"]["order"]
+    path.write_text(json.dumps(document))
+    certificate = read_result(path).result.certificate
+    assert certificate is not None
+    assert certificate.order is None
 
 
 def test_a_relaxation_has_no_schedule(tmp_path: Path) -> None:

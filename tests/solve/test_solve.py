@@ -4,9 +4,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from spmopt.audit import audit
 from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
-from spmopt.core.instance import STATIONARY, STREAMED, Instance, Mode, Operation, Tensor
+from spmopt.core.instance import STATIONARY, Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.plan import Residency, Stores
 from spmopt.core.result import ClassBound, Outcome, Result, Status
@@ -236,33 +235,3 @@ def test_progress_names_the_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "page: scheduling" in said
     assert "page: verifying" in said
     assert "belady: verifying" in said
-
-
-def two_copies() -> Instance:
-    """Two operations that do not depend on each other."""
-    tensors = tuple(Tensor(name=name, size_bytes=8, in_dram=True) for name in "xy")
-    mode = Mode(compute_cycles=1, operands=(STREAMED,))
-    operations = tuple(
-        Operation(name=f"read {t}", reads=(t,), writes=(), modes=(mode,)) for t in range(2)
-    )
-    machine = replace(INSTANCE.machine, dma_setup_cycles=0)
-    return Instance(name="two", machine=machine, tensors=tensors, operations=operations)
-
-
-def test_a_bound_does_not_hold_for_another_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    def backwards(instance: Instance, request: Request) -> Outcome:
-        plan = stream(instance, request).plan
-        assert plan is not None
-        return Outcome(
-            plan=replace(plan, operation=plan.operation[::-1]),
-            certificate=free(instance, request.objective),
-        )
-
-    install(monkeypatch, stream=backwards)
-    result = solve(two_copies(), "stream", Request())
-    assert result.verified
-    assert (result.bound, result.certificate, result.status) == (None, None, Status.FEASIBLE)
-    certificate = free(two_copies(), MAKESPAN)
-    claimed = replace(result, certificate=certificate, bound=bound(two_copies(), certificate))
-    (violation,) = audit(two_copies(), claimed).violations
-    assert "own order only" in str(violation)

@@ -24,10 +24,11 @@ import numpy as np
 from spmopt.assemble.commands import derive_commands
 from spmopt.assemble.cycles import step_cycles, summed, transfer_cycles
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Command, Commands
+from spmopt.core.plan import Plan, Stores
+from spmopt.core.schedule import Commands
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
+from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
 from spmopt.policies.transfers.idle import Pieces, Waiting, fill_idle
 from spmopt.policies.transfers.moves import Moves, heads, load_moves, store_moves, tails
 from spmopt.policies.transfers.rows import WholeRows, joined, whole_rows
@@ -55,17 +56,14 @@ def spread_transfers(machine: Machine, timeline: Timeline, plan: Plan, commands:
     """Plan that moves the same bytes in idle time; ``commands`` are those of ``plan``."""
     rows = whole_rows(machine, timeline, plan.residency)
     used = rows.used()
-    incoming = _stream_cycles(machine, timeline, commands, Command.STREAM_IN)
-    outgoing = _stream_cycles(machine, timeline, commands, Command.STREAM_OUT)
-    if not machine.duplex:
-        outgoing = incoming = incoming + outgoing
-    idle = np.maximum(timeline.compute_cycles - outgoing, 0)
-    stores = _spread_stores(machine, rows, idle, _room(machine, timeline, used))
+    inward, outward = idle_beside_streams(machine, timeline, commands)
+    stores = _spread_stores(machine, rows, outward, free_pages(machine, timeline, used))
     after_use = tails(rows, stores)
+    idle = inward
     if not machine.duplex:
-        incoming = incoming + _ordinary_cycles(machine, timeline.steps, rows, stores)
-    idle = np.maximum(timeline.compute_cycles - incoming, 0)
-    room = _room(machine, timeline, used, after_use)
+        taken = _ordinary_cycles(machine, timeline.steps, rows, stores)
+        idle = np.maximum(inward - taken, 0)
+    room = free_pages(machine, timeline, used, after_use)
     loads = _spread_loads(machine, rows, stores, idle, room)
     tensor = rows.tensor[stores.row]
     order = np.lexsort((tensor, stores.step))
@@ -130,30 +128,11 @@ def _spread_loads(
     return load_moves(machine.page_bytes, rows, loaded, _together(pieces, remainder))
 
 
-def _stream_cycles(machine: Machine, timeline: Timeline, commands: Commands, kind: Command) -> Ints:
-    """(n,) DMA cycles of the commands of one kind."""
-    chosen = commands.take(commands.kind == kind)
-    cycles = transfer_cycles(machine, (chosen.end - chosen.begin) * chosen.passes)
-    return summed(timeline.steps, chosen.step, cycles)
-
-
 def _ordinary_cycles(machine: Machine, steps: int, rows: WholeRows, stores: Moves) -> Ints:
     """(n,) DMA cycles of the stores, less those of stationary results in their own step."""
     serial = rows.pinned_store[stores.row] & (stores.step == rows.last_write[stores.row])
     chosen = stores.take(~serial)
     return summed(steps, chosen.step, transfer_cycles(machine, chosen.size_bytes))
-
-
-def _room(machine: Machine, timeline: Timeline, *parts: Residency) -> Ints:
-    """(n,) Free pages of every step."""
-    page = machine.page_bytes
-    change = np.zeros(timeline.steps + 1, np.int64)
-    for part in parts:
-        pages = -(-part.size_bytes // page)
-        np.add.at(change, part.begin, pages)
-        np.subtract.at(change, part.end, pages)
-    scratch = -(-timeline.scratch_bytes // page)
-    return machine.spm_pages - scratch - np.cumsum(change)[:-1]
 
 
 def _at(step: Ints, pages: Ints) -> Pieces:

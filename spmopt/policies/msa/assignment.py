@@ -42,7 +42,9 @@ from spmopt.policies.msa.segments import Segments
 from spmopt.policies.msa.values import by_boundedness, values
 
 
-def msa(instance: Instance, request: Request, *, copies: str = "elapsed") -> Outcome:
+def msa(
+    instance: Instance, request: Request, *, copies: str = "elapsed", late: str = "stream"
+) -> Outcome:
     """Place values by memory benefit, copying in windows of elapsed time.
 
     The order is the instance's, the modes are the first that fit.
@@ -54,6 +56,9 @@ def msa(instance: Instance, request: Request, *, copies: str = "elapsed") -> Out
     copies
         DMA time that copies may use in a step: ``elapsed``, the duration of the step with all
         operands in DRAM (as published), or ``idle``, what its streams leave of its compute.
+    late
+        What happens to an operand without a prefetch: ``stream`` it (as published), or
+        ``load`` it as it streams where it can stay until its next use.
 
     Raises
     ------
@@ -62,12 +67,12 @@ def msa(instance: Instance, request: Request, *, copies: str = "elapsed") -> Out
     """
     request.report("assigning values", None)
     arrays = timeline(instance, np.arange(len(instance.operations)), fitting_modes(instance))
-    plan = assigned(instance.machine, arrays, idle_only=copies == "idle")
+    plan = assigned(instance.machine, arrays, idle_only=copies == "idle", load_late=late == "load")
     several = any(len(operation.modes) > 1 for operation in instance.operations)
     return Outcome(plan=plan, notes=(SEVERAL_MODES,) if several else ())
 
 
-def assigned(machine: Machine, arrays: Timeline, *, idle_only: bool) -> Plan:
+def assigned(machine: Machine, arrays: Timeline, *, idle_only: bool, load_late: bool) -> Plan:
     """Plan that assigns every value its place, segment by segment."""
     found = values(arrays)
     cost = costs(machine, arrays)
@@ -81,6 +86,7 @@ def assigned(machine: Machine, arrays: Timeline, *, idle_only: bool) -> Plan:
         ledger=_ledger(machine, arrays, cost, idle_only),
         rows=rows,
         idle_only=idle_only,
+        load_late=load_late,
     )
     for value in by_boundedness(arrays, found, cost.benefit).tolist():
         segments.place(value)

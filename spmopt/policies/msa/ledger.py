@@ -74,8 +74,9 @@ class Ledger:
         return begin + used, possible[used]
 
     def free_time(self, channel: Channel, step: int, cycles: int) -> None:
-        """Give back time of one step."""
-        self._spend(channel, step, step + 1, np.array([-float(cycles)]))
+        """Give back time of one step; a negative number takes it, free or not."""
+        if cycles:
+            self._spend(channel, step, step + 1, np.array([-float(cycles)]))
 
     def _spend(self, channel: Channel, begin: int, end: int, cycles: Floats) -> None:
         channel.left_cycles[begin:end] -= cycles

@@ -49,9 +49,10 @@ class Segments:
         ledger: Ledger,
         rows: Rows,
         idle_only: bool,
+        load_late: bool,
     ) -> None:
         self._intervals, self._ledger, self._rows = intervals, ledger, rows
-        self._idle_only = idle_only
+        self._idle_only, self._load_late = idle_only, load_late
         self._steps = timeline.steps
         self._access: list[int] = found.access.tolist()
         self._first: list[int] = found.first.tolist()
@@ -97,19 +98,25 @@ class Segments:
     def _enter(self, value: _Value, access: int, following: int | None) -> None:
         """Put the value on chip for an access, if that is possible."""
         step, kind = self._step[access], self._kind[access]
+        use = None if following is None else self._step[following]
         if kind == Access.WRITE:
-            entered = following is not None and self._born(value, step, self._step[following])
+            entered = self._begins(value, step, use)
         else:
             entered = self._prefetch(value, access)
+            if not entered and self._load_late and self._begins(value, step, use):
+                entered = True
+                if self._idle_only and not self._stationary[access]:
+                    ledger = self._ledger
+                    ledger.free_time(ledger.inward, step, -self._copy[value.tensor])
         if not entered and self._stationary[access]:
             self._ledger.take(step, step + 1, value.pages)
             entered = True
         if entered:
             value.since = step
 
-    def _born(self, value: _Value, step: int, use: int) -> bool:
-        """Define the value on chip if it can stay there until its first use."""
-        if not self._intervals.may_wait(step + 1, use):
+    def _begins(self, value: _Value, step: int, use: int | None) -> bool:
+        """Begin a stay in the step of an access, if it can last until the next one, ``use``."""
+        if use is None or not self._intervals.may_wait(step + 1, use):
             return False
         if not self._ledger.fits(step, use + 1, value.pages):
             return False

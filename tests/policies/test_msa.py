@@ -1,0 +1,278 @@
+"""Memory space assignment on instances worked out by hand: a byte a page, a byte a cycle."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spmopt.assemble import derive_commands, step_cycles
+from spmopt.core.instance import Instance, Mode
+from spmopt.core.plan import Plan
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import listed_timeline
+from spmopt.policies.msa import msa
+from spmopt.policies.msa.costs import costs
+from spmopt.policies.msa.intervals import Intervals
+from spmopt.policies.msa.values import boundedness, by_boundedness, values
+from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
+
+Row = tuple[str, int, int, int]
+
+
+def assigned(instance: Instance, copies: str = "elapsed", late: str = "stream") -> Plan:
+    plan = msa(instance, Request(), copies=copies, late=late).plan
+    assert plan is not None
+    return plan
+
+
+def rows(instance: Instance, copies: str = "elapsed", late: str = "stream") -> list[Row]:
+    return rows_of(instance, assigned(instance, copies, late).residency)
+
+
+def durations(instance: Instance, plan: Plan) -> list[int]:
+    steps = listed_timeline(instance)
+    found: list[int] = step_cycles(instance.machine, steps, derive_commands(steps, plan)).tolist()
+    return found
+
+
+def test_a_prefetch_overlaps_about_one_and_a_half_times_its_copy() -> None:
+    instance = problem(
+        {"w": data(4)}, [Op(cycles=10), Op(cycles=5), Op(reads=["w"], cycles=5)], spm=8
+    )
+    # Wanted: 6 cycles of overlap. From step 1 there are 5, from step 0 there are 15.
+    assert rows(instance) == [("w", 1, 3, 4)]
+    assert durations(instance, assigned(instance)) == [10, 5, 5]
+
+
+def test_a_copy_that_overlaps_too_little_is_not_made() -> None:
+    operations = [Op(cycles=3), Op(reads=["w"], cycles=4)]
+    # At least 0.8 of 4 cycles; there are 3, and 4 for the other machine.
+    assert rows(problem({"w": data(4)}, operations, spm=8)) == []
+    operations = [Op(cycles=4), Op(reads=["w"], cycles=4)]
+    assert rows(problem({"w": data(4)}, operations, spm=8)) == [("w", 0, 2, 4)]
+
+
+def test_what_the_use_saves_makes_up_for_overlap() -> None:
+    # On chip the use takes 1 cycle instead of 4: 0.2 cycles of overlap are enough. There is
+    # time for the copy in one cycle of step 1 and three of step 0.
+    instance = problem(
+        {"w": data(4)}, [Op(cycles=3), Op(cycles=1), Op(reads=["w"], cycles=1)], spm=8
+    )
+    assert rows(instance) == [("w", 0, 1, 3), ("w", 1, 3, 4)]
+    assert durations(instance, assigned(instance)) == [3, 1, 1]
+
+
+def test_copies_share_the_channel() -> None:
+    instance = problem(
+        {"w": data(4), "v": data(4)},
+        [Op(cycles=10), Op(cycles=5), Op(reads=["w", "v"], cycles=5)],
+        spm=8,
+    )
+    # w is first and leaves 1 of 5 cycles of step 1; v starts a step earlier.
+    assert rows(instance) == [("w", 1, 3, 4), ("v", 0, 3, 4)]
+
+
+def test_a_prefetch_waits_for_room() -> None:
+    operations = [
+        Op(cycles=10),
+        Op(cycles=2, scratch=6),
+        Op(cycles=4),
+        Op(reads=["w"], cycles=5),
+    ]
+    # From step 1 on there are just 6 cycles; with 2 free pages there it must be step 2.
+    assert rows(problem({"w": data(4)}, operations, spm=10)) == [("w", 1, 2, 2), ("w", 2, 4, 4)]
+    assert rows(problem({"w": data(4)}, operations, spm=8)) == [("w", 2, 4, 4)]
+    del operations[2]
+    assert rows(problem({"w": data(4)}, operations, spm=8)) == []
+
+
+def test_a_value_defined_on_chip_stays_until_its_last_use() -> None:
+    instance = problem(
+        {"y": made(4)},
+        [Op(writes=["y"], cycles=1), Op(cycles=5), Op(reads=["y"]), Op(cycles=1), Op(reads=["y"])],
+        spm=4,
+    )
+    plan = assigned(instance)
+    assert rows_of(instance, plan.residency) == [("y", 0, 5, 4)]
+    assert stores_of(instance, plan.stores) == []
+
+
+def test_no_value_waits_longer_than_ten_copies_of_the_scratchpad() -> None:
+    def waiting(cycles: int) -> list[Row]:
+        operations = [Op(writes=["y"]), Op(cycles=cycles), Op(reads=["y"])]
+        return rows(problem({"y": made(4)}, operations, spm=4))
+
+    assert waiting(40) == [("y", 0, 3, 4)]
+    assert waiting(41) == []
+
+
+def test_an_evicted_value_is_copied_after_its_last_use() -> None:
+    instance = problem(
+        {"y": made(4)},
+        [
+            Op(writes=["y"], cycles=4),
+            Op(reads=["y"], cycles=4),
+            Op(cycles=3),
+            Op(cycles=8),
+            Op(cycles=10, scratch=6),
+            Op(reads=["y"], cycles=2),
+        ],
+        spm=6,
+    )
+    plan = assigned(instance)
+    # 3 bytes move in step 2, the last in step 3. The scratch leaves no room to come back.
+    assert rows_of(instance, plan.residency) == [("y", 0, 4, 4)]
+    assert stores_of(instance, plan.stores) == [(2, "y", 3), (3, "y", 1)]
+    assert durations(instance, plan) == [4, 4, 3, 8, 10, 4]
+
+
+@pytest.mark.parametrize("copies", ["elapsed", "idle"])
+def test_without_time_after_its_last_use_it_is_copied_where_it_is_written(copies: str) -> None:
+    instance = problem(
+        {"y": made(4)},
+        [Op(writes=["y"]), Op(reads=["y"]), Op(scratch=6), Op(reads=["y"])],
+        spm=6,
+    )
+    plan = assigned(instance, copies)
+    assert rows_of(instance, plan.residency) == [("y", 0, 2, 4)]
+    assert stores_of(instance, plan.stores) == [(0, "y", 4)]
+    assert durations(instance, plan) == [4, 0, 0, 4]
+
+
+def test_a_stationary_result_is_not_copied_while_it_is_written() -> None:
+    instance = problem(
+        {"y": made(4)},
+        [
+            Op(writes=["y"], cycles=4, stationary=["y"]),
+            Op(reads=["y"], cycles=4),
+            Op(scratch=6),
+            Op(reads=["y"]),
+        ],
+        spm=6,
+    )
+    assert stores_of(instance, assigned(instance).stores) == [(1, "y", 4)]
+
+
+def test_an_updated_value_is_loaded_before_and_stored_after() -> None:
+    instance = problem(
+        {"u": data(4, keep=True)},
+        [Op(cycles=10), Op(reads=["u"], writes=["u"], cycles=10), Op(cycles=10)],
+        spm=8,
+    )
+    plan = assigned(instance)
+    assert rows_of(instance, plan.residency) == [("u", 0, 3, 4)]
+    assert stores_of(instance, plan.stores) == [(2, "u", 4)]
+    assert durations(instance, plan) == [10, 10, 10]
+
+
+def test_a_stationary_operand_may_stay_from_its_use_on() -> None:
+    step = Op(reads=["w"], cycles=5, stationary=["w"])
+    assert rows(problem({"w": data(4)}, [step, Op(cycles=1), step], spm=4)) == [("w", 0, 3, 4)]
+
+
+def test_idle_copies_keep_out_of_the_way_of_streams() -> None:
+    instance = problem(
+        {"x": data(8), "w": data(4)},
+        [Op(reads=["x"], cycles=5), Op(reads=["w"], cycles=1)],
+        spm=8,
+    )
+    published, idle = assigned(instance), assigned(instance, "idle")
+    assert durations(instance, published) == [12, 1]
+    assert rows_of(instance, idle.residency) == []
+    assert durations(instance, idle) == [8, 4]
+
+
+def test_late_operands_are_loaded_where_they_are_used_again() -> None:
+    instance = problem({"w": data(4)}, [Op(reads=["w"]), Op(reads=["w"])], spm=4)
+    assert rows(instance) == []
+    assert rows(instance, late="load") == [("w", 0, 2, 4)]
+    assert durations(instance, assigned(instance, late="load")) == [4, 0]
+
+
+def test_the_value_that_operations_wait_for_gets_the_room() -> None:
+    instance = problem(
+        {"b": made(4), "a": made(4)},
+        [Op(writes=["b", "a"], cycles=20), Op(reads=["b"], cycles=20), Op(reads=["a"])],
+        spm=4,
+    )
+    assert rows(instance) == [("a", 0, 3, 4)]
+
+
+def test_benefits_add_up_where_operations_wait_and_are_divided_by_the_root_of_the_size() -> None:
+    instance = problem(
+        {"x": data(9), "y": made(4), "z": made(16, keep=True)},
+        [
+            Op(reads=["x"], writes=["y"], cycles=3),  # 13 cycles of transfers: waits
+            Op(reads=["x", "y"], cycles=1),  # 13: waits
+            Op(reads=["y"], writes=["z"], cycles=30),  # 20: does not, by 10
+            Op(reads=["z"], cycles=18),  # 16: does not, by 2
+        ],
+    )
+    steps = listed_timeline(instance)
+    found = values(steps)
+    benefit = costs(instance.machine, steps).benefit
+    assert benefit.tolist() == [9, 4, 9, 4, -10, -10, -2]
+    assert boundedness(steps, found, benefit).tolist() == [(9 + 9) / 3, (4 + 4) / 2, -2 / 4]
+    assert by_boundedness(steps, found, benefit).tolist() == [0, 1, 2]
+
+
+def test_a_stationary_operand_delays_even_a_long_operation() -> None:
+    instance = problem({"w": data(5)}, [Op(reads=["w"], cycles=50, stationary=["w"])])
+    cost = costs(instance.machine, listed_timeline(instance))
+    assert (cost.elapsed.tolist(), cost.saved.tolist(), cost.benefit.tolist()) == ([55], [5], [5])
+
+
+def test_passes_and_directions_count_in_elapsed_time() -> None:
+    operations = [Op(reads=["x"], writes=["y"], cycles=7, passes={"x": 2, "y": 2})]
+    tensors = {"x": data(3), "y": made(5, keep=True)}
+    shared = problem(tensors, operations, setup=1)
+    # x in: 1 + 6. y: partial sums in 1 + 5, out 1 + 10.
+    assert costs(shared.machine, listed_timeline(shared)).elapsed.tolist() == [7 + 6 + 11]
+    duplex = problem(tensors, operations, setup=1, duplex=True)
+    assert costs(duplex.machine, listed_timeline(duplex)).elapsed.tolist() == [13]
+    assert costs(duplex.machine, listed_timeline(duplex)).saved.tolist() == [2, 6]
+
+
+def test_a_blind_write_begins_a_value() -> None:
+    instance = problem(
+        {"t": data(4)},
+        [Op(reads=["t"]), Op(reads=["t"], writes=["t"]), Op(writes=["t"]), Op(reads=["t"])],
+    )
+    found = values(listed_timeline(instance))
+    assert (found.access.tolist(), found.first.tolist()) == ([0, 1, 2, 3], [0, 2, 4])
+
+
+def test_the_nearest_window_that_is_free_is_taken() -> None:
+    intervals = Intervals(np.full(10, 2.0), whole_copy_cycles=1.2)
+    window = intervals.prefetch(0, 9, 4, 0.0)
+    # Overlap 12 at most, 6 preferred, 3.2 at least.
+    assert window is not None
+    assert (window.earliest, window.preferred, window.latest) == (3, 6, 7)
+    assert window.within(0, 9) == 6
+    assert window.within(7, 9) == 7
+    assert window.within(0, 4) == 4
+    assert window.within(8, 9) is None
+    assert intervals.prefetch(8, 9, 4, 0.0) is None
+    assert intervals.eviction_end(2, 9, 4) == 5
+    assert intervals.eviction_end(2, 4, 4) == 4
+
+
+def test_several_modes_are_said() -> None:
+    instance = problem({"w": data(4)}, [Op(reads=["w"])])
+    operation = instance.operations[0]
+    other = Mode(compute_cycles=1, operands=operation.modes[0].operands)
+    both = Instance(
+        name="both",
+        machine=instance.machine,
+        tensors=instance.tensors,
+        operations=(
+            type(operation)(
+                name="op",
+                reads=operation.reads,
+                writes=operation.writes,
+                modes=(*operation.modes, other),
+            ),
+        ),
+    )
+    assert len(msa(both, Request()).notes) == 1
+    assert msa(instance, Request()).notes == ()

@@ -129,6 +129,15 @@ _ENTRIES = (
         source="Belady 1966; Tsai, section 4",
     ),
     Entry(
+        name="msa",
+        kind=Kind.POLICY,
+        target="spmopt.policies.msa:msa",
+        granularity="whole",
+        summary="gives room to what operations wait for most; copies in windows of elapsed time",
+        source="XLA, memory space assignment",
+        options={"copies": ("elapsed", "idle"), "late": ("stream", "load")},
+    ),
+    Entry(
         name="whole",
         kind=Kind.FORMULATION,
         target="formulations.residency.whole:schedule",

@@ -1,4 +1,4 @@
-"""Farthest next use first, on whole tensors.
+"""Farthest next use first, on whole tensors or by pages.
 
 L. A. Belady, "A study of replacement algorithms for a virtual-storage computer", IBM Systems
 Journal 5(2), 1966 (the rule MIN). It is optimal for clean pages of one size, used one a step,
@@ -19,24 +19,26 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
 from spmopt.policies.outcome import policy_outcome
-from spmopt.policies.residency.ranked import Ranking, keep_whole, next_use
+from spmopt.policies.residency.ranked import Ranking, keeper, next_use
 
 
-def belady(instance: Instance, request: Request) -> Outcome:
+def belady(instance: Instance, request: Request, *, granularity: str = "whole") -> Outcome:
     """Bring in an operand only at the cost of tensors that are used later than it.
 
-    The order is the instance's, the modes are the first that fit.
+    The order is the instance's, the modes are the first that fit. ``granularity`` is ``whole``,
+    or ``page``: heads of tensors, a victim trimmed from its tail by just what is needed.
 
     Raises
     ------
     InfeasibleError
         An operation fits in none of its modes.
     """
+    keep = keeper(granularity)
 
     def rule(timeline: Timeline, reserve_pages: int) -> Plan:
-        return keep_whole(instance, timeline, distance(timeline), reserve_pages)
+        return keep(instance, timeline, distance(timeline), reserve_pages)
 
-    return policy_outcome(instance, request, rule)
+    return policy_outcome(instance, request, rule, granularity=granularity)
 
 
 def distance(timeline: Timeline) -> Ranking:

@@ -1,8 +1,9 @@
-"""Least recently used, on whole tensors.
+"""Least recently used, on whole tensors or by pages.
 
 Mattson, Gecsei, Slutz and Traiger, "Evaluation techniques for storage hierarchies", IBM
 Systems Journal 9(2), 1970. Departures: pages become tensors of unequal sizes; an operand that
-does not fit is streamed; contents that are dead are dropped at once without write-back (a
+does not fit is streamed (by pages: the part of it that does not fit, and a victim is trimmed
+from its tail); contents that are dead are dropped at once without write-back (a
 cache cannot know that); transfers are hidden afterwards where DMA time is idle, with part of
 the scratchpad left free for that where it pays.
 """
@@ -17,24 +18,26 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
 from spmopt.policies.outcome import policy_outcome
-from spmopt.policies.residency.ranked import Ranking, keep_whole
+from spmopt.policies.residency.ranked import Ranking, keeper
 
 
-def lru(instance: Instance, request: Request) -> Outcome:
+def lru(instance: Instance, request: Request, *, granularity: str = "whole") -> Outcome:
     """Bring in every operand that fits; evict the tensor whose last use is longest ago.
 
-    The order is the instance's, the modes are the first that fit.
+    The order is the instance's, the modes are the first that fit. ``granularity`` is ``whole``,
+    or ``page`` to keep heads of tensors.
 
     Raises
     ------
     InfeasibleError
         An operation fits in none of its modes.
     """
+    keep = keeper(granularity)
 
     def rule(timeline: Timeline, reserve_pages: int) -> Plan:
-        return keep_whole(instance, timeline, recency(timeline), reserve_pages)
+        return keep(instance, timeline, recency(timeline), reserve_pages)
 
-    return policy_outcome(instance, request, rule)
+    return policy_outcome(instance, request, rule, granularity=granularity)
 
 
 def recency(timeline: Timeline) -> Ranking:

@@ -17,6 +17,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
+from spmopt.policies.residency.hide_pages import hide_pages
 from spmopt.policies.transfers.hide import hide_transfers
 
 RESERVED_SHARES = (32, 8, 4)
@@ -27,13 +28,18 @@ Rule = Callable[[Timeline, int], Plan]
 
 
 def policy_outcome(
-    instance: Instance, request: Request, rule: Rule, shares: tuple[int, ...] = RESERVED_SHARES
+    instance: Instance,
+    request: Request,
+    rule: Rule,
+    shares: tuple[int, ...] = RESERVED_SHARES,
+    granularity: str = "whole",
 ) -> Outcome:
     """Outcome of ``rule`` in the instance's own order, with transfers hidden.
 
     A rule that fills the scratchpad leaves no room to prefetch into. So, where time has a
     weight in the objective, the rule also runs with each of ``shares`` left free, and the best
     plan by the objective, then by traffic, wins. Otherwise the rule runs once, unhindered.
+    ``granularity`` is ``whole``, or ``page`` where the rule keeps tensors in part.
 
     Raises
     ------
@@ -50,7 +56,8 @@ def policy_outcome(
         if tried and request.remaining_s() <= 0:
             break
         request.report(f"keeping {capacity - reserve} of {capacity} pages", done / len(reserves))
-        plan = hide_transfers(instance.machine, arrays, rule(arrays, reserve))
+        hide = hide_transfers if granularity == "whole" else hide_pages
+        plan = hide(instance.machine, arrays, rule(arrays, reserve))
         tried.append((_value(instance, arrays, plan, request.objective), reserve, plan))
     _, reserve, plan = min(tried, key=lambda entry: entry[:2])
     return Outcome(plan=plan, notes=_notes(instance, reserve))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +61,11 @@ def keep_pages(
     """
     spm = scratchpad(instance, timeline, ranking, partial=True)
     return Simulation(instance, timeline, ranking, reserve_pages, spm).run()
+
+
+def keeper(granularity: str) -> Callable[[Instance, Timeline, Ranking, int], Plan]:
+    """:func:`keep_pages` for ``page``, else :func:`keep_whole`."""
+    return keep_pages if granularity == "page" else keep_whole
 
 
 def scratchpad(

@@ -1,10 +1,13 @@
 """Layers, passes over the network and types of the operations of a schedule.
 
-The records know operations only. A *layer* is an operation together with its gradient
-operations, as in the tables of Tsai (2021): those of ``conv1`` are called ``conv1.d0``,
-``conv1.d1`` and so on. An operation is of the *backward* pass when it touches a gradient (the
-sums of gradients and the updates of weights included). It is of *type I* (Tsai, section 5.2:
-convolutions, fully-connected layers) when it multiplies matrices, else of type II (point-wise).
+The records know operations only.
+
+* A *layer* is an operation with its gradient operations, as in the tables of Tsai (2021): those
+  of the backward pass that are called ``conv1.d0``, ``conv1.d1`` and so on belong to ``conv1``.
+* An operation is of the *backward* pass when it touches a gradient: sums of gradients and
+  updates of weights are too.
+* It is of *type I* (Tsai, section 5.2: convolutions, fully-connected layers) when it multiplies
+  matrices, else of type II (point-wise).
 """
 
 from __future__ import annotations
@@ -47,12 +50,12 @@ class Layers:
 def layers(instance: Instance, line: Timeline) -> Layers:
     """Find the layers of a schedule whose steps are ``line``."""
     operations = [instance.operations[index] for index in line.operation.tolist()]
-    of_forward = {op.name for op in operations}
-    order: dict[str, int] = {}
-    layer = [order.setdefault(_layer(op, of_forward), len(order)) for op in operations]
     gradient = np.array([tensor.kind in _GRADIENTS for tensor in instance.tensors], bool)
     backward = np.zeros(line.steps, bool)
     backward[line.step[gradient[line.tensor]]] = True
+    forward = {op.name for op, back in zip(operations, backward.tolist(), strict=True) if not back}
+    order: dict[str, int] = {}
+    layer = [order.setdefault(_layer(op, forward), len(order)) for op in operations]
     ids = np.array(layer, np.int64)
     change = (np.diff(ids) != 0) | (backward[1:] != backward[:-1])
     return Layers(
@@ -64,9 +67,9 @@ def layers(instance: Instance, line: Timeline) -> Layers:
     )
 
 
-def _layer(operation: Operation, names: set[str]) -> str:
-    """The name of the operation that ``operation`` is a gradient of, or its own."""
+def _layer(operation: Operation, forward: set[str]) -> str:
+    """The forward operation that ``operation`` is a gradient of, or itself, by name."""
     match = _GRADIENT_NAME.fullmatch(operation.name)
-    if match and operation.kind.endswith("Gradient") and match[1] in names:
+    if match and match[1] in forward and operation.name not in forward:
         return match[1]
     return operation.name

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from typer import Argument, Context, Option, Typer
 
+from spmopt.cli.analyze import analyze
 from spmopt.cli.bench import bench
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Search, Source, choices
@@ -95,6 +96,9 @@ def verify(
     from spmopt.cli.run import run_verify
 
     return run_verify(result, json)
+
+
+app.command()(analyze)
 
 
 @app.command()

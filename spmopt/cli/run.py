@@ -27,7 +27,7 @@ def run_solve(
     """Print one result; write it to ``output``."""
     if output is not None:
         require_writable(output)
-    with _scheduled(source, search, [scheduler]) as (instance, found, stopped):
+    with scheduled(source, search, [scheduler]) as (instance, found, stopped):
         (result,) = found
         if as_json:
             _print_records(instance, found)
@@ -38,7 +38,7 @@ def run_solve(
                 say(line)
         if output is not None:
             _write(output, instance, result)
-        return _code(found, stopped())
+        return exit_code(found, stopped())
 
 
 def run_compare(
@@ -52,7 +52,7 @@ def run_compare(
         require_folder(output)
         for name in schedulers:
             require_writable(output / f"{name}.json")
-    with _scheduled(source, search, schedulers) as (instance, found, stopped):
+    with scheduled(source, search, schedulers) as (instance, found, stopped):
         not_run = schedulers[len(found) :]
         if as_json:
             _print_records(instance, found, not_run)
@@ -64,7 +64,7 @@ def run_compare(
         if output is not None:
             for result in found:
                 _write(output / f"{result.scheduler}.json", instance, result)
-        return _code(found, stopped())
+        return exit_code(found, stopped())
 
 
 def run_instance(source: Source, output: Path, as_json: bool) -> int:
@@ -104,7 +104,7 @@ def run_verify(path: Path, as_json: bool) -> int:
 
 
 @contextmanager
-def _scheduled(
+def scheduled(
     source: Source, search: Search, schedulers: Sequence[str]
 ) -> Iterator[tuple[Instance, list[Result], Callable[[], bool]]]:
     """Schedule; what is done within, a first Ctrl-C does not end, and the last value tells of."""
@@ -135,7 +135,8 @@ def _write(path: Path, instance: Instance, result: Result) -> None:
     write_result(path, StoredResult(instance=instance, result=result, versions=versions))
 
 
-def _code(found: Sequence[Result], interrupted: bool) -> Code:
+def exit_code(found: Sequence[Result], interrupted: bool) -> Code:
+    """What scheduling came to."""
     if interrupted:
         return Code.INTERRUPTED
     if all(result.status is Status.INFEASIBLE for result in found):

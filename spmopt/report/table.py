@@ -51,9 +51,14 @@ def _hidden(view: View, width: int) -> tuple[str, ...]:
     return view.dispensable
 
 
-def draw_rows(columns: Sequence[str], rows: Sequence[Sequence[str]], console: Console) -> None:
-    """Print a plain list, all to the left."""
-    head, *body = _aligned(columns, rows, left=columns)
+def draw_rows(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    console: Console,
+    left: Sequence[str] | None = None,
+) -> None:
+    """Print a plain list; the columns named by ``left``, by default all, to the left."""
+    head, *body = _aligned(columns, rows, left=columns if left is None else left)
     _line(head, console, "bold")
     for line in body:
         _line(line, console)

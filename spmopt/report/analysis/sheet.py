@@ -1,0 +1,170 @@
+"""An analysis for people: lines on the network, then tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+from rich.console import Console
+
+from spmopt.analysis import Analysis, Breakdown, Cause, ScopeFigures, TensorFigures
+from spmopt.analysis.roofline import ridge_point
+from spmopt.core.result import Result
+from spmopt.report.quantities import share, si
+from spmopt.report.table import draw_rows
+from spmopt.report.view import heading
+
+_NONE = "-"
+_SHOWN = 5e-4
+"""Causes of less than that part of the time would show as 0 %."""
+_TABLE = (
+    "time",
+    "stall",
+    "cause",
+    "traffic",
+    "bandwidth",
+    "active",
+    "utilised",
+    "FLOP/B",
+    "bound",
+    "SPM peak",
+)
+_SCOPES = (
+    "reuse scope",
+    "gaps",
+    "reusable",
+    "captured",
+    "part",
+    "formula",
+    "90 % of gaps",
+    "exact, alone",
+    "with shorter",
+)
+_LEGEND = (
+    "captured: kept on chip from use to use. Capacity by the formula of Tsai (2021), for all gaps "
+    "and nine tenths of them; exactly, for this scope alone and with those above it."
+)
+_TENSORS = ("tensor", "kind", "size", "uses", "in", "out", "FLOP/B", "reusable", "captured")
+
+
+def draw_analysis(analysis: Analysis, result: Result, per: str | None, console: Console) -> None:
+    """Print the analysis; with ``per`` also each operation, layer or tensor."""
+    lines = [f"{heading(analysis.instance, result)}; scheduler {result.scheduler}", ""]
+    lines += [f"{name:<10} {text}" for name, text in _summary(analysis)]
+    for line in (*lines, ""):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    types = analysis.types()
+    draw_rows(("type", "kind", "steps", *_TABLE), _rows(types), console, left=("type", "kind"))
+    console.print()
+    draw_rows(_SCOPES, [_scope(scope) for scope in analysis.scopes()], console, left=_SCOPES[:1])
+    console.print(_LEGEND, markup=False, highlight=False, soft_wrap=True)
+    if per is None:
+        return
+    console.print()
+    if per == "tensor":
+        draw_rows(_TENSORS, _tensor_rows(analysis.by_tensor()), console, left=_TENSORS[:2])
+        return
+    groups = analysis.by_layer() if per == "layer" else analysis.by_operation()
+    head = (per, "pass" if per == "layer" else "kind", "steps")
+    draw_rows((*head, *_TABLE), _rows(groups), console, left=head[:2])
+
+
+def _summary(analysis: Analysis) -> Iterable[tuple[str, str]]:
+    machine, network = analysis.instance.machine, analysis.network()
+    time_s, cycles = float(network.time_s[0]), max(1, int(network.cycles[0]))
+    stall = int(network.stall_cycles[0])
+    causes = network.stall_by_cause[:, 0]
+    parts = [
+        f"{share(causes[cause] / cycles)} {Cause(cause).words}"
+        for cause in np.argsort(-causes).tolist()
+        if causes[cause] / cycles >= _SHOWN
+    ]
+    sides = f"{si(float(network.in_bytes[0]), 'B')} in, {si(float(network.out_bytes[0]), 'B')} out"
+    rate = f"{si(float(network.bandwidth[0]), 'B/s')} on average"
+    yield "time", f"{si(time_s, 's')}, compute utilisation {share(network.utilisation[0])}"
+    yield "stall", f"{share(stall / cycles)} of the time" + (": " + ", ".join(parts)) * bool(parts)
+    yield (
+        "traffic",
+        f"{si(float(network.traffic_bytes[0]), 'B')} ({sides}), {rate}, "
+        f"active {share(network.active_time[0])}",
+    )
+    mean, peak = float(network.mean_spm_bytes[0]), float(network.peak_spm_bytes[0])
+    yield "SPM", f"{si(mean, 'B')} in use on average, {si(peak, 'B')} at most"
+    yield "roofline", _roofline(analysis, ridge_point(machine), cycles)
+
+
+def _roofline(analysis: Analysis, ridge: float, cycles: int) -> str:
+    """How many layers cannot keep the engine busy with their tensors in DRAM."""
+    groups = analysis.by_layer()
+    memory = ~np.array(groups.compute_bound, bool)
+    part = share(int(groups.cycles[memory].sum()) / cycles)
+    return (
+        f"ridge point {ridge:.4g} FLOP/B; {memory.sum()} of {memory.size} layer passes are "
+        f"memory-bound, {part} of the time"
+    )
+
+
+def _rows(groups: Breakdown) -> list[tuple[str, ...]]:
+    """Name, label, number of steps, and the columns of :data:`_TABLE`."""
+    time, stall, traffic = groups.time_s, groups.stall_cycles, groups.traffic_bytes
+    bandwidth, active, used = groups.bandwidth, groups.active_time, groups.utilisation
+    frequency, bound = groups.reuse_frequency, groups.compute_bound
+    return [
+        (
+            name,
+            groups.labels[k] or _NONE,
+            str(groups.steps[k]),
+            si(float(time[k]), "s", fill=True),
+            share(stall[k] / max(1, groups.cycles[k])),
+            _NONE if cause is Cause.NONE else cause.words,
+            si(float(traffic[k]), "B", fill=True),
+            si(float(bandwidth[k]), "B/s", fill=True),
+            share(active[k]),
+            _finite(used[k], share),
+            _finite(frequency[k], "{:.3g}".format),
+            "compute" if bound[k] else "memory",
+            si(float(groups.peak_spm_bytes[k]), "B", fill=True),
+        )
+        for k, (name, cause) in enumerate(zip(groups.names, groups.cause, strict=True))
+    ]
+
+
+def _scope(scope: ScopeFigures) -> tuple[str, ...]:
+    part = scope.captured
+    if part is None:
+        return (scope.scope.words, *[_NONE] * (len(_SCOPES) - 1))
+    sizes = (
+        scope.formula_bytes,
+        scope.formula_most_bytes,
+        scope.alone_bytes,
+        scope.with_shorter_bytes,
+    )
+    return (
+        scope.scope.words,
+        str(scope.gaps),
+        si(scope.possible_bytes, "B", fill=True),
+        si(scope.captured_bytes, "B", fill=True),
+        share(part),
+        *(_NONE if size is None else si(size, "B", fill=True) for size in sizes),
+    )
+
+
+def _tensor_rows(tensors: TensorFigures) -> Sequence[tuple[str, ...]]:
+    columns = (
+        tensors.size_bytes,
+        tensors.in_bytes,
+        tensors.out_bytes,
+        tensors.possible_bytes,
+        tensors.captured_bytes,
+    )
+    size, inward, out, possible, captured = (
+        [si(float(value), "B", fill=True) for value in column] for column in columns
+    )
+    uses = [str(count) for count in tensors.uses.tolist()]
+    frequency = [f"{value:.3g}" for value in tensors.reuse_frequency.tolist()]
+    names = (tensors.names, tensors.kinds)
+    return list(zip(*names, size, uses, inward, out, frequency, possible, captured, strict=True))
+
+
+def _finite(value: float, shown: Callable[[float], str]) -> str:
+    return shown(value) if np.isfinite(value) else _NONE

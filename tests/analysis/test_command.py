@@ -1,0 +1,148 @@
+"""``spmopt analyze``: text, JSON, CSV, result files, and what it refuses."""
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spmopt.core.instance import Instance
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.io.files import write_instance
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+from tests.solve.fakes import bounds_only, install
+from tests.tiny import Op, tiny
+
+NETWORK = "bert-tiny --batch 2 --training --spm 1MB"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
+
+
+@pytest.fixture
+def stored(run: Run, tmp_path: Path) -> Path:
+    """A result file."""
+    path = tmp_path / "r.json"
+    assert run(f"solve {NETWORK} -s belady -o {path}").code == 0
+    return path
+
+
+def test_text_has_a_summary_and_tables(run: Run) -> None:
+    ran = run(f"analyze {NETWORK} -s belady --per layer")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("bert-tiny training, batch 2 (")
+    assert lines[0].endswith("; objective time; scheduler belady")
+    words = [line.split()[0] for line in lines if line]
+    assert words[1:9] == ["time", "stall", "traffic", "SPM", "roofline", "type", *["type"] * 2]
+    for scope in ("intra-layer", "adjacent-layer", "block", "recurrent", "forward-backward"):
+        assert words.count(scope) == 1
+    assert words.count("layer0.ffn.1") == 2
+    assert next(line for line in lines if line.startswith("layer0.ffn.1")).split()[1] == "forward"
+
+
+@pytest.mark.parametrize("per", ["operation", "layer", "tensor"])
+def test_details_add_up_to_the_network(run: Run, tmp_path: Path, per: str) -> None:
+    path = tmp_path / "rows.csv"
+    record = run(f"analyze {NETWORK} -s belady --per {per} --json --csv {path}").record
+    network, result = record["network"], record["result"]
+    assert network["cycles"] == result["makespan_cycles"]
+    assert network["time_s"] == result["time_s"]
+    assert sum(record["stall_s_by_cause"].values()) == pytest.approx(network["stall_s"])
+    with path.open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [row["name"] for row in table] == [row["name"] for row in record[f"{per}s"]]
+    for name in ("dram_in_bytes", "dram_out_bytes"):
+        assert network[name] == result[name]
+        assert sum(int(row[name]) for row in table) == result[name]
+        if per != "tensor":
+            assert sum(row[name] for row in record["types"]) == result[name]
+
+
+def test_csv_has_operations_unless_told_otherwise(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    record = run(f"analyze {NETWORK} -s belady --json --csv {path}").record
+    assert "operations" not in record
+    assert len(path.read_text().splitlines()) == 1 + record["instance"]["operations"]
+
+
+def test_figures_that_are_infinite_are_left_out(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    write_instance(path, tiny({"a": (4, "in")}, [Op(cycles=3), Op(reads="a")], spm=8))
+    ran = run(f"analyze {path} -s belady --per operation --json --csv {tmp_path / 'rows.csv'}")
+    assert [row["reuse_frequency"] for row in ran.record["operations"]] == [None, 0]
+    assert run(f"analyze {path} -s belady --per operation").code == 0
+
+
+def test_a_result_file_is_analysed_as_it_is(run: Run, stored: Path) -> None:
+    direct: dict[str, Any] = run(f"analyze {NETWORK} -s belady --per layer --json").record
+    read: dict[str, Any] = run(f"analyze {stored} --per layer --json").record
+    assert read["result"]["scheduler"] == "belady"
+    for part in ("network", "types", "scopes", "layers", "ridge_point"):
+        assert read[part] == direct[part]
+
+
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        ("-s page", "--scheduler"),
+        ("--spm 2MB", "--spm"),
+        ("--training", "--training"),
+        ("--time-limit 3", "--time-limit"),
+    ],
+)
+def test_a_result_file_takes_no_options_of_the_network(
+    run: Run, stored: Path, option: str, name: str
+) -> None:
+    line = refused(run(f"analyze {stored} {option}"))
+    assert line.startswith(f"error: {name}: ")
+    assert "scheduled already" in line
+
+
+def test_a_result_file_must_be_true(run: Run, stored: Path) -> None:
+    document = json.loads(stored.read_text())
+    document["totals"]["dram_in_bytes"] += 1
+    stored.write_text(json.dumps(document))
+    assert "dram_in_bytes is claimed to be" in refused(run(f"analyze {stored}"), code=1)
+
+
+def test_a_result_file_without_a_schedule_is_refused(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    assert run(f"solve {NETWORK} -s fluid -o {path}").code == 0
+    assert "holds no schedule (unknown)" in refused(run(f"analyze {path}"))
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (f"analyze {NETWORK} -s fluid", "gives a bound, no schedule"),
+        (f"analyze {NETWORK} -s beladi", "did you mean belady?"),
+        (f"analyze {NETWORK} --per layers", "did you mean layer?"),
+        (f"analyze {NETWORK} --csv none/rows.csv", "none: no such folder"),
+        ("analyze none.json", "none.json: cannot be read"),
+    ],
+)
+def test_refusals(run: Run, line: str, expected: str) -> None:
+    assert expected in refused(run(line))
+
+
+def test_infeasible_is_said_in_a_line(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    write_instance(path, tiny({"a": (8, "in")}, [Op(reads="a", stationary="a")], spm=4))
+    assert "need 8 bytes" in refused(run(f"analyze {path} -s belady"), code=3)
+
+
+def test_no_schedule_within_the_limits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(instance: Instance, request: Request) -> Outcome:
+        del instance, request
+        return Outcome(plan=None)
+
+    install(monkeypatch, belady=nothing)
+    ran = run(f"analyze {NETWORK} -s belady")
+    assert (ran.code, ran.out) == (4, "")
+    assert "no schedule found within the limits" in ran.err

@@ -50,7 +50,7 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
         optimizer=source.optimizer,
         assume_pointwise=source.assume_pointwise,
         warn=warn,
-        **_parameters(source.param or ()),
+        **parameters(source.param or ()),
     )
     report("lowering", None)
     instance = lower(graph, machine, lowering=source.lowering or "tiled")
@@ -104,7 +104,7 @@ def _stored_instance(source: Source) -> Instance:
 
 
 def _overrides(source: Source) -> dict[str, Setting]:
-    settings = dict(_pair(text, "--set") for text in source.set or ())
+    settings = dict(pair(text, "--set") for text in source.set or ())
     given = {
         "spm": source.spm,
         "bandwidth": source.bandwidth,
@@ -117,19 +117,21 @@ def _overrides(source: Source) -> dict[str, Setting]:
     return {**settings, **{key: value for key, value in given.items() if value is not None}}
 
 
-def _parameters(texts: Sequence[str]) -> dict[str, int]:
-    parameters = {}
+def parameters(texts: Sequence[str]) -> dict[str, int]:
+    """Read the values of ``--param``; raises :class:`InputError`."""
+    found = {}
     for text in texts:
-        name, value = _pair(text, "--param")
+        name, value = pair(text, "--param")
         if name in _OPTIONS:
             raise InputError(f"--param {text}: {name} is an option of its own, see --help")
         if not value.isascii() or not value.removeprefix("-").isdigit() or len(value) > 18:
             raise InputError(f"--param {text}: {value!r} is not a whole number")
-        parameters[name] = int(value)
-    return parameters
+        found[name] = int(value)
+    return found
 
 
-def _pair(text: str, option: str) -> tuple[str, str]:
+def pair(text: str, option: str) -> tuple[str, str]:
+    """Read NAME=VALUE; raises :class:`InputError`."""
     name, equals, value = (part.strip() for part in text.partition("="))
     if not (name and equals and value):
         raise InputError(f"{option} {text!r}: write {option} NAME=VALUE")

@@ -7,17 +7,25 @@ from contextlib import contextmanager
 from threading import Lock, Timer
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 DELAY_S = 1.0
 Report = Callable[[str, float | None], None]
 
 
 @contextmanager
-def progress(console: Console) -> Iterator[Report]:
+def progress(console: Console, *, remaining: bool = False) -> Iterator[Report]:
     """Give a function to report to: a message, and the part done where it is known.
 
     Nothing is shown unless ``console`` is a terminal, and nothing stays there afterwards.
+    ``remaining`` shows the time left, too.
     """
     if not console.is_terminal:
         yield _silent
@@ -27,6 +35,7 @@ def progress(console: Console) -> Iterator[Report]:
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
         TimeElapsedColumn(),
+        *([TextColumn("left"), TimeRemainingColumn()] if remaining else []),
         console=console,
         transient=True,
         refresh_per_second=4,

@@ -15,7 +15,8 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import fitting_modes
-from spmopt.core.order import reordered
+from spmopt.core.order import depth_first, reordered
+from spmopt.core.table import Ints
 from spmopt.frontends import zoo
 from spmopt.frontends.networks import load_network
 from spmopt.graph.ir import Graph
@@ -77,6 +78,13 @@ class Section:
         base = _base(self.case.network, self._machine(self.capacities[0]), order)
         return replace(base, machine=self._machine(spm_bytes))
 
+    def order_name(self, order: Order) -> str:
+        """``listed``, ``depth-first`` or ``other``."""
+        if order is None:
+            return "listed"
+        machine = self._machine(self.capacities[0])
+        return "depth-first" if order == _depth_first(self.case.network, machine) else "other"
+
     def usable_bytes(self, spm_bytes: int) -> int:
         """Bytes of whole pages."""
         page = self.case.machine.page_bytes
@@ -121,7 +129,7 @@ def sections(case: Case, warn: Callable[[str], None]) -> tuple[Section, ...]:
     return tuple(_section(case, part) for part in parts)
 
 
-def order_of(operations: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> Order:
+def order_of(operations: Ints) -> Order:
     """The order in which a schedule runs ``operations``."""
     listed = np.array_equal(operations, np.arange(operations.size))
     return None if listed else operations.astype(np.int64).tobytes()
@@ -149,6 +157,11 @@ def _base(network: Network, machine: Machine, order: Order) -> Instance:
     if network.is_lowered:
         return replace(read_instance(Path(network.name)), machine=machine)
     return lower(_graph(network), machine, lowering=network.lowering)
+
+
+@lru_cache(maxsize=4)
+def _depth_first(network: Network, machine: Machine) -> Order:
+    return order_of(depth_first(_base(network, machine, None)))
 
 
 @lru_cache(maxsize=2)

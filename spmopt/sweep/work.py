@@ -22,6 +22,7 @@ from spmopt.verify import bound, require_legal
 
 _SHARE = 5
 """A solve of a curve takes at most this part of the tolerance, chords and cuts the rest."""
+_OWN = "own prices"
 _ENCLOSE = "formulations.residency.fluid", "enclosed"
 
 
@@ -53,8 +54,8 @@ class Search:
 class Finding:
     """One scheduler at one point; what it does not have is None.
 
-    ``value`` and ``bound`` are in the unit of the objective. A relaxation's ``value`` is that of
-    a solution of it, not of a schedule, and its ``order`` is the one that it is solved for.
+    ``value`` and ``bound`` are in the unit of the objective; where each is from is said in
+    words. A relaxation's ``value`` is that of a solution of it, not of a schedule.
     """
 
     scheduler: str
@@ -62,8 +63,10 @@ class Finding:
     totals: Totals | None = None
     value: Fraction | None = None
     bound: Fraction | None = None
-    between: Between | None = None
     order: Order = None
+    order_name: str = ""
+    value_from: str = ""
+    bound_from: str = ""
     verified: bool = False
     solve_s: float | None = None
     note: str = ""
@@ -134,7 +137,6 @@ class _Point:
     ) -> None:
         self._section, self._spm_bytes, self._search = section, spm_bytes, search
         self._instance = section.instance(spm_bytes)
-        self._feasible = spm_bytes not in section.infeasible
         self._known = known
         self._bounds: dict[Order, Fraction | None] = {}
 
@@ -144,35 +146,43 @@ class _Point:
         if kind is Kind.RELAXATION:
             return self._relaxation(name)
         found = self._optimise(name) if kind is Kind.FORMULATION else self._policy(name)
-        if found.value is None:
+        value = found.value
+        if value is None:
             return found
-        proofs = [found.bound, self._bound(found.order)]
-        best = max((proof for proof in proofs if proof is not None), default=None)
+        found = replace(found, order_name=self._section.order_name(found.order))
+        best, proof = self._bound(found.order), self._bound_from(found.order)
+        if best is None or (found.bound is not None and found.bound >= best):
+            best, proof = found.bound, _OWN
         if best is None:
             return found
-        if best > found.value:
+        if best > value:
             raise ScheduleError(
                 f"{name} at {self._spm_bytes} bytes: the bound {float(best):.9g} is above the "
-                f"schedule, {float(found.value):.9g}: one of them is wrong"
+                f"schedule, {float(value):.9g}: one of them is wrong"
             )
-        proved = found.value <= best * (1 + Fraction(self._search.tolerance))
+        proved = value <= best * (1 + Fraction(self._search.tolerance))
         status = Status.OPTIMAL if proved else Status.FEASIBLE
-        return replace(found, bound=best, status=status)
+        return replace(found, bound=best, bound_from=proof, status=status)
 
     def _relaxation(self, name: str) -> Finding:
-        if not self._feasible:
+        if self._spm_bytes in self._section.infeasible:
             return Finding(scheduler=name, status=Status.INFEASIBLE)
-        lower, between = self._bound(None), self._known.get(None)
+        between = self._known.get(None)
         if between is None:
             return Finding(scheduler=name, status=Status.UNKNOWN)
-        own = between.cut is not None and between.chord == (between.cut.capacity_bytes,)
+        own, seconds = self._section.usable_bytes(self._spm_bytes), None
+        if between.cut is not None and between.cut.capacity_bytes == own:
+            seconds = between.cut.seconds
+        chord = "-".join(map(str, between.chord))
         return Finding(
             scheduler=name,
             status=Status.UNKNOWN,
             value=between.upper,
-            bound=lower,
-            between=between,
-            solve_s=between.cut.seconds if between.cut is not None and own else None,
+            bound=self._bound(None),
+            order_name=self._section.order_name(None),
+            value_from="own solution" if between.chord == (own,) else f"solutions at {chord}",
+            bound_from=self._bound_from(None),
+            solve_s=seconds,
         )
 
     def _optimise(self, name: str) -> Finding:
@@ -219,6 +229,12 @@ class _Point:
         if order not in self._bounds:
             self._bounds[order] = self._evaluated(order)
         return self._bounds[order]
+
+    def _bound_from(self, order: Order) -> str:
+        between, own = self._known.get(order), self._section.usable_bytes(self._spm_bytes)
+        if between is None or between.cut is None or between.cut.capacity_bytes == own:
+            return _OWN
+        return f"prices at {between.cut.capacity_bytes}"
 
     def _evaluated(self, order: Order) -> Fraction | None:
         between = self._known.get(order)

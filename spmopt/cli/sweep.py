@@ -1,0 +1,182 @@
+"""The command that runs schedulers over ranges of machines and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from spmopt import __version__
+from spmopt.cli import Code
+from spmopt.cli.flat import flat
+from spmopt.cli.options import Json
+from spmopt.cli.swept import Swept
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spmopt.sweep.cases import Case
+    from spmopt.sweep.rows import Columns
+    from spmopt.sweep.table import Table
+
+_SEARCH = "Search"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """What is minimised, how far, by how many."""
+
+    objective: Annotated[str, Option(help="time, traffic or energy.", rich_help_panel=_SEARCH)] = (
+        "time"
+    )
+    time_limit: Annotated[
+        float, Option(help="Seconds for each scheduler and point.", rich_help_panel=_SEARCH)
+    ] = 60.0
+    tolerance: Annotated[
+        float,
+        Option(
+            help="How closely the bound is enclosed; gap at which a schedule counts as optimal.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = 1e-3
+    jobs: Annotated[
+        int | None, Option(help="Processes; default: all processors.", rich_help_panel=_SEARCH)
+    ] = None
+
+
+@flat
+def sweep(
+    swept: Swept,
+    effort: Effort,
+    scheduler: Annotated[
+        str, Option("--scheduler", "-s", help="Some, separated by commas; fluid is the bound.")
+    ] = "belady,page,fluid",
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            help="CSV file; rows are added as they are finished, and one of the same sweep is "
+            "gone on with. Without it: to stdout.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Run schedulers over ranges of scratchpads, machines and batches: one row for each."""
+    from spmopt.cli.interrupt import Interrupted
+    from spmopt.cli.output import tell
+    from spmopt.cli.swept import cases as described
+    from spmopt.sweep.rows import Columns
+    from spmopt.sweep.table import Table
+
+    names = _schedulers(scheduler, effort)
+    cases = described(swept)
+    columns = Columns([key for key, _ in cases[0].extra])
+    keys = {
+        columns.key_of(case, size, name): None
+        for case in cases
+        for size in case.capacities
+        for name in names
+    }
+    table = Table(output, columns, _identity(swept, effort, names))
+    code = Code.OK
+    try:
+        _run(cases, names, effort, table, columns)
+    except (Interrupted, KeyboardInterrupt):
+        code = Code.INTERRUPTED
+        again = "" if output is None else f" are in {output}: the same command goes on from there"
+        tell(f"interrupted: {len(table)} of {len(keys)} rows{again}")
+    finally:
+        table.close(list(keys) if len(table) == len(keys) else None)
+    _print(table, output, json)
+    return code
+
+
+def _schedulers(text: str, effort: Effort) -> tuple[str, ...]:
+    """Check names and numbers before anything is built."""
+    from spmopt.core.objective import objective_named
+    from spmopt.machines.load import load_machine
+    from spmopt.schedulers.registry import find
+
+    limits = {"--time-limit": effort.time_limit, "--tolerance": effort.tolerance}
+    for option, value in limits.items():
+        if not isfinite(value) or value < 0:
+            raise InputError(f"{option} {value}: must be a number, 0 or more")
+    if effort.jobs is not None and effort.jobs < 1:
+        raise InputError(f"--jobs {effort.jobs}: must be at least 1")
+    objective = objective_named(effort.objective, load_machine("rtx2080ti"))
+    entries = [find(name) for name in text.replace(",", " ").split()]
+    for entry in entries:
+        entry.require(objective)
+    if not entries:
+        raise InputError("--scheduler: name at least one")
+    return tuple(dict.fromkeys(entry.name for entry in entries))
+
+
+def _identity(swept: Swept, effort: Effort, names: Sequence[str]) -> dict[str, object]:
+    """All that the rows depend on."""
+    given = {key: value for key, value in asdict(swept).items() if value}
+    return {
+        "spmopt": __version__,
+        **given,
+        "scheduler": list(names),
+        "objective": effort.objective,
+        "tolerance": effort.tolerance,
+        "time_limit": effort.time_limit,
+    }
+
+
+def _run(
+    cases: Sequence[Case],
+    names: tuple[str, ...],
+    effort: Effort,
+    table: Table,
+    columns: Columns,
+) -> None:
+    from spmopt.cli.output import messages, warn
+    from spmopt.cli.progress import progress
+    from spmopt.sweep.pool import Pool, processors
+    from spmopt.sweep.rows import row_of
+    from spmopt.sweep.run import sweep as run
+    from spmopt.sweep.work import Search
+
+    search = Search(
+        objective=effort.objective, tolerance=effort.tolerance, time_limit_s=effort.time_limit
+    )
+
+    def done(case: Case, spm_bytes: int, name: str) -> bool:
+        return columns.key_of(case, spm_bytes, name) in table
+
+    total = sum(len(case.capacities) for case in cases) * len(names)
+    jobs = processors() if effort.jobs is None else effort.jobs
+    with progress(messages(), remaining=True) as report, Pool(jobs) as pool:
+
+        def tell(message: str) -> None:
+            report(f"{len(table)} of {total} rows; {message}", len(table) / total)
+
+        found = run(cases, names, search, pool=pool, done=done, tell=tell, warn=warn)
+        for some in found:
+            table.add(
+                row_of(each.case, each.spm_bytes, each.finding, effort.objective) for each in some
+            )
+
+
+def _print(table: Table, output: Path | None, as_json: bool) -> None:
+    from spmopt.cli.output import print_json, say
+
+    rows = table.rows
+    if as_json:
+        print_json({"rows": rows})
+    elif output is None:
+        print(table.text(), end="")
+    else:
+        verified = sum(row["verified"] is True for row in rows)
+        say(f"{output}: {len(rows)} rows, {verified} of them schedules, all verified")
+        gaps = [
+            gap for row in rows if row["verified"] is None and isinstance(gap := row["gap"], float)
+        ]
+        if gaps:
+            say(f"the relaxation is enclosed to within {max(gaps):.2%}")

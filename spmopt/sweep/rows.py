@@ -1,0 +1,152 @@
+"""Rows of a sweep's table: what is in them, as values and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import Machine
+from spmopt.core.objective import objective_named
+from spmopt.core.result import relative_gap
+from spmopt.metrics import in_unit, metrics
+from spmopt.sweep.cases import Case
+from spmopt.sweep.work import Finding
+
+Value = str | int | float | bool | None
+Row = Mapping[str, Value]
+Texts = tuple[str, ...]
+
+_ABOUT: Mapping[str, type] = {
+    "network": str,
+    "training": bool,
+    "batch": int,
+    "optimizer": str,
+    "parameters": str,
+    "lowering": str,
+    "machine": str,
+    "spm_bytes": int,
+    "dram_bytes_per_s": int,
+    "operations_per_s": int,
+    "clock_hz": int,
+    "page_bytes": int,
+    "dma_setup_cycles": int,
+    "duplex": bool,
+}
+_FOUND: Mapping[str, type] = {
+    "objective": str,
+    "status": str,
+    "time_s": float,
+    "traffic_bytes": int,
+    "energy_j": float,
+    "value": float,
+    "bound": float,
+    "gap": float,
+    "order": str,
+    "verified": bool,
+    "value_from": str,
+    "bound_from": str,
+    "solve_s": float,
+    "note": str,
+}
+
+
+class Columns:
+    """The columns: what a row is about, other settings swept (``extra``), what was found."""
+
+    def __init__(self, extra: Sequence[str] = ()) -> None:
+        about = {**_ABOUT, **dict.fromkeys(extra, str), "scheduler": str}
+        self.types: Mapping[str, type] = {**about, **_FOUND}
+        self.identifying = len(about)
+
+    def texts(self, row: Row) -> Texts:
+        """A row as the fields of a line."""
+        return tuple(_text(row[name]) for name in self.types)
+
+    def row(self, texts: Sequence[str]) -> Row:
+        """Read what :meth:`texts` gave; raises :class:`InputError`."""
+        if len(texts) != len(self.types):
+            raise InputError(f"{len(texts)} fields, not {len(self.types)}")
+        items = zip(self.types.items(), texts, strict=True)
+        return {name: _value(name, kind, text) for (name, kind), text in items}
+
+    def key(self, texts: Sequence[str]) -> Texts:
+        """The fields that tell rows apart."""
+        return tuple(texts[: self.identifying])
+
+    def key_of(self, case: Case, spm_bytes: int, scheduler: str) -> Texts:
+        """The same of a row that is still to be found."""
+        return tuple(_text(value) for value in _about(case, spm_bytes, scheduler).values())
+
+
+def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
+    """Return one finding as a row; times in seconds."""
+    machine, totals = case.machine, finding.totals
+    spent = None if totals is None else metrics(machine, totals)
+    gap = None
+    if finding.value is not None and finding.bound is not None:
+        gap = relative_gap(finding.value, finding.bound)
+    return {
+        **_about(case, spm_bytes, finding.scheduler),
+        "objective": objective,
+        "status": str(finding.status),
+        "time_s": None if spent is None else spent.time_s,
+        "traffic_bytes": None if totals is None else totals.traffic_bytes,
+        "energy_j": None if spent is None else spent.energy_j,
+        "value": _in_unit(objective, machine, finding.value),
+        "bound": _in_unit(objective, machine, finding.bound),
+        "gap": gap,
+        "order": finding.order_name,
+        "verified": finding.verified if totals is not None else None,
+        "value_from": finding.value_from,
+        "bound_from": finding.bound_from,
+        "solve_s": None if finding.solve_s is None else round(finding.solve_s, 4),
+        "note": " ".join(finding.note.split()),
+    }
+
+
+def _about(case: Case, spm_bytes: int, scheduler: str) -> dict[str, Value]:
+    network, machine = case.network, case.machine
+    return {
+        "network": network.name,
+        "training": network.training,
+        "batch": network.known_batch,
+        "optimizer": network.optimizer,
+        "parameters": " ".join(f"{name}={value}" for name, value in network.parameters),
+        "lowering": network.lowering,
+        "machine": machine.name,
+        "spm_bytes": spm_bytes,
+        "dram_bytes_per_s": machine.dram_bytes_per_s,
+        "operations_per_s": machine.operations_per_s,
+        "clock_hz": machine.clock_hz,
+        "page_bytes": machine.page_bytes,
+        "dma_setup_cycles": machine.dma_setup_cycles,
+        "duplex": machine.duplex,
+        **dict(case.extra),
+        "scheduler": scheduler,
+    }
+
+
+def _in_unit(objective: str, machine: Machine, value: Fraction | None) -> float | None:
+    if value is None:
+        return None
+    return in_unit(objective_named(objective, machine), machine, value)[0]
+
+
+def _text(value: Value) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _value(name: str, kind: type, text: str) -> Value:
+    if kind is str:
+        return text
+    if not text:
+        return None
+    try:
+        if kind is bool:
+            return {"true": True, "false": False}[text]
+        return int(text) if kind is int else float(text)
+    except (KeyError, ValueError):
+        raise InputError(f"{name} is {text!r}") from None

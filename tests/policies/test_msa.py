@@ -276,3 +276,31 @@ def test_several_modes_are_said() -> None:
     )
     assert len(msa(both, Request()).notes) == 1
     assert msa(instance, Request()).notes == ()
+
+
+def test_operations_without_operands_need_nothing() -> None:
+    instance = problem({"unused": data(4)}, [Op(cycles=3)])
+    plan = assigned(instance)
+    assert (len(plan.residency), len(plan.stores)) == (0, 0)
+
+
+def test_the_largest_sizes_are_placed_like_small_ones() -> None:
+    def plan(unit: int) -> tuple[list[Row], list[tuple[int, str, int]]]:
+        instance = problem(
+            {"a": data(unit), "y": made(unit), "z": made(unit - 3, keep=True)},
+            [
+                Op(cycles=unit),
+                Op(reads=["a"], writes=["y"], cycles=unit),
+                Op(reads=["a", "y"], writes=["z"], cycles=unit),
+                Op(reads=["z"], cycles=3),
+                Op(cycles=unit),
+            ],
+            spm=3 * unit,
+        )
+        found = assigned(instance)
+        return rows_of(instance, found.residency), stores_of(instance, found.stores)
+
+    for unit in (2**4, 2**54):
+        rows, stores = plan(unit)
+        assert rows == [("a", 0, 3, unit), ("y", 1, 3, unit), ("z", 2, 5, unit - 3)]
+        assert stores == [(4, "z", unit - 3)]

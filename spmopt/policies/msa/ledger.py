@@ -30,6 +30,7 @@ class Ledger:
         self._setup = machine.dma_setup_cycles
         self._page_cycles = float(machine.page_bytes / machine.bytes_per_cycle)
         self._free = free_pages
+        self._most_pages = 2.0**62 / (free_pages.size + 1)  # so that sums fit 64 bits
         self.inward = self._channel(inward)
         self.outward = self._channel(outward) if machine.duplex else self.inward
 
@@ -88,4 +89,4 @@ class Ledger:
     def _movable(self, cycles: Floats) -> Ints:
         # The sliver keeps a page that fits exactly from being lost to rounding.
         pages = np.floor(np.maximum(cycles - self._setup, 0) / self._page_cycles + 1e-9)
-        return np.minimum(pages, 2.0**40).astype(np.int64)
+        return np.minimum(pages, self._most_pages).astype(np.int64)

@@ -103,6 +103,8 @@ class Entry:
             raise InputError(f"scheduler {self.name}: no objective {objective.name}; use {choices}")
 
 
+_GRANULARITY = MappingProxyType({"granularity": ("whole", "page")})
+
 _ENTRIES = (
     Entry(
         name="stream",
@@ -119,6 +121,7 @@ _ENTRIES = (
         granularity="whole",
         summary="evicts the tensor used longest ago; prefetches where DMA time is idle",
         source="Belady 1966, as its baseline",
+        options=_GRANULARITY,
     ),
     Entry(
         name="belady",
@@ -127,6 +130,33 @@ _ENTRIES = (
         granularity="whole",
         summary="evicts the tensor used furthest ahead; prefetches where DMA time is idle",
         source="Belady 1966; Tsai, section 4",
+        options=_GRANULARITY,
+    ),
+    Entry(
+        name="belady-size",
+        kind=Kind.POLICY,
+        target="spmopt.policies:belady_size",
+        granularity="whole",
+        summary="evicts what loses the fewest bytes per step of absence; prefetches as belady",
+        source="Belady 1966, with sizes and write-backs",
+        options=_GRANULARITY,
+    ),
+    Entry(
+        name="frequency",
+        kind=Kind.POLICY,
+        target="spmopt.policies:frequency",
+        granularity="whole",
+        summary="evicts the tensor used least often so far; prefetches where DMA time is idle",
+        source="Tabbassum et al., dynamic allocation",
+        options=_GRANULARITY,
+    ),
+    Entry(
+        name="static",
+        kind=Kind.POLICY,
+        target="spmopt.policies:static",
+        granularity="whole",
+        summary="keeps the same tensors for the whole run, best bytes saved per byte",
+        source="Tabbassum et al., static allocation",
     ),
     Entry(
         name="msa",

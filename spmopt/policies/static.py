@@ -1,0 +1,135 @@
+"""Tensors chosen once for the whole run, best bytes saved per byte.
+
+The "static allocation" that Tabbassum, Issani and Khahro ("Revolutionizing Scratchpad Memory
+Utilization in Deep Learning Accelerators for Optimal Performance") compare with. The paper
+gives no rule of choice; here it is greedy for the knapsack, by density: bytes that cross less
+often when the tensor is always resident, per page that it takes.
+
+Every chosen tensor owns its room for the whole run, also before its first and after its last
+use: no two of them share a page, however far apart their uses are. What is left must hold, in
+every step, the scratch and those stationary operands that were not chosen. All else is streamed
+in every step that uses it. Departures: the room of a tensor that is not yet or no longer in use
+serves as a buffer for transfers, which are hidden afterwards where DMA time is idle.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline
+from spmopt.policies.outcome import policy_outcome
+
+
+def static(instance: Instance, request: Request) -> Outcome:
+    """Keep the tensors that save the most bytes per byte of room, from first to last use.
+
+    The order is the instance's, the modes are the first that fit.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its modes.
+    """
+
+    def rule(timeline: Timeline, reserve_pages: int) -> Plan:
+        page, capacity = instance.machine.page_bytes, instance.machine.spm_pages
+        return kept(timeline, chosen(timeline, page, capacity - reserve_pages))
+
+    return policy_outcome(instance, request, rule)
+
+
+def saved_bytes(timeline: Timeline) -> Ints:
+    """(m,) Bytes that cross less when the tensor is resident from its first use to its last.
+
+    Against streaming it in every step, or, where stationary, loading and storing it there
+    (problem statement, section 3, R3 and R4).
+    """
+    read, written = timeline.kind != Access.WRITE, timeline.kind != Access.READ
+    result = written & timeline.live_after
+    passes = np.where(timeline.stationary, 1, timeline.passes)
+    # Inwards a reader takes every pass, partial sums of a blind write all but one.
+    inward = np.where(read, passes, np.where(result, passes - 1, 0))
+    crossings = inward + np.where(result, passes, 0)
+    always = np.zeros(timeline.size_bytes.size, np.int64)
+    np.add.at(always, timeline.tensor, crossings)
+    used = timeline.first_access >= 0
+    first, last = timeline.first_access[used], timeline.last_access[used]
+    once = read[first].astype(np.int64)
+    once += _written(timeline)[used] & timeline.live_after[last]
+    always[used] -= once
+    saved: Ints = always * timeline.size_bytes
+    return saved
+
+
+def chosen(timeline: Timeline, page_bytes: int, capacity_pages: int) -> Bools:
+    """(m,) The tensors to keep: by bytes saved per page, each if it still fits."""
+    pages = -(-timeline.size_bytes // page_bytes)
+    saved = saved_bytes(timeline)
+    needed = -(-timeline.scratch_bytes // page_bytes)
+    pinned = np.flatnonzero(timeline.stationary)
+    np.add.at(needed, timeline.step[pinned], pages[timeline.tensor[pinned]])
+    pinned_steps: dict[int, list[int]] = {}
+    for access in pinned.tolist():
+        pinned_steps.setdefault(int(timeline.tensor[access]), []).append(int(timeline.step[access]))
+    keep = np.zeros(pages.size, bool)
+    room, most = capacity_pages, int(needed.max(initial=0))
+    candidates = np.flatnonzero(saved > 0)
+    order = np.lexsort((candidates, -(saved / pages)[candidates]))
+    for tensor in candidates[order].tolist():
+        steps = pinned_steps.get(tensor, [])
+        size = int(pages[tensor])
+        needed[steps] -= size
+        rest = int(needed.max()) if steps else most
+        if rest + size <= room:
+            keep[tensor] = True
+            room, most = room - size, rest
+        else:
+            needed[steps] += size
+    return keep
+
+
+def kept(timeline: Timeline, keep: Bools) -> Plan:
+    """Plan that holds the tensors ``keep`` from first to last use, and streams the others."""
+    final = np.flatnonzero(keep)
+    first, last = timeline.first_access[final], timeline.last_access[final]
+    passing = np.flatnonzero(timeline.stationary & ~keep[timeline.tensor])
+    step, tensor = timeline.step, timeline.tensor
+    rows = _sorted(
+        np.concatenate((final, tensor[passing])),
+        np.concatenate((step[first], step[passing])),
+        np.concatenate((step[last], step[passing])) + 1,
+    )
+    owed = _written(timeline)[final] & timeline.live_after[last]
+    result = passing[timeline.live_after[passing] & (timeline.kind[passing] != Access.READ)]
+    saved_tensor = np.concatenate((final[owed], tensor[result]))
+    saved_step = np.concatenate((step[last[owed]], step[result]))
+    order = np.lexsort((saved_tensor, saved_step))
+    size = timeline.size_bytes
+    return Plan(
+        operation=timeline.operation,
+        mode=timeline.mode,
+        residency=Residency(tensor=rows[0], begin=rows[1], end=rows[2], size_bytes=size[rows[0]]),
+        stores=Stores(
+            step=saved_step[order],
+            tensor=saved_tensor[order],
+            size_bytes=size[saved_tensor[order]],
+        ),
+    )
+
+
+def _written(timeline: Timeline) -> Bools:
+    """(m,) Some operation writes the tensor."""
+    written = np.zeros(timeline.size_bytes.size, bool)
+    written[timeline.tensor[timeline.kind != Access.READ]] = True
+    return written
+
+
+def _sorted(tensor: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
+    """Rows by tensor and time."""
+    order = np.lexsort((begin, tensor))
+    return tensor[order], begin[order], end[order]

@@ -6,5 +6,6 @@ from spmopt.analysis.reuse import Scope
 from spmopt.analysis.scopes import ScopeFigures
 from spmopt.analysis.steps import Cause
 from spmopt.analysis.tensors import TensorFigures
+from spmopt.analysis.uses import UseFigures
 
-__all__ = ["Analysis", "Breakdown", "Cause", "Scope", "ScopeFigures", "TensorFigures"]
+__all__ = ["Analysis", "Breakdown", "Cause", "Scope", "ScopeFigures", "TensorFigures", "UseFigures"]

@@ -13,6 +13,7 @@ from spmopt.analysis.reuse import Reuse, reuse
 from spmopt.analysis.scopes import ScopeFigures, scope_figures
 from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.analysis.tensors import TensorFigures, tensor_figures
+from spmopt.analysis.uses import UseFigures, use_figures
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
 from spmopt.verify import View
@@ -83,6 +84,10 @@ class Analysis:
     def by_tensor(self) -> TensorFigures:
         """Each tensor."""
         return tensor_figures(self.steps, self.reuse)
+
+    def by_use(self) -> UseFigures:
+        """Each tensor in each operation."""
+        return use_figures(self.steps, self.reuse)
 
     def scopes(self) -> tuple[ScopeFigures, ...]:
         """Reuse by scope."""

@@ -22,6 +22,7 @@ _PER = {
     "operation": "each operation, in the order of the schedule",
     "layer": "an operation with its gradients, forward and backward",
     "tensor": "each tensor",
+    "use": "each tensor in each operation, and the gap until its next use",
 }
 
 

@@ -16,7 +16,7 @@ VERSION = 1
 Json = Mapping[str, object]
 _TAKEN_BY = {
     "spmopt-instance": "; an instance is for 'spmopt solve' and 'spmopt compare'",
-    "spmopt-result": "; a result is for 'spmopt verify'",
+    "spmopt-result": "; a result is for 'spmopt verify' and 'spmopt analyze'",
 }
 
 

@@ -64,6 +64,20 @@ def test_details_add_up_to_the_network(run: Run, tmp_path: Path, per: str) -> No
             assert sum(row[name] for row in record["types"]) == result[name]
 
 
+def test_uses_name_operations_and_scopes(run: Run) -> None:
+    record = run(f"analyze {NETWORK} -s belady --per use --json").record
+    scopes = [use["scope"] for use in record["uses"]]
+    assert {None, *(scope["scope"] for scope in record["scopes"] if scope["gaps"])} == {*scopes}
+    for scope in record["scopes"]:
+        assert scopes.count(scope["scope"]) == scope["gaps"]
+    loss = next(use for use in record["uses"] if use["name"] == "pooler.tanh")
+    assert (loss["operation"], loss["access"]) == ("pooler.tanh", "write")
+    assert (loss["next_operation"], loss["scope"]) == ("pooler.tanh.loss", "forward-backward")
+    text = run(f"analyze {NETWORK} -s belady --per use").out.splitlines()
+    row = next(line for line in text if line.startswith("pooler.tanh "))
+    assert row.split()[1:3] == ["pooler.tanh", "write"]
+
+
 def test_csv_has_operations_unless_told_otherwise(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     record = run(f"analyze {NETWORK} -s belady --json --csv {path}").record

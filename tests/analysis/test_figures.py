@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spmopt.analysis import Analysis, Cause
+from spmopt.analysis import Analysis, Cause, Scope
 from spmopt.analysis.roofline import attainable, ridge_point
 from spmopt.assemble import assemble
 from spmopt.core.plan import Plan, Residency, Stores
 from spmopt.core.schedule import Schedule
 from spmopt.verify import verify
-from tests.analysis.small import streamed, training_step
+from tests.analysis.small import kept, streamed, training_step
 from tests.tiny import Op, tiny
 
 
@@ -65,6 +65,28 @@ def test_tensors() -> None:
     assert tensors.reuse_frequency[x] == 68 / 8
     assert (tensors.possible_bytes[x], tensors.captured_bytes[x]) == (16, 0)
     assert tensors.resident[x] == 0
+
+
+def test_uses() -> None:
+    analysis = kept(training_step(spm=24))
+    uses, names = analysis.by_use(), list(analysis.instance.tensor_names)
+    table = {
+        (names[tensor], step): k
+        for k, (tensor, step) in enumerate(
+            zip(uses.tensor.tolist(), uses.step.tolist(), strict=True)
+        )
+    }
+    assert len(table) == uses.step.size == 19
+    x, w, y1 = table["x", 0], table["w", 0], table["y1", 1]
+    assert (uses.next_step[x], uses.scope[x], uses.size_bytes[x]) == (2, Scope.BLOCK, 8)
+    assert (uses.next_step[w], uses.scope[w]) == (6, Scope.FORWARD_BACKWARD)
+    assert (uses.next_step[y1], uses.scope[y1], uses.captured_bytes[y1]) == (-1, -1, 0)
+    # 32 operations on 8 and on 4 bytes; the ridge point is 4.
+    assert uses.reuse_frequency[[x, w, y1]].tolist() == [4, 8, 0.5]
+    assert uses.memory_bound[[x, w, y1]].tolist() == [True, False, True]
+    captured = analysis.by_tensor().captured_bytes
+    for tensor in range(len(names)):
+        assert uses.captured_bytes[uses.tensor == tensor].sum() == captured[tensor]
 
 
 def test_resident_part_is_a_mean_over_time() -> None:

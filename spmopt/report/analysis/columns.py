@@ -6,19 +6,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from spmopt.analysis import Analysis, Breakdown, ScopeFigures, TensorFigures
+from spmopt.analysis import Analysis, Breakdown, Scope, ScopeFigures, TensorFigures
 from spmopt.analysis.roofline import Reals
 from spmopt.core.table import Ints
+from spmopt.core.timeline import Access
 
 Columns = dict[str, list[object]]
 
 
 def detail(analysis: Analysis, per: str) -> Columns:
-    """Columns of each ``operation``, ``layer`` (and pass) or ``tensor``."""
+    """Columns of each ``operation``, ``layer`` (and pass), ``tensor`` or ``use``."""
     makers: dict[str, Callable[[], Columns]] = {
         "operation": lambda: breakdown_columns(analysis.by_operation(), "kind"),
         "layer": lambda: breakdown_columns(analysis.by_layer(), "pass"),
         "tensor": lambda: tensor_columns(analysis.by_tensor()),
+        "use": lambda: use_columns(analysis),
     }
     return makers[per]()
 
@@ -67,6 +69,27 @@ def tensor_columns(tensors: TensorFigures) -> Columns:
         "reusable_bytes": plain(tensors.possible_bytes),
         "captured_bytes": plain(tensors.captured_bytes),
         "resident": plain(tensors.resident),
+    }
+
+
+def use_columns(analysis: Analysis) -> Columns:
+    """One row a tensor in an operation; the last columns are of the gap until its next use."""
+    uses, tensors = analysis.by_use(), analysis.instance.tensors
+    order = analysis.steps.view.timeline.operation.tolist()
+    names = [analysis.instance.operations[index].name for index in order]
+    ahead = uses.next_step.tolist()
+    scope = uses.scope.tolist()
+    return {
+        "name": [tensors[tensor].name for tensor in uses.tensor.tolist()],
+        "operation": [names[step] for step in uses.step.tolist()],
+        "access": [Access(kind).name.lower() for kind in uses.kind.tolist()],
+        "size_bytes": plain(uses.size_bytes),
+        "resident_bytes": plain(uses.resident_bytes),
+        "reuse_frequency": plain(uses.reuse_frequency),
+        "bound": ["memory" if memory else "compute" for memory in uses.memory_bound.tolist()],
+        "next_operation": [None if step < 0 else names[step] for step in ahead],
+        "scope": [None if number < 0 else Scope(number).words for number in scope],
+        "captured_bytes": plain(uses.captured_bytes),
     }
 
 

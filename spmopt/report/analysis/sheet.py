@@ -10,6 +10,8 @@ from rich.console import Console
 from spmopt.analysis import Analysis, Breakdown, Cause, ScopeFigures, TensorFigures
 from spmopt.analysis.roofline import ridge_point
 from spmopt.core.result import Result
+from spmopt.core.table import Ints
+from spmopt.report.analysis.columns import rows, use_columns
 from spmopt.report.quantities import share, si
 from spmopt.report.table import draw_rows
 from spmopt.report.view import heading
@@ -44,6 +46,18 @@ _LEGEND = (
     "captured: kept on chip from use to use. Capacity by the formula of Tsai (2021), for all gaps "
     "and nine tenths of them; exactly, for this scope alone and with those above it."
 )
+_USES = (
+    "tensor",
+    "in",
+    "access",
+    "size",
+    "on chip",
+    "FLOP/B",
+    "bound",
+    "next",
+    "scope",
+    "captured",
+)
 _TENSORS = ("tensor", "kind", "size", "uses", "in", "out", "FLOP/B", "reusable", "captured")
 
 
@@ -58,15 +72,21 @@ def draw_analysis(analysis: Analysis, result: Result, per: str | None, console: 
     console.print()
     draw_rows(_SCOPES, [_scope(scope) for scope in analysis.scopes()], console, left=_SCOPES[:1])
     console.print(_LEGEND, markup=False, highlight=False, soft_wrap=True)
-    if per is None:
-        return
-    console.print()
+    if per is not None:
+        console.print()
+        _draw_detail(analysis, per, console)
+
+
+def _draw_detail(analysis: Analysis, per: str, console: Console) -> None:
+    """Print each operation, layer, tensor or use."""
     if per == "tensor":
         draw_rows(_TENSORS, _tensor_rows(analysis.by_tensor()), console, left=_TENSORS[:2])
-        return
-    groups = analysis.by_layer() if per == "layer" else analysis.by_operation()
-    head = (per, "pass" if per == "layer" else "kind", "steps")
-    draw_rows((*head, *_TABLE), _rows(groups), console, left=head[:2])
+    elif per == "use":
+        draw_rows(_USES, _use_rows(analysis), console, left=(*_USES[:3], *_USES[6:9]))
+    else:
+        groups = analysis.by_layer() if per == "layer" else analysis.by_operation()
+        head = (per, "pass" if per == "layer" else "kind", "steps")
+        draw_rows((*head, *_TABLE), _rows(groups), console, left=head[:2])
 
 
 def _summary(analysis: Analysis) -> Iterable[tuple[str, str]]:
@@ -98,9 +118,10 @@ def _roofline(analysis: Analysis, ridge: float, cycles: int) -> str:
     groups = analysis.by_layer()
     memory = ~np.array(groups.compute_bound, bool)
     part = share(int(groups.cycles[memory].sum()) / cycles)
+    uses = analysis.by_use().memory_bound
     return (
-        f"ridge point {ridge:.4g} FLOP/B; {memory.sum()} of {memory.size} layer passes are "
-        f"memory-bound, {part} of the time"
+        f"ridge point {ridge:.4g} FLOP/B; memory-bound are {memory.sum()} of {memory.size} layer "
+        f"passes ({part} of the time) and {uses.sum()} of {uses.size} uses of tensors"
     )
 
 
@@ -157,13 +178,24 @@ def _tensor_rows(tensors: TensorFigures) -> Sequence[tuple[str, ...]]:
         tensors.possible_bytes,
         tensors.captured_bytes,
     )
-    size, inward, out, possible, captured = (
-        [si(float(value), "B", fill=True) for value in column] for column in columns
-    )
+    size, inward, out, possible, captured = map(_sizes, columns)
     uses = [str(count) for count in tensors.uses.tolist()]
     frequency = [f"{value:.3g}" for value in tensors.reuse_frequency.tolist()]
     names = (tensors.names, tensors.kinds)
     return list(zip(*names, size, uses, inward, out, frequency, possible, captured, strict=True))
+
+
+def _use_rows(analysis: Analysis) -> Sequence[tuple[str, ...]]:
+    uses, columns = analysis.by_use(), use_columns(analysis)
+    columns["size_bytes"] = [*_sizes(uses.size_bytes)]
+    columns["resident_bytes"] = [*_sizes(uses.resident_bytes)]
+    columns["captured_bytes"] = [*_sizes(uses.captured_bytes)]
+    columns["reuse_frequency"] = [f"{value:.3g}" for value in uses.reuse_frequency.tolist()]
+    return [tuple(_NONE if cell is None else str(cell) for cell in row) for row in rows(columns)]
+
+
+def _sizes(column: Ints) -> list[str]:
+    return [si(float(value), "B", fill=True) for value in column.tolist()]
 
 
 def _finite(value: float, shown: Callable[[float], str]) -> str:

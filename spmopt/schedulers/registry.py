@@ -168,6 +168,27 @@ _ENTRIES = (
         options={"copies": ("elapsed", "idle"), "late": ("stream", "load")},
     ),
     Entry(
+        name="tsai",
+        kind=Kind.POLICY,
+        target="spmopt.policies.tsai:tsai",
+        granularity="whole",
+        summary="belady in depth-first order; prefetches by latency, offloads ahead of need",
+        source="Tsai, chapter 4, Listing 1",
+        options={
+            "order": ("depth-first", "listed"),
+            "prefetch": ("latency", "next", "none"),
+            "offload": ("ahead", "full"),
+        },
+    ),
+    Entry(
+        name="next-layer",
+        kind=Kind.POLICY,
+        target="spmopt.policies.next_layer:next_layer",
+        granularity="whole",
+        summary="belady; prefetches for the next operation only, offloads when full",
+        source="Tsai, Figures 4.1a and 4.2a",
+    ),
+    Entry(
         name="whole",
         kind=Kind.FORMULATION,
         target="formulations.residency.whole:schedule",

@@ -1,0 +1,148 @@
+"""The tensor-level policy of Tsai's analytical model of training, in full.
+
+C.-C. Tsai, "Analytical model for DNN training with software-managed on-chip memory", chapter 4,
+Listing 1. Its parts, of which each can be switched off:
+
+* ``order``: operations run depth first and wait at joins (section 4.2.2).
+* Belady's replacement on whole tensors: what a layer uses is brought in, and the tensors used
+  furthest ahead make room for it.
+* ``prefetch``: a tensor needed by layer i is put on the list of layer i - k, with the least k
+  for which the layers i - k to i - 1 compute at least as long as it loads (``latency``); the
+  naive list is that of layer i - 1 (``next``). While there is no room for the whole tensor until
+  its use, it goes on the list of the next layer. What has not come is loaded at its use.
+* ``offload``: a tensor that will be evicted before its next use leaves right after its current
+  one (``ahead``); the naive way is when the room is needed (``full``).
+
+Departures. The paper's channel runs freely beside the computation; here its bytes belong to
+steps: in each step it moves, first in first out, as much as costs no time there (rule R6), and
+what cannot wait before that (:mod:`spmopt.policies.transfers.channel`). That is the paper's
+channel cut at the layers' borders; shares in proportion to the layers' time would let transfers
+pass each other. A load at a use overlaps with its layer, row by row, where the paper stalls.
+With ``full`` a victim is stored in the step before it makes room, because room must be free when
+a step begins. What does not fit the scratchpad beside the rest of its layer is streamed; the
+paper's caches hold all that a layer uses. Which tensors stay is decided by Belady's rule before
+prefetches are listed, so a prefetch evicts nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spmopt.assemble.commands import derive_commands
+from spmopt.assemble.cycles import transfer_cycles
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.modes import SEVERAL_MODES, fitting_modes
+from spmopt.core.order import depth_first, own_order
+from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline, timeline
+from spmopt.policies.residency.whole import Ranking, keep_whole, next_use
+from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
+from spmopt.policies.transfers.channel import Asked, Budget, run_channel
+from spmopt.policies.transfers.moves import heads, load_moves, store_moves, tails
+from spmopt.policies.transfers.rows import WholeRows, joined, whole_rows
+
+
+def tsai(
+    instance: Instance,
+    request: Request,
+    order: str = "depth-first",
+    prefetch: str = "latency",
+    offload: str = "ahead",
+) -> Outcome:
+    """Schedule by the rules above; each operation runs in its first mode that fits.
+
+    Parameters
+    ----------
+    instance, request
+        The objective is not heeded.
+    order
+        ``depth-first`` or ``listed``.
+    prefetch
+        ``latency``, ``next`` or ``none``.
+    offload
+        ``ahead`` or ``full``.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its modes.
+    """
+    del request
+    operation = depth_first(instance) if order == "depth-first" else own_order(instance)
+    arrays = timeline(instance, operation, fitting_modes(instance)[operation])
+    plan = keep_whole(instance, arrays, brought_in(arrays))
+    moved = through_channel(instance.machine, arrays, plan, prefetch, offload)
+    several = any(len(operation.modes) > 1 for operation in instance.operations)
+    return Outcome(plan=moved, notes=(SEVERAL_MODES,) if several else ())
+
+
+def brought_in(timeline: Timeline) -> Ranking:
+    """Belady's rule as published: for what a step uses, anything that it does not use may go."""
+    return Ranking(
+        now=np.arange(timeline.steps), after=next_use(timeline), admit_above=timeline.step
+    )
+
+
+def through_channel(
+    machine: Machine, timeline: Timeline, plan: Plan, prefetch: str, offload: str
+) -> Plan:
+    """Return ``plan``, with the same residency at uses, moved by ``prefetch`` and ``offload``."""
+    rows = whole_rows(machine, timeline, plan.residency)
+    ahead = offload == "ahead"
+    gone = rows.last_use + 1 if ahead else rows.end
+    held = Residency(tensor=rows.tensor, begin=rows.first_use, end=gone, size_bytes=rows.size_bytes)
+    inward, outward = idle_beside_streams(machine, timeline, derive_commands(timeline, plan))
+    needed = np.maximum(gone - 1, _latest_store(timeline, rows)) if ahead else gone - 1
+    asked = Asked(
+        load=np.maximum(_listed(machine, timeline, rows, prefetch), rows.previous_use + 1),
+        store=gone - 1,
+        needed=needed,
+        gone=gone,
+    )
+    budget = Budget(inward=inward, outward=outward, room=free_pages(machine, timeline, held))
+    load_pieces, store_pieces = run_channel(machine, rows, asked, budget)
+    every = np.arange(len(rows.tensor))
+    loads = load_moves(machine.page_bytes, rows, every, load_pieces)
+    stores = store_moves(machine.page_bytes, rows, every, store_pieces)
+    after_use = tails(rows, stores) if ahead else Residency.empty()
+    tensor = rows.tensor[stores.row]
+    by_step = np.lexsort((tensor, stores.step))
+    return Plan(
+        operation=plan.operation,
+        mode=plan.mode,
+        residency=joined(held, after_use, heads(rows, loads)),
+        stores=Stores(
+            step=stores.step[by_step], tensor=tensor[by_step], size_bytes=stores.size_bytes[by_step]
+        ),
+    )
+
+
+def _listed(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str) -> Ints:
+    """(k,) The step on whose list each row's load is."""
+    use = rows.first_use
+    if prefetch == "none":
+        return use
+    if prefetch == "next":
+        return np.maximum(use - 1, 0)
+    computed = np.append(0, np.cumsum(timeline.compute_cycles))
+    latest = computed[use] - transfer_cycles(machine, rows.size_bytes)
+    return np.maximum(np.searchsorted(computed, latest, side="right") - 1, 0)
+
+
+def _latest_store(timeline: Timeline, rows: WholeRows) -> Ints:
+    """(k,) Last step in which the tensor's contents may be stored after the row.
+
+    One step before its next use is without it: a load onto the rest of it would be a part kept,
+    which whole tensors do not know.
+    """
+    count = timeline.steps
+    key = timeline.tensor * (count + 1) + timeline.step
+    order = np.argsort(key, kind="stable")
+    place = np.searchsorted(key[order], rows.tensor * (count + 1) + rows.last_use, side="right")
+    found = order[np.minimum(place, order.size - 1)]
+    same = (place < order.size) & (timeline.tensor[found] == rows.tensor)
+    return np.where(same, timeline.step[found] - 2, count - 1)

@@ -9,7 +9,7 @@ import numpy as np
 
 from spmopt.analysis.breakdown import Breakdown, break_down
 from spmopt.analysis.layers import Layers
-from spmopt.analysis.reuse import Reuse, reuse
+from spmopt.analysis.reuse import Reuse, needed_bytes, reuse
 from spmopt.analysis.scopes import ScopeFigures, scope_figures
 from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.analysis.tensors import TensorFigures, tensor_figures
@@ -43,6 +43,11 @@ class Analysis:
     def layers(self) -> Layers:
         """What the steps belong to."""
         return self.steps.layers
+
+    @property
+    def vain_bytes(self) -> int:
+        """Brought in and dropped before use: prefetches that did not survive."""
+        return int(self.steps.in_bytes.sum()) - needed_bytes(self.steps.view, self.reuse)
 
     def network(self) -> Breakdown:
         """One group: everything."""

@@ -111,17 +111,37 @@ def scopes(instance: Instance, line: Timeline, of: Layers) -> Ints:
     return scope
 
 
-def repeats(line: Timeline) -> Ints:
-    """(a,) How often each byte that is not on chip crosses the boundary beyond the first time.
+def needed_bytes(view: View, found: Reuse) -> int:
+    """Bytes that must come in from DRAM, given what is captured and resident.
 
-    A read of ``p`` passes ``p - 1`` times; a result, whose partial sums come in and go out,
-    twice as often; one that is dead afterwards is not moved out (rule R4).
+    Those of first reads, of gaps where they are not captured, and of repeated passes. Whatever
+    a schedule brings in beyond that, it drops before it is used.
     """
-    reads = line.kind != Access.WRITE
-    inward = reads | line.live_after
+    line = view.timeline
+    size = line.size_bytes[line.tensor]
+    first = (line.previous < 0) & (line.kind != Access.WRITE)
+    inward, _ = _directions(line)
+    again = inward * (size - view.resident_bytes)
+    missed = found.possible_bytes - found.captured_bytes
+    return int(missed.sum() + size[first].sum() + again.sum())
+
+
+def repeats(line: Timeline) -> Ints:
+    """(a,) How often each byte that is not on chip crosses the boundary beyond the first time."""
+    inward, outward = _directions(line)
+    return inward + outward
+
+
+def _directions(line: Timeline) -> tuple[Ints, Ints]:
+    """Repeats into the scratchpad and out of it (rules R3 and R4).
+
+    A read of ``p`` passes has ``p - 1``; so have a result and its partial sums each, unless it
+    is dead afterwards.
+    """
+    times = np.where(line.stationary, 0, line.passes - 1)
+    inward = (line.kind != Access.WRITE) | line.live_after
     outward = (line.kind != Access.READ) & line.live_after
-    times: Ints = (line.passes - 1) * (inward.astype(np.int64) + outward)
-    return np.where(line.stationary, 0, times)
+    return times * inward, times * outward
 
 
 def least_resident(table: Residency, first: Ints, last: Ints, begin: Ints, end: Ints) -> Ints:

@@ -53,6 +53,7 @@ def test_details_add_up_to_the_network(run: Run, tmp_path: Path, per: str) -> No
     network, result = record["network"], record["result"]
     assert network["cycles"] == result["makespan_cycles"]
     assert network["time_s"] == result["time_s"]
+    assert network["loaded_in_vain_bytes"] == 0
     assert sum(record["stall_s_by_cause"].values()) == pytest.approx(network["stall_s"])
     with path.open(newline="") as file:
         table = list(csv.DictReader(file))

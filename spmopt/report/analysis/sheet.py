@@ -103,10 +103,11 @@ def _summary(analysis: Analysis) -> Iterable[tuple[str, str]]:
     rate = f"{si(float(network.bandwidth[0]), 'B/s')} on average"
     yield "time", f"{si(time_s, 's')}, compute utilisation {share(network.utilisation[0])}"
     yield "stall", f"{share(stall / cycles)} of the time" + (": " + ", ".join(parts)) * bool(parts)
+    vain = f"; {si(analysis.vain_bytes, 'B')} loaded in vain" * (analysis.vain_bytes > 0)
     yield (
         "traffic",
         f"{si(float(network.traffic_bytes[0]), 'B')} ({sides}), {rate}, "
-        f"active {share(network.active_time[0])}",
+        f"active {share(network.active_time[0])}{vain}",
     )
     mean, peak = float(network.mean_spm_bytes[0]), float(network.peak_spm_bytes[0])
     yield "SPM", f"{si(mean, 'B')} in use on average, {si(peak, 'B')} at most"

@@ -1,0 +1,224 @@
+"""Heads of tensors by pages: rules by hand, legality, and transfers hidden between uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.assemble import assemble
+from spmopt.assemble.index import resident_bytes
+from spmopt.core.instance import Instance
+from spmopt.core.modes import fitting_modes
+from spmopt.core.objective import MAKESPAN, TRAFFIC
+from spmopt.core.plan import Plan
+from spmopt.core.result import Totals
+from spmopt.core.scheduler import Request, Scheduler
+from spmopt.core.timeline import Timeline, listed_timeline, timeline
+from spmopt.policies import belady, belady_size, frequency, lru
+from spmopt.policies.belady import distance
+from spmopt.policies.frequency import rarity
+from spmopt.policies.lru import recency
+from spmopt.policies.residency.byte_aware import keep_by_bytes
+from spmopt.policies.residency.hide_pages import hide_pages, spread_pages
+from spmopt.policies.residency.ranked import keep_pages
+from spmopt.verify import verify
+from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
+from tests.assemble.small import plan as by_hand
+from tests.brute_force import optimum
+from tests.strategies import instances, random_instance
+
+Keep = Callable[[Instance, Timeline], Plan]
+
+KEEPS: dict[str, Keep] = {
+    "belady": lambda instance, steps: keep_pages(instance, steps, distance(steps)),
+    "lru": lambda instance, steps: keep_pages(instance, steps, recency(steps)),
+    "frequency": lambda instance, steps: keep_pages(instance, steps, rarity(steps), 2),
+    "size": lambda instance, steps: keep_by_bytes(instance, steps, distance(steps), partial=True),
+}
+POLICIES: tuple[Scheduler, ...] = tuple(
+    partial(policy, granularity="page") for policy in (belady, lru, frequency, belady_size)
+)
+each_keep = pytest.mark.parametrize("keep", KEEPS.values(), ids=KEEPS)
+each_policy = pytest.mark.parametrize("policy", POLICIES, ids=KEEPS)
+
+
+def totals(instance: Instance, plan: Plan) -> Totals:
+    """Totals of a plan that must be legal, replay included."""
+    report = verify(instance, assemble(instance, plan))
+    assert report.legal, report.violations
+    assert report.totals is not None
+    return report.totals
+
+
+def arrays(instance: Instance) -> Timeline:
+    return timeline(instance, np.arange(len(instance.operations)), fitting_modes(instance))
+
+
+def random_instances(count: int) -> Iterator[Instance]:
+    for seed in range(count):
+        yield random_instance(
+            seed,
+            max_operations=20,
+            max_tensors=9,
+            max_operands=4,
+            max_tensor_pages=1 + seed % 8,
+            max_compute_cycles=(12, 90)[seed % 2],
+            max_modes=2,
+            duplex=seed % 3 == 0,
+            setup=seed % 4 < 2,
+        )
+
+
+def test_a_victim_is_trimmed_by_what_is_needed() -> None:
+    instance = problem({"a": data(6), "b": data(4)}, [Op(reads=[name]) for name in "abba"], spm=8)
+    plan = keep_pages(instance, listed_timeline(instance), distance(listed_timeline(instance)))
+    # b takes two pages of a; once b has gone, what is missing of a comes back.
+    assert rows_of(instance, plan.residency) == [
+        ("a", 0, 1, 6),
+        ("a", 1, 3, 4),
+        ("a", 3, 4, 6),
+        ("b", 1, 3, 4),
+    ]
+    assert totals(instance, plan).traffic_bytes == 6 + 4 + 2
+
+
+def test_an_operand_is_taken_in_as_far_as_it_may() -> None:
+    instance = problem({"a": data(6), "b": data(4)}, [Op(reads=[n]) for n in "abab"], spm=8)
+    plan = keep_pages(instance, listed_timeline(instance), distance(listed_timeline(instance)))
+    # a comes sooner than b, so that only two free pages are for b until a is done.
+    assert rows_of(instance, plan.residency) == [("a", 0, 3, 6), ("b", 1, 3, 2), ("b", 3, 4, 4)]
+    assert totals(instance, plan).traffic_bytes == 6 + 4 + 2
+
+
+def test_what_is_trimmed_is_written_back_once_and_the_rest_when_it_goes() -> None:
+    instance = problem(
+        {"y": made(8), "a": data(3), "b": data(7)},
+        [
+            Op(writes=["y"]),
+            Op(reads=["a"], stationary=["a"]),
+            Op(reads=["b"], stationary=["b"]),
+            Op(reads=["y"]),
+        ],
+        spm=8,
+    )
+    for name in ("belady", "lru", "size"):
+        plan = KEEPS[name](instance, listed_timeline(instance))
+        # Trimmed to 5 for a and to 1 for b: 3 bytes are stored, then 4 (clean in between).
+        assert stores_of(instance, plan.stores) == [(0, "y", 3), (1, "y", 4)]
+        assert rows_of(instance, plan.residency)[:3] == [
+            ("y", 0, 1, 8),
+            ("y", 1, 2, 5),
+            ("y", 2, 3, 1),
+        ]
+
+
+def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
+    instance = problem(
+        {"a": data(9), "w": data(4)},
+        [Op(reads=["a"]), Op(reads=["w"], stationary=["w"]), Op(reads=["a"])],
+        spm=12,
+        page=4,
+    )
+    plan = keep_pages(instance, listed_timeline(instance), distance(listed_timeline(instance)))
+    assert rows_of(instance, plan.residency) == [
+        ("a", 0, 1, 9),
+        ("a", 1, 2, 8),
+        ("a", 2, 3, 9),
+        ("w", 1, 2, 4),
+    ]
+
+
+def test_growth_and_write_back_move_into_idle_time() -> None:
+    instance = problem(
+        {"y": made(6), "w": data(4)},
+        [
+            Op(writes=["y"], cycles=3),
+            Op(reads=["w"], cycles=20, stationary=["w"]),
+            Op(cycles=3),
+            Op(reads=["y"], cycles=2),
+        ],
+        spm=6,
+    )
+    plain = by_hand(
+        instance,
+        [("y", 0, 1, 6), ("y", 1, 3, 2), ("y", 3, 4, 6), ("w", 1, 2, 4)],
+        [(0, "y", 4)],
+    )
+    steps = listed_timeline(instance)
+    hidden = hide_pages(instance.machine, steps, plain)
+    # Stored in step 0: it must go before w comes. Of the load, 2 fit under the use, 2 earlier
+    # of the 3 idle cycles of step 2; nothing has room in step 1.
+    assert rows_of(instance, hidden.residency) == [
+        ("y", 0, 1, 6),
+        ("y", 1, 2, 2),
+        ("y", 2, 3, 4),
+        ("y", 3, 4, 6),
+        ("w", 1, 2, 4),
+    ]
+    assert stores_of(instance, hidden.stores) == [(0, "y", 4)]
+    assert totals(instance, plain).makespan_cycles == 4 + (4 + 20) + 3 + 4
+    assert totals(instance, hidden).makespan_cycles == 4 + (4 + 20) + 3 + 2
+
+
+@each_keep
+def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> None:
+    faster = 0
+    for instance in random_instances(70):
+        steps = arrays(instance)
+        plain = keep(instance, steps)
+        spread = spread_pages(instance.machine, steps, plain)
+        before, after = totals(instance, plain), totals(instance, spread)
+        assert after.traffic_bytes <= before.traffic_bytes
+        faster += after.makespan_cycles < before.makespan_cycles
+        for plan in (plain, spread):
+            held = resident_bytes(plan.residency, steps.step, steps.tensor)
+            page = instance.machine.page_bytes
+            assert ((held % page == 0) | (held == steps.size_bytes[steps.tensor])).all()
+    assert faster > 30
+
+
+@each_policy
+@settings(max_examples=30, deadline=None)
+@given(instance=instances(max_operations=8, max_tensors=6, max_modes=2, duplex=True, setup=True))
+def test_schedules_of_shrinking_instances_are_legal(policy: Scheduler, instance: Instance) -> None:
+    plan = policy(instance, Request()).plan
+    assert plan is not None
+    totals(instance, plan)
+
+
+@each_policy
+def test_no_policy_beats_the_optimum(policy: Scheduler) -> None:
+    for seed in range(30):
+        instance = random_instance(
+            seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
+        )
+        for objective in (TRAFFIC, MAKESPAN):
+            best = optimum(instance, objective, residency="page")
+            plan = policy(instance, Request(objective=objective)).plan
+            assert best is not None
+            assert plan is not None
+            assert totals(instance, plan).value(objective) >= best.value
+
+
+@given(
+    st.lists(st.integers(1, 4), min_size=4, max_size=4),
+    st.text("abcd", min_size=1, max_size=9),
+    st.integers(1, 8),
+)
+@settings(max_examples=40, deadline=None)
+def test_by_pages_belady_is_optimal_for_tensors_of_any_size(
+    sizes: list[int], trace: str, spm: int
+) -> None:
+    tensors = {name: data(size) for name, size in zip("abcd", sizes, strict=True)}
+    instance = problem(tensors, [Op(reads=[name]) for name in trace], spm=spm)
+    best = optimum(instance, TRAFFIC, residency="page")
+    assert best is not None
+    for policy in (belady, belady_size):
+        plan = policy(instance, Request(objective=TRAFFIC), granularity="page").plan
+        assert plan is not None
+        assert totals(instance, plan).traffic_bytes == best.value

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Option
 
@@ -14,8 +14,10 @@ from spmopt.cli import Code
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Search, Source, choices
 from spmopt.core.errors import InfeasibleError, InputError
-from spmopt.core.instance import Instance
-from spmopt.core.result import Result, Status
+
+if TYPE_CHECKING:  # it would load numpy, and help should not
+    from spmopt.core.instance import Instance
+    from spmopt.core.result import Result
 
 DEFAULT_SCHEDULER = "page"
 _PER = {
@@ -79,6 +81,7 @@ def _legal(
     """A verified result, from a file or made now, and the exit code for it."""
     from spmopt.cli.output import tell
     from spmopt.cli.run import exit_code, scheduled
+    from spmopt.core.result import Status
 
     if _is_result(source.network):
         instance, result = _stored(source, search, scheduler)

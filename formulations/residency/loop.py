@@ -47,6 +47,7 @@ def _interior_point(large: bool) -> str:
 
 
 _TIGHTEST = 1e-8
+_BETWEEN = (0.1, 0.3, 0.6)
 
 
 class Search:
@@ -183,10 +184,8 @@ class Search:
         dma = np.zeros(self.gaps.steps) if prices is None else prices.load
         return dma + self.economy.in_byte
 
-    def priced(self, prices: Multipliers | None) -> Columns:
+    def priced(self, prices: Multipliers) -> Columns:
         """Columns that are nearly on a best path at ``prices``."""
-        if prices is None:
-            return Columns.empty()
         arc = arcs(self.gaps, self.economy, prices)
         pricer = Pricer(
             gaps=self.gaps,
@@ -219,7 +218,7 @@ class Search:
             return
         columns = columns.union(needed(self.gaps), steps)
         if small:
-            columns = columns.union(self.priced(self.prices), steps)
+            columns = columns.union(self.priced(prices), steps)
         columns = self._alternate(columns, tolerance)
         padding = self._program / self.bound - 1 if self.bound > 0 else 0.0
         if self.gap > tolerance < padding and not self.fluid and self.request.remaining_s() > 0:
@@ -232,7 +231,7 @@ class Search:
         settings, steps = self.settings, self.gaps.steps
         accuracy, stalled = settings.first, 0
         for _ in range(settings.rounds):
-            gap, before = self.gap, len(columns)
+            gap, bound, before = self.gap, self.bound, len(columns)
             built, answer = self.solve(columns, accuracy)
             self.take(built, answer)
             self._note(len(columns))
@@ -242,8 +241,8 @@ class Search:
                 columns = columns.union(self._polished(), steps)
                 if self.gap <= tolerance:
                     break
-            columns = columns.union(self.priced(self.prices), steps)
-            columns = columns.union(self.priced(self.latest), steps)
+            for prices in self._vantages(proved_more=self.bound > bound):
+                columns = columns.union(self.priced(prices), steps)
             fewer = self.gap < 0.97 * gap
             new = len(columns) > 1.01 * before
             stalled = 0 if fewer or new else stalled + 1
@@ -251,6 +250,19 @@ class Search:
                 break
             accuracy = max(min(accuracy, settings.later) * (1 if new else 0.1), _TIGHTEST)
         return columns
+
+    def _vantages(self, *, proved_more: bool) -> list[Multipliers]:
+        """Prices to look for columns at: the best, the latest, and between if these prove nothing.
+
+        A program with few columns exaggerates its prices; the way back from there to the best
+        ones passes by prices at which the columns that it lacks show (Wentges, "Weighted
+        Dantzig-Wolfe decomposition", International Transactions in Operational Research, 1997).
+        """
+        found = [prices for prices in (self.prices, self.latest) if prices is not None]
+        if len(found) == 2 and not proved_more:
+            best, latest = found
+            found += [best.mixed(latest, weight) for weight in _BETWEEN]
+        return found
 
     def _polished(self) -> Columns:
         """Columns on the paths of some more subgradient steps, which better the prices too."""

@@ -34,7 +34,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.core.order import depth_first, own_order
-from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.plan import Plan, Residency
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -42,8 +42,8 @@ from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies.residency.whole import Ranking, keep_whole, next_use
 from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
 from spmopt.policies.transfers.channel import Asked, Budget, run_channel
-from spmopt.policies.transfers.moves import heads, load_moves, store_moves, tails
-from spmopt.policies.transfers.rows import WholeRows, joined, whole_rows
+from spmopt.policies.transfers.moves import heads, load_moves, moved_plan, store_moves, tails
+from spmopt.policies.transfers.rows import WholeRows, latest_store, whole_rows
 
 
 def tsai(
@@ -96,7 +96,7 @@ def through_channel(
     gone = rows.last_use + 1 if ahead else rows.end
     held = Residency(tensor=rows.tensor, begin=rows.first_use, end=gone, size_bytes=rows.size_bytes)
     inward, outward = idle_beside_streams(machine, timeline, derive_commands(timeline, plan))
-    needed = np.maximum(gone - 1, _latest_store(timeline, rows)) if ahead else gone - 1
+    needed = np.maximum(gone - 1, latest_store(timeline, rows)) if ahead else gone - 1
     asked = Asked(
         load=np.maximum(_listed(machine, timeline, rows, prefetch), rows.previous_use + 1),
         store=gone - 1,
@@ -105,20 +105,11 @@ def through_channel(
     )
     budget = Budget(inward=inward, outward=outward, room=free_pages(machine, timeline, held))
     load_pieces, store_pieces = run_channel(machine, rows, asked, budget)
-    every = np.arange(len(rows.tensor))
+    every = np.arange(rows.tensor.size)
     loads = load_moves(machine.page_bytes, rows, every, load_pieces)
     stores = store_moves(machine.page_bytes, rows, every, store_pieces)
     after_use = tails(rows, stores) if ahead else Residency.empty()
-    tensor = rows.tensor[stores.row]
-    by_step = np.lexsort((tensor, stores.step))
-    return Plan(
-        operation=plan.operation,
-        mode=plan.mode,
-        residency=joined(held, after_use, heads(rows, loads)),
-        stores=Stores(
-            step=stores.step[by_step], tensor=tensor[by_step], size_bytes=stores.size_bytes[by_step]
-        ),
-    )
+    return moved_plan(plan, rows, stores, held, after_use, heads(rows, loads))
 
 
 def _listed(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str) -> Ints:
@@ -131,18 +122,3 @@ def _listed(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str
     computed = np.append(0, np.cumsum(timeline.compute_cycles))
     latest = computed[use] - transfer_cycles(machine, rows.size_bytes)
     return np.maximum(np.searchsorted(computed, latest, side="right") - 1, 0)
-
-
-def _latest_store(timeline: Timeline, rows: WholeRows) -> Ints:
-    """(k,) Last step in which the tensor's contents may be stored after the row.
-
-    One step before its next use is without it: a load onto the rest of it would be a part kept,
-    which whole tensors do not know.
-    """
-    count = timeline.steps
-    key = timeline.tensor * (count + 1) + timeline.step
-    order = np.argsort(key, kind="stable")
-    place = np.searchsorted(key[order], rows.tensor * (count + 1) + rows.last_use, side="right")
-    found = order[np.minimum(place, order.size - 1)]
-    same = (place < order.size) & (timeline.tensor[found] == rows.tensor)
-    return np.where(same, timeline.step[found] - 2, count - 1)

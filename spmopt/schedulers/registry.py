@@ -189,6 +189,14 @@ _ENTRIES = (
         source="Tsai, Figures 4.1a and 4.2a",
     ),
     Entry(
+        name="autotm",
+        kind=Kind.POLICY,
+        target="spmopt.policies.autotm:autotm",
+        granularity="whole",
+        summary="belady; moves at uses, or whole under one operation that hides them",
+        source="Hildebrand et al., AutoTM, ASPLOS 2020",
+    ),
+    Entry(
         name="whole",
         kind=Kind.FORMULATION,
         target="formulations.residency.whole:schedule",

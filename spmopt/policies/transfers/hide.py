@@ -24,14 +24,22 @@ import numpy as np
 from spmopt.assemble.commands import derive_commands
 from spmopt.assemble.cycles import step_cycles, summed, transfer_cycles
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Plan, Stores
+from spmopt.core.plan import Plan
 from spmopt.core.schedule import Commands
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
 from spmopt.policies.transfers.idle import Pieces, Waiting, fill_idle
-from spmopt.policies.transfers.moves import Moves, heads, load_moves, store_moves, tails
-from spmopt.policies.transfers.rows import WholeRows, joined, whole_rows
+from spmopt.policies.transfers.moves import (
+    Moves,
+    earliest_load,
+    heads,
+    load_moves,
+    moved_plan,
+    store_moves,
+    tails,
+)
+from spmopt.policies.transfers.rows import WholeRows, whole_rows
 
 
 def hide_transfers(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
@@ -65,16 +73,7 @@ def spread_transfers(machine: Machine, timeline: Timeline, plan: Plan, commands:
         idle = np.maximum(inward - taken, 0)
     room = free_pages(machine, timeline, used, after_use)
     loads = _spread_loads(machine, rows, stores, idle, room)
-    tensor = rows.tensor[stores.row]
-    order = np.lexsort((tensor, stores.step))
-    return Plan(
-        operation=plan.operation,
-        mode=plan.mode,
-        residency=joined(used, after_use, heads(rows, loads)),
-        stores=Stores(
-            step=stores.step[order], tensor=tensor[order], size_bytes=stores.size_bytes[order]
-        ),
-    )
+    return moved_plan(plan, rows, stores, used, after_use, heads(rows, loads))
 
 
 def _spread_stores(machine: Machine, rows: WholeRows, idle: Ints, room: Ints) -> Moves:
@@ -109,15 +108,9 @@ def _spread_loads(
     """Loads of rows, backwards in time from their first use."""
     loaded = np.flatnonzero(rows.loads)
     final = room.size - 1
-    # One step without the tensor: a load onto what is still there would be no load but a part
-    # kept, which whole tensors do not know.
-    left = rows.last_use + 2
-    np.maximum.at(left, stores.row, stores.step + 2)
-    before = rows.previous_row[loaded]
-    earliest = np.maximum(rows.previous_use[loaded] + 1, np.where(before >= 0, left[before], 0))
     waiting = Waiting(
         home=final - rows.first_use[loaded],
-        last=final - earliest,
+        last=final - earliest_load(rows, stores)[loaded],
         pages=rows.pages[loaded],
         size_bytes=rows.size_bytes[loaded],
         at_home=~rows.pinned_load[loaded],

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.core.plan import Residency
+from spmopt.core.plan import Plan, Residency, Stores
 from spmopt.core.table import Ints, Table
 from spmopt.policies.transfers.idle import Pieces
-from spmopt.policies.transfers.rows import WholeRows
+from spmopt.policies.transfers.rows import WholeRows, joined
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,6 +64,33 @@ def tails(rows: WholeRows, stores: Moves) -> Residency:
         begin=begin[late],
         end=end[late],
         size_bytes=(rows.size_bytes[stores.row] - stores.before)[late],
+    )
+
+
+def earliest_load(rows: WholeRows, stores: Moves) -> Ints:
+    """(k,) First step in which a row may be loaded, once ``stores`` are done.
+
+    One step before it is without the tensor: a load onto what is still there would be no load
+    but a part kept, which whole tensors do not know.
+    """
+    left = rows.last_use + 2
+    np.maximum.at(left, stores.row, stores.step + 2)
+    before = np.where(rows.previous_row >= 0, left[rows.previous_row], 0)
+    earliest: Ints = np.maximum(rows.previous_use + 1, before)
+    return earliest
+
+
+def moved_plan(plan: Plan, rows: WholeRows, stores: Moves, *parts: Residency) -> Plan:
+    """``plan`` with the residency of ``parts`` and with ``stores``."""
+    tensor = rows.tensor[stores.row]
+    order = np.lexsort((tensor, stores.step))
+    return Plan(
+        operation=plan.operation,
+        mode=plan.mode,
+        residency=joined(*parts),
+        stores=Stores(
+            step=stores.step[order], tensor=tensor[order], size_bytes=stores.size_bytes[order]
+        ),
     )
 
 

@@ -97,6 +97,21 @@ def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> Wh
     )
 
 
+def latest_store(timeline: Timeline, rows: WholeRows) -> Ints:
+    """(k,) Last step in which the tensor's contents may be stored after the row.
+
+    One step before its next use is without it: a load onto the rest of it would be a part kept,
+    which whole tensors do not know.
+    """
+    count = timeline.steps
+    key = timeline.tensor * (count + 1) + timeline.step
+    order = np.argsort(key, kind="stable")
+    place = np.searchsorted(key[order], rows.tensor * (count + 1) + rows.last_use, side="right")
+    found = order[np.minimum(place, order.size - 1)]
+    same = (place < order.size) & (timeline.tensor[found] == rows.tensor)
+    return np.where(same, timeline.step[found] - 2, count - 1)
+
+
 def merge_equal(residency: Residency) -> Residency:
     """The same residency in the fewest rows: no row goes on as the next one of equal size."""
     if not len(residency):

@@ -91,7 +91,8 @@ def sweep(
         tell(f"interrupted: {len(table)} of {len(keys)} rows{again}")
     finally:
         table.close(list(keys) if len(table) == len(keys) else None)
-    _print(table, output, json)
+    if code is Code.OK or json or output is None:
+        _print(table, output, json)
     return code
 
 

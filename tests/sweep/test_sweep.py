@@ -1,0 +1,183 @@
+"""What the sweep finds, against solving each point by itself."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from spmopt.core.errors import InputError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.order import depth_first, reordered
+from spmopt.core.result import Outcome, Status
+from spmopt.core.scheduler import Request
+from spmopt.frontends.networks import load_network
+from spmopt.graph.lower import lower
+from spmopt.io.files import write_instance
+from spmopt.machines.load import load_machine
+from spmopt.policies import belady
+from spmopt.solve import solve
+from spmopt.sweep import work
+from spmopt.sweep.cases import Case, Network, Order
+from spmopt.sweep.curve import Between
+from spmopt.sweep.pool import Pool
+from spmopt.sweep.run import Found, sweep
+from spmopt.sweep.work import Search, enclose
+from spmopt.verify import bound
+from tests.solve.fakes import install
+from tests.tiny import Op, tiny
+
+MACHINE = load_machine("rtx2080ti")
+SEARCH = Search(tolerance=1e-2)
+BERT = Network(
+    name="bert-tiny", training=True, batch=2, parameters=(("layers", 1), ("sequence", 32))
+)
+SIZES = tuple(range(400_000, 800_001, 25_000))
+
+
+def swept(
+    case: Case, schedulers: Sequence[str], done: Sequence[tuple[int, str]] = ()
+) -> dict[tuple[int, str], Found]:
+    """All that is found, by capacity and scheduler."""
+    with Pool(1) as pool:
+        found = [
+            each
+            for some in sweep(
+                [case],
+                schedulers,
+                SEARCH,
+                pool=pool,
+                done=lambda _, size, name: (size, name) in done,
+                tell=lambda _: None,
+                warn=pytest.fail,
+            )
+            for each in some
+        ]
+    keyed = {(each.spm_bytes, each.finding.scheduler): each for each in found}
+    assert len(keyed) == len(found)
+    return keyed
+
+
+def test_points_are_what_solving_them_gives() -> None:
+    case = Case(network=BERT, machine=MACHINE, capacities=SIZES)
+    found = swept(case, ["belady", "fluid"])
+    assert set(found) == {(size, name) for size in SIZES for name in ("belady", "fluid")}
+    graph = load_network("bert-tiny", batch=2, training=True, layers=1, sequence=32)
+    for size in SIZES[::8]:
+        instance = lower(graph, replace(MACHINE, spm_bytes=size))
+        direct = solve(instance, "belady", Request(tolerance=1e-3, threads=1))
+        belady_here, fluid_here = found[size, "belady"].finding, found[size, "fluid"].finding
+        assert belady_here.totals == direct.totals
+        assert belady_here.verified
+        assert belady_here.bound == fluid_here.bound
+        assert direct.bound is not None
+        assert fluid_here.bound is not None
+        assert fluid_here.value is not None
+        assert direct.bound <= fluid_here.value
+        assert fluid_here.value <= fluid_here.bound * (1 + Fraction(SEARCH.tolerance))
+    solves = [each.finding.solve_s for each in found.values() if each.finding.verified is False]
+    assert 2 <= sum(seconds is not None for seconds in solves) < len(SIZES)
+
+
+def test_what_is_done_is_left_out_and_changes_nothing() -> None:
+    case = Case(network=BERT, machine=MACHINE, capacities=SIZES)
+    every = swept(case, ["stream", "fluid"])
+    done = [key for key in every if key[0] != SIZES[3] or key[1] == "stream"]
+    (rest,) = swept(case, ["stream", "fluid"], done).values()
+    whole = every[SIZES[3], "fluid"].finding
+    assert replace(rest.finding, solve_s=None) == replace(whole, solve_s=None)
+    assert swept(case, ["stream", "fluid"], list(every)) == {}
+
+
+def in_depth_first_order(instance: Instance, request: Request) -> Outcome:
+    order = depth_first(instance)
+    plan = belady(reordered(instance, order), request).plan
+    assert plan is not None
+    return Outcome(plan=replace(plan, operation=order))
+
+
+def test_another_order_is_held_against_its_own_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, lru=in_depth_first_order)
+    network = Network(name="squeezenet", training=True, batch=1)
+    sizes = (2**20, 2**22)
+    found = swept(Case(network=network, machine=MACHINE, capacities=sizes), ["lru", "belady"])
+    graph = load_network("squeezenet", batch=1, training=True)
+    for size in sizes:
+        walk, listed = found[size, "lru"].finding, found[size, "belady"].finding
+        assert (walk.order_name, listed.order_name) == ("depth-first", "listed")
+        instance = lower(graph, replace(MACHINE, spm_bytes=size))
+        turned = reordered(instance, depth_first(instance))
+        direct = solve(turned, "fluid", Request(tolerance=1e-3, threads=1)).bound
+        assert direct is not None
+        assert walk.bound == pytest.approx(direct, rel=2e-2)
+        assert walk.bound is not None
+        assert walk.value is not None
+        assert walk.bound <= walk.value
+        assert walk.totals == solve(turned, "belady", Request(threads=1)).totals
+
+
+def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
+    instance = tiny(
+        {"w": (10, "in"), "x": (8, "in"), "y": (8, "keep")},
+        [Op(reads="w x", writes="y", stationary="w", cycles=3), Op(reads="x w", cycles=1)],
+        spm=40,
+    )
+    write_instance(tmp_path / "i.json", instance)
+    network = Network(name=str(tmp_path / "i.json"), lowering=instance.lowering)
+    case = Case(network=network, machine=instance.machine, capacities=(8, 12, 40))
+    found = swept(case, ["belady", "page", "fluid"])
+    status = {key: each.finding.status for key, each in found.items()}
+    assert {status[8, name] for name in ("belady", "page", "fluid")} == {Status.INFEASIBLE}
+    assert status[40, "page"] is Status.OPTIMAL
+    assert Status.INFEASIBLE not in (status[12, "belady"], status[12, "page"])
+    value, lower_bound = found[40, "fluid"].finding.value, found[40, "fluid"].finding.bound
+    assert value is not None
+    assert lower_bound is not None
+    assert lower_bound <= value <= lower_bound * (1 + Fraction(SEARCH.tolerance))
+
+
+def test_an_untrue_cut_is_an_error() -> None:
+    (section,), _ = work.prepare(Case(network=BERT, machine=MACHINE, capacities=SIZES[-2:]))
+    solved = enclose(section, None, SIZES[-1], SEARCH)
+    assert solved.lower is not None
+    assert solved.certificate is not None
+    assert bound(section.instance(SIZES[-1]), solved.certificate) == solved.lower
+    known: dict[Order, Between] = {
+        None: Between(lower=solved.lower + 1, upper=solved.upper, cut=solved, chord=())
+    }
+    with pytest.raises(ScheduleError, match="another bound than their cut"):
+        work.point(section, SIZES[-1], ("fluid",), known, SEARCH)
+
+
+def test_a_bound_above_a_schedule_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    (section,), _ = work.prepare(Case(network=BERT, machine=MACHINE, capacities=SIZES[-1:]))
+    monkeypatch.setattr(work, "bound", lambda *_: Fraction(10**12))
+    with pytest.raises(ScheduleError, match="one of them is wrong"):
+        work.point(section, SIZES[-1], ("belady",), {}, SEARCH)
+
+
+def test_a_network_that_cannot_be_built_is_bad_input() -> None:
+    network = replace(BERT, parameters=(("layres", 2),))
+    with pytest.raises(InputError, match="did you mean layers"):
+        swept(Case(network=network, machine=MACHINE, capacities=SIZES[:1]), ["belady"])
+
+
+def test_processes_give_the_same() -> None:
+    case = Case(network=BERT, machine=MACHINE, capacities=SIZES[:4])
+    alone = swept(case, ["belady", "fluid"])
+    with Pool(2) as pool:
+        found = sweep(
+            [case],
+            ["belady", "fluid"],
+            SEARCH,
+            pool=pool,
+            done=lambda *_: False,
+            tell=lambda _: None,
+            warn=pytest.fail,
+        )
+        several = [each for some in found for each in some]
+    assert len(several) == len(alone)
+    for each in several:
+        one = alone[each.spm_bytes, each.finding.scheduler].finding
+        assert replace(each.finding, solve_s=None) == replace(one, solve_s=None)

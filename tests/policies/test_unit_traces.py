@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
+from math import ceil
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 from spmopt.assemble import assemble
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.policies import belady, lru, stream
-from spmopt.verify import require_legal
+from spmopt.policies import belady, belady_size, lru, stream
+from spmopt.schedulers.registry import find
+from spmopt.verify import bound, require_legal
 from tests.assemble.small import Op, data, problem
 
 TEXTBOOK = "70120304230321201701"
@@ -81,3 +84,23 @@ def test_lru_thrashes_on_a_loop_that_is_one_too_long_and_belady_does_not() -> No
     assert traffic(lru, loop, 3) == 18
     # The first round reads all four; then three stay and one is read in every round.
     assert traffic(belady, loop, 3) == fewest_reads(loop, 3) == 4 + 4
+
+
+def fluid_bound(trace: str, frames: int) -> Fraction:
+    """Traffic that no schedule beats, even if it keeps tensors in part (linear program)."""
+    tensors = {name: data(1) for name in sorted(set(trace))}
+    instance = problem(tensors, [Op(reads=[name]) for name in trace], spm=frames)
+    certificate = find("fluid").load()(instance, Request(objective=TRAFFIC)).certificate
+    assert certificate is not None
+    return bound(instance, certificate)
+
+
+@given(st.text("abcdefg", min_size=1, max_size=24), st.integers(1, 5))
+@settings(max_examples=40, deadline=None)
+def test_belady_reaches_the_bound_of_the_fluid_relaxation(trace: str, frames: int) -> None:
+    # Exactly so, but for prices rounded to 2**-40.
+    least = ceil(fluid_bound(trace, frames) - Fraction(1, 1000))
+    for policy in (belady, belady_size):
+        for granularity in ("whole", "page"):
+            chosen = partial(policy, granularity=granularity)
+            assert traffic(chosen, trace, frames) == least

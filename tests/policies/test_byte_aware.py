@@ -1,0 +1,155 @@
+"""Byte-aware Belady on traces worked out by hand, and against the optimum of small traces."""
+
+from __future__ import annotations
+
+from random import Random
+
+from spmopt.assemble import assemble
+from spmopt.core.instance import Instance
+from spmopt.core.objective import TRAFFIC
+from spmopt.core.plan import Plan
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import listed_timeline
+from spmopt.policies import belady, belady_size
+from spmopt.policies.belady import distance
+from spmopt.policies.residency.byte_aware import keep_by_bytes
+from spmopt.policies.residency.ranked import keep_whole
+from spmopt.verify import require_legal
+from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
+from tests.brute_force import optimum
+
+
+def by_bytes(instance: Instance, reserve: int = 0, *, partial: bool = False) -> Plan:
+    steps = listed_timeline(instance)
+    return keep_by_bytes(instance, steps, distance(steps), reserve, partial=partial)
+
+
+def by_distance(instance: Instance) -> Plan:
+    steps = listed_timeline(instance)
+    return keep_whole(instance, steps, distance(steps))
+
+
+def traffic(instance: Instance, plan: Plan) -> int:
+    figures = require_legal(instance, assemble(instance, plan)).totals
+    assert figures is not None
+    return figures.traffic_bytes
+
+
+def test_a_small_victim_stays_when_a_large_one_makes_it_needless() -> None:
+    instance = problem(
+        {"s": data(1), "m": data(5), "n": data(4)},
+        [Op(reads=[name]) for name in "smnnms"],
+        spm=6,
+    )
+    # The farthest, s, is one byte and not enough; m alone is.
+    assert traffic(instance, by_distance(instance)) == (1 + 5 + 4) + (5 + 1)
+    plan = by_bytes(instance)
+    assert rows_of(instance, plan.residency) == [
+        ("s", 0, 6, 1),
+        ("m", 1, 2, 5),
+        ("m", 4, 5, 5),
+        ("n", 2, 4, 4),
+    ]
+    assert traffic(instance, plan) == (1 + 5 + 4) + 5
+
+
+def test_a_small_operand_does_not_displace_a_large_one() -> None:
+    instance = problem({"l": data(8), "s": data(1)}, [Op(reads=[name]) for name in "lssl"], spm=8)
+    # Belady takes s in, one step before l, and loads 8 again to save 1.
+    assert traffic(instance, by_distance(instance)) == 8 + 1 + 8
+    assert rows_of(instance, by_bytes(instance).residency) == [("l", 0, 4, 8)]
+    assert traffic(instance, by_bytes(instance)) == 8 + 1 + 1
+
+
+def test_a_write_back_counts_unless_it_is_due_anyway() -> None:
+    due = problem(
+        {"x": data(4), "y": made(4, keep=True), "w": data(4)},
+        [
+            Op(writes=["y"]),
+            Op(reads=["x"]),
+            Op(reads=["w"], stationary=["w"]),
+            Op(reads=["x"]),
+            Op(reads=["y"]),
+        ],
+        spm=8,
+    )
+    # For w goes x, at 4 bytes in one step, or y, at 4 in two: it is stored in any case.
+    assert stores_of(due, by_bytes(due).stores) == [(1, "y", 4)]
+    assert traffic(due, by_bytes(due)) == 4 + 4 + 4 + 4
+    closer = problem(
+        {"x": data(4), "y": made(4), "w": data(4)},
+        [
+            Op(writes=["y"]),
+            Op(reads=["x"]),
+            Op(reads=["w"], stationary=["w"]),
+            Op(),
+            Op(reads=["x"]),
+            Op(reads=["y"]),
+        ],
+        spm=8,
+    )
+    assert stores_of(closer, by_distance(closer).stores) == [(1, "y", 4)]
+    assert traffic(closer, by_distance(closer)) == 4 + 4 + 4 + 4
+    # x at 4 / 2 a step goes before y at 8 / 3.
+    assert not stores_of(closer, by_bytes(closer).stores)
+    assert traffic(closer, by_bytes(closer)) == 4 + 4 + 4
+    assert traffic(closer, by_bytes(closer, partial=True)) == 4 + 4 + 4
+
+
+def test_contents_that_are_only_to_be_stored_go_first() -> None:
+    instance = problem(
+        {"y": made(4, keep=True), "x": data(4), "z": data(4)},
+        [Op(writes=["y"]), *(Op(reads=[name]) for name in "xzzx")],
+        spm=8,
+    )
+    plan = by_bytes(instance)
+    assert stores_of(instance, plan.stores) == [(1, "y", 4)]
+    assert traffic(instance, plan) == 4 + 4 + 4
+
+
+def test_an_operand_of_several_passes_is_taken_in_whatever_it_costs() -> None:
+    instance = problem(
+        {"a": data(6), "b": data(6)},
+        [Op(reads=["a"]), Op(reads=["b"], passes={"b": 2}), Op(reads=["a"])],
+        spm=8,
+    )
+    for partial in (False, True):
+        assert ("b", 1, 2, 6) in rows_of(instance, by_bytes(instance, partial=partial).residency)
+
+
+def test_the_reserve_stays_free() -> None:
+    instance = problem({"x": data(4), "y": data(4)}, [Op(reads=["x", "y"])] * 2, spm=10)
+    assert rows_of(instance, by_bytes(instance, 3).residency) == [("x", 0, 2, 4)]
+    assert rows_of(instance, by_bytes(instance, 3, partial=True).residency) == [
+        ("x", 0, 2, 4),
+        ("y", 0, 2, 3),
+    ]
+
+
+def random_trace(random: Random) -> Instance:
+    """Reads of three to five tensors of 1 to 6 bytes; room for a part of them."""
+    names = "abcde"[: random.randint(3, 5)]
+    sizes = {name: random.randint(1, 6) for name in names}
+    trace = [random.choice(names) for _ in range(random.randint(6, 12))]
+    most = max(2, 2 * sum(sizes.values()) // 3)
+    return problem(
+        {name: data(size) for name, size in sizes.items()},
+        [Op(reads=[name]) for name in trace],
+        spm=random.randint(min(sizes.values()), most),
+    )
+
+
+def test_it_is_nearer_to_the_optimum_than_belady_is() -> None:
+    random, over = Random(5), {belady: [0.0, 0.0], belady_size: [0.0, 0.0]}
+    for _ in range(120):
+        instance = random_trace(random)
+        best = optimum(instance, TRAFFIC, residency="whole")
+        assert best is not None
+        for policy, (worse, excess) in over.items():
+            plan = policy(instance, Request(objective=TRAFFIC)).plan
+            assert plan is not None
+            ratio = float(traffic(instance, plan) / best.value)
+            assert ratio >= 1
+            over[policy] = [worse + (ratio > 1), excess + ratio - 1]
+    assert over[belady_size][0] < over[belady][0]
+    assert over[belady_size][1] < 0.7 * over[belady][1]

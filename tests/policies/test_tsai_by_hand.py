@@ -1,0 +1,201 @@
+"""Tsai's policy on small examples worked out by hand, those of Figures 4.1 and 4.2 first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from spmopt.assemble import derive_commands
+from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
+from spmopt.core.schedule import Command
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import timeline
+from spmopt.policies.tsai import tsai
+from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
+from tests.policies.test_conformance import plan_of, totals
+
+Moves = list[tuple[int, str, int]]
+
+
+def scheduled(
+    instance: Instance,
+    prefetch: str = "latency",
+    offload: str = "ahead",
+    order: str = "listed",
+) -> Plan:
+    return plan_of(tsai(instance, Request(), order=order, prefetch=prefetch, offload=offload))
+
+
+def loads_of(instance: Instance, plan: Plan) -> Moves:
+    """Step, tensor and bytes of every load."""
+    commands = derive_commands(timeline(instance, plan.operation, plan.mode), plan)
+    loads = commands.take(commands.kind == Command.LOAD)
+    return sorted(
+        (step, instance.tensors[tensor].name, size)
+        for step, tensor, size in zip(
+            loads.step.tolist(),
+            loads.tensor.tolist(),
+            (loads.end - loads.begin).tolist(),
+            strict=True,
+        )
+    )
+
+
+def makespan(instance: Instance, plan: Plan) -> int:
+    return totals(instance, plan).makespan_cycles
+
+
+def five_layers() -> Instance:
+    """Figure 4.1: the weights of layer 5 take longer to load than layer 4 computes."""
+    weights = {"w1": data(2), "w2": data(2), "w3": data(3), "w4": data(4), "w5": data(8)}
+    cycles = (4, 4, 10, 2, 3)
+    return problem(weights, [Op(reads=[w], cycles=c) for w, c in zip(weights, cycles, strict=True)])
+
+
+@pytest.mark.parametrize(
+    ("prefetch", "last", "taken"),
+    [
+        # Asked for in layer 3, behind w4; layer 3 has time for six bytes of w5, layer 4 for two.
+        ("latency", [(2, "w4", 4), (2, "w5", 6), (3, "w5", 2)], 4 + 4 + 10 + 2 + 3),
+        # Asked for in layer 4, which has time for two bytes; layer 5 waits for six.
+        ("next", [(2, "w4", 4), (3, "w5", 2), (4, "w5", 6)], 4 + 4 + 10 + 2 + 6),
+        ("none", [(3, "w4", 4), (4, "w5", 8)], 4 + 4 + 10 + 4 + 8),
+    ],
+)
+@pytest.mark.parametrize("order", ["listed", "depth-first"])
+@pytest.mark.parametrize("offload", ["ahead", "full"])
+def test_figure_4_1(prefetch: str, last: Moves, taken: int, order: str, offload: str) -> None:
+    instance = five_layers()
+    plan = scheduled(instance, prefetch, offload, order)
+    early = [(1, "w2", 2), (2, "w3", 3)] if prefetch == "none" else [(0, "w2", 2), (1, "w3", 3)]
+    assert loads_of(instance, plan) == [(0, "w1", 2), *early, *last]
+    assert makespan(instance, plan) == taken
+
+
+def four_layers() -> Instance:
+    """Figure 4.2 with a layer more: when layer 4 makes its output, x1 has to go.
+
+    A victim leaves in the step before its room is needed, so the third layer stalls where in the
+    figure it is the one that needs the room.
+    """
+    tensors = {name: made(6) for name in ("x1", "x2", "x3", "x4")}
+    cycles = (2, 8, 2, 2)
+    forward = [Op(writes=[x], cycles=c) for x, c in zip(tensors, cycles, strict=True)]
+    backward = [Op(reads=[x], cycles=c) for x, c in zip(tensors, cycles, strict=True)]
+    instance = problem(tensors, [*forward, *backward[::-1]], spm=18)
+    chain = [replace(op, predecessors=(k - 1,)) for k, op in enumerate(instance.operations) if k]
+    return replace(instance, operations=(instance.operations[0], *chain))
+
+
+@pytest.mark.parametrize(
+    ("prefetch", "offload", "store", "load", "taken"),
+    [
+        # Stored under layer 2, which takes eight cycles, and loaded under its gradient.
+        ("latency", "ahead", 1, 6, 28),
+        ("next", "ahead", 1, 6, 28),
+        ("none", "ahead", 1, 7, 28 + 4),
+        # Stored under layer 3, which takes two.
+        ("latency", "full", 2, 6, 28 + 4),
+        ("next", "full", 2, 6, 28 + 4),
+        ("none", "full", 2, 7, 28 + 4 + 4),
+    ],
+)
+def test_figure_4_2(prefetch: str, offload: str, store: int, load: int, taken: int) -> None:
+    instance = four_layers()
+    for order in ("listed", "depth-first"):
+        plan = scheduled(instance, prefetch, offload, order)
+        assert stores_of(instance, plan.stores) == [(store, "x1", 6)]
+        assert loads_of(instance, plan) == [(load, "x1", 6)]
+        assert makespan(instance, plan) == taken
+
+
+@pytest.mark.parametrize("instance", [five_layers(), four_layers()])
+def test_each_part_helps_on_the_figures(instance: Instance) -> None:
+    def taken(prefetch: str, offload: str) -> int:
+        return makespan(instance, scheduled(instance, prefetch, offload))
+
+    for offload in ("ahead", "full"):
+        assert taken("latency", offload) <= taken("next", offload) <= taken("none", offload)
+    for prefetch in ("latency", "next", "none"):
+        assert taken(prefetch, "ahead") <= taken(prefetch, "full")
+
+
+def test_a_prefetch_is_put_off_until_it_can_stay() -> None:
+    # w is on the list of step 1, where a still takes the room; step 2 has time for five bytes.
+    instance = problem(
+        {"a": data(8), "w": data(6)},
+        [Op(reads=["a"], cycles=6), Op(reads=["a"], cycles=2), Op(cycles=5), Op(reads=["w"])],
+        spm=12,
+    )
+    plan = scheduled(instance)
+    assert loads_of(instance, plan) == [(0, "a", 8), (2, "w", 5), (3, "w", 1)]
+    assert makespan(instance, plan) == 8 + 2 + 5 + 1
+
+
+def test_a_prefetch_takes_room_for_the_whole_tensor() -> None:
+    # In step 0 there would be room for six bytes of w, but not for eight until step 2.
+    instance = problem(
+        {"a": data(6), "w": data(8)},
+        [Op(reads=["a"], cycles=20), Op(cycles=1), Op(reads=["a"]), Op(reads=["w"])],
+        spm=12,
+    )
+    assert loads_of(instance, scheduled(instance)) == [(0, "a", 6), (3, "w", 8)]
+
+
+def test_a_store_that_finds_no_room_is_not_put_off() -> None:
+    instance = problem(
+        {"y": made(6, keep=True), "a": data(10)},
+        [Op(writes=["y"], cycles=1), Op(reads=["a"], cycles=9), Op(cycles=20)],
+        spm=12,
+    )
+    plan = scheduled(instance)
+    # Two bytes find room beside a, but no time before step 2.
+    assert stores_of(instance, plan.stores) == [(0, "y", 4), (2, "y", 2)]
+    assert rows_of(instance, plan.residency) == [("y", 0, 1, 6), ("y", 1, 3, 2), ("a", 1, 2, 10)]
+    assert makespan(instance, plan) == 4 + 10 + 20
+    assert makespan(instance, scheduled(instance, offload="full")) == 6 + 10 + 20
+
+
+def test_first_come_is_first_served() -> None:
+    # The store of y is asked for at the end of step 0, w in step 1: y goes first.
+    instance = problem(
+        {"y": made(5, keep=True), "w": data(5)},
+        [Op(writes=["y"]), Op(cycles=6), Op(reads=["w"])],
+    )
+    plan = scheduled(instance)
+    assert stores_of(instance, plan.stores) == [(1, "y", 5)]
+    assert loads_of(instance, plan) == [(1, "w", 1), (2, "w", 4)]
+
+
+def test_what_a_step_uses_is_brought_in_whatever_its_next_use() -> None:
+    # x is used again sooner than w, and still makes room for it.
+    instance = problem(
+        {"x": data(6), "w": data(6)},
+        [Op(reads=["x"]), Op(reads=["w"]), Op(reads=["x"]), Op(reads=["w"])],
+        spm=8,
+    )
+    assert loads_of(instance, scheduled(instance)) == [
+        (0, "x", 6),
+        (1, "w", 6),
+        (2, "x", 6),
+        (3, "w", 6),
+    ]
+
+
+def test_depth_first_keeps_a_branch_on_chip() -> None:
+    instance = problem(
+        {"a": made(8), "b": made(8), "c": made(4, keep=True), "d": made(4, keep=True)},
+        [
+            Op(writes=["a"]),
+            Op(writes=["b"]),
+            Op(reads=["a"], writes=["c"]),
+            Op(reads=["b"], writes=["d"]),
+        ],
+        spm=12,
+    )
+    deep, listed = (scheduled(instance, order=order) for order in ("depth-first", "listed"))
+    assert deep.operation.tolist() == [0, 2, 1, 3]
+    assert totals(instance, deep).traffic_bytes == 4 + 4
+    assert totals(instance, listed).traffic_bytes == 4 + 4 + 2 * (8 + 8)

@@ -6,6 +6,7 @@ if that never comes; twice its size, if it is written back only because it goes;
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 
 import numpy as np
@@ -97,14 +98,23 @@ class _Scratchpad(Scratchpad):
             cost += self._size[tensor] * self.rate(tensor, step) if surplus < 0 else 0.0
         for tensor in taken:
             self._push(tensor, self._rank[tensor])
+        chosen = self.needed_of(taken, surplus)
+        cost = sum(self._size[tensor] * self.rate(tensor, step) for tensor in chosen)
+        return None if cost >= limit else chosen
+
+    def needed_of(self, taken: list[int], surplus: int) -> list[int]:
+        """``taken``, last first, without those that ``surplus`` pages too many make needless."""
         chosen = []
         for tensor in reversed(taken):
             if self._held[tensor] <= surplus:
                 surplus -= self._held[tensor]
             else:
                 chosen.append(tensor)
-        cost = sum(self._size[tensor] * self.rate(tensor, step) for tensor in chosen)
-        return None if cost >= limit else chosen
+        return chosen
+
+    def held_pages(self, tensor: int) -> int:
+        """Resident pages of ``tensor``."""
+        return self._held[tensor]
 
     def trim_below(self, rate: float, pages: int, above: int, step: int) -> None:
         """Trim what has a lower rate, the lowest first, until ``pages`` are free."""
@@ -146,6 +156,21 @@ class _Simulation(Simulation):
         super().__init__(instance, timeline, ranking, reserve_pages, spm)
         self._saved_anyway: list[bool] = _final(timeline).tolist()
         self._size: list[int] = timeline.size_bytes.tolist()
+
+    def _giving_way(self, held: list[int], pages: int) -> list[int]:
+        """The smallest that suffice together: what gives way is streamed now."""
+        if self._spm.partial:
+            return held
+        taken = []
+        for tensor in sorted(held, key=self._spm.held_pages):
+            if pages > 0:
+                taken.append(tensor)
+                pages -= self._spm.held_pages(tensor)
+        return self._spm.needed_of(taken, -pages)
+
+    def _admission_order(self, step: int, accesses: range) -> Sequence[int]:
+        """What saves the most first: what is used now does not give way to each other."""
+        return sorted(accesses, key=lambda access: -self._saving(step, access))
 
     def _make_room(self, step: int, access: int, missing: int) -> None:
         spm, needed = self._spm, missing + self._reserve

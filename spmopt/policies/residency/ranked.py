@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,17 +141,18 @@ class Simulation:
                 needed += missing
         if spm.free < needed + self._reserve:
             spm.make_room(needed + self._reserve, now, step)
-        for access in accesses:
-            if spm.free >= needed:
-                break
-            if not self._stationary[access] and spm.holds(self._tensor[access]):
-                spm.release(self._tensor[access], needed - spm.free, step)
+        if spm.free < needed:
+            streamed = [self._tensor[a] for a in accesses if not self._stationary[a]]
+            held = [tensor for tensor in streamed if spm.holds(tensor)]
+            for tensor in self._giving_way(held, needed - spm.free):
+                if spm.free < needed:
+                    spm.release(tensor, needed - spm.free, step)
         for tensor, missing in lacking:
             spm.admit(tensor, missing, step, now)
 
     def _admit_others(self, step: int, accesses: range) -> None:
         spm = self._spm
-        for access in accesses:
+        for access in self._admission_order(step, accesses):
             tensor = self._tensor[access]
             missing = spm.missing(tensor)
             if not missing or not self._wanted[access]:
@@ -163,6 +164,16 @@ class Simulation:
                 spm.admit(tensor, missing, step, self._now[step])
             elif spm.partial and room > 0:
                 spm.admit(tensor, room, step, self._now[step])
+
+    def _giving_way(self, held: list[int], pages: int) -> list[int]:
+        """Tensors used now, in the order in which they give way for ``pages``."""
+        del pages
+        return held
+
+    def _admission_order(self, step: int, accesses: range) -> Sequence[int]:
+        """The order in which the step's operands are taken in."""
+        del step
+        return accesses
 
     def _make_room(self, step: int, access: int, missing: int) -> None:
         """Make room for an operand, at the cost of what the policy thinks worth less."""

@@ -20,6 +20,7 @@ from spmopt.core.errors import InputError
 if TYPE_CHECKING:
     from spmopt.sweep.cases import Case
     from spmopt.sweep.rows import Columns
+    from spmopt.sweep.store import Store
     from spmopt.sweep.table import Table
 
 _SEARCH = "Search"
@@ -70,6 +71,7 @@ def sweep(
     from spmopt.cli.output import tell
     from spmopt.cli.swept import cases as described
     from spmopt.sweep.rows import Columns
+    from spmopt.sweep.store import Store
     from spmopt.sweep.table import Table
 
     names = _schedulers(scheduler, effort)
@@ -84,7 +86,10 @@ def sweep(
     table = Table(output, columns, _identity(swept, effort, names))
     code = Code.OK
     try:
-        _run(cases, names, effort, table, columns)
+        part = None if output is None else output.with_name(f".{output.name}.part")
+        store = Store(part, table.head, effort.objective)
+        _run(cases, names, effort, (table, store, columns))
+        store.remove()
     except (Interrupted, KeyboardInterrupt):
         code = Code.INTERRUPTED
         again = "" if output is None else f" are in {output}: the same command goes on from there"
@@ -119,7 +124,7 @@ def _schedulers(text: str, effort: Effort) -> tuple[str, ...]:
 
 def _identity(swept: Swept, effort: Effort, names: Sequence[str]) -> dict[str, object]:
     """All that the rows depend on."""
-    given = {key: value for key, value in asdict(swept).items() if value}
+    given = {key: value for key, value in asdict(swept).items() if value is not None}
     return {
         "spmopt": __version__,
         **given,
@@ -134,8 +139,7 @@ def _run(
     cases: Sequence[Case],
     names: tuple[str, ...],
     effort: Effort,
-    table: Table,
-    columns: Columns,
+    tables: tuple[Table, Store, Columns],
 ) -> None:
     from spmopt.cli.output import messages, warn
     from spmopt.cli.progress import progress
@@ -144,6 +148,7 @@ def _run(
     from spmopt.sweep.run import sweep as run
     from spmopt.sweep.work import Search
 
+    table, store, columns = tables
     search = Search(
         objective=effort.objective, tolerance=effort.tolerance, time_limit_s=effort.time_limit
     )
@@ -158,7 +163,7 @@ def _run(
         def tell(message: str) -> None:
             report(f"{len(table)} of {total} rows; {message}", len(table) / total)
 
-        found = run(cases, names, search, pool=pool, done=done, tell=tell, warn=warn)
+        found = run(cases, names, search, pool=pool, store=store, done=done, tell=tell, warn=warn)
         for some in found:
             table.add(
                 row_of(each.case, each.spm_bytes, each.finding, effort.objective) for each in some

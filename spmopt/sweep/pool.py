@@ -34,7 +34,7 @@ class Pool:
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
         self._number = count()
-        self._queue: list[tuple[int, int, Task, Then]] = []
+        self._queue: list[tuple[tuple[int, ...], int, Task, Then]] = []
         self._running: dict[Future[Any], Then] = {}
         self._executor: ProcessPoolExecutor | None = None
 
@@ -58,7 +58,9 @@ class Pool:
                 worker.terminate()
         self._executor.shutdown(wait=True, cancel_futures=True)
 
-    def add(self, urgency: int, task: Callable[[], T], then: Callable[[T], None]) -> None:
+    def add(
+        self, urgency: tuple[int, ...], task: Callable[[], T], then: Callable[[T], None]
+    ) -> None:
         """Queue ``task``, those of least ``urgency`` first; ``then`` gets its answer, here."""
         heappush(self._queue, (urgency, next(self._number), task, then))
 

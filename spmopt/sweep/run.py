@@ -13,10 +13,8 @@ from functools import partial
 from spmopt.sweep.cases import Case, Order, Section
 from spmopt.sweep.curve import Curve, Solved
 from spmopt.sweep.pool import Pool
+from spmopt.sweep.store import Store
 from spmopt.sweep.work import Finding, Search, enclose, orders, point, prepare
-
-_FIRST, _LAST = 0, 1
-"""Points last: curves come step by step, and many points wait for them."""
 
 Done = Callable[[Case, int, str], bool]
 Tell = Callable[[str], None]
@@ -37,6 +35,7 @@ def sweep(
     search: Search,
     *,
     pool: Pool,
+    store: Store,
     done: Done,
     tell: Tell,
     warn: Tell,
@@ -45,6 +44,8 @@ def sweep(
 
     Parameters
     ----------
+    store
+        Solutions of curves that are known already, and where new ones go.
     done
         Whether a case, a capacity and a scheduler are done.
     tell, warn
@@ -62,10 +63,16 @@ def sweep(
         An illegal schedule or an untrue bound.
     """
     run = _Run(
-        pool=pool, schedulers=tuple(schedulers), search=search, done=done, tell=tell, warn=warn
+        pool=pool,
+        store=store,
+        schedulers=tuple(schedulers),
+        search=search,
+        done=done,
+        tell=tell,
+        warn=warn,
     )
-    for case in cases:
-        run.begin(case)
+    for rank, case in enumerate(cases):
+        run.begin(rank, case)
     for _ in pool.steps():
         yield run.take()
 
@@ -83,8 +90,9 @@ class _Lane:
 
 @dataclass(kw_only=True)
 class _Lanes:
-    """All curves that the points of a section wait for."""
+    """All curves that the points of a section wait for; ``rank`` is that of its case."""
 
+    rank: int
     section: Section
     open: dict[int, tuple[str, ...]]
     lanes: list[_Lane] = field(default_factory=list)
@@ -93,6 +101,7 @@ class _Lanes:
 @dataclass(kw_only=True)
 class _Run:
     pool: Pool
+    store: Store
     schedulers: tuple[str, ...]
     search: Search
     done: Done
@@ -106,15 +115,19 @@ class _Run:
         found, self.found = self.found, []
         return found
 
-    def begin(self, case: Case) -> None:
-        """Sort a case into sections, unless all of it is done."""
+    def begin(self, rank: int, case: Case) -> None:
+        """Sort a case into sections, unless all of it is done.
+
+        Tasks of the cases before it go first, and curves before points: those come step by
+        step, and many points wait for them.
+        """
         if any(self._missing(case, size) for size in case.capacities):
-            self.pool.add(_FIRST, partial(prepare, case), self._prepared)
+            self.pool.add((rank, 0), partial(prepare, case), partial(self._prepared, rank))
 
     def _missing(self, case: Case, spm_bytes: int) -> tuple[str, ...]:
         return tuple(name for name in self.schedulers if not self.done(case, spm_bytes, name))
 
-    def _prepared(self, answer: tuple[tuple[Section, ...], tuple[str, ...]]) -> None:
+    def _prepared(self, rank: int, answer: tuple[tuple[Section, ...], tuple[str, ...]]) -> None:
         found, warnings = answer
         for text in warnings:
             if text not in self.warned:
@@ -125,18 +138,17 @@ class _Run:
             still = {size: names for size, names in missing.items() if names}
             if still:
                 task = partial(orders, section, self.schedulers, self.search)
-                self.pool.add(_FIRST, task, partial(self._ordered, section, still))
+                curves = _Lanes(rank=rank, section=section, open=still)
+                self.pool.add((rank, 0), task, partial(self._ordered, curves))
 
-    def _ordered(
-        self, section: Section, still: dict[int, tuple[str, ...]], found: Collection[Order]
-    ) -> None:
+    def _ordered(self, curves: _Lanes, found: Collection[Order]) -> None:
         """Begin the curves, over all capacities of the section, done or not.
 
         So a sweep that was taken up again gives what it would have given in one go.
         """
+        section = curves.section
         sizes = [size for size in section.capacities if size not in section.infeasible]
         at = {section.usable_bytes(size): size for size in reversed(sizes)}
-        curves = _Lanes(section=section, open=still)
         curves.lanes = [
             _Lane(order=order, curve=Curve(tuple(at), self.search.tolerance), spm_bytes=at)
             for order in found
@@ -147,16 +159,20 @@ class _Run:
 
     def _advance(self, curves: _Lanes, lane: _Lane) -> None:
         """Begin the next round of solves."""
-        wanted = lane.curve.wanted()
-        lane.complete = not wanted
-        lane.under_way = len(wanted)
-        for capacity in wanted:
-            task = partial(
-                enclose, curves.section, lane.order, lane.spm_bytes[capacity], self.search
-            )
-            self.pool.add(_FIRST, task, partial(self._solved, curves, lane))
+        section, order, curve = curves.section, lane.order, lane.curve
+        while not lane.under_way and (wanted := curve.wanted()):
+            for capacity in wanted:
+                known = self.store.get(section, order, capacity)
+                if known is not None:
+                    curve.add(known)
+                    continue
+                task = partial(enclose, section, order, lane.spm_bytes[capacity], self.search)
+                self.pool.add((curves.rank, 0), task, partial(self._solved, curves, lane))
+                lane.under_way += 1
+        lane.complete = not lane.under_way
 
     def _solved(self, curves: _Lanes, lane: _Lane, solved: Solved) -> None:
+        self.store.put(curves.section, lane.order, solved)
         lane.curve.add(solved)
         lane.under_way -= 1
         name = curves.section.case.network.name
@@ -176,7 +192,7 @@ class _Run:
                 usable = section.usable_bytes(size)
                 known = {lane.order: lane.curve.at(usable) for lane in curves.lanes}
             task = partial(point, section, size, names, known, self.search)
-            self.pool.add(_LAST, task, partial(self._finish, section.case, size))
+            self.pool.add((curves.rank, 1), task, partial(self._finish, section.case, size))
 
     def _finish(self, case: Case, spm_bytes: int, findings: list[Finding]) -> None:
         self.tell(f"{case.network.name} at {spm_bytes / 1e6:g} MB")

@@ -32,6 +32,11 @@ class Table:
     sweep
         All that the rows depend on, as JSON values; a file of another sweep is refused.
 
+    Attributes
+    ----------
+    head
+        The first line.
+
     Raises
     ------
     InputError
@@ -40,7 +45,7 @@ class Table:
 
     def __init__(self, path: Path | None, columns: Columns, sweep: Mapping[str, object]) -> None:
         self._columns = columns
-        self._head = "# " + json.dumps({"format": "spmopt-sweep", "version": _VERSION, **sweep})
+        self.head = "# " + json.dumps({"format": "spmopt-sweep", "version": _VERSION, **sweep})
         self._lines: dict[Texts, Texts] = {}
         self._path, self._file = path, None
         if path is not None:
@@ -86,7 +91,7 @@ class Table:
         return _csv([tuple(self._columns.types), *self._lines.values()])
 
     def _start(self) -> str:
-        return f"{self._head}\n{_csv([tuple(self._columns.types)])}"
+        return f"{self.head}\n{_csv([tuple(self._columns.types)])}"
 
     def _open(self, path: Path) -> TextIO:
         require_writable(path)
@@ -124,7 +129,7 @@ class Table:
         """Why a file is not of this sweep."""
         try:
             found = json.loads(text.partition("\n")[0].removeprefix("# "))
-            asked = json.loads(self._head.removeprefix("# "))
+            asked = json.loads(self.head.removeprefix("# "))
             if found["format"] != asked["format"]:
                 return "is not a sweep's file"
         except (ValueError, TypeError, KeyError):

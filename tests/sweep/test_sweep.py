@@ -23,6 +23,7 @@ from spmopt.sweep.cases import Case, Network, Order
 from spmopt.sweep.curve import Between
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.run import Found, sweep
+from spmopt.sweep.store import Store
 from spmopt.sweep.work import Search, enclose
 from spmopt.verify import bound
 from tests.solve.fakes import install
@@ -48,6 +49,7 @@ def swept(
                 schedulers,
                 SEARCH,
                 pool=pool,
+                store=Store(None, "", SEARCH.objective),
                 done=lambda _, size, name: (size, name) in done,
                 tell=lambda _: None,
                 warn=pytest.fail,
@@ -172,6 +174,7 @@ def test_processes_give_the_same() -> None:
             ["belady", "fluid"],
             SEARCH,
             pool=pool,
+            store=Store(None, "", SEARCH.objective),
             done=lambda *_: False,
             tell=lambda _: None,
             warn=pytest.fail,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.assemble import assemble
+from spmopt.assemble import assemble, derive_commands
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
@@ -171,7 +171,7 @@ def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> N
     for instance in random_instances(70):
         steps = arrays(instance)
         plain = keep(instance, steps)
-        spread = spread_pages(instance.machine, steps, plain)
+        spread = spread_pages(instance.machine, steps, plain, derive_commands(steps, plain))
         before, after = totals(instance, plain), totals(instance, spread)
         assert after.traffic_bytes <= before.traffic_bytes
         faster += after.makespan_cycles < before.makespan_cycles

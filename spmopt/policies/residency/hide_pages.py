@@ -23,7 +23,7 @@ from spmopt.assemble.cycles import step_cycles, summed, transfer_cycles
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.machine import Machine
 from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Command
+from spmopt.core.schedule import Command, Commands
 from spmopt.core.table import Bools, Ints, Table
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.transfers.idle import Pieces, Waiting, fill_idle
@@ -33,18 +33,18 @@ _NEVER = -1
 
 def hide_pages(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
     """Faster plan with the same residency at every use, or ``plan`` itself."""
-    spread = spread_pages(machine, timeline, plan)
-    before, after = (
-        int(step_cycles(machine, timeline, derive_commands(timeline, each)).sum())
-        for each in (plan, spread)
-    )
+    commands = derive_commands(timeline, plan)
+    spread = spread_pages(machine, timeline, plan, commands)
+    faster = derive_commands(timeline, spread)
+    before = int(step_cycles(machine, timeline, commands).sum())
+    after = int(step_cycles(machine, timeline, faster).sum())
     return spread if after < before else plan
 
 
-def spread_pages(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
-    """Plan that moves the same bytes in idle time."""
+def spread_pages(machine: Machine, timeline: Timeline, plan: Plan, commands: Commands) -> Plan:
+    """Plan that moves the same bytes in idle time; ``commands`` are those of ``plan``."""
     gaps = _gaps(timeline, plan)
-    incoming, outgoing = _stream_cycles(machine, timeline, plan)
+    incoming, outgoing = _stream_cycles(machine, timeline.steps, commands)
     if not machine.duplex:
         outgoing = incoming = incoming + outgoing
     idle = np.maximum(timeline.compute_cycles - outgoing, 0)
@@ -58,11 +58,11 @@ def spread_pages(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
         operation=plan.operation,
         mode=plan.mode,
         residency=_residency(timeline, gaps, stores, loads),
-        stores=_stores(timeline, gaps, stores),
+        stores=_stores(timeline, stores),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Gaps:
     """Columns over the accesses (a): of each one, and of the gap after it up to the next one.
 
@@ -196,9 +196,8 @@ def _residency(timeline: Timeline, gaps: Gaps, stores: Parts, loads: Parts) -> R
     return Residency(tensor=tensor[rows], begin=begin[rows], end=end[rows], size_bytes=size[rows])
 
 
-def _stores(timeline: Timeline, gaps: Gaps, stores: Parts) -> Stores:
+def _stores(timeline: Timeline, stores: Parts) -> Stores:
     """One row for each step and tensor."""
-    del gaps
     tensors = timeline.size_bytes.size
     keys, slot = np.unique(
         stores.step * tensors + timeline.tensor[stores.access], return_inverse=True
@@ -232,14 +231,13 @@ def _room(machine: Machine, timeline: Timeline, gaps: Gaps, stores: Parts, loads
     return machine.spm_pages + timeline.scratch_bytes // -page - np.cumsum(change)[:-1]
 
 
-def _stream_cycles(machine: Machine, timeline: Timeline, plan: Plan) -> tuple[Ints, Ints]:
+def _stream_cycles(machine: Machine, steps: int, commands: Commands) -> tuple[Ints, Ints]:
     """(n,) DMA cycles of streams in, and of streams out."""
-    commands = derive_commands(timeline, plan)
     cycles = transfer_cycles(machine, (commands.end - commands.begin) * commands.passes)
     into, out = commands.kind == Command.STREAM_IN, commands.kind == Command.STREAM_OUT
     return (
-        summed(timeline.steps, commands.step[into], cycles[into]),
-        summed(timeline.steps, commands.step[out], cycles[out]),
+        summed(steps, commands.step[into], cycles[into]),
+        summed(steps, commands.step[out], cycles[out]),
     )
 
 

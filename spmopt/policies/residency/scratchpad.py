@@ -19,7 +19,7 @@ class Scratchpad:
     """Resident tensors with ranks in [0, ranks): the highest rank is evicted first.
 
     With ``partial`` a tensor may be held in part, its first pages, and is trimmed from its
-    tail; otherwise it goes as a whole. Pages are also counted by rank and by block of ranks,
+    tail; otherwise it goes as a whole, and pages are also counted by rank and by block of ranks,
     so that the pages above a rank are the sum of two short slices.
     """
 
@@ -54,7 +54,7 @@ class Scratchpad:
         return self._lacking[tensor] > 0
 
     def pages_above(self, rank: int) -> int:
-        """Resident pages of a higher rank."""
+        """Resident pages of a higher rank (of whole tensors only)."""
         block = (rank >> _BLOCK_BITS) + 1
         rest = self._at_rank[rank + 1 : block << _BLOCK_BITS]
         return sum(rest) + sum(self._in_block[block:])
@@ -146,6 +146,8 @@ class Scratchpad:
         self._push(tensor, rank)
 
     def _count(self, rank: int, pages: int) -> None:
+        if self.partial:
+            return
         self._at_rank[rank] += pages
         self._in_block[rank >> _BLOCK_BITS] += pages
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 from spmopt.assemble import assemble
@@ -10,6 +11,8 @@ from spmopt.bench.suite import Figure, Figures
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.order import other_order, reordered
+from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import BOUNDER, find
@@ -46,7 +49,7 @@ def reach(
     if report.totals is None:
         raise ScheduleError(f"{scheduler}: the verifier gave no totals")
     value = report.totals.value(request.objective)
-    least = bound(instance, outcome.certificate or _certificate(instance, request.objective))
+    least = bound(instance, outcome.certificate or _certificate(instance, request.objective, plan))
     if least > value:
         raise ScheduleError(f"{scheduler}: the bound is above the schedule, one of them is wrong")
     known = outcome.class_bound
@@ -105,9 +108,11 @@ def gaps(instance: Instance, *, schedulers: str, limit_s: float) -> Figures:
     return figures
 
 
-def _certificate(instance: Instance, objective: Objective) -> Certificate:
-    """Prices of the relaxation, for a schedule that came without."""
-    outcome = find(BOUNDER).load()(instance, Request(objective=objective, tolerance=1e-5))
+def _certificate(instance: Instance, objective: Objective, plan: Plan) -> Certificate:
+    """Prices of the relaxation in the plan's order, for a schedule that came without."""
+    order = other_order(plan.operation)
+    listed = instance if order is None else reordered(instance, order)
+    outcome = find(BOUNDER).load()(listed, Request(objective=objective, tolerance=1e-5))
     if outcome.certificate is None:
         raise ScheduleError(f"{BOUNDER}: no bound")
-    return outcome.certificate
+    return replace(outcome.certificate, order=order)

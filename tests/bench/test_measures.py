@@ -10,6 +10,9 @@ from spmopt.bench.suites import SUITES
 from spmopt.bench.worker import MEASURES, build
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
+from spmopt.core.objective import TRAFFIC
+from spmopt.core.scheduler import Request
+from spmopt.solve import solve
 from tests.bench.small import CASE
 
 TIME: Options = {"scheduler": "page", "objective": "time", "tolerance": 1e-3, "limit_s": 10.0}
@@ -41,6 +44,14 @@ def test_whole_tensors_are_held_against_both_bounds(instance: Instance) -> None:
     figures = MEASURES["reach"](instance, **options)
     assert -1e-9 <= number(figures, "class_gap") <= 1e-4
     assert number(figures, "class_gap") <= number(figures, "gap")
+
+
+def test_another_order_is_held_against_its_own_bound(instance: Instance) -> None:
+    options = {**TIME, "scheduler": "tsai", "objective": "traffic"}
+    figures = MEASURES["reach"](instance, **options)
+    outcome = solve(instance, "tsai", Request(objective=TRAFFIC, tolerance=1e-5))
+    assert outcome.order is not None
+    assert number(figures, "gap") == pytest.approx(outcome.gap, abs=1e-4)
 
 
 def test_no_schedule_is_a_failure(instance: Instance) -> None:

@@ -199,3 +199,53 @@ def test_depth_first_keeps_a_branch_on_chip() -> None:
     assert deep.operation.tolist() == [0, 2, 1, 3]
     assert totals(instance, deep).traffic_bytes == 4 + 4
     assert totals(instance, listed).traffic_bytes == 4 + 4 + 2 * (8 + 8)
+
+
+def test_every_command_pays_the_setup() -> None:
+    # Two commands of three cycles and their bytes: two bytes in step 0, four in step 1.
+    instance = problem(
+        {"w": data(6)}, [Op(cycles=5), Op(cycles=7), Op(reads=["w"], cycles=1)], setup=3
+    )
+    plan = scheduled(instance)
+    # Loading takes nine cycles: step 1 alone is too short, so the load is asked for in step 0.
+    assert loads_of(instance, plan) == [(0, "w", 2), (1, "w", 4)]
+    assert makespan(instance, plan) == 5 + 7 + 1
+
+
+def both_ways(duplex: bool) -> Instance:
+    return problem(
+        {"y": made(6, keep=True), "w": data(6)},
+        [Op(writes=["y"], cycles=1), Op(cycles=6), Op(reads=["w"], cycles=1)],
+        duplex=duplex,
+    )
+
+
+def test_two_channels_do_not_wait_for_each_other() -> None:
+    duplex, single = both_ways(True), both_ways(False)
+    plan = scheduled(duplex)
+    assert stores_of(duplex, plan.stores) == [(1, "y", 6)]
+    assert loads_of(duplex, plan) == [(1, "w", 6)]
+    assert makespan(duplex, plan) == 1 + 6 + 1
+    plan = scheduled(single)
+    assert stores_of(single, plan.stores) == [(1, "y", 6)]
+    assert loads_of(single, plan) == [(2, "w", 6)]
+    assert makespan(single, plan) == 1 + 6 + 6
+
+
+def test_stationary_operands_take_time_of_their_own() -> None:
+    # The load on demand of a stationary operand comes before the computation, which then has
+    # all its time for what waits.
+    instance = problem(
+        {"v": data(4), "w": data(6)},
+        [Op(reads=["v"], stationary=["v"], cycles=6), Op(reads=["w"], cycles=1)],
+    )
+    plan = scheduled(instance)
+    assert loads_of(instance, plan) == [(0, "v", 4), (0, "w", 6)]
+    assert makespan(instance, plan) == (4 + 6) + 1
+
+
+def test_what_is_too_large_is_streamed() -> None:
+    instance = problem({"w": data(20), "v": data(4)}, [Op(reads=["w", "v"], cycles=3)], spm=10)
+    plan = scheduled(instance)
+    assert rows_of(instance, plan.residency) == [("v", 0, 1, 4)]
+    assert makespan(instance, plan) == 24

@@ -15,7 +15,7 @@ from time import monotonic
 import numpy as np
 
 from formulations.residency.ascent import ascend
-from formulations.residency.bound.certificate import certificate
+from formulations.residency.bound.certificate import certificate, multipliers
 from formulations.residency.bound.dual import arcs, backward, dual_value, forward
 from formulations.residency.bound.gaps import Gaps
 from formulations.residency.bound.prices import Economy, Multipliers
@@ -205,13 +205,7 @@ class Search:
         if self.plan is None:
             self._offer_streaming()
         small = self.gaps.step.size <= settings.small
-        prices, columns = ascend(
-            self.gaps,
-            self.economy,
-            settings.ascent if small else settings.long_ascent,
-            settings.samples,
-            self._late,
-        )
+        prices, columns = self._first_prices(small)
         self.offer_prices(prices)
         self._note(0)
         if not self.gaps.step.size or self.request.remaining_s() <= 0:
@@ -225,6 +219,14 @@ class Search:
             # Pages cost the program more than the bound may assume: now prices for bytes.
             self._padded = False
             self._alternate(columns, tolerance)
+
+    def _first_prices(self, small: bool) -> tuple[Multipliers, Columns]:
+        """Subgradient steps; few from the prices of the request, as those of a neighbour."""
+        settings, given = self.settings, self.request.prices
+        start = None if given is None else multipliers(given, self.economy)
+        few = settings.ascent if start is None else settings.warm
+        count = few if small else settings.long_ascent
+        return ascend(self.gaps, self.economy, count, settings.samples, self._late, start=start)
 
     def _alternate(self, columns: Columns, tolerance: float) -> Columns:
         """Solve and price in turn; the columns at the end."""

@@ -12,9 +12,9 @@ class Settings:
     ``first`` and ``later``: tolerance of the interior-point method; ``threshold``: marginal
     up to which columns enter, as a share of the price of a byte; ``depth``: see ``Pricer``;
     ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
-    ``master``, and at most a third of the gap asked for; ``ascent``:
-    subgradient steps, and ``samples`` of them whose columns are kept. Instances of more than
-    ``small`` accesses take more steps (cheap beside their programs), no columns but the
+    ``master``, and at most a third of the gap asked for; ``ascent``: subgradient steps, ``warm``
+    from prices that are given, and ``samples`` of them whose columns are kept. Instances of more
+    than ``small`` accesses take more steps (cheap beside their programs), no columns but the
     sampled ones at first, and ``polish`` steps after each program; programs above
     ``small_program`` columns go to HiPO, not IPX.
     """
@@ -27,6 +27,7 @@ class Settings:
     tie: float = 1e-4
     rounds: int = 30
     ascent: int = 150
+    warm: int = 25
     long_ascent: int = 300
     samples: int = 20
     polish: int = 50

@@ -10,7 +10,7 @@ from typing import Protocol
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, Objective
 from spmopt.core.plan import Plan
-from spmopt.core.result import Outcome
+from spmopt.core.result import Certificate, Outcome
 
 
 def _never() -> bool:
@@ -35,6 +35,9 @@ class Request:
         Wall seconds after which to return the best found.
     start
         A legal plan to start from; an optimiser returns nothing worse.
+    prices
+        Prices to search from, those of the same instance at another capacity for one; whatever
+        they are, the result is legal and its bound true.
     threads
         Threads that a solver may use.
     stop
@@ -47,6 +50,7 @@ class Request:
     tolerance: float = 1e-4
     time_limit_s: float = 60.0
     start: Plan | None = None
+    prices: Certificate | None = None
     threads: int = 2
     stop: Callable[[], bool] = _never
     report: Callable[[str, float | None], None] = _silent

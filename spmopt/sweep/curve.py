@@ -105,6 +105,15 @@ class Curve:
         worst = (self._worst(self._inside(left, right), hull) for left, right in pairwise(known))
         return [capacity for capacity in worst if capacity is not None]
 
+    def nearest(self, capacity_bytes: int) -> Solved | None:
+        """The solution with prices whose capacity is nearest, the smaller one of two."""
+        priced = [solved for solved in self._solved.values() if solved.certificate is not None]
+
+        def distance(solved: Solved) -> tuple[int, int]:
+            return abs(solved.capacity_bytes - capacity_bytes), solved.capacity_bytes
+
+        return min(priced, key=distance, default=None)
+
     def at(self, capacity_bytes: int) -> Between:
         """Best cut and chord at one of the capacities."""
         return self._at(capacity_bytes, self._hull())

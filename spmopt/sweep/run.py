@@ -161,12 +161,16 @@ class _Run:
         """Begin the next round of solves."""
         section, order, curve = curves.section, lane.order, lane.curve
         while not lane.under_way and (wanted := curve.wanted()):
+            near = {capacity: curve.nearest(capacity) for capacity in wanted}
             for capacity in wanted:
                 known = self.store.get(section, order, capacity)
                 if known is not None:
                     curve.add(known)
                     continue
-                task = partial(enclose, section, order, lane.spm_bytes[capacity], self.search)
+                neighbour = near[capacity]
+                prices = None if neighbour is None else neighbour.certificate
+                size = lane.spm_bytes[capacity]
+                task = partial(enclose, section, order, size, self.search, prices)
                 self.pool.add((curves.rank, 0), task, partial(self._solved, curves, lane))
                 lane.under_way += 1
         lane.complete = not lane.under_way

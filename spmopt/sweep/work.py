@@ -95,10 +95,20 @@ def orders(section: Section, schedulers: tuple[str, ...], search: Search) -> tup
     return tuple(found)
 
 
-def enclose(section: Section, order: Order, spm_bytes: int, search: Search) -> Solved:
-    """Solve the relaxation at one capacity, its bound evaluated by the verifier."""
+def enclose(
+    section: Section,
+    order: Order,
+    spm_bytes: int,
+    search: Search,
+    near: Certificate | None = None,
+) -> Solved:
+    """Solve the relaxation at one capacity, its bound evaluated by the verifier.
+
+    ``near`` are prices of a neighbour to search from.
+    """
     instance = section.instance(spm_bytes, order)
-    request = replace(search.request(instance), tolerance=search.tolerance / _SHARE)
+    tolerance = search.tolerance / _SHARE
+    request = replace(search.request(instance), tolerance=tolerance, prices=near)
     module, name = _ENCLOSE
     solver = cast("_Enclose", getattr(import_module(module), name))
     certificate, upper = solver(instance, request)
@@ -186,7 +196,10 @@ class _Point:
         )
 
     def _optimise(self, name: str) -> Finding:
-        result = solve(self._instance, name, self._search.request(self._instance))
+        listed = self._known.get(None)
+        near = None if listed is None or listed.cut is None else listed.cut.certificate
+        request = replace(self._search.request(self._instance), prices=near)
+        result = solve(self._instance, name, request)
         return Finding(
             scheduler=name,
             status=result.status,

@@ -60,6 +60,17 @@ def test_a_solution_above_one_with_less_room_is_not_used() -> None:
     assert curve.wanted() == []
 
 
+def test_nearest_prices() -> None:
+    curve = Curve([0, 10, 20, 30], 1e-3)
+    assert curve.nearest(10) is None
+    low, high = line(Fraction(9), 0, 0), line(Fraction(9), 0, 20)
+    for solved in (high, low):
+        curve.add(solved)
+    curve.add(Solved(capacity_bytes=30, lower=None, certificate=None, upper=None))
+    assert curve.nearest(10) is low
+    assert curve.nearest(30) is high
+
+
 def test_a_solver_that_finds_nothing_does_not_go_on_for_ever() -> None:
     curve = Curve(range(0, 40, 10), 1e-3)
     asked = []

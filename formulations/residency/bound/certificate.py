@@ -52,6 +52,15 @@ def certificate(
     )
 
 
+def multipliers(certificate: Certificate, economy: Economy) -> Multipliers | None:
+    """Return prices of a certificate, nearly; None where they are not for such an instance."""
+    if certificate.order is not None or certificate.spm.shape != economy.compute_cycles.shape:
+        return None
+    columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
+    spm, load, store = (np.ldexp(x.astype(np.float64), -certificate.bits) for x in columns)
+    return Multipliers.legal(economy, spm, load, store)
+
+
 def _passes(instance: Instance) -> Ints:
     """(n,) Most passes of an operand in each step."""
     most = [

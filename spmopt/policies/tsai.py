@@ -1,7 +1,7 @@
 """The tensor-level policy of Tsai's analytical model of training, in full.
 
-C.-C. Tsai, "Analytical model for DNN training with software-managed on-chip memory", chapter 4,
-Listing 1. Its parts, of which each can be switched off:
+C.-Y. Tsai, "A performance analytical model for DNN training with focus on memory subsystem",
+master thesis, National Taiwan University, 2021, chapter 4, Listing 1. Its parts, of which each can be switched off:
 
 * ``order``: operations run depth first and wait at joins (section 4.2.2).
 * Belady's replacement on whole tensors: what a layer uses is brought in, and the tensors used

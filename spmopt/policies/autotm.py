@@ -26,7 +26,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies.belady import distance
-from spmopt.policies.residency.whole import keep_whole
+from spmopt.policies.residency.ranked import keep_whole
 from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
 from spmopt.policies.transfers.kernel import Beside, loads_under_one, stores_under_one
 from spmopt.policies.transfers.moves import (

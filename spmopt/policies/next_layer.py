@@ -1,8 +1,9 @@
 """The naive baseline of Tsai's model: prefetch for the next layer, offload when full.
 
 C.-Y. Tsai, "A performance analytical model for DNN training with focus on memory subsystem",
-master thesis, National Taiwan University, 2021, Figures 4.1a and 4.2a. Belady's replacement as in :mod:`spmopt.policies.tsai`, with the same departures; a
-tensor is asked for while the layer before its use runs, and leaves when its room is needed.
+master thesis, National Taiwan University, 2021, Figures 4.1a and 4.2a. Belady's replacement as in
+:mod:`spmopt.policies.tsai`, with the same departures; a tensor is asked for while the layer
+before its use runs, and leaves when its room is needed.
 """
 
 from __future__ import annotations

@@ -17,8 +17,8 @@ from spmopt.core.result import Outcome
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
-from spmopt.policies.residency.hide_pages import hide_pages
 from spmopt.policies.transfers.hide import hide_transfers
+from spmopt.policies.transfers.hide_pages import hide_pages
 
 RESERVED_SHARES = (32, 8, 4)
 """Parts 1/k of the scratchpad that are left free in turn, as buffers for what comes next."""

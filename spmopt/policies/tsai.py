@@ -1,7 +1,8 @@
 """The tensor-level policy of Tsai's analytical model of training, in full.
 
 C.-Y. Tsai, "A performance analytical model for DNN training with focus on memory subsystem",
-master thesis, National Taiwan University, 2021, chapter 4, Listing 1. Its parts, of which each can be switched off:
+master thesis, National Taiwan University, 2021, chapter 4, Listing 1. Its parts, of
+which each can be switched off:
 
 * ``order``: operations run depth first and wait at joins (section 4.2.2).
 * Belady's replacement on whole tensors: what a layer uses is brought in, and the tensors used
@@ -39,7 +40,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
-from spmopt.policies.residency.whole import Ranking, keep_whole, next_use
+from spmopt.policies.residency.ranked import Ranking, keep_whole, next_use
 from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
 from spmopt.policies.transfers.channel import Asked, Budget, run_channel
 from spmopt.policies.transfers.moves import heads, load_moves, moved_plan, store_moves, tails

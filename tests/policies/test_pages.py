@@ -24,8 +24,8 @@ from spmopt.policies.belady import distance
 from spmopt.policies.frequency import rarity
 from spmopt.policies.lru import recency
 from spmopt.policies.residency.byte_aware import keep_by_bytes
-from spmopt.policies.residency.hide_pages import hide_pages, spread_pages
 from spmopt.policies.residency.ranked import keep_pages
+from spmopt.policies.transfers.hide_pages import hide_pages, spread_pages
 from spmopt.verify import verify
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 from tests.assemble.small import plan as by_hand

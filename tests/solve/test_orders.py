@@ -21,7 +21,7 @@ from spmopt.core.timeline import timeline
 from spmopt.io.files import read_result, write_result
 from spmopt.io.result import StoredResult
 from spmopt.policies.belady import distance
-from spmopt.policies.residency.whole import keep_whole
+from spmopt.policies.residency.ranked import keep_whole
 from spmopt.report.view import compare_view
 from spmopt.solve import compare, solve
 from spmopt.verify import bound

@@ -9,6 +9,7 @@ from spmopt.cli.analyze import analyze
 from spmopt.cli.bench import bench
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Search, Source, choices
+from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
 from spmopt.schedulers.registry import SCHEDULERS
 
@@ -128,4 +129,5 @@ def machines(json: Json = False) -> int:
 
 
 app.command()(sweep)
+app.command()(study)
 app.command()(bench)

@@ -1,0 +1,1 @@
+"""Pictures, by matplotlib: the only place that imports it."""

@@ -1,0 +1,73 @@
+"""How pictures look: colours that colour-blind readers tell apart, sizes to be read at 1200 px."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from spmopt.core.errors import InputError
+
+DPI = 150
+WIDTH_INCHES = 8.0
+"""1200 px."""
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito, Color Universal Design, 2008; but for yellow, which is pale on white."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+BOUND = "#999999"
+"""Colour of bounds: no schedule's."""
+_TEXT = 9
+
+
+def canvas(rows: int, columns: int, height_inches: float) -> tuple[Figure, list[list[Axes]]]:
+    """A figure of the common width with axes in rows; it belongs to no window."""
+    figure = Figure(figsize=(WIDTH_INCHES, height_inches), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    return figure, [list(line) for line in grid]
+
+
+def alone(ax: Axes | None) -> Axes:
+    """Return ``ax``, or the axes of a figure of their own."""
+    return canvas(1, 1, 5.0)[1][0][0] if ax is None else ax
+
+
+def dress(ax: Axes, title: str, x_label: str, y_label: str) -> None:
+    """Titles, labels and a light grid."""
+    ax.set_title(title, fontsize=_TEXT + 1)
+    ax.set_xlabel(x_label, fontsize=_TEXT)
+    ax.set_ylabel(y_label, fontsize=_TEXT)
+    ax.tick_params(labelsize=_TEXT - 1)
+    ax.grid(visible=True, color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One legend above all axes; a label that several have is there once."""
+    found: dict[str, Artist] = {}
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        for handle, label in zip(handles, labels, strict=True):
+            found.setdefault(label, handle)
+    figure.legend(
+        list(found.values()),
+        list(found),
+        loc="outside upper center",
+        ncols=min(6, max(1, len(found))),
+        frameon=False,
+        fontsize=_TEXT,
+    )
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a PNG file; raises :class:`InputError` where that cannot be."""
+    try:
+        figure.savefig(path, format="png", metadata={"Software": None})
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None

@@ -1,0 +1,1 @@
+"""Studies: one command from a question to a table, a picture and sentences."""

@@ -1,0 +1,21 @@
+"""All studies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from spmopt.core.suggest import unknown
+from spmopt.studies import ablation
+from spmopt.studies.study import Study
+
+_STUDIES = (ablation.STUDY,)
+
+STUDIES: Mapping[str, Study] = MappingProxyType({study.name: study for study in _STUDIES})
+
+
+def find(name: str) -> Study:
+    """The study called ``name``; raises :class:`InputError` with the nearest."""
+    if name not in STUDIES:
+        raise unknown("study", name, STUDIES)
+    return STUDIES[name]

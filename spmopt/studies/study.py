@@ -1,0 +1,88 @@
+"""What a study is: sweeps, and what is made of their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from spmopt.studies.rows import Rows
+from spmopt.sweep.cases import Case
+from spmopt.sweep.work import Search
+
+Sentences = tuple[str, str, str]
+Figures = Mapping[str, float]
+
+PART = "part"
+"""The column that says of which part a row is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One sweep of a study; ``name`` is in the column ``part`` of its rows.
+
+    ``extra`` of the cases must have the same keys in all parts of a study.
+    """
+
+    name: str
+    cases: tuple[Case, ...]
+    schedulers: tuple[str, ...]
+    search: Search = field(default_factory=Search)
+
+    @property
+    def labelled(self) -> tuple[Case, ...]:
+        """Cases whose rows say of which part they are."""
+        return tuple(replace(case, extra=((PART, self.name), *case.extra)) for case in self.cases)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sheet:
+    """A table: the first ``left`` columns are texts, the others numbers."""
+
+    heads: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    left: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What the rows show: tables, three sentences on what they mean, notes below."""
+
+    sheets: tuple[Sheet, ...]
+    sentences: Sentences
+    notes: tuple[str, ...] = ()
+
+
+def _nothing() -> Figures:
+    return {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A question, the sweeps that answer it, and how the answer is told.
+
+    Attributes
+    ----------
+    title
+        The question in a few words.
+    about
+        One paragraph: what is asked, under which conditions.
+    parts
+        The sweeps; a function, so that listing studies builds nothing.
+    find
+        Tables and sentences of rows and figures. Depends on nothing else, so that they can be
+        made again from what was recorded.
+    figures
+        Measures what is in no row; kept in the first line of the CSV file.
+    draw
+        Writes a picture of rows and figures to a PNG file; None where there is none.
+    """
+
+    name: str
+    title: str
+    about: str
+    parts: Callable[[], tuple[Part, ...]]
+    find: Callable[[Rows, Figures], Findings]
+    figures: Callable[[], Figures] = _nothing
+    draw: Callable[[Rows, Figures, Path], None] | None = None

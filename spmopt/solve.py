@@ -147,13 +147,18 @@ class _Bench:
         return _Bound(value=bound(self._instance, certificate), certificate=certificate)
 
     def _optimise(self, entry: Entry) -> _Run:
-        """From the best policy on, and never worse; the policies count in its seconds."""
+        """From the best policy on, and never worse; those that it asks for count in its seconds."""
         starts: list[_Run] = []
-        legal: list[_Legal] = []
-        for name in STARTS:
-            if not (legal and self._request.stop()):
+        for name in STARTS[entry.granularity]:
+            if not (self._request.stop() and any(run.legal is not None for run in starts)):
                 starts.append(self.run(find(name)))
-                legal += [run.legal for run in starts[-1:] if run.legal is not None]
+        legal = [
+            run.legal
+            for run in self._policies.values()
+            if run.legal is not None
+            and run.order is None
+            and run.entry.granularity in ("whole", entry.granularity)
+        ]
         start = min(legal, key=lambda schedule: schedule.value, default=None)
         run = self._call(entry, start)
         run = replace(

@@ -223,8 +223,13 @@ _ENTRIES = (
 )
 
 SCHEDULERS: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
-STARTS = ("belady", "lru", "stream")
-"""Policies whose best plan an optimiser starts from."""
+STARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "whole": ("belady", "belady-size", "stream"),
+        "page": ("belady", "belady-size:granularity=page", "stream"),
+    }
+)
+"""Policies whose best plan an optimiser starts from, by its granularity."""
 BOUNDER = "fluid"
 """Proves the bound when no other scheduler of a run does."""
 

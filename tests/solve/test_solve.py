@@ -11,9 +11,10 @@ from spmopt.core.plan import Residency, Stores
 from spmopt.core.result import ClassBound, Outcome, Result, Status
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
+from spmopt.schedulers.registry import STARTS
 from spmopt.solve import compare, solve
 from spmopt.verify import bound, verify
-from tests.solve.fakes import bounds_only, free, install, keeps_start
+from tests.solve.fakes import Answer, bounds_only, free, install, keeps_start
 from tests.strategies import random_instance
 
 INSTANCE = random_instance(32, max_operations=8, max_tensors=6, stationary=False)
@@ -88,7 +89,8 @@ def test_all_are_held_against_the_best_bound(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_optimiser_starts_from_the_best_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, page=keeps_start)
-    *policies, page = compare(INSTANCE, [*POLICIES, "page"], Request(objective=TRAFFIC))
+    names = [*STARTS["page"], "page"]
+    *policies, page = compare(INSTANCE, names, Request(objective=TRAFFIC))
     assert exact(page) == min(exact(result) for result in policies)
     assert fakes.requests["page"][0].start is not None
     assert page.solve_s >= sum(result.solve_s for result in policies)
@@ -103,6 +105,30 @@ def test_optimiser_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.value == best.value
         assert result.schedule == best.schedule
         assert result.notes[-1].startswith("nothing better found than belady")
+
+
+def test_optimiser_is_never_worse_than_a_policy_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    fakes: dict[str, Answer] = {"belady": stream, "belady-size": stream, "lru": belady}
+    install(monkeypatch, whole=stream, fluid=bounds_only, **fakes)
+    lru, whole = compare(INSTANCE, ["lru", "whole"], Request(objective=TRAFFIC))
+    (streamed,) = compare(INSTANCE, ["stream"], Request(objective=TRAFFIC))
+    assert exact(lru) < exact(streamed)
+    assert whole.schedule == lru.schedule
+    assert whole.notes[-1].startswith("nothing better found than lru")
+
+
+def test_whole_tensors_do_not_start_from_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, whole=keeps_start, page=keeps_start)
+    names = ["belady-size:granularity=page", *STARTS["whole"], "page", "whole"]
+    objective = Request(objective=TRAFFIC)
+    differ = 0
+    for seed in range(20):
+        instance = random_instance(seed, max_operations=12, max_tensors=8, max_tensor_pages=6)
+        *policies, page, whole = map(exact, compare(instance, names, objective))
+        assert page == min(policies)
+        assert whole == min(policies[1:])
+        differ += page < whole
+    assert differ >= 3
 
 
 def test_each_policy_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,9 +195,9 @@ def test_contradiction_about_feasibility(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_no_plan_and_no_start_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(
-        monkeypatch, belady=nowhere, lru=nowhere, stream=nowhere, page=without_plan, whole=nowhere
-    )
+    fakes: dict[str, Answer] = {"page": without_plan, "belady-size": nowhere}
+    install(monkeypatch, belady=nowhere, stream=nowhere, whole=nowhere, **fakes)
+    monkeypatch.setattr("spmopt.solve.STARTS", dict.fromkeys(STARTS, STARTS["whole"]))
     page, whole = compare(INSTANCE, ["page", "whole"], Request())
     assert (page.status, page.verified) == (Status.UNKNOWN, False)
     assert page.bound is not None
@@ -190,12 +216,12 @@ def test_stop_leaves_out_what_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> 
 def test_stop_ends_the_policies_that_an_optimiser_starts_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    fakes = install(monkeypatch, belady=belady, lru=nowhere, stream=stream, page=keeps_start)
+    fakes = install(monkeypatch, belady=belady, stream=stream, page=keeps_start)
     page = solve(INSTANCE, "page", Request(stop=lambda: "belady" in fakes.requests))
     assert page.verified
     assert list(fakes.requests) == ["belady", "page"]
     # A policy that finds no schedule is no reason to have none.
-    fakes = install(monkeypatch, belady=nowhere, lru=nowhere, stream=stream, page=keeps_start)
+    fakes = install(monkeypatch, belady=nowhere, stream=stream, page=keeps_start)
     assert solve(INSTANCE, "page", Request(stop=lambda: True)).verified
 
 

@@ -69,7 +69,7 @@ def sweep(
     """Run schedulers over ranges of scratchpads, machines and batches: one row for each."""
     from spmopt.cli.interrupt import Interrupted
     from spmopt.cli.output import tell
-    from spmopt.cli.swept import cases as described
+    from spmopt.cli.swept_cases import cases as described
     from spmopt.sweep.rows import Columns
     from spmopt.sweep.store import Store
     from spmopt.sweep.table import Table

@@ -11,7 +11,7 @@ from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Search, Source, choices
 from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
-from spmopt.schedulers.registry import SCHEDULERS
+from spmopt.schedulers.registry import COMPARED, SCHEDULERS
 
 app = Typer(
     name="spmopt",
@@ -72,7 +72,7 @@ def compare(
     search: Search,
     schedulers: Annotated[
         str, Option(help=choices(f"Some of these, separated by commas{_OPTIONS}:", _PHRASES))
-    ] = ",".join(SCHEDULERS),
+    ] = ",".join(COMPARED),
     output: Annotated[
         Path | None,
         Option(

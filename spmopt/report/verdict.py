@@ -1,4 +1,4 @@
-"""The comparison in words: where the optimum lies, and what Belady costs against it."""
+"""The comparison in words: where the optimum lies, and what greedy rules cost against it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.result import Result, Status
 from spmopt.metrics import in_unit
 from spmopt.report.quantities import percent, si
+from spmopt.schedulers.registry import Kind, find
 
 _COSTS = {
     "makespan": "takes {} more time than",
@@ -18,7 +19,7 @@ _COSTS = {
 
 
 def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady") -> list[str]:
-    """One line on the optimum, and one on ``subject``, as far as ``results`` tell.
+    """One line on the optimum, one on ``subject``, one on the best policy if that is another.
 
     Schedules in another order than the instance's have another optimum and are left out.
     """
@@ -33,7 +34,12 @@ def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady"
     lines = [_optimum(machine, best)]
     judged = next((result for result in known if result.scheduler == subject), None)
     if judged is not None:
-        lines.append(_cost(judged, best))
+        lines.append(_cost(judged, best, judged.scheduler.capitalize()))
+    policies = [result for result in known if find(result.scheduler).kind is Kind.POLICY]
+    if len(policies) > 1:
+        nearest = min(policies, key=lambda result: result.value or Fraction(0))
+        if judged is None or nearest.value != judged.value:
+            lines.append(_cost(nearest, best, f"The best greedy rule, {nearest.scheduler},"))
     return lines
 
 
@@ -50,8 +56,7 @@ def _optimum(machine: Machine, best: Result) -> str:
     return f"{span}, {apart} apart." if apart else f"{span}."
 
 
-def _cost(judged: Result, best: Result) -> str:
-    name = judged.scheduler.capitalize()
+def _cost(judged: Result, best: Result, name: str) -> str:
     value, bound = judged.value or Fraction(0), judged.bound or Fraction(0)
     if judged.status is Status.OPTIMAL:
         return f"{name} is optimal here."

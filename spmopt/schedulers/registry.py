@@ -223,10 +223,17 @@ _ENTRIES = (
 )
 
 SCHEDULERS: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
+_BEST_RULE = "belady-size:granularity=page"
+COMPARED = tuple(
+    name
+    for entry in _ENTRIES
+    for name in ((_BEST_RULE, entry.name) if entry.name == "whole" else (entry.name,))
+)
+"""Those of a comparison: all, and the policy that is mostly the best one by pages."""
 STARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "whole": ("belady", "belady-size", "stream"),
-        "page": ("belady", "belady-size:granularity=page", "stream"),
+        "page": ("belady", _BEST_RULE, "stream"),
     }
 )
 """Policies whose best plan an optimiser starts from, by its granularity."""

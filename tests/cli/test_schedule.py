@@ -6,7 +6,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.io.files import read_instance, read_result
-from spmopt.schedulers.registry import SCHEDULERS
+from spmopt.schedulers.registry import COMPARED
 from spmopt.verify import bound, verify
 from tests.cli.run import Run
 from tests.solve.fakes import bounds_only, install, keeps_start
@@ -40,11 +40,14 @@ def test_compare_prints_one_row_a_scheduler_and_words(run: Run) -> None:
     assert lines[0].startswith("bert-tiny training, batch 2 (")
     assert "rtx2080ti: SPM 1 MB, 616 GB/s" in lines[0]
     assert lines[0].endswith("lowering tiled; objective time")
-    rows = [line.split()[0] for line in lines[4 : 4 + len(SCHEDULERS)]]
-    assert rows == list(SCHEDULERS)
-    assert lines[-2].startswith("The optimum lies between")
-    assert lines[-1].startswith("Belady takes ")
-    assert lines[-1].endswith(" more time than the optimum.")
+    rows = [line.split()[0] for line in lines[4 : 4 + len(COMPARED)]]
+    assert rows == list(COMPARED)
+    optimum, subject, nearest = lines[-3:]
+    assert optimum.startswith("The optimum lies between")
+    assert subject.startswith("Belady takes ")
+    assert nearest.startswith("The best greedy rule, ")
+    assert subject.endswith(" more time than the optimum.")
+    assert nearest.endswith(" more time than the optimum.")
     assert all(line == line.rstrip() for line in lines)
 
 

@@ -33,6 +33,23 @@ def test_open_gap_is_told_as_a_range() -> None:
     ]
 
 
+def test_the_best_greedy_rule_is_named() -> None:
+    page = result("page", 100, 100, Status.OPTIMAL)
+    belady, lru = result("belady", 120, 100), result("lru", 130, 100)
+    rule = "belady-size:granularity=page"
+    nearer = result(rule, 105, 100)
+    assert verdict(MACHINE, [belady, lru, page])[1:] == [
+        "Belady takes 20 % more time than the optimum."
+    ]
+    assert verdict(MACHINE, [belady, lru, nearer, page])[1:] == [
+        "Belady takes 20 % more time than the optimum.",
+        f"The best greedy rule, {rule}, takes 5 % more time than the optimum.",
+    ]
+    assert verdict(MACHINE, [lru, nearer, page])[1:] == [
+        f"The best greedy rule, {rule}, takes 5 % more time than the optimum."
+    ]
+
+
 def test_proven_optimum() -> None:
     exact = result("page", 100, 100, Status.OPTIMAL, TRAFFIC)
     near = result("page", 10_001, 10_000, Status.OPTIMAL, TRAFFIC)

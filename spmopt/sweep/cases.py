@@ -29,9 +29,13 @@ Order = bytes | None
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """A network as the command line names it; ``name`` may be a path, of an instance too."""
+    """A network as the command line names it; ``name`` may be a path, of an instance too.
+
+    ``title`` is what rows call it where that is not its name.
+    """
 
     name: str
+    title: str = ""
     training: bool = False
     batch: int | None = None
     optimizer: str | None = None
@@ -43,6 +47,11 @@ class Network:
     def is_lowered(self) -> bool:
         """Whether it is a stored instance."""
         return self.name.lower().endswith(".json")
+
+    @property
+    def label(self) -> str:
+        """What rows call it."""
+        return self.title or self.name
 
     @property
     def known_batch(self) -> int | None:

@@ -108,7 +108,7 @@ def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
 def _about(case: Case, spm_bytes: int, scheduler: str) -> dict[str, Value]:
     network, machine = case.network, case.machine
     return {
-        "network": network.name,
+        "network": network.label,
         "training": network.training,
         "batch": network.known_batch,
         "optimizer": network.optimizer,

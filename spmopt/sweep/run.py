@@ -179,7 +179,7 @@ class _Run:
         self.store.put(curves.section, lane.order, solved)
         lane.curve.add(solved)
         lane.under_way -= 1
-        name = curves.section.case.network.name
+        name = curves.section.case.network.label
         self.tell(f"{name}: {lane.curve.solves} solutions of its curve")
         if not lane.under_way:
             self._advance(curves, lane)
@@ -199,7 +199,7 @@ class _Run:
             self.pool.add((curves.rank, 1), task, partial(self._finish, section.case, size))
 
     def _finish(self, case: Case, spm_bytes: int, findings: list[Finding]) -> None:
-        self.tell(f"{case.network.name} at {spm_bytes / 1e6:g} MB")
+        self.tell(f"{case.network.label} at {spm_bytes / 1e6:g} MB")
         self.found += [
             Found(case=case, spm_bytes=spm_bytes, finding=finding) for finding in findings
         ]

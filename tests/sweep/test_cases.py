@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 
 from spmopt.core.order import depth_first
+from spmopt.core.result import Status
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.io.files import write_instance
 from spmopt.machines.load import load_machine
 from spmopt.sweep.cases import Case, Network, order_of, sections
+from spmopt.sweep.rows import row_of
+from spmopt.sweep.work import Finding
 from tests.tiny import Op, tiny
 
 SIZES = tuple(range(2**16, 2**20, 5 * 2**12))
@@ -69,3 +72,15 @@ def test_orders_have_names() -> None:
         operation.name for operation in section.instance(24_000_000, order_of(walk)).operations
     ]
     assert names == [instance.operations[index].name for index in walk]
+
+
+def test_rows_call_a_network_by_its_title() -> None:
+    named = Network(name="bert-tiny")
+    assert named.label == "bert-tiny"
+    titled = replace(named, title="BERT")
+    assert titled.label == "BERT"
+    assert titled.known_batch == named.known_batch == 32
+    machine = load_machine("rtx2080ti")
+    sweep_case = Case(network=titled, machine=machine, capacities=(2**20,))
+    finding = Finding(scheduler="lru", status=Status.UNKNOWN)
+    assert row_of(sweep_case, 2**20, finding, "time")["network"] == "BERT"

@@ -1,0 +1,112 @@
+"""The study of greedy rules: statistics of gaps by hand, and a tiny run."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from spmopt.studies import policies
+from spmopt.studies.models import shipped
+from spmopt.studies.page import publish
+from spmopt.studies.rows import Rows
+from spmopt.sweep.rows import Row
+from tests.studies.small import network, run
+
+MB = 10**6
+# (forward at 24 MB, forward at 64 MB, training at 24 MB, training at 64 MB)
+GAPS = {
+    "stream": (0.5, 0.6, 0.7, 0.8),
+    "tsai": (0.3, 0.1, 0.4, 0.4),
+    "belady": (0.2, 0.1, 0.4, 0.3),
+    "belady:granularity=page": (0.1, 0.1, 0.2, 0.2),
+    "belady-size": (0.1, 0.05, 0.2, 0.25),
+    "belady-size:granularity=page": (0.0, 0.05, 0.01, 0.02),
+}
+
+
+def rows() -> Rows:
+    """Traffic gaps are twice those of time; the relaxation is enclosed to 0.2 %."""
+    points = [("a", False, 24), ("a", False, 64), ("b", True, 24), ("b", True, 64)]
+    found: list[Row] = []
+    for factor, part in ((1, "time"), (2, "traffic")):
+        for scheduler, gaps in {**GAPS, "fluid": (0.001, 0.0, 0.002, 0.0)}.items():
+            for (name, training, size), gap in zip(points, gaps, strict=True):
+                found.append(
+                    {
+                        "part": part,
+                        "network": name,
+                        "training": training,
+                        "spm_bytes": size * MB,
+                        "scheduler": scheduler,
+                        "gap": gap if scheduler == "fluid" else factor * gap,
+                    }
+                )
+    return Rows(found)
+
+
+def test_medians_means_and_worst_cases_by_hand() -> None:
+    time, traffic, _ = policies.find(rows(), {}).sheets
+    assert time.heads == (
+        *("rule", "forward", "training", "24 MB", "64 MB", "median", "mean"),
+        *("worst", "where", "best at, of 4"),
+    )
+    by_rule = {line[0]: list(line[1:]) for line in time.rows}
+    # Median of 0.3, 0.1, 0.4, 0.4: 0.35; mean 0.3.
+    assert by_rule["tsai"] == ["20", "40", "35", "25", "35", "30", "40", "b training, 64 MB", "0"]
+    assert by_rule["belady-size"][-1] == "1"
+    assert by_rule["belady-size, pages"][-3:] == ["5", "a forward, 64 MB", "4"]
+    moved = {line[0]: list(line[1:]) for line in traffic.rows}
+    assert moved["tsai"][:2] == ["40", "80"]
+
+
+def test_best_rules_of_networks_by_hand() -> None:
+    sheet = policies.find(rows(), {}).sheets[2]
+    pages = "belady-size, pages"
+    assert list(map(list, sheet.rows)) == [
+        ["a", "forward", "belady-size", "10 / 5", pages, "0 / 5"],
+        ["b", "training", "belady-size", "20 / 25", pages, "1 / 2"],
+    ]
+    assert sheet.title.endswith("% at 24 / 64 MB")
+
+
+def test_sentences_by_hand() -> None:
+    found = policies.find(rows(), {})
+    first, second, third = found.sentences
+    assert "belady-size, takes 15.0 % on average (median 15.0 %, at worst 25.0 %: b" in first
+    assert "take 30.0 % (tsai) on average" in first
+    assert "belady-size, pages, takes 2.0 % on average (median 1.5 %, at worst 5.0 %" in first
+    assert "on b (22.5 %) and a (7.5 %)" in second
+    assert "(30.0 % in the median)" in second
+    assert "belady from 25.0 % on average to 15.0 %" in third
+    assert "takes it to 15.0 %, and both together to 2.0 %" in third
+    assert "At 1 of 4 points" in found.notes[2]
+    assert "enclosed to within 0.2 %" in found.notes[3]
+
+
+def test_points_that_a_rule_has_no_schedule_for_are_left_out() -> None:
+    lame: list[Row] = [
+        {**row, "gap": None} if row["scheduler"] == "tsai" and row["network"] == "a" else row
+        for row in rows()
+    ]
+    gaps = policies.gaps(Rows(lame).where(part="time"))
+    assert list(gaps["belady"]) == [("b", True, 24 * MB), ("b", True, 64 * MB)]
+
+
+def test_all_networks_are_there_forward_and_training() -> None:
+    networks = policies.networks()
+    assert len(networks) == 2 * (11 + 9)
+    assert len(shipped()) == 9
+    assert len({(each.label, each.training) for each in networks}) == 40
+    assert all("/" not in each.label for each in networks)
+
+
+def test_a_tiny_run(tmp_path: Path) -> None:
+    some = [replace(network(), lowering="tiled", training=each) for each in (False, True)]
+    tiny = policies.parts_of(some, (300_000, 600_000))
+    study = replace(policies.STUDY, parts=lambda: tiny)
+    recorded = run(study, tmp_path)
+    found = publish(study, recorded, tmp_path)
+    assert len(recorded.rows) == 2 * 2 * 2 * (len(policies.RULES) + 1)
+    assert len(found.sheets[0].rows) == len(policies.RULES)
+    page = (tmp_path / "policies.md").read_text()
+    assert all(sentence in page for sentence in found.sentences)
+    # No rule is better than the bound of its order.
+    assert all(isinstance(row["gap"], float) and row["gap"] >= 0 for row in recorded.rows)

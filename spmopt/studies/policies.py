@@ -232,7 +232,8 @@ def _where(time: Gaps, traffic: Gaps, whole: str) -> str:
     moved = percent(median(traffic[whole].values()))
     return (
         f"{rule(whole).capitalize()} loses most, on average over capacities and steps, on "
-        f"{told[0]}, least on {told[1]}: traffic above the bound ({moved} in the median) costs time where computation does not cover it, and to keep nothing at "
+        f"{told[0]}, least on {told[1]}: traffic above the bound ({moved} in the median) costs "
+        "time where computation does not cover it, and to keep nothing at "
         f"all costs the first {waits[0]}, the last {waits[1]}."
     )
 

@@ -3,10 +3,11 @@
 import re
 from pathlib import Path
 
+from spmopt.schedulers.registry import COMPARED, Kind, find
 from tests.cli.run import Run
 
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-POLICIES = ["stream", "lru", "belady"]
+POLICIES = [name for name in COMPARED if find(name).kind is Kind.POLICY]
 
 
 def shown() -> list[str]:
@@ -31,7 +32,14 @@ def test_the_command_prints_this(run: Run) -> None:
     assert figures(lines) == figures(printed)
 
 
-def test_it_ends_in_words_about_belady() -> None:
-    optimum, belady = shown()[-2:]
+def test_it_ends_in_words_about_the_rules() -> None:
+    optimum, belady, best = shown()[-3:]
+    cost = r"takes [\d.]+ (to [\d.]+ )?% more time than the optimum\."
     assert optimum.startswith("The optimum ")
-    assert re.fullmatch(r"Belady takes [\d.]+ (to [\d.]+ )?% more time than the optimum\.", belady)
+    assert re.fullmatch(f"Belady {cost}", belady)
+    assert re.fullmatch(f"The best greedy rule, [a-z:=-]+, {cost}", best)
+
+
+def test_all_that_is_compared_is_there() -> None:
+    names = [line.split()[0] for line in shown()[5 : 5 + len(COMPARED)]]
+    assert names == list(COMPARED)

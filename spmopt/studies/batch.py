@@ -21,7 +21,8 @@ _FLAT = 0.1
 """Times per sample that differ by less are called flat."""
 
 
-def _cases(names: Sequence[str], batches: Sequence[int]) -> tuple[Case, ...]:
+def cases(names: Sequence[str], batches: Sequence[int]) -> tuple[Case, ...]:
+    """Every network with every batch."""
     return tuple(case(name, CAPACITIES, batch=batch) for name in names for batch in batches)
 
 
@@ -30,16 +31,16 @@ def parts() -> tuple[Part, ...]:
     slow = Search(tolerance=1e-2, time_limit_s=120.0)
     gnmt = ("gnmt",)
     return (
-        Part(name="small", cases=_cases(SMALL, BATCHES), schedulers=(POLICY, "fluid")),
+        Part(name="small", cases=cases(SMALL, BATCHES), schedulers=(POLICY, "fluid")),
         Part(
             name="gnmt",
-            cases=_cases(gnmt, BATCHES),
+            cases=cases(gnmt, BATCHES),
             schedulers=(POLICY,),
             search=Search(time_limit_s=1.0),
         ),
         Part(
             name="gnmt optimum",
-            cases=_cases(gnmt, GNMT_BOUNDS),
+            cases=cases(gnmt, GNMT_BOUNDS),
             schedulers=("page",),
             search=slow,
         ),
@@ -84,7 +85,7 @@ def _sheet(rows: Rows, size: int) -> Sheet:
         for of in (POLICY, "bound"):
             known = curve(rows, name, size, of)
             cells = [f"{1e3 * known[n]:#.4g}" if n in known else "-" for n in batches]
-            lines.append([TITLES.get(name, name), of, *cells, *_shape(known)])
+            lines.append([_title(name), of, *cells, *_shape(known)])
     heads = ("network", "of", *map(str, batches), "best batch", "spread, %")
     return Sheet(title=f"ms per sample at {megabytes(size)}", heads=heads, rows=lines, left=2)
 
@@ -105,30 +106,40 @@ def _shape(known: dict[int, float]) -> list[str]:
     return [str(best(known)), f"{100 * spread(known):.1f}"]
 
 
-def _told(rows: Rows, name: str, size: int, of: str) -> str:
-    known = curve(rows, name, size, of)
-    word = "flat" if spread(known) < _FLAT else f"best at {best(known)}"
-    return f"{TITLES.get(name, name)} {word} (spread {percent(spread(known))})"
+def _told(rows: Rows, name: str, size: int) -> str:
+    known = curve(rows, name, size, POLICY)
+    if spread(known) < _FLAT:
+        return f"{_title(name)} is flat (within {percent(spread(known))})"
+    word = f"is best at {best(known)}"
+    if best(known) in (min(known), max(known)):
+        word = f"prefers {'small' if best(known) == min(known) else 'large'} batches"
+    return f"{_title(name)} {word} (the worst takes {percent(spread(known))} more)"
+
+
+def _title(name: str) -> str:
+    return TITLES.get(name, name)
 
 
 def _sentences(rows: Rows) -> Sentences:
     names, (small, large) = rows.texts("network"), rows.sizes()
-    costs = {
-        name: (
-            curve(rows, name, small, "bound")[best(curve(rows, name, large, "bound"))]
-            / min(curve(rows, name, small, "bound").values())
-        )
+    lost = [
+        (mine[batch] / known[batch] - 1, name, size, batch)
         for name in names
-    }
-    dearest = max(costs, key=lambda name: costs[name])
+        for size in (small, large)
+        for mine, known in [(curve(rows, name, size, POLICY), curve(rows, name, size, "bound"))]
+        for batch in known
+    ]
+    most = [max(each for each in lost if each[1] == name) for name in names]
+    told = [
+        f"{_title(name)} {percent(more)} at batch {batch} and {megabytes(size)}"
+        for more, name, size, batch in most
+    ]
     return (
-        f"Time per sample of tsai at {megabytes(small)}: "
-        f"{listing([_told(rows, name, small, POLICY) for name in names])}.",
-        f"At {megabytes(large)}: {listing([_told(rows, name, large, POLICY) for name in names])}.",
-        f"For the bound at {megabytes(small)}: "
-        f"{listing([_told(rows, name, small, 'bound') for name in names])}; the batch that is best "
-        f"for it at {megabytes(large)} is at most {percent(costs[dearest] - 1)} slower there "
-        f"than the best ({TITLES.get(dearest, dearest)}).",
+        f"At {megabytes(small)}, by time per sample of tsai, "
+        f"{listing([_told(rows, name, small) for name in names])}.",
+        f"At {megabytes(large)} {listing([_told(rows, name, large) for name in names])}.",
+        "A batch that is badly scheduled is not a bad batch: tsai takes more time than the bound "
+        f"by at most: {listing(told)}.",
     )
 
 
@@ -140,7 +151,7 @@ def draw(rows: Rows, figures: Figures, path: Path) -> None:
     panels = [
         [
             Panel(
-                title=f"{TITLES.get(name, name)}, {megabytes(size)}",
+                title=f"{_title(name)}, {megabytes(size)}",
                 x_label="batch, samples",
                 y_label="ms per sample",
                 lines=tuple(

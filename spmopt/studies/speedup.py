@@ -26,8 +26,9 @@ UPGRADES: Mapping[str, Mapping[str, int]] = MappingProxyType(
     }
 )
 _BASE = {"dram_bytes_per_s": SLOW, "operations_per_s": FEW}
+_NEAR = 0.1
 THESIS = {"resnet50": "+20", "transformer": "+40", "mobilenetv2": "< 10", "gnmt": "< 10"}
-"""Of throughput at 24 MB, % (chapter 5)."""
+"""By throughput at 24 MB, % (chapter 5)."""
 
 
 def machines(name: str, capacities: Sequence[int]) -> tuple[Case, ...]:
@@ -87,7 +88,7 @@ def _sheet(rows: Rows) -> Sheet:
     lines = []
     for name in rows.texts("network"):
         for size in rows.where(network=name).sizes():
-            cells = [TITLES.get(name, name), megabytes(size)]
+            cells = [_title(name), megabytes(size)]
             cells += [milliseconds(seconds(rows, name, size, of)) for of in (POLICY, "bound")]
             for upgrade in UPGRADES:
                 cells += [_plus(gain(rows, name, size, of, upgrade)) for of in (POLICY, "bound")]
@@ -101,7 +102,7 @@ def _sheet(rows: Rows) -> Sheet:
 
 
 def _plus(share: float) -> str:
-    return f"{100 * share:+.1f}"
+    return f"{100 * share:+.1f}".replace("-0.0", "+0.0")
 
 
 def _widest(rows: Rows) -> float:
@@ -111,35 +112,42 @@ def _widest(rows: Rows) -> float:
 
 def _sentences(rows: Rows) -> Sentences:
     names = rows.texts("network")
+    sizes = {name: rows.where(network=name).sizes() for name in names}
 
-    def ends(name: str, of: str, upgrade: str) -> str:
-        sizes = rows.where(network=name).sizes()
-        first, last = (gain(rows, name, size, of, upgrade) for size in (sizes[0], sizes[-1]))
-        return f"{_plus(first)} to {_plus(last)} %"
+    def gains(upgrade: str, of: str, end: int) -> str:
+        each = [(name, gain(rows, name, sizes[name][end], of, upgrade)) for name in names]
+        return listing([f"{_title(name)} {percent(more)}" for name, more in each])
 
-    bandwidth = [
-        f"{TITLES.get(name, name)} {ends(name, POLICY, 'bandwidth')} "
-        f"(bound {ends(name, 'bound', 'bandwidth')})"
+    last = {name: gain(rows, name, sizes[name][-1], POLICY, "bandwidth") for name in names}
+    apart = [_title(name) for name, more in last.items() if more >= _NEAR]
+    told = [f"{_title(name)} {THESIS[name]} %" for name in names if name in THESIS]
+    enough = [
+        f"{_title(name)} {_enough(rows, name, POLICY)} by tsai, "
+        f"{_enough(rows, name, 'bound')} at best"
         for name in names
     ]
-    throughput = [
-        f"{TITLES.get(name, name)} {ends(name, POLICY, 'throughput')} "
-        f"(bound {ends(name, 'bound', 'throughput')})"
-        for name in names
-    ]
-    stays = max(names, key=lambda name: _last(rows, name, POLICY))
+    least = megabytes(min(rows.sizes()))
     return (
-        f"From the least to the largest scratchpad, what 1555 GB/s gain goes from and to: "
-        f"{listing(bandwidth)}.",
-        f"What 23.04 TFLOP/s gain: {listing(throughput)}.",
-        f"So capacity replaces bandwidth, least for {TITLES.get(stays, stays)}, and the optimum "
-        "gets there with less of it: where its speed-up by bandwidth is below that of the policy, "
-        "a better schedule is worth what the policy needs bandwidth for.",
+        f"At {least} 1555 GB/s make tsai faster by: {gains('bandwidth', POLICY, 0)}; with the "
+        f"largest scratchpad by: {gains('bandwidth', POLICY, -1)}, so the lines converge"
+        f"{f', but for {listing(apart)}' if apart else ''}.",
+        f"At {least} 23.04 TFLOP/s make tsai faster by: {gains('throughput', POLICY, 0)} "
+        f"(thesis: {listing(told)}), the best schedules by: {gains('throughput', 'bound', 0)}.",
+        f"A better schedule takes the place of bandwidth: 1555 GB/s gain less than "
+        f"{percent(_NEAR)} with these scratchpads: {'; '.join(enough)}.",
     )
 
 
-def _last(rows: Rows, name: str, of: str) -> float:
-    return gain(rows, name, rows.where(network=name).sizes()[-1], of, "bandwidth")
+def _title(name: str) -> str:
+    return TITLES.get(name, name)
+
+
+def _enough(rows: Rows, name: str, of: str) -> str:
+    """The least scratchpad with which bandwidth gains little."""
+    for size in rows.where(network=name).sizes():
+        if gain(rows, name, size, of, "bandwidth") < _NEAR:
+            return f"from {megabytes(size)}"
+    return "none"
 
 
 def draw(rows: Rows, figures: Figures, path: Path) -> None:
@@ -154,7 +162,7 @@ def draw(rows: Rows, figures: Figures, path: Path) -> None:
             sizes = rows.where(network=name).sizes()
             line.append(
                 Panel(
-                    title=TITLES.get(name, name),
+                    title=_title(name),
                     x_label="SPM, MB",
                     y_label=f"faster by {what}, %",
                     lines=tuple(

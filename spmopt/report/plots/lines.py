@@ -62,7 +62,9 @@ def plot_lines(panel: Panel, ax: Axes | None = None) -> Axes:
             linewidth=1.3,
             label=line.label,
         )
-    ax.set_ylim(bottom=0.0)
+    # The margin of matplotlib is a share of the lines' own range, too little for marks at the top.
+    highest = max((value for line in panel.lines for value in line.y), default=0.0)
+    ax.set_ylim(0.0, 1.05 * highest or 1.0)
     if panel.ticks:
         ax.set_xscale("log")
         ax.set_xticks(panel.ticks, [f"{value:g}" for value in panel.ticks])

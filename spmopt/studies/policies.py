@@ -4,10 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from statistics import mean, median
 
 from spmopt.frontends import zoo
 from spmopt.machines.load import load_machine
+from spmopt.studies.gaps import (
+    BOUND,
+    PAGES,
+    Gaps,
+    Point,
+    best_of,
+    gaps,
+    place,
+    rule,
+    whole_of,
+    worst_of,
+)
 from spmopt.studies.models import shipped
 from spmopt.studies.paper import MB
 from spmopt.studies.rows import Rows
@@ -17,22 +30,15 @@ from spmopt.sweep.cases import Case, Network
 from spmopt.sweep.work import Search
 
 CAPACITIES = (24 * MB, 64 * MB, 128 * MB, 296 * MB)
-_PAGES = ":granularity=page"
 _GRANULAR = ("frequency", "lru", "belady", "belady-size")
 RULES = (
     *("stream", "static", "next-layer", "autotm", "msa", "tsai"),
     *_GRANULAR,
-    *(f"{name}{_PAGES}" for name in _GRANULAR),
+    *(f"{name}{PAGES}" for name in _GRANULAR),
 )
 PUBLISHED = ("tsai", "autotm", "msa")
-_BOUND = "fluid"
 _NEGLIGIBLE = 1e-3
 _TIE = 1e-9
-
-Point = tuple[str, bool, int]
-"""Network, whether it is a training step, capacity in bytes."""
-Gaps = Mapping[str, Mapping[Point, float]]
-"""By rule and point."""
 
 
 def networks() -> tuple[Network, ...]:
@@ -61,7 +67,7 @@ def parts_of(some: Sequence[Network], capacities: Sequence[int]) -> tuple[Part, 
         Part(
             name=objective,
             cases=cases,
-            schedulers=(*RULES, _BOUND),
+            schedulers=(*RULES, BOUND),
             search=Search(objective=objective, tolerance=5e-3),
         )
         for objective in ("time", "traffic")
@@ -86,40 +92,6 @@ def find(rows: Rows, figures: Figures) -> Findings:
         sentences=_sentences(time, traffic),
         notes=_notes(rows, time),
     )
-
-
-def gaps(rows: Rows) -> Gaps:
-    """Gaps at the points where every rule has a schedule."""
-    rules = [name for name in rows.texts("scheduler") if name != _BOUND]
-    found: dict[str, dict[Point, float]] = {name: {} for name in rules}
-    for row in rows:
-        point = str(row["network"]), bool(row["training"]), int(row["spm_bytes"] or 0)
-        if row["scheduler"] in found and isinstance(row["gap"], float):
-            found[str(row["scheduler"])][point] = row["gap"]
-    common = set.intersection(*(set(each) for each in found.values()))
-    rank = {name: place for place, name in enumerate(rows.texts("network"))}
-    order = sorted(common, key=lambda point: (rank[point[0]], point[1:]))
-    return {name: {point: each[point] for point in order} for name, each in found.items()}
-
-
-def rule(name: str) -> str:
-    """A rule as the tables call it."""
-    return f"{name.removesuffix(_PAGES)}, pages" if name.endswith(_PAGES) else name
-
-
-def best_of(found: Gaps, rules: Sequence[str]) -> str:
-    """The rule with the least mean gap."""
-    return min(rules, key=lambda name: mean(found[name].values()))
-
-
-def whole_of(found: Gaps) -> list[str]:
-    """Rules that keep whole tensors."""
-    return [name for name in found if not name.endswith(_PAGES)]
-
-
-def worst_of(of: Mapping[Point, float]) -> tuple[float, Point]:
-    """The largest gap, and where it is."""
-    return max((gap, point) for point, gap in of.items())
 
 
 def _by_rule(title: str, found: Gaps) -> Sheet:
@@ -187,32 +159,26 @@ def _number(gap: float) -> str:
     return f"{100 * gap:.3g}" if gap >= 5e-5 else "0"
 
 
-def place(point: Point) -> str:
-    """A point in words."""
-    network, training, size = point
-    return f"{network} {'training' if training else 'forward'}, {megabytes(size)}"
-
-
 def _sentences(time: Gaps, traffic: Gaps) -> Sentences:
     best, whole = best_of(time, list(time)), best_of(time, whole_of(time))
-    published = [
-        f"{percent(mean(time[name].values()))} ({name})" for name in PUBLISHED if name in time
-    ]
+    published = [f"{_mean(time[name])} ({name})" for name in PUBLISHED if name in time]
     return (
-        f"Of whole tensors the best greedy rule, {rule(whole)}, takes {_told(time[whole])} more "
-        f"time than the certified bound, where the published ones take {listing(published)} on "
-        f"average; the best of all, {rule(best)}, takes {_told(time[best])}.",
+        f"The best greedy rule of whole tensors, {rule(whole)}, takes {_mean(time[whole])} more "
+        f"time than the certified bound on average ({_spread(time[whole])}), the published ones "
+        f"{listing(published)}; the best of all, {rule(best)}, takes {_mean(time[best])} "
+        f"({_spread(time[best])}).",
         _where(time, traffic, whole),
         _why(time),
     )
 
 
-def _told(of: Mapping[Point, float]) -> str:
+def _mean(of: Mapping[Point, float]) -> str:
+    return percent(mean(of.values()))
+
+
+def _spread(of: Mapping[Point, float]) -> str:
     worst, where = worst_of(of)
-    return (
-        f"{percent(mean(of.values()))} on average (median {percent(median(of.values()))}, at worst "
-        f"{percent(worst)}: {place(where)})"
-    )
+    return f"median {percent(median(of.values()))}, at worst {percent(worst)}: {place(where)}"
 
 
 def _where(time: Gaps, traffic: Gaps, whole: str) -> str:
@@ -240,22 +206,19 @@ def _where(time: Gaps, traffic: Gaps, whole: str) -> str:
 
 def _why(time: Gaps) -> str:
     """What pages are worth, and what the choice of a victim is."""
-
-    def average(name: str) -> str:
-        return percent(mean(time[name].values()))
-
     return (
         "Two things are missing, and neither is enough by itself: to keep heads of tensors where "
-        f"the whole does not fit takes belady from {average('belady')} on average to "
-        f"{average(f'belady{_PAGES}')}, to weigh a victim's bytes against its absence takes it to "
-        f"{average('belady-size')}, and both together to {average(f'belady-size{_PAGES}')}."
+        f"the whole does not fit takes belady from {_mean(time['belady'])} on average to "
+        f"{_mean(time[f'belady{PAGES}'])}, to weigh a victim's bytes against its absence takes it "
+        f"to {_mean(time['belady-size'])}, and both together to "
+        f"{_mean(time[f'belady-size{PAGES}'])}."
     )
 
 
 def _notes(rows: Rows, time: Gaps) -> tuple[str, ...]:
     points = list(next(iter(time.values())))
     small = sum(min(time[name][at] for name in time) < _NEGLIGIBLE for at in points)
-    widths = [row["gap"] for row in rows.where(scheduler=_BOUND)]
+    widths = [row["gap"] for row in rows.where(scheduler=BOUND)]
     width = max(gap for gap in widths if isinstance(gap, float))
     return (
         "Gaps of tsai are against the bound of its own, depth-first order; all others against "
@@ -266,6 +229,31 @@ def _notes(rows: Rows, time: Gaps) -> tuple[str, ...]:
         "bound: all fits, or computation hides what does not.",
         f"The optimum of the relaxation is enclosed to within {100 * width:.2g} % everywhere; "
         "gaps are against the lower end.",
+    )
+
+
+def draw(rows: Rows, figures: Figures, path: Path) -> None:
+    """Gaps of every rule, the best rule of time at the top."""
+    from spmopt.report.plots.strips import Strip, Strips, save_strips
+
+    del figures
+    time, traffic = (gaps(rows.where(part=name)) for name in ("time", "traffic"))
+    ranked = sorted(time, key=lambda name: mean(time[name].values()))
+    save_strips(
+        [
+            Strips(
+                title=title,
+                x_label=f"{title.lower()} above the certified bound, %",
+                strips=tuple(
+                    Strip(label=rule(name), values=[100 * gap for gap in of[name].values()])
+                    for name in ranked
+                ),
+                linear=1.0,
+                ticks=(0, 1, 10, 100, 1000, 10_000)[:ends],
+            )
+            for title, of, ends in (("Time", time, 5), ("Traffic", traffic, 6))
+        ],
+        path,
     )
 
 
@@ -283,4 +271,5 @@ STUDY = Study(
     ),
     parts=parts,
     find=find,
+    draw=draw,
 )

@@ -1,0 +1,1 @@
+"""Addresses for buffers whose lifetimes are given."""

@@ -1,0 +1,112 @@
+"""One part under one capacity: searches and CP-SAT in turns, each round with twice the effort.
+
+Each is quick where the other is stuck. What searches learned stays from round to round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from time import monotonic
+
+from formulations.placement.orders import LEARNED, SEARCHED
+from formulations.placement.part import Part
+from formulations.placement.search import End, Search, searchable
+from spmopt.core.table import Ints
+
+_NODES, _CONFLICTS = 1.3, 80
+_ALONE = 24_000  # nodes that cost as much as loading the solver
+
+
+class Verdict(Enum):
+    """What is known of a part under a capacity."""
+
+    OPEN = "open"
+    FOUND = "found"
+    INFEASIBLE = "infeasible"  # proved
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """When to stop: after some time, or when told to."""
+
+    time_limit_s: float
+    stop: Callable[[], bool] = bool  # never
+    begun_s: float = field(default_factory=monotonic)
+
+    def left_s(self) -> float:
+        """Seconds left, 0 when told to stop."""
+        return 0.0 if self.stop() else max(0.0, self.begun_s + self.time_limit_s - monotonic())
+
+    def over(self) -> bool:
+        """Whether none are."""
+        return self.left_s() <= 0
+
+
+class Hunt:
+    """Rounds of looking for offsets of ``part`` under ``capacity``.
+
+    Attributes
+    ----------
+    offsets : (k,)
+        Once found.
+    method
+        What found them, or proved that there are none.
+    """
+
+    def __init__(self, part: Part, capacity: int) -> None:
+        self.verdict = Verdict.OPEN
+        self.offsets: Ints | None = None
+        self.method = ""
+        self._part = part
+        self._capacity = capacity
+        self._round = self._learned = 0
+        self._searches: list[tuple[str, Search]] = []
+        if part.load > capacity:
+            self.verdict, self.method = Verdict.INFEASIBLE, "load"
+        elif searchable(part):
+            self._searches = [(word, Search(part, capacity, word)) for word in SEARCHED]
+
+    def step(self, limit: Limit) -> None:
+        """One round, if it is open, within ``limit``."""
+        nodes = int(_NODES * len(self._part) * 2**self._round)
+        self._round += 1
+        for word, search in self._searches:
+            if self._over(limit):
+                return
+            end = search.run(nodes, limit.over)
+            if end is End.FOUND:
+                self._found(search.offsets, f"search, order {word}")
+            elif end is End.EXHAUSTED and self._part.rectangles:
+                self.verdict, self.method = Verdict.INFEASIBLE, "search"
+        if not self._searches or sum(search.nodes for _, search in self._searches) > _ALONE:
+            self._learn(limit)
+
+    def _learn(self, limit: Limit) -> None:
+        try:
+            from formulations.placement import sat
+        except ImportError:  # HiGHS is loaded: each brings libraries that the other cannot use
+            return
+        conflicts = _CONFLICTS * 3**self._learned
+        self._learned += 1
+        for word in LEARNED:
+            if self._over(limit):
+                return
+            answer, offsets = sat.solve(
+                self._part,
+                self._capacity,
+                word,
+                conflicts=conflicts,
+                time_limit_s=limit.left_s(),
+            )
+            if offsets is not None:
+                self._found(offsets, f"CP-SAT, order {word}")
+            elif answer is sat.Answer.INFEASIBLE:
+                self.verdict, self.method = Verdict.INFEASIBLE, "CP-SAT"
+
+    def _over(self, limit: Limit) -> bool:
+        return self.verdict is not Verdict.OPEN or limit.over()
+
+    def _found(self, offsets: Ints, method: str) -> None:
+        self.verdict, self.offsets, self.method = Verdict.FOUND, offsets, method

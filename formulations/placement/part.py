@@ -1,0 +1,147 @@
+"""Parts: buffers that time ties together, by sections in place of times.
+
+A *section* is a largest set of buffers that live at one time; two buffers meet if and only if
+they share one. The buffers of different parts never live at the same time, so that each part can
+be placed by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from formulations.placement.units import Units
+from spmopt.core.placement import Buffer, separation
+from spmopt.core.table import Bools, Ints
+
+NEVER = -(1 << 40)
+"""In place of a separation, for buffers that never meet: far less than any sum of sizes is."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Buffers ``0 .. k-1`` and sections ``0 .. m-1``.
+
+    Attributes
+    ----------
+    ids : (k,)
+        Which of the units' buffers these are.
+    lower, upper : (k,)
+        Times.
+    first, last : (k,)
+        Sections ``[first, last)`` that the lifetime reaches over.
+    needs : (k, m)
+        Units that a buffer takes up in a section.
+    meets : (k, k)
+        Whether two buffers ever live at the same time; a buffer does not meet itself.
+    apart : (k, k)
+        How far the offset of the column is above that of the row at least, if it is above it.
+    windowed : (k,)
+        Has windows: may take up less than its size.
+    """
+
+    ids: Ints
+    size: Ints
+    alignment: Ints
+    fixed: Ints
+    lower: Ints
+    upper: Ints
+    first: Ints
+    last: Ints
+    needs: Ints
+    meets: Bools
+    apart: Ints
+    windowed: Bools
+
+    def __len__(self) -> int:
+        return int(self.ids.size)
+
+    @cached_property
+    def load(self) -> int:
+        """A height that no placement is below: the fullest section, the end of a fixed buffer."""
+        fullest = int(self.needs.sum(axis=0).max(initial=0))
+        ends = np.where(self.fixed >= 0, self.fixed, 0) + self.size
+        return max(fullest, int(ends.max(initial=0)))
+
+    @cached_property
+    def rectangles(self) -> bool:
+        """Whether no buffer has windows: only then does the search meet every placement."""
+        return not self.windowed.any()
+
+    @cached_property
+    def crowd(self) -> Ints:
+        """Buffers of the fullest section."""
+        return np.flatnonzero(self.needs[:, self.needs.sum(axis=0).argmax()])
+
+
+def split(units: Units) -> list[Part]:
+    """Parts, in order of time."""
+    if not units.ids.size:
+        return []
+    lower = np.array([buffer.lower for buffer in units.kept], dtype=np.int64)
+    upper = np.array([buffer.upper for buffer in units.kept], dtype=np.int64)
+    order = np.argsort(lower, kind="stable")
+    reached = np.maximum.accumulate(upper[order])
+    cuts = np.flatnonzero(lower[order][1:] >= reached[:-1]) + 1
+    return [_part(units, np.sort(group)) for group in np.split(order, cuts)]
+
+
+def _part(units: Units, ids: Ints) -> Part:
+    buffers = [units.kept[k] for k in ids] if ids.size < units.ids.size else units.kept
+    times = _section_times(buffers)
+    needs = np.zeros((len(buffers), times.size), dtype=np.int64)
+    active = np.zeros((len(buffers), times.size), dtype=np.bool_)
+    for k, buffer in enumerate(buffers):
+        for lower, upper, low, high in buffer.pieces:
+            span = slice(*np.searchsorted(times, (lower, upper)))
+            needs[k, span] = (high - low) // units.unit_bytes
+            active[k, span] = True
+    windowed = np.array([any(g.window_bytes for g in b.gaps) for b in buffers], dtype=np.bool_)
+    sizes = units.size[ids]
+    meets = _meets(buffers, active)
+    apart = np.where(meets, sizes[:, None], NEVER)
+    _correct_windowed(apart, buffers, np.flatnonzero(windowed), units.unit_bytes)
+    return Part(
+        ids=ids,
+        size=sizes,
+        alignment=units.alignment[ids],
+        fixed=units.fixed[ids],
+        lower=np.array([b.lower for b in buffers], dtype=np.int64),
+        upper=np.array([b.upper for b in buffers], dtype=np.int64),
+        first=active.argmax(axis=1),
+        last=times.size - active[:, ::-1].argmax(axis=1),
+        needs=needs,
+        meets=meets,
+        apart=apart,
+        windowed=windowed,
+    )
+
+
+def _section_times(buffers: Sequence[Buffer]) -> Ints:
+    """The last begin before each end that follows one: there, most live."""
+    pieces = np.array([piece[:2] for b in buffers for piece in b.pieces], dtype=np.int64)
+    begins, ends = np.unique(pieces[:, 0]), np.unique(pieces[:, 1])
+    latest = np.searchsorted(begins, ends) - 1
+    return begins[np.unique(latest)]
+
+
+def _meets(buffers: Sequence[Buffer], active: Bools) -> Bools:
+    if any(buffer.gaps for buffer in buffers):
+        shared: Bools = active.astype(np.float32) @ active.T.astype(np.float32) > 0
+    else:
+        lower = np.array([buffer.lower for buffer in buffers])
+        upper = np.array([buffer.upper for buffer in buffers])
+        shared = (lower[:, None] < upper) & (lower < upper[:, None])
+    np.fill_diagonal(shared, False)
+    return shared
+
+
+def _correct_windowed(apart: Ints, buffers: Sequence[Buffer], windowed: Ints, unit: int) -> None:
+    for one in windowed.tolist():
+        for other in np.flatnonzero(apart[one] != NEVER).tolist():
+            for below, above in ((one, other), (other, one)):
+                found = separation(buffers[below], buffers[above])
+                apart[below, above] = NEVER if found is None else found // unit

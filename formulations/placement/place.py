@@ -1,0 +1,114 @@
+"""Placements under a capacity, or as low as can be, with a proved bound at any time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from formulations.placement.hunt import Limit, Verdict
+from formulations.placement.table import Table, clash, hinted
+from spmopt.core.placement import Buffer, Placed
+from spmopt.core.result import Status
+
+_LARGE = 500  # buffers of a part for which greedy ways come first
+_PATIENCE = 4  # rounds at the load bound before anything else
+_RUNGS = (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)
+
+
+def place(
+    buffers: Sequence[Buffer],
+    capacity_bytes: int,
+    time_limit_s: float = 60.0,
+    stop: Callable[[], bool] = bool,
+) -> Placed:
+    """Find any placement under ``capacity_bytes``.
+
+    ``stop`` is asked now and then whether to give up. The status is ``optimal`` when the height
+    is also least, ``unknown`` when time ran out.
+    """
+    table = Table(buffers, Limit(time_limit_s=time_limit_s, stop=stop))
+    early = _early(table, buffers, capacity_bytes)
+    if early is not None:
+        return early
+    capacity = table.units.floor(capacity_bytes)
+    if table.bound_bytes <= capacity_bytes:
+        table.fit(capacity, _LARGE)
+        while not table.limit.over() and table.round(capacity) is Verdict.OPEN:
+            pass
+    return table.answer(capacity_bytes)
+
+
+def minimize(
+    buffers: Sequence[Buffer],
+    capacity_bytes: int | None = None,
+    time_limit_s: float = 60.0,
+    stop: Callable[[], bool] = bool,
+) -> Placed:
+    """Find a placement of least height, at most ``capacity_bytes`` if that is given.
+
+    The load bound comes first: a tight capacity is often easier than a loose one. Then come
+    heights between the bound and the best one, from tight to loose, round after round.
+    """
+    table = Table(buffers, Limit(time_limit_s=time_limit_s, stop=stop))
+    early = _early(table, buffers, capacity_bytes)
+    if early is not None and early.status is not Status.FEASIBLE:
+        return early
+    known = None if early is None or early.placement is None else early.placement.height_bytes
+    ceiling = _ceiling(table, capacity_bytes, known)
+    if ceiling is None or table.bound <= ceiling:
+        _descend(table, ceiling)
+    found = table.answer(capacity_bytes)
+    if found.placement is None and early is not None:
+        return replace(early, bound_bytes=found.bound_bytes)
+    return found
+
+
+def _early(table: Table, buffers: Sequence[Buffer], capacity_bytes: int | None) -> Placed | None:
+    """An answer without any search: fixed offsets that clash, or hints that will do."""
+    reason = clash(buffers)
+    if reason is not None:
+        return Placed(
+            status=Status.INFEASIBLE,
+            placement=None,
+            bound_bytes=table.bound_bytes,
+            reason=reason,
+        )
+    hint = hinted(buffers, capacity_bytes)
+    if hint is None:
+        return None
+    optimal = hint.height_bytes <= table.bound_bytes
+    return Placed(
+        status=Status.OPTIMAL if optimal else Status.FEASIBLE,
+        placement=hint,
+        bound_bytes=table.bound_bytes,
+        method="hints",
+    )
+
+
+def _ceiling(table: Table, capacity_bytes: int | None, known: int | None) -> int | None:
+    """Units that a placement may have at most to be of use."""
+    limits = [bytes_ for bytes_ in (capacity_bytes, known and known - 1) if bytes_ is not None]
+    return table.units.floor(min(limits)) if limits else None
+
+
+def _descend(table: Table, ceiling: int | None) -> None:
+    table.fit(table.bound, _LARGE)
+    for _ in range(_PATIENCE):
+        if table.limit.over() or table.round(table.bound) is not Verdict.OPEN:
+            break
+    if table.height is None:
+        table.fit(table.bound)
+    while not table.limit.over() and (top := _top(table, ceiling)) >= table.bound:
+        for capacity in _ladder(table.bound, top):
+            if table.limit.over() or table.round(capacity) is not Verdict.OPEN:
+                break
+
+
+def _top(table: Table, ceiling: int | None) -> int:
+    """The largest height that would be news."""
+    heights = [table.height - 1] if table.height is not None else []
+    return min(heights if ceiling is None else [*heights, ceiling])
+
+
+def _ladder(bound: int, top: int) -> Iterator[int]:
+    yield from dict.fromkeys(bound + int((top - bound) * rung) for rung in _RUNGS)

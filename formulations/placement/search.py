@@ -1,0 +1,210 @@
+"""Depth-first search for a placement under a capacity, in canonical order.
+
+Buffers are put in place from the bottom up, each as low as those in place allow, in the order of
+offset and rank: every placement that is pushed down as far as it goes is met once. The rules that
+cut branches are MiniMalloc's (Moffitt, ASPLOS 2023), with a set of states known to fail and a
+limit on the next offset from the fullest section.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from hashlib import blake2b
+
+import numpy as np
+
+from formulations.placement.branch import PLACED, SCALE, Branch, branch, rest
+from formulations.placement.part import NEVER, Part
+from spmopt.core.table import Ints
+
+
+class End(Enum):
+    """How a search ended."""
+
+    FOUND = "found"
+    EXHAUSTED = "exhausted"  # no placement exists, if all buffers are rectangles
+    STOPPED = "stopped"
+
+
+@dataclass(slots=True, kw_only=True)
+class _Frame:
+    """A node: what is left to be put in place, and which buffers may be next.
+
+    ``back`` is how many frames are left when nothing is found here; ``pending`` are branches that
+    have to be placed after this one, each with its ``back``.
+    """
+
+    branch: Branch
+    keys: Ints
+    totals: Ints
+    crossing: Ints
+    last: int
+    left: int
+    back: int
+    pending: _Pending | None
+    candidates: list[int] = field(default_factory=list)
+    state: bytes = b""
+    tried: int = -1
+
+
+_Pending = tuple[Branch, int, "_Pending | None"]
+
+
+def searchable(part: Part) -> bool:
+    """Whether numbers stay within their ranges."""
+    return len(part) < SCALE and int(part.size.sum() + part.alignment.sum()) < -NEVER // 2
+
+
+class Search:
+    """A search in one order; it can go on where a node limit stopped it.
+
+    Attributes
+    ----------
+    nodes
+        Buffers put in place so far.
+    """
+
+    def __init__(self, part: Part, capacity: int, word: str) -> None:
+        self.nodes = 0
+        self._part = part
+        self._limit = (capacity + 1) * SCALE
+        self._word = word
+        self._offsets = np.full(int(part.ids.max()) + 1, -1, dtype=np.int64)
+        self._failed: set[bytes] = set()
+        self._stack: list[_Frame] = []
+
+    @property
+    def offsets(self) -> Ints:
+        """Of the buffers of the part (k,), once a placement is found."""
+        return self._offsets[self._part.ids]
+
+    def run(self, node_limit: int, stop: Callable[[], bool]) -> End:
+        """Search until the end, ``node_limit`` nodes in all, or ``stop``."""
+        stack = self._stack
+        if not stack:
+            if self._part.load * SCALE >= self._limit:
+                return End.EXHAUSTED
+            self._enter(branch(self._part, self._word), 0, None)
+        while stack:
+            frame = stack[-1]
+            if not frame.left:
+                if frame.pending is None:
+                    return End.FOUND
+                self._enter(*frame.pending)
+            elif not frame.candidates or _hatless(frame):
+                self._failed.add(frame.state)
+                del stack[frame.back :]
+            elif self.nodes >= node_limit or (self.nodes % 64 == 0 and stop()):
+                return End.STOPPED
+            else:
+                self._place(frame, frame.candidates.pop())
+        return End.EXHAUSTED
+
+    def _enter(self, start: Branch, back: int, pending: _Pending | None) -> None:
+        """Go on with a branch of its own."""
+        self._open(
+            _Frame(
+                branch=start,
+                keys=start.keys,
+                totals=start.totals,
+                crossing=start.crossing,
+                last=-1,
+                left=len(start.part),
+                back=back,
+                pending=pending,
+            )
+        )
+
+    def _open(self, frame: _Frame) -> None:
+        """Add a node, unless it is known to fail."""
+        frame.state = _digest(frame)
+        if frame.state in self._failed:
+            del self._stack[frame.back :]
+            return
+        if frame.left:
+            # Above the least end that a buffer can have, that buffer would fit below; and the
+            # fullest section needs all its room above the offset, as offsets only grow.
+            keys = frame.keys
+            lowest_end = int((keys + frame.branch.tops).min())
+            below = min(lowest_end, self._limit - int(frame.totals.max()))
+            allowed = keys[(keys > frame.last) & (keys < below)]
+            frame.candidates = np.sort(allowed)[::-1].tolist()
+        self._stack.append(frame)
+
+    def _place(self, frame: _Frame, key: int) -> None:
+        """Put the buffer of ``key`` in place, and go on if the rest may still fit."""
+        self.nodes += 1
+        start = frame.branch
+        rank = key % SCALE
+        base = key - rank
+        frame.tried = rank
+        keys = np.maximum(frame.keys, start.raised[rank] + base)
+        keys[rank] = PLACED
+        if start.special and not start.settle(keys):
+            return
+        totals = frame.totals - start.needs[rank]
+        # What a section still needs goes above its lowest buffer, and above this one.
+        floors = np.maximum(np.minimum.reduceat(keys[start.members], start.starts), base)
+        if ((floors + totals >= self._limit) & (totals > 0)).any():
+            return
+        left = frame.left - 1
+        if np.count_nonzero(keys + start.heights < self._limit) < left:
+            return
+        self._offsets[start.part.ids[rank]] = base // SCALE
+        crossing = frame.crossing.copy()
+        span = crossing[start.part.first[rank] : start.part.last[rank] - 1]
+        span -= 1
+        depth = len(self._stack)
+        if left and not span.all():
+            groups = _groups(start, keys, crossing)
+            if len(groups) > 1:
+                pending = frame.pending
+                for ranks, sections in groups:
+                    part = rest(start, ranks, sections, keys, self._word)
+                    pending = (part, depth, pending)
+                assert pending is not None
+                self._enter(*pending)
+                return
+        self._open(
+            _Frame(
+                branch=start,
+                keys=keys,
+                totals=totals,
+                crossing=crossing,
+                last=key,
+                left=left,
+                back=depth,
+                pending=frame.pending,
+            )
+        )
+
+
+def _hatless(frame: _Frame) -> bool:
+    """Whether what was tried last is in nobody's way: then it is not what made it fail."""
+    return (
+        frame.tried >= 0
+        and not (frame.branch.part.meets[frame.tried] & (frame.keys < PLACED)).any()
+    )
+
+
+def _groups(start: Branch, keys: Ints, crossing: Ints) -> list[tuple[Ints, slice]]:
+    """Ranks still to be placed, by runs of sections that none of them reaches out of."""
+    cuts = np.flatnonzero(crossing == 0)
+    left = np.flatnonzero(keys < PLACED)
+    run = np.searchsorted(cuts, start.part.first[left])
+    found = []
+    for which in np.unique(run):
+        begin = int(cuts[which - 1]) + 1 if which else 0
+        end = int(cuts[which]) + 1 if which < cuts.size else start.totals.size
+        found.append((left[run == which], slice(begin, end)))
+    return found
+
+
+def _digest(frame: _Frame) -> bytes:
+    """What a node's fate depends on."""
+    digest = blake2b(frame.branch.identity, digest_size=16)
+    digest.update(frame.keys.tobytes())
+    digest.update(frame.last.to_bytes(8, "little", signed=True))
+    return digest.digest()

@@ -1,0 +1,162 @@
+"""What is known of all parts together, and rounds over them under one capacity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from formulations.placement import greedy
+from formulations.placement.hunt import Hunt, Limit, Verdict
+from formulations.placement.part import split
+from formulations.placement.units import in_units
+from spmopt.core.errors import ScheduleError
+from spmopt.core.placement import Buffer, Placed, Placement, require_placement
+from spmopt.core.result import Status
+from spmopt.core.table import Ints
+
+_PROOFS = {
+    "search": "the search tried every way to place the buffers",
+    "CP-SAT": "CP-SAT proved that there is none",
+}
+
+
+class Table:
+    """The lowest offsets found of each part, and a height that no placement is below.
+
+    Attributes
+    ----------
+    bound
+        Units.
+    """
+
+    def __init__(self, buffers: Sequence[Buffer], limit: Limit) -> None:
+        self.limit = limit
+        self.units = in_units(buffers)
+        self.parts = split(self.units)
+        self.bound = max((part.load for part in self.parts), default=0)
+        self._buffers = buffers
+        self._found: dict[int, tuple[Ints, str]] = {}
+        self._hunts: dict[tuple[int, int], Hunt] = {}
+        self._proof = ""
+        self._lowest = max(((b.fixed_bytes or 0) + b.size_bytes for b in buffers), default=0)
+
+    @property
+    def bound_bytes(self) -> int:
+        """A height that no placement is below."""
+        return max(self.bound * self.units.unit_bytes, self._lowest)
+
+    @property
+    def height(self) -> int | None:
+        """Of what was found, in units; None until all parts have offsets."""
+        if len(self._found) < len(self.parts):
+            return None
+        return max((self._height(k) for k in self._found), default=0)
+
+    def round(self, capacity: int) -> Verdict:
+        """Spend one round on each part that is not yet under ``capacity``."""
+        open_parts = 0
+        for k, part in enumerate(self.parts):
+            if k in self._found and self._height(k) <= capacity:
+                continue
+            if (k, capacity) not in self._hunts:
+                self._hunts[k, capacity] = Hunt(part, capacity)
+            hunt = self._hunts[k, capacity]
+            hunt.step(self.limit)
+            if hunt.verdict is Verdict.INFEASIBLE:
+                self._prove(capacity + 1, hunt.method)
+                return Verdict.INFEASIBLE
+            if hunt.offsets is None:
+                open_parts += 1
+            else:
+                self._keep(k, hunt.offsets, hunt.method)
+        return Verdict.OPEN if open_parts else Verdict.FOUND
+
+    def fit(self, capacity: int, larger_than: int = 0) -> None:
+        """Place parts of more than ``larger_than`` buffers the greedy ways, until one is enough."""
+        for k, part in enumerate(self.parts):
+            if len(part) <= larger_than:
+                continue
+            for method, offsets in greedy.fits(part):
+                self._keep(k, offsets, method)
+                if self._height(k) <= capacity or self.limit.over():
+                    break
+
+    def answer(self, capacity_bytes: int | None) -> Placed:
+        """What is known, for least height or under ``capacity_bytes``."""
+        placement = self._placement(capacity_bytes)
+        status, reason = Status.UNKNOWN, ""
+        if placement is not None:
+            optimal = placement.height_bytes <= self.bound_bytes
+            status = Status.OPTIMAL if optimal else Status.FEASIBLE
+        elif capacity_bytes is not None and self.bound_bytes > capacity_bytes:
+            status, reason = Status.INFEASIBLE, self._why(capacity_bytes)
+        methods = {method for _, method in self._found.values()}
+        return Placed(
+            status=status,
+            placement=placement,
+            bound_bytes=self.bound_bytes,
+            method="; ".join(sorted(methods)) if placement is not None else "",
+            reason=reason,
+        )
+
+    def _placement(self, capacity_bytes: int | None) -> Placement | None:
+        if self.height is None:
+            return None
+        offsets = np.zeros(self.units.ids.size, dtype=np.int64)
+        for k, (found, _) in self._found.items():
+            offsets[self.parts[k].ids] = found
+        placement = Placement.of(self._buffers, self.units.offsets_bytes(offsets))
+        if capacity_bytes is not None and placement.height_bytes > capacity_bytes:
+            return None
+        require_placement(self._buffers, placement, capacity_bytes)
+        return placement
+
+    def _why(self, capacity_bytes: int) -> str:
+        """Why nothing fits, with the bytes that are missing where that is known."""
+        for buffer in self._buffers:
+            end = (buffer.fixed_bytes or 0) + buffer.size_bytes
+            if end > capacity_bytes:
+                return f"buffer {buffer.name} ends at {end} at least, past {capacity_bytes}"
+        part = max(self.parts, key=lambda part: part.load)
+        need = part.load * self.units.unit_bytes
+        if need > capacity_bytes:
+            names = [self._buffers[self.units.ids[part.ids[k]]].name for k in part.crowd]
+            return (
+                f"{need} bytes live at one time, {need - capacity_bytes} more than the capacity: "
+                f"{len(names)} buffers, {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
+            )
+        return _PROOFS.get(self._proof, "")
+
+    def _height(self, k: int) -> int:
+        return greedy.height(self.parts[k], self._found[k][0])
+
+    def _keep(self, k: int, offsets: Ints, method: str) -> None:
+        if k not in self._found or greedy.height(self.parts[k], offsets) < self._height(k):
+            self._found[k] = offsets, method
+
+    def _prove(self, bound: int, proof: str) -> None:
+        if bound > self.bound:
+            self.bound, self._proof = bound, proof
+
+
+def clash(buffers: Sequence[Buffer]) -> str | None:
+    """Why the fixed buffers alone cannot be, if they cannot."""
+    fixed = [buffer for buffer in buffers if buffer.fixed_bytes is not None]
+    try:
+        require_placement(fixed, Placement.of(fixed, [b.fixed_bytes or 0 for b in fixed]))
+    except ScheduleError as error:
+        return f"fixed offsets: {error}"
+    return None
+
+
+def hinted(buffers: Sequence[Buffer], capacity_bytes: int | None) -> Placement | None:
+    """The hints as a placement, if all buffers have one and they are one."""
+    if not buffers or any(buffer.hint_bytes is None for buffer in buffers):
+        return None
+    placement = Placement.of(buffers, [buffer.hint_bytes or 0 for buffer in buffers])
+    try:
+        require_placement(buffers, placement, capacity_bytes)
+    except ScheduleError:
+        return None
+    return placement

@@ -1,0 +1,146 @@
+"""The CSV files of MiniMalloc: ``id,lower,upper,size[,alignment,hint,gaps,offset]``.
+
+Columns come in any order, others are passed over, and a blank line ends the table, as in the
+reader of github.com/google/minimalloc (``src/converter.cc``). ``id`` may be called ``buffer`` or
+``buffer_id``; ``lower`` may be called ``start`` or ``begin``; ``upper`` may be called ``end``, and
+then it and the ends of gaps are inclusive. A gap is ``lower-upper``, or ``lower-upper@low:high``
+when the bytes from ``low`` to ``high`` are needed in it; blanks separate gaps. A negative hint is
+none. An offset fixes a buffer.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from spmopt.core.errors import InputError
+from spmopt.core.placement import Buffer, Gap
+from spmopt.io.document import write_text
+
+_ALIASES = {
+    "begin": "lower",
+    "buffer": "id",
+    "buffer_id": "id",
+    "end": "upper",
+    "start": "lower",
+}
+_REQUIRED = ("id", "lower", "upper", "size")
+_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_GAP = re.compile(r"([0-9]+)-([0-9]+)(?:@([0-9]+):([0-9]+))?")
+
+
+def read_buffers(path: Path) -> tuple[Buffer, ...]:
+    """Read a file.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or a line of it cannot be used.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a text file; name a CSV file of buffers") from None
+    return parse_buffers(text, str(path))
+
+
+def parse_buffers(text: str, where: str = "CSV") -> tuple[Buffer, ...]:
+    """Buffers of the text of a file; ``where`` begins each error."""
+    header, *lines = text.split("\n")
+    columns, inclusive = _columns(header.rstrip("\r"), where)
+    buffers = []
+    for number, line in enumerate(lines, start=2):
+        if not line.rstrip("\r"):
+            break
+        fields = line.rstrip("\r").split(",")
+        if len(fields) != len(columns):
+            raise InputError(
+                f"{where}, line {number}: {len(fields)} fields, but {len(columns)} columns"
+            )
+        try:
+            buffers.append(_buffer(dict(zip(columns, fields, strict=True)), inclusive))
+        except InputError as error:
+            raise InputError(f"{where}, line {number}: {error}") from None
+    return tuple(buffers)
+
+
+def write_buffers(
+    path: Path, buffers: Sequence[Buffer], offsets_bytes: Sequence[int] | None = None
+) -> None:
+    """Write a file, with offsets if there are any; raises :class:`InputError` if it cannot be."""
+    write_text(path, format_buffers(buffers, offsets_bytes))
+
+
+def format_buffers(buffers: Sequence[Buffer], offsets_bytes: Sequence[int] | None = None) -> str:
+    """Text of a file: columns that say nothing are left out, times are half-open."""
+    columns: dict[str, list[object]] = {
+        "id": [buffer.name for buffer in buffers],
+        "lower": [buffer.lower for buffer in buffers],
+        "upper": [buffer.upper for buffer in buffers],
+        "size": [buffer.size_bytes for buffer in buffers],
+    }
+    if any(buffer.alignment_bytes != 1 for buffer in buffers):
+        columns["alignment"] = [buffer.alignment_bytes for buffer in buffers]
+    if any(buffer.hint_bytes is not None for buffer in buffers):
+        columns["hint"] = [-1 if b.hint_bytes is None else b.hint_bytes for b in buffers]
+    if any(buffer.gaps for buffer in buffers):
+        columns["gaps"] = [" ".join(map(_gap_text, buffer.gaps)) for buffer in buffers]
+    if offsets_bytes is not None:
+        columns["offset"] = list(offsets_bytes)
+    rows = [columns, *zip(*columns.values(), strict=True)]
+    return "".join(",".join(map(str, row)) + "\n" for row in rows)
+
+
+def _columns(header: str, where: str) -> tuple[list[str], bool]:
+    names = header.split(",")
+    columns = [_ALIASES.get(name, name) for name in names]
+    if len(set(columns)) != len(columns):
+        raise InputError(f"{where}: two columns of the same meaning in {header!r}; keep one")
+    missing = [name for name in _REQUIRED if name not in columns]
+    if missing:
+        raise InputError(
+            f"{where}: no column {missing[0]}; the first line must name id,lower,upper,size"
+        )
+    return columns, "end" in names
+
+
+def _buffer(fields: Mapping[str, str], inclusive: bool) -> Buffer:
+    hint = _integer(fields, "hint", -1)
+    return Buffer(
+        name=fields["id"],
+        lower=_integer(fields, "lower"),
+        upper=_integer(fields, "upper") + inclusive,
+        size_bytes=_integer(fields, "size"),
+        alignment_bytes=_integer(fields, "alignment", 1),
+        gaps=tuple(_gap(text, inclusive) for text in fields.get("gaps", "").split(" ") if text),
+        hint_bytes=hint if hint >= 0 else None,
+        fixed_bytes=_integer(fields, "offset") if "offset" in fields else None,
+    )
+
+
+def _integer(fields: Mapping[str, str], column: str, default: int | None = None) -> int:
+    text = fields.get(column)
+    if text is None and default is not None:
+        return default
+    if text is None or _INTEGER.fullmatch(text) is None:
+        raise InputError(f"{column} is {text!r}; it must be a whole number")
+    return int(text)
+
+
+def _gap(text: str, inclusive: bool) -> Gap:
+    match = _GAP.fullmatch(text)
+    if match is None:
+        raise InputError(f"gap {text!r} is not of the form 3-5 or 3-5@0:4")
+    lower, upper, low, high = match.groups()
+    window = None if low is None else (int(low), int(high))
+    return Gap(lower=int(lower), upper=int(upper) + inclusive, window_bytes=window)
+
+
+def _gap_text(gap: Gap) -> str:
+    text = f"{gap.lower}-{gap.upper}"
+    return (
+        text if gap.window_bytes is None else f"{text}@{gap.window_bytes[0]}:{gap.window_bytes[1]}"
+    )

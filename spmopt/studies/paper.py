@@ -9,6 +9,9 @@ from spmopt.machines.load import load_machine
 from spmopt.sweep.cases import Case, Network
 
 MB = 10**6
+RATE = 13_450 * 10**9
+FAST = 23_040 * 10**9
+"""Operations per second of RTX 2080 Ti and Radeon 6900 XT (table 5.2)."""
 SMALL = ("resnet50", "mobilenetv2", "transformer")
 """Networks that are quick to schedule."""
 NETWORKS = (*SMALL, "gnmt")

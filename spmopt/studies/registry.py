@@ -6,10 +6,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from spmopt.core.suggest import unknown
-from spmopt.studies import ablation, batch, curve_time, policies, speedup
+from spmopt.studies import ablation, batch, claims, curve_time, policies, speedup
 from spmopt.studies.study import Study
 
-_STUDIES = (ablation.STUDY, policies.STUDY, speedup.STUDY, batch.STUDY, curve_time.STUDY)
+_STUDIES = (
+    ablation.STUDY,
+    claims.STUDY,
+    policies.STUDY,
+    speedup.STUDY,
+    batch.STUDY,
+    curve_time.STUDY,
+)
 
 STUDIES: Mapping[str, Study] = MappingProxyType({study.name: study for study in _STUDIES})
 

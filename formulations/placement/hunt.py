@@ -16,6 +16,7 @@ from formulations.placement.search import End, Search, searchable
 from spmopt.core.table import Ints
 
 _NODES, _CONFLICTS = 1.3, 80
+_LAST_ROUND = 16  # the last with more effort than the one before
 _ALONE = 24_000  # nodes that cost as much as loading the solver
 
 
@@ -25,6 +26,7 @@ class Verdict(Enum):
     OPEN = "open"
     FOUND = "found"
     INFEASIBLE = "infeasible"  # proved
+    STUCK = "stuck"  # all searches are at their end, which proves nothing, and no solver loads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,17 +64,17 @@ class Hunt:
         self._part = part
         self._capacity = capacity
         self._round = self._learned = 0
-        self._searches: list[tuple[str, Search]] = []
+        self._searches: dict[str, Search] = {}
         if part.load > capacity:
             self.verdict, self.method = Verdict.INFEASIBLE, "load"
         elif searchable(part):
-            self._searches = [(word, Search(part, capacity, word)) for word in SEARCHED]
+            self._searches = {word: Search(part, capacity, word) for word in SEARCHED}
 
     def step(self, limit: Limit) -> None:
         """One round, if it is open, within ``limit``."""
-        nodes = int(_NODES * len(self._part) * 2**self._round)
+        nodes = int(_NODES * len(self._part) * 2 ** min(self._round, _LAST_ROUND))
         self._round += 1
-        for word, search in self._searches:
+        for word, search in list(self._searches.items()):
             if self._over(limit):
                 return
             end = search.run(nodes, limit.over)
@@ -80,15 +82,20 @@ class Hunt:
                 self._found(search.offsets, f"search, order {word}")
             elif end is End.EXHAUSTED and self._part.rectangles:
                 self.verdict, self.method = Verdict.INFEASIBLE, "search"
-        if not self._searches or sum(search.nodes for _, search in self._searches) > _ALONE:
+            elif end is End.EXHAUSTED:
+                del self._searches[word]
+        spent = sum(search.nodes for search in self._searches.values())
+        if not self._over(limit) and (not self._searches or spent > _ALONE):
             self._learn(limit)
 
     def _learn(self, limit: Limit) -> None:
         try:
             from formulations.placement import sat
         except ImportError:  # HiGHS is loaded: each brings libraries that the other cannot use
+            if not self._searches:
+                self.verdict = Verdict.STUCK
             return
-        conflicts = _CONFLICTS * 3**self._learned
+        conflicts = _CONFLICTS * 3 ** min(self._learned, _LAST_ROUND)
         self._learned += 1
         for word in LEARNED:
             if self._over(limit):

@@ -99,9 +99,13 @@ def _descend(table: Table, ceiling: int | None) -> None:
     if table.height is None:
         table.fit(table.bound)
     while not table.limit.over() and (top := _top(table, ceiling)) >= table.bound:
+        verdicts = []
         for capacity in _ladder(table.bound, top):
-            if table.limit.over() or table.round(capacity) is not Verdict.OPEN:
+            verdicts.append(table.round(capacity))
+            if table.limit.over() or verdicts[-1] in (Verdict.FOUND, Verdict.INFEASIBLE):
                 break
+        if set(verdicts) == {Verdict.STUCK}:
+            return
 
 
 def _top(table: Table, ceiling: int | None) -> int:

@@ -55,7 +55,7 @@ class Table:
 
     def round(self, capacity: int) -> Verdict:
         """Spend one round on each part that is not yet under ``capacity``."""
-        open_parts = 0
+        left: list[Verdict] = []
         for k, part in enumerate(self.parts):
             if k in self._found and self._height(k) <= capacity:
                 continue
@@ -67,10 +67,12 @@ class Table:
                 self._prove(capacity + 1, hunt.method)
                 return Verdict.INFEASIBLE
             if hunt.offsets is None:
-                open_parts += 1
+                left.append(hunt.verdict)
             else:
                 self._keep(k, hunt.offsets, hunt.method)
-        return Verdict.OPEN if open_parts else Verdict.FOUND
+        if Verdict.OPEN in left:
+            return Verdict.OPEN
+        return Verdict.STUCK if left else Verdict.FOUND
 
     def fit(self, capacity: int, larger_than: int = 0) -> None:
         """Place parts of more than ``larger_than`` buffers the greedy ways, until one is enough."""

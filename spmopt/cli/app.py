@@ -9,6 +9,7 @@ from spmopt.cli.analyze import analyze
 from spmopt.cli.bench import bench
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Search, Source, choices
+from spmopt.cli.place import place
 from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
 from spmopt.schedulers.registry import COMPARED, SCHEDULERS
@@ -128,6 +129,7 @@ def machines(json: Json = False) -> int:
     return list_machines(json)
 
 
+app.command()(place)
 app.command()(sweep)
 app.command()(study)
 app.command()(bench)

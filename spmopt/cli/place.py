@@ -1,0 +1,86 @@
+"""The command that gives buffers of known lifetimes their addresses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Argument, Option
+
+from spmopt.cli import Code
+from spmopt.cli.options import Json, Output
+from spmopt.core.errors import InfeasibleError, InputError
+
+if TYPE_CHECKING:  # it would load numpy, and help should not
+    from collections.abc import Callable
+
+    from spmopt.core.placement import Placed
+
+_TARGET = "formulations.placement.place"  # by name: it loads a solver
+
+
+def place(
+    *,
+    file: Annotated[Path, Argument(help="CSV file: id,lower,upper,size (as MiniMalloc's).")],
+    output: Output,
+    capacity: Annotated[
+        int | None, Option(help="Bytes that there are; enough, unless --minimize is given too.")
+    ] = None,
+    minimize: Annotated[
+        bool, Option("--minimize", help="Place as low as can be, and prove a bound.")
+    ] = False,
+    time_limit: Annotated[float, Option(help="Seconds to look for a placement.")] = 60.0,
+    json: Json = False,
+) -> int:
+    """Give buffers with known lifetimes their offsets in one memory."""
+    if capacity is None and not minimize:
+        raise InputError("give --capacity BYTES, or --minimize for the least height")
+    if capacity is not None and capacity < 0:
+        raise InputError(f"--capacity {capacity}: cannot be negative")
+    if not time_limit > 0:
+        raise InputError(f"--time-limit {time_limit}: must be more than 0 seconds")
+    from importlib import import_module
+
+    from spmopt.cli.interrupt import interruptible
+    from spmopt.cli.output import print_json, say, tell
+    from spmopt.core.result import Status
+    from spmopt.io.document import require_writable
+    from spmopt.io.minimalloc import read_buffers, write_buffers
+
+    require_writable(output)
+    buffers = read_buffers(file)
+    search = import_module(_TARGET)
+    with interruptible(tell) as stopped:
+        way: Callable[..., Placed] = search.minimize if minimize else search.place
+        found = way(buffers, capacity, time_limit, stopped)
+        if found.status is Status.INFEASIBLE:
+            raise InfeasibleError(f"{file}: infeasible: {found.reason}")
+        if found.placement is not None:
+            write_buffers(output, buffers, found.placement.offsets_bytes)
+        if json:
+            print_json(_record(found, len(buffers)))
+        else:
+            say(_sentence(found, len(buffers), output))
+        if stopped():
+            return Code.INTERRUPTED
+    return Code.OK if found.placement is not None else Code.NOTHING_FOUND
+
+
+def _record(found: Placed, buffers: int) -> dict[str, object]:
+    placement = found.placement
+    return {
+        "buffers": buffers,
+        "status": found.status.value,
+        "height_bytes": None if placement is None else placement.height_bytes,
+        "bound_bytes": found.bound_bytes,
+        "gap": found.gap,
+        "method": found.method,
+    }
+
+
+def _sentence(found: Placed, buffers: int, output: Path) -> str:
+    if found.placement is None:
+        return f"no placement found within the limits; none is lower than {found.bound_bytes} bytes"
+    height = found.placement.height_bytes
+    known = "the least" if found.gap == 0 else f"at most {found.gap or 0:.2%} over the least"
+    return f"{buffers} buffers in {height} bytes ({known}, {found.bound_bytes} needed): {output}"

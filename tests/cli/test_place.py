@@ -1,0 +1,98 @@
+"""``spmopt place``: files in and out, exit codes, and that a limit is not a proof."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spmopt.core.placement import Placement, require_placement
+from spmopt.io.minimalloc import read_buffers
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+
+FOLDER = Path(__file__).parents[2] / "instances" / "minimalloc"
+SMALL = FOLDER / "input.12.csv"
+HARD = FOLDER / "B.1048576.csv"
+
+
+def placed(source: Path, output: Path, capacity: int) -> int:
+    """Check what was written; the height."""
+    offsets = [buffer.fixed_bytes or 0 for buffer in read_buffers(output)]
+    buffers = read_buffers(source)
+    placement = Placement.of(buffers, offsets)
+    require_placement(buffers, placement, capacity)
+    return placement.height_bytes
+
+
+def test_least_height(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "o.csv"
+    ran = run(f"place {SMALL} --minimize -o {output} --json")
+    assert ran.code == 0
+    assert placed(SMALL, output, 12) == 12
+    assert ran.record == {
+        "buffers": 5,
+        "status": "optimal",
+        "height_bytes": 12,
+        "bound_bytes": 12,
+        "gap": 0.0,
+        "method": "search, order TWA",
+    }
+
+
+def test_a_capacity(run: Run, tmp_path: Path) -> None:
+    source, output = FOLDER / "J.1048576.csv", tmp_path / "o.csv"
+    ran = run(f"place {source} --capacity 1048576 -o {output}")
+    assert ran.code == 0
+    height = placed(source, output, 1048576)
+    assert f"409 buffers in {height} bytes (at most " in ran.out
+    assert "over the least, 989184 needed)" in ran.out
+
+
+def test_what_was_placed_stays_where_it_is(run: Run, tmp_path: Path) -> None:
+    first, second = tmp_path / "1.csv", tmp_path / "2.csv"
+    assert run(f"place {SMALL} --minimize -o {first}").code == 0
+    assert run(f"place {first} --capacity 12 -o {second}").code == 0
+    assert first.read_text() == second.read_text()
+
+
+def test_too_little_is_infeasible_and_says_why(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "o.csv"
+    ran = run(f"place {SMALL} --capacity 11 -o {output}")
+    assert ran.code == 3
+    assert "12 bytes live at one time, 1 more than the capacity: 3 buffers, " in ran.err
+    assert ran.err.count("\n") == 1
+    assert not output.exists()
+
+
+def test_a_time_limit_is_not_infeasible(run: Run, tmp_path: Path) -> None:
+    output = tmp_path / "o.csv"
+    ran = run(f"place {HARD} --capacity 1048576 --time-limit 0.000001 -o {output}")
+    assert ran.code == 4
+    assert "no placement found within the limits" in ran.out
+    assert not output.exists()
+    ran = run(f"place {HARD} --minimize --time-limit 0.000001 -o {output} --json")
+    assert ran.code == 0
+    assert ran.record["status"] == "feasible"
+    assert ran.record["bound_bytes"] == 1048576
+    assert placed(HARD, output, ran.record["height_bytes"]) == ran.record["height_bytes"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "give --capacity BYTES, or --minimize"),
+        ("--capacity -1", "--capacity -1: cannot be negative"),
+        ("--minimize --time-limit 0", "--time-limit 0.0: must be more than 0 seconds"),
+        ("--minimize --time-limit nan", "--time-limit nan: must be more than 0 seconds"),
+    ],
+)
+def test_what_is_refused(run: Run, tmp_path: Path, arguments: str, message: str) -> None:
+    assert message in refused(run(f"place {SMALL} {arguments} -o {tmp_path}/o.csv"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_in_the_wrong_place(run: Run, tmp_path: Path) -> None:
+    none = tmp_path / "none.csv"
+    assert "cannot be read" in refused(run(f"place {none} --minimize -o {tmp_path}/o.csv"))
+    assert "is a folder" in refused(run(f"place {SMALL} --minimize -o {tmp_path}"))

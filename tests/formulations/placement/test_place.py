@@ -1,0 +1,183 @@
+"""Placements against brute force, in copies, on the published instances; and what is refused."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.placement import greedy
+from formulations.placement.part import split
+from formulations.placement.place import minimize, place
+from formulations.placement.search import End, Search
+from formulations.placement.units import in_units
+from spmopt.core.placement import Buffer, Placement, require_placement
+from spmopt.core.result import Status
+from spmopt.io.minimalloc import read_buffers
+from tests.formulations.placement.brute_force import draw, least_height
+
+ROOT = Path(__file__).parents[3]
+PUBLISHED = 1048576
+CAPACITY = 24
+Buffers = tuple[Buffer, ...]
+
+
+def published(name: str) -> Buffers:
+    return read_buffers(ROOT / "instances" / "minimalloc" / f"{name}.{PUBLISHED}.csv")
+
+
+def mirrored(buffers: Buffers, seed: int) -> Buffers:
+    """Backwards in time, and shuffled."""
+    copies = [replace(b, lower=-b.upper, upper=-b.lower) for b in buffers]
+    random.Random(seed).shuffle(copies)
+    return tuple(copies)
+
+
+def rectangle(name: str, lower: int, upper: int, size: int, fixed: int | None = None) -> Buffer:
+    return Buffer(name=name, lower=lower, upper=upper, size_bytes=size, fixed_bytes=fixed)
+
+
+@given(st.integers(0, 100_000))
+@settings(max_examples=150, deadline=None)
+def test_least_height_is_that_of_brute_force(seed: int) -> None:
+    buffers = draw(seed)
+    expected = least_height(buffers, CAPACITY)
+    found = minimize(buffers, CAPACITY, 20.0)
+    if expected is None:
+        assert found.status is Status.INFEASIBLE
+        assert found.reason
+        return
+    assert found.placement is not None
+    assert found.status is Status.OPTIMAL
+    assert found.placement.height_bytes == found.bound_bytes == expected
+    require_placement(buffers, found.placement, CAPACITY)
+
+
+@given(st.integers(0, 100_000))
+@settings(max_examples=60, deadline=None)
+def test_a_capacity_is_enough_or_proved_not_to_be(seed: int) -> None:
+    buffers = draw(seed)
+    expected = least_height(buffers, CAPACITY)
+    if expected is None or expected == 0:
+        return
+    enough = place(buffers, expected, 20.0)
+    assert enough.placement is not None
+    assert enough.placement.height_bytes == expected
+    short = place(buffers, expected - 1, 20.0)
+    assert short.status is Status.INFEASIBLE
+    assert short.reason
+    assert short.bound_bytes == expected
+
+
+@given(st.integers(0, 100_000))
+@settings(max_examples=60, deadline=None)
+def test_greedy_ways_are_legal_and_above_the_load(seed: int) -> None:
+    units = in_units([replace(buffer, fixed_bytes=None) for buffer in draw(seed, windows=True)])
+    for part in split(units):
+        for _, offsets in greedy.fits(part):
+            kept = [units.kept[k] for k in part.ids]
+            placement = Placement.of(kept, (offsets * units.unit_bytes).tolist())
+            require_placement(kept, placement)
+            assert placement.height_bytes >= part.load * units.unit_bytes
+
+
+def test_learning_agrees_with_brute_force() -> None:
+    command = [sys.executable, "-m", "tests.formulations.placement.learner", "60"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert run.stdout == "checked\n"
+
+
+@pytest.mark.parametrize("name", ["C", "G", "J", "K"])
+def test_published_instances(name: str) -> None:
+    for buffers in (published(name), mirrored(mirrored(published(name), 1), 2)):
+        found = place(buffers, PUBLISHED, 60.0)
+        assert found.placement is not None
+        require_placement(buffers, found.placement, PUBLISHED)
+
+
+def test_a_mirrored_copy() -> None:
+    buffers = mirrored(published("J"), 3)
+    found = place(buffers, PUBLISHED, 60.0)
+    assert found.placement is not None
+    require_placement(buffers, found.placement, PUBLISHED)
+
+
+def test_sections_and_load_of_a_published_instance() -> None:
+    units = in_units(published("F"))
+    parts = split(units)
+    assert units.unit_bytes == 1024
+    assert [len(part) for part in parts] == [2, 8, 286]
+    assert [part.needs.shape[1] for part in parts] == [1, 3, 127]
+    assert max(part.load for part in parts) * units.unit_bytes == PUBLISHED
+
+
+def test_too_little_for_what_lives_at_once_says_what_is_missing() -> None:
+    found = place(published("K"), PUBLISHED - 1, 60.0)
+    assert found.status is Status.INFEASIBLE
+    assert found.reason.startswith("1048576 bytes live at one time, 1 more than the capacity")
+
+
+def test_running_out_of_time_is_not_infeasible() -> None:
+    found = place(published("B"), PUBLISHED, 1e-6)
+    assert found.status is Status.UNKNOWN
+    assert found.placement is None
+    assert found.bound_bytes == PUBLISHED
+    lowest = minimize(published("B"), None, 1e-6)
+    assert lowest.status is Status.FEASIBLE
+    assert lowest.gap is not None
+    assert 0 < lowest.gap < 1
+
+
+def test_hints_that_will_do_are_kept() -> None:
+    buffers = tuple(
+        replace(rectangle(str(k), 0, 2, 4), hint_bytes=hint) for k, hint in enumerate((8, 0, 4))
+    )
+    found = place(buffers, 12, 1.0)
+    assert found.placement == Placement(offsets_bytes=(8, 0, 4), height_bytes=12)
+    assert found.method == "hints"
+    moved = (*buffers[:2], replace(buffers[2], hint_bytes=5))
+    assert place(moved, 12, 1.0).status is Status.OPTIMAL
+
+
+def test_fixed_offsets_that_clash_are_infeasible() -> None:
+    buffers = (rectangle("a", 0, 4, 8, fixed=0), rectangle("b", 2, 6, 8, fixed=4))
+    found = minimize(buffers, None, 5.0)
+    assert found.status is Status.INFEASIBLE
+    assert "buffers a and b live at the same time and overlap" in found.reason
+
+
+def test_nothing_to_place() -> None:
+    found = minimize((), None, 1.0)
+    assert found.placement == Placement(offsets_bytes=(), height_bytes=0)
+    assert found.status is Status.OPTIMAL
+
+
+def test_alignment_leaves_what_is_common_to_sizes() -> None:
+    buffers = (
+        replace(rectangle("a", 0, 2, 48), alignment_bytes=32),
+        replace(rectangle("b", 0, 2, 16), alignment_bytes=32),
+    )
+    units = in_units(buffers)
+    assert units.unit_bytes == 16
+    np.testing.assert_array_equal(units.alignment, [2, 2])
+    found = minimize(buffers, None, 5.0)
+    assert found.placement is not None
+    assert (found.placement.height_bytes, found.status) == (80, Status.OPTIMAL)
+
+
+def test_a_search_goes_on_where_it_was_stopped() -> None:
+    (part,) = split(in_units(published("J")))
+    whole, halves = Search(part, 1024, "TWA"), Search(part, 1024, "TWA")
+    assert whole.run(10_000, bool) is End.FOUND
+    for limit in range(50, 10_000, 50):
+        if halves.run(limit, bool) is End.FOUND:
+            break
+    assert halves.nodes == whole.nodes
+    np.testing.assert_array_equal(halves.offsets, whole.offsets)

@@ -176,7 +176,7 @@ def _reason(claim: Claim, rows: Rows, figures: Figures) -> str:
     if claim.network == "gnmt":
         found = value(claim, "listed", rows, figures)
         listed = f" In the order as listed, tsai here has {found:.1f} %."
-    return REASONS[claim.kind, claim.network] + listed
+    return REASONS.get((claim.kind, claim.network), "no assumption found.") + listed
 
 
 def _line(claim: Claim, rows: Rows, figures: Figures) -> list[str]:

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from spmopt.core.suggest import unknown
-from spmopt.studies import ablation, batch, claims, curve_time, policies, speedup
+from spmopt.studies import ablation, batch, capacity, claims, curve_time, policies, speedup
 from spmopt.studies.study import Study
 
 _STUDIES = (
     ablation.STUDY,
     claims.STUDY,
+    capacity.STUDY,
     policies.STUDY,
     speedup.STUDY,
     batch.STUDY,

@@ -1,4 +1,4 @@
-"""What the search works on: part of a part, its buffers in the order in which they are tried.
+"""What the search works on: buffers of a part, in the order in which they are tried.
 
 The least offset that each buffer can still have and its rank are one number, the *key*,
 ``offset * SCALE + rank``: the smallest key is the next candidate, and raising offsets by a
@@ -22,22 +22,37 @@ PLACED = 1 << 61
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """A part, scaled, that all branches of a search share: ``apart`` (k, k), ``needs`` (k, m)."""
+
+    part: Part
+    word: str
+    apart: Ints
+    needs: Ints
+
+    @classmethod
+    def of(cls, part: Part, word: str) -> Ground:
+        """Scale ``part``, to be searched in the order ``word``."""
+        return cls(part=part, word=word, apart=part.apart * SCALE, needs=part.needs * SCALE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """``k`` buffers by rank and the ``m`` sections that they reach over, all scaled.
+    """``k`` buffers by rank and the ``m`` sections from ``origin`` on that are theirs alone.
 
     Attributes
     ----------
-    part
-        The same buffers in the same order.
+    which, ranks : (k,)
+        Buffers of the part; and 0, 1, ...
     heights : (k,)
-        Sizes, less the rank: a key and this are the scaled end of the buffer.
+        Scaled sizes, less the rank: a key and this are the scaled end of the buffer.
     tops : (k,)
         The same, as if no size were 0: nothing at all fits below what has none.
-    raised : (k, k)
-        From the scaled offset of the row's buffer, put in place, to the least key of the column's.
-    needs : (k, m)
-    members, starts
-        Ranks of the buffers of each section one after another, and where each section begins.
+    first, last : (k,)
+        Sections that a buffer reaches over, from ``origin`` on.
+    members, sections, starts
+        Ranks of the buffers of each section one after another, their sections, and where each
+        section begins.
     keys, totals, crossing
         At the start: keys (k,), what sections still need (m,), and how many buffers reach over
         from each to the next (m - 1,).
@@ -47,12 +62,16 @@ class Branch:
         Which buffers these are, in order.
     """
 
-    part: Part
+    ground: Ground
+    origin: int
+    which: Ints
+    ranks: Ints
     heights: Ints
     tops: Ints
-    raised: Ints
-    needs: Ints
+    first: Ints
+    last: Ints
     members: Ints
+    sections: Ints
     starts: Ints
     keys: Ints
     totals: Ints
@@ -60,70 +79,123 @@ class Branch:
     special: bool
     identity: bytes
 
+    def raised(self, rank: int) -> Ints:
+        """From the scaled offset of a buffer, put in place, to the least keys of others (k,)."""
+        raised: Ints = self.ground.apart[self.which[rank], self.which] + self.ranks
+        return raised
+
+    def needs(self, rank: int) -> Ints:
+        """What a buffer takes up in each section (m,), scaled."""
+        end = self.origin + self.totals.size
+        needs: Ints = self.ground.needs[self.which[rank], self.origin : end]
+        return needs
+
     def settle(self, keys: Ints) -> bool:
         """Round ``keys`` up to the alignments, in place; False if a fixed buffer cannot be."""
-        part = self.part
-        offsets = -(-(keys // SCALE) // part.alignment) * part.alignment
+        part = self.ground.part
+        steps, fixed = part.alignment[self.which], part.fixed[self.which]
+        offsets = -(-(keys // SCALE) // steps) * steps
         left = keys < PLACED
-        np.copyto(keys, offsets * SCALE + np.arange(keys.size), where=left)
-        return not ((part.fixed >= 0) & left & (offsets > part.fixed)).any()
+        np.copyto(keys, offsets * SCALE + self.ranks, where=left)
+        return not ((fixed >= 0) & left & (offsets > fixed)).any()
 
 
-def branch(part: Part, word: str) -> Branch:
-    """All of ``part``, in the order ``word``."""
-    return _ranked(_taken(part, arrange(part, word), slice(None)))
-
-
-def rest(whole: Branch, chosen: Ints, sections: slice, keys: Ints, word: str) -> Branch:
-    """The buffers ``chosen`` of ``whole``, ranked anew, in ``sections`` that are theirs alone."""
-    part = _taken(whole.part, chosen, sections)
-    order = arrange(part, word)
-    part = _taken(part, order, slice(None))
-    ranked = _ranked(part)
-    offsets = keys[chosen[order]] // SCALE
-    ranked.keys[:] = offsets * SCALE + np.arange(len(part))
-    return ranked
-
-
-def _taken(part: Part, order: Ints, sections: slice) -> Part:
-    start = sections.start or 0
-    grid = np.ix_(order, order)
-    return Part(
-        ids=part.ids[order],
-        size=part.size[order],
-        alignment=part.alignment[order],
-        fixed=part.fixed[order],
-        lower=part.lower[order],
-        upper=part.upper[order],
-        first=part.first[order] - start,
-        last=part.last[order] - start,
-        needs=part.needs[order, sections],
-        meets=part.meets[grid],
-        apart=part.apart[grid],
-        windowed=part.windowed[order],
+def root(ground: Ground) -> Branch:
+    """All buffers."""
+    part = ground.part
+    totals = ground.needs.sum(axis=0)
+    crossing = np.zeros(totals.size + 1, dtype=np.int64)
+    np.add.at(crossing, part.first, 1)
+    np.add.at(crossing, part.last - 1, -1)
+    which = arrange(part, ground.word, np.arange(len(part)), totals, 0)
+    sections, members = np.nonzero(ground.needs[which].T)
+    return _branch(
+        ground,
+        origin=0,
+        which=which,
+        offsets=np.maximum(part.fixed[which], 0),
+        members=members,
+        sections=sections,
+        totals=totals,
+        crossing=np.cumsum(crossing)[: totals.size - 1],
     )
 
 
-def _ranked(part: Part) -> Branch:
-    ranks = np.arange(len(part))
-    needs = part.needs * SCALE
-    section, member = np.nonzero(needs.T)
-    starts = np.searchsorted(section, np.arange(needs.shape[1]))
-    crossing = np.zeros(needs.shape[1] + 1, dtype=np.int64)
-    np.add.at(crossing, part.first, 1)
-    np.add.at(crossing, part.last - 1, -1)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """Buffers ``chosen`` by their ranks in ``whole``, and their sections ``[begin, end)``.
+
+    The state is that of ``whole`` when these fell apart from all others.
+    """
+
+    whole: Branch
+    chosen: Ints
+    begin: int
+    end: int
+    keys: Ints
+    totals: Ints
+    crossing: Ints
+
+    def branch(self) -> Branch:
+        """A branch of its own, ranked anew."""
+        whole, ground = self.whole, self.whole.ground
+        totals = self.totals[self.begin : self.end]
+        origin = whole.origin + self.begin
+        old = whole.which[self.chosen]
+        which = arrange(ground.part, ground.word, old, totals, origin)
+        rank = np.full(len(ground.part), -1, dtype=np.int64)
+        rank[which] = np.arange(which.size)
+        offsets = np.empty(which.size, dtype=np.int64)
+        offsets[rank[old]] = self.keys[self.chosen] // SCALE
+        inside = slice(*np.searchsorted(whole.sections, (self.begin, self.end)))
+        # A buffer in place keeps no rank.
+        left = np.full(whole.which.size, -1, dtype=np.int64)
+        left[self.chosen] = rank[old]
+        members = left[whole.members[inside]]
+        kept = members >= 0
+        return _branch(
+            ground,
+            origin=origin,
+            which=which,
+            offsets=offsets,
+            members=members[kept],
+            sections=whole.sections[inside][kept] - self.begin,
+            totals=totals,
+            crossing=self.crossing[self.begin : self.end - 1],
+        )
+
+
+def _branch(
+    ground: Ground,
+    *,
+    origin: int,
+    which: Ints,
+    offsets: Ints,
+    members: Ints,
+    sections: Ints,
+    totals: Ints,
+    crossing: Ints,
+) -> Branch:
+    part = ground.part
+    ranks = np.arange(which.size)
+    size = part.size[which]
+    starts = np.searchsorted(sections, np.arange(totals.size))
     return Branch(
-        part=part,
-        heights=part.size * SCALE - ranks,
-        tops=np.maximum(part.size, 1) * SCALE - ranks,
-        raised=part.apart * SCALE + ranks,
-        needs=needs,
+        ground=ground,
+        origin=origin,
+        which=which,
+        ranks=ranks,
+        heights=size * SCALE - ranks,
+        tops=np.maximum(size, 1) * SCALE - ranks,
+        first=part.first[which] - origin,
+        last=part.last[which] - origin,
         # A section in which nothing is needed stands for any member: it never asks for room.
-        members=member if member.size else np.zeros(1, dtype=np.int64),
-        starts=np.minimum(starts, max(0, member.size - 1)),
-        keys=np.maximum(part.fixed, 0) * SCALE + ranks,
-        totals=needs.sum(axis=0),
-        crossing=np.cumsum(crossing)[: needs.shape[1] - 1],
-        identity=part.ids.tobytes(),
-        special=bool((part.alignment > 1).any() or (part.fixed >= 0).any()),
+        members=members if members.size else np.zeros(1, dtype=np.int64),
+        sections=sections,
+        starts=np.minimum(starts, max(0, members.size - 1)),
+        keys=offsets * SCALE + ranks,
+        totals=totals,
+        crossing=crossing,
+        special=bool((part.alignment[which] > 1).any() or (part.fixed[which] >= 0).any()),
+        identity=which.tobytes(),
     )

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from formulations.placement.orders import FITTED, arrange
+from formulations.placement.orders import FITTED, arranged
 from formulations.placement.part import Part
 from spmopt.core.table import Ints
 
@@ -19,7 +19,7 @@ _ENDLESS = 1 << 61
 def fits(part: Part) -> Iterator[tuple[str, Ints]]:
     """Names of ways and offsets, way by way; those with buffers that overlap are left out."""
     for word in FITTED:
-        order = arrange(part, word)
+        order = arranged(part, word)
         order = np.concatenate([order[part.fixed[order] >= 0], order[part.fixed[order] < 0]])
         for best in (True, False):
             offsets = fit(part, order, best=best)

@@ -2,12 +2,10 @@
 
 An order is a word; its letters are what counts first, second, ... (those of MiniMalloc, and more):
 T the fullest section that the buffer is in, A area, W duration, Z size, L latest begin, E
-earliest begin; a word of a digit is a random order with that seed.
+earliest begin.
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -19,27 +17,34 @@ LEARNED = ("TWA", "WAT", "TAW")
 FITTED = ("WZ", "A", "Z", "TA", "E", "L")
 
 
-def arrange(part: Part, word: str) -> Ints:
-    """Buffers of ``part`` in the order ``word``; ties as they stand."""
-    if word.isdigit():
-        # By identity, so that what is left of a part keeps the order of the whole.
-        draw = np.random.default_rng(int(word)).random(int(part.ids.max(initial=0)) + 1)
-        return np.argsort(draw[part.ids])
-    keys = [_KEYS[letter](part) for letter in reversed(word)]
-    return np.lexsort(keys)
+def arrange(part: Part, word: str, which: Ints, totals: Ints, origin: int = 0) -> Ints:
+    """Buffers ``which`` of ``part`` in the order ``word``; ties as they stand.
+
+    ``totals`` is what is needed in the sections from ``origin`` on.
+    """
+    keys = [_key(part, letter, which, totals, origin) for letter in reversed(word)]
+    arranged: Ints = which[np.lexsort(keys)]
+    return arranged
 
 
-def _fullest(part: Part) -> Ints:
-    totals = part.needs.sum(axis=0)
-    most: Ints = np.where(part.needs > 0, totals, 0).max(axis=1, initial=0)
-    return -most
+def arranged(part: Part, word: str) -> Ints:
+    """All buffers of ``part`` in the order ``word``."""
+    return arrange(part, word, np.arange(len(part)), part.needs.sum(axis=0))
 
 
-_KEYS: Mapping[str, Callable[[Part], Ints]] = {
-    "A": lambda part: -part.size * (part.upper - part.lower),
-    "E": lambda part: part.lower,
-    "L": lambda part: -part.lower,
-    "T": _fullest,
-    "W": lambda part: part.lower - part.upper,
-    "Z": lambda part: -part.size,
-}
+def _key(part: Part, letter: str, which: Ints, totals: Ints, origin: int) -> Ints:
+    size, lower, upper = part.size[which], part.lower[which], part.upper[which]
+    match letter:
+        case "A":
+            return -size * (upper - lower)
+        case "E":
+            return lower
+        case "L":
+            return -lower
+        case "W":
+            return lower - upper
+        case "Z":
+            return -size
+    needs = part.needs[which, origin : origin + totals.size]
+    fullest: Ints = np.where(needs > 0, totals, 0).max(axis=1, initial=0)
+    return -fullest

@@ -11,7 +11,7 @@ from enum import Enum
 import numpy as np
 from ortools.sat.python import cp_model
 
-from formulations.placement.orders import arrange
+from formulations.placement.orders import arranged
 from formulations.placement.part import Part
 from spmopt.core.table import Ints
 
@@ -57,7 +57,7 @@ def _model(
     _keep_sections_apart(model, part, offsets)
     _keep_windowed_apart(model, part, offsets)
     model.add_decision_strategy(
-        [offsets[k] for k in arrange(part, word)],
+        [offsets[k] for k in arranged(part, word)],
         cp_model.CHOOSE_LOWEST_MIN,
         cp_model.SELECT_MIN_VALUE,
     )

@@ -15,7 +15,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from formulations.placement.branch import PLACED, SCALE, Branch, branch, rest
+from formulations.placement.branch import PLACED, SCALE, Branch, Ground, Rest, root
 from formulations.placement.part import NEVER, Part
 from spmopt.core.table import Ints
 
@@ -49,7 +49,7 @@ class _Frame:
     tried: int = -1
 
 
-_Pending = tuple[Branch, int, "_Pending | None"]
+_Pending = tuple[Rest, int, "_Pending | None"]
 
 
 def searchable(part: Part) -> bool:
@@ -71,14 +71,14 @@ class Search:
         self._part = part
         self._limit = (capacity + 1) * SCALE
         self._word = word
-        self._offsets = np.full(int(part.ids.max()) + 1, -1, dtype=np.int64)
+        self._offsets = np.full(len(part), -1, dtype=np.int64)
         self._failed: set[bytes] = set()
         self._stack: list[_Frame] = []
 
     @property
     def offsets(self) -> Ints:
         """Of the buffers of the part (k,), once a placement is found."""
-        return self._offsets[self._part.ids]
+        return self._offsets.copy()
 
     def run(self, node_limit: int, stop: Callable[[], bool]) -> End:
         """Search until the end, ``node_limit`` nodes in all, or ``stop``."""
@@ -86,13 +86,14 @@ class Search:
         if not stack:
             if self._part.load * SCALE >= self._limit:
                 return End.EXHAUSTED
-            self._enter(branch(self._part, self._word), 0, None)
+            self._enter(root(Ground.of(self._part, self._word)), 0, None)
         while stack:
             frame = stack[-1]
             if not frame.left:
                 if frame.pending is None:
                     return End.FOUND
-                self._enter(*frame.pending)
+                following, back, pending = frame.pending
+                self._enter(following.branch(), back, pending)
             elif not frame.candidates or _hatless(frame):
                 self._failed.add(frame.state)
                 del stack[frame.back :]
@@ -111,7 +112,7 @@ class Search:
                 totals=start.totals,
                 crossing=start.crossing,
                 last=-1,
-                left=len(start.part),
+                left=start.which.size,
                 back=back,
                 pending=pending,
             )
@@ -140,11 +141,11 @@ class Search:
         rank = key % SCALE
         base = key - rank
         frame.tried = rank
-        keys = np.maximum(frame.keys, start.raised[rank] + base)
+        keys = np.maximum(frame.keys, start.raised(rank) + base)
         keys[rank] = PLACED
         if start.special and not start.settle(keys):
             return
-        totals = frame.totals - start.needs[rank]
+        totals = frame.totals - start.needs(rank)
         # What a section still needs goes above its lowest buffer, and above this one.
         floors = np.maximum(np.minimum.reduceat(keys[start.members], start.starts), base)
         if ((floors + totals >= self._limit) & (totals > 0)).any():
@@ -152,20 +153,18 @@ class Search:
         left = frame.left - 1
         if np.count_nonzero(keys + start.heights < self._limit) < left:
             return
-        self._offsets[start.part.ids[rank]] = base // SCALE
+        self._offsets[start.which[rank]] = base // SCALE
         crossing = frame.crossing.copy()
-        span = crossing[start.part.first[rank] : start.part.last[rank] - 1]
+        span = crossing[start.first[rank] : start.last[rank] - 1]
         span -= 1
         depth = len(self._stack)
         if left and not span.all():
-            groups = _groups(start, keys, crossing)
-            if len(groups) > 1:
+            parts = _fallen_apart(start, keys, totals, crossing)
+            if len(parts) > 1:
                 pending = frame.pending
-                for ranks, sections in groups:
-                    part = rest(start, ranks, sections, keys, self._word)
+                for part in parts[1:]:
                     pending = (part, depth, pending)
-                assert pending is not None
-                self._enter(*pending)
+                self._enter(parts[0].branch(), depth, pending)
                 return
         self._open(
             _Frame(
@@ -183,23 +182,31 @@ class Search:
 
 def _hatless(frame: _Frame) -> bool:
     """Whether what was tried last is in nobody's way: then it is not what made it fail."""
-    return (
-        frame.tried >= 0
-        and not (frame.branch.part.meets[frame.tried] & (frame.keys < PLACED)).any()
-    )
+    if frame.tried < 0:
+        return False
+    apart = frame.branch.raised(frame.tried)
+    return not ((apart > NEVER * SCALE // 2) & (frame.keys < PLACED)).any()
 
 
-def _groups(start: Branch, keys: Ints, crossing: Ints) -> list[tuple[Ints, slice]]:
-    """Ranks still to be placed, by runs of sections that none of them reaches out of."""
+def _fallen_apart(start: Branch, keys: Ints, totals: Ints, crossing: Ints) -> list[Rest]:
+    """What is still to be placed, by runs of sections that none of it reaches out of."""
     cuts = np.flatnonzero(crossing == 0)
     left = np.flatnonzero(keys < PLACED)
-    run = np.searchsorted(cuts, start.part.first[left])
-    found = []
-    for which in np.unique(run):
-        begin = int(cuts[which - 1]) + 1 if which else 0
-        end = int(cuts[which]) + 1 if which < cuts.size else start.totals.size
-        found.append((left[run == which], slice(begin, end)))
-    return found
+    run = np.searchsorted(cuts, start.first[left])
+    bounds = np.concatenate([[0], cuts + 1, [totals.size]])
+    found = [
+        Rest(
+            whole=start,
+            chosen=left[run == which],
+            begin=int(bounds[which]),
+            end=int(bounds[which + 1]),
+            keys=keys,
+            totals=totals,
+            crossing=crossing,
+        )
+        for which in np.unique(run).tolist()
+    ]
+    return sorted(found, key=lambda part: part.chosen.size)
 
 
 def _digest(frame: _Frame) -> bytes:

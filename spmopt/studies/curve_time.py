@@ -201,7 +201,7 @@ STUDY = Study(
         "The bound and tsai at 489 capacities, 24 to 1000 MB by 2 MB, for one training step of "
         "three networks (batch 32, Transformer 128; 616 GB/s, 13.45 TFLOP/s, lowering ideal, "
         "objective time), every point certified to 0.1 %: the target is 4 minutes on 2 cores. GNMT "
-        "apart, at few capacities."
+        "apart: its relaxation at two capacities."
     ),
     parts=parts,
     find=find,

@@ -56,7 +56,7 @@ def test_what_rules_leave_on_the_table_is_as_recorded() -> None:
     )
     assert len(rows) == 6
     for name, *shown_figures in rows:
-        title = name.replace(":granularity=page", ", pages")
+        title = name.replace(":granularity=page", " by pages")
         found = re.search(rf"^\| {title} \|(.*)\|$", first, re.M)
         assert found is not None
         median, mean, worst = map(float, found[1].split("|")[6:9])

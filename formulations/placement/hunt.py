@@ -18,6 +18,7 @@ from spmopt.core.table import Ints
 _NODES, _CONFLICTS = 1.3, 80
 _LAST_ROUND = 16  # the last with more effort than the one before
 _ALONE = 24_000  # nodes that cost as much as loading the solver
+_LOOSE = 10  # times as many where there is room left, and a conflict is dear
 
 
 class Verdict(Enum):
@@ -55,15 +56,18 @@ class Hunt:
         Once found.
     method
         What found them, or proved that there are none.
+
+    ``exploring`` is for one capacity of several, any of which would do.
     """
 
-    def __init__(self, part: Part, capacity: int) -> None:
+    def __init__(self, part: Part, capacity: int, *, exploring: bool = False) -> None:
         self.verdict = Verdict.OPEN
         self.offsets: Ints | None = None
         self.method = ""
         self._part = part
         self._capacity = capacity
         self._round = self._learned = 0
+        self._alone = _ALONE * (_LOOSE if exploring and capacity > part.load else 1)
         self._searches: dict[str, Search] = {}
         if part.load > capacity:
             self.verdict, self.method = Verdict.INFEASIBLE, "load"
@@ -85,7 +89,7 @@ class Hunt:
             elif end is End.EXHAUSTED:
                 del self._searches[word]
         spent = sum(search.nodes for search in self._searches.values())
-        if not self._over(limit) and (not self._searches or spent > _ALONE):
+        if not self._over(limit) and (not self._searches or spent > self._alone):
             self._learn(limit)
 
     def _learn(self, limit: Limit) -> None:

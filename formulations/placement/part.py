@@ -86,11 +86,17 @@ def split(units: Units) -> list[Part]:
     order = np.argsort(lower, kind="stable")
     reached = np.maximum.accumulate(upper[order])
     cuts = np.flatnonzero(lower[order][1:] >= reached[:-1]) + 1
-    return [_part(units, np.sort(group)) for group in np.split(order, cuts)]
+    # What decides a tie is the same in every copy, whatever the order of the file.
+    upper_first = (units.size, lower, upper)
+    return [
+        _part(units, group[np.lexsort([column[group] for column in upper_first])])
+        for group in np.split(order, cuts)
+    ]
 
 
 def _part(units: Units, ids: Ints) -> Part:
-    buffers = [units.kept[k] for k in ids] if ids.size < units.ids.size else units.kept
+    kept = units.kept
+    buffers = [kept[k] for k in ids]
     times = _section_times(buffers)
     needs = np.zeros((len(buffers), times.size), dtype=np.int64)
     active = np.zeros((len(buffers), times.size), dtype=np.bool_)

@@ -101,7 +101,7 @@ def _descend(table: Table, ceiling: int | None) -> None:
     while not table.limit.over() and (top := _top(table, ceiling)) >= table.bound:
         verdicts = []
         for capacity in _ladder(table.bound, top):
-            verdicts.append(table.round(capacity))
+            verdicts.append(table.round(capacity, exploring=True))
             if table.limit.over() or verdicts[-1] in (Verdict.FOUND, Verdict.INFEASIBLE):
                 break
         if set(verdicts) == {Verdict.STUCK}:

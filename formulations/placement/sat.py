@@ -16,6 +16,9 @@ from formulations.placement.part import Part
 from spmopt.core.table import Ints
 
 
+_PER_CONFLICT = 2e-4  # in the solver's deterministic seconds
+
+
 class Answer(Enum):
     """What came of a solve."""
 
@@ -37,6 +40,8 @@ def solve(
     solver.parameters.linearization_level = 0
     solver.parameters.search_branching = cp_model.FIXED_SEARCH
     solver.parameters.max_number_of_conflicts = conflicts
+    # Where much lives at once a conflict is dear, and the search is better.
+    solver.parameters.max_deterministic_time = conflicts * _PER_CONFLICT
     solver.parameters.max_time_in_seconds = time_limit_s
     solver.parameters.catch_sigint_signal = False
     status = solver.solve(model)

@@ -53,14 +53,14 @@ class Table:
             return None
         return max((self._height(k) for k in self._found), default=0)
 
-    def round(self, capacity: int) -> Verdict:
+    def round(self, capacity: int, *, exploring: bool = False) -> Verdict:
         """Spend one round on each part that is not yet under ``capacity``."""
         left: list[Verdict] = []
         for k, part in enumerate(self.parts):
             if k in self._found and self._height(k) <= capacity:
                 continue
             if (k, capacity) not in self._hunts:
-                self._hunts[k, capacity] = Hunt(part, capacity)
+                self._hunts[k, capacity] = Hunt(part, capacity, exploring=exploring)
             hunt = self._hunts[k, capacity]
             hunt.step(self.limit)
             if hunt.verdict is Verdict.INFEASIBLE:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import sys
 
+import numpy as np
+
 from formulations.placement import sat
 from formulations.placement.part import split
 from formulations.placement.place import minimize
@@ -44,7 +46,8 @@ def check_model(seed: int, word: str) -> None:
         if (answer is sat.Answer.FOUND) != (capacity == least):
             print(f"seed {seed}: {answer} at {capacity}, least {least}")
         if offsets is not None:
-            found = Placement.of(buffers, units.offsets_bytes(offsets))
+            by_unit = offsets[np.argsort(parts[0].ids)]
+            found = Placement.of(buffers, units.offsets_bytes(by_unit))
             require_placement(buffers, found, capacity)
 
 

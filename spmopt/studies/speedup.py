@@ -177,7 +177,7 @@ def draw(rows: Rows, figures: Figures, path: Path) -> None:
                         )
                         for of in ("bound", POLICY)
                     ),
-                    ticks=(24, 128, 500, 1000),
+                    ticks=(24, 128, 1000),
                 )
             )
         panels.append(line)

@@ -1,13 +1,18 @@
-"""Claims on rows made up by hand."""
+"""Claims on rows made up by hand, and the record in the repository."""
 
 from itertools import product
+from pathlib import Path
 
 import pytest
 
 from spmopt.studies.claims import CLAIMS, STUDY, find, value
+from spmopt.studies.page import markdown
 from spmopt.studies.paper import MB, NETWORKS
+from spmopt.studies.record import read
 from spmopt.studies.rows import Rows
 from spmopt.sweep.rows import Row, Value
+
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 def made_up() -> Rows:
@@ -71,3 +76,21 @@ def test_every_row_of_the_thesis_is_asked() -> None:
     assert {claim.paper for claim in CLAIMS} >= {-67.0, -70.0, -96.6, -48.1, -26.5, -69.6, -81.1}
     names = [part.name for part in STUDY.parts()]
     assert len(names) == len(set(names))
+
+
+def test_the_page_is_that_of_the_recorded_rows() -> None:
+    recorded = read(STUDY, RESULTS)
+    found = find(recorded.rows, recorded.figures)
+    assert (RESULTS / "claims.md").read_text() == markdown(STUDY, recorded.head, found)
+    # What the last sentence says: time falls less at best than by the policy.
+    for name in NETWORKS:
+        part = "time-gnmt" if name == "gnmt" else "time"
+        policy, optimum = (
+            recorded.rows.number(column, spm_bytes=500 * MB, **which)
+            / recorded.rows.number(column, spm_bytes=24 * MB, **which)
+            for column, which in (
+                ("time_s", {"network": name, "scheduler": "tsai", "part": part}),
+                ("bound", {"network": name, "scheduler": "fluid", "part": part}),
+            )
+        )
+        assert optimum > policy

@@ -178,14 +178,16 @@ def _sentences(names: Sequence[str], rows: Rows, figures: Figures) -> Sentences:
         _total(names, figures, figure) for figure in ("wall_s", "cpu_s", "points", "solves")
     )
     widest = max(figures[f"{name} fluid gap"] for name in names)
+    share = cpu / wall / figures["processors"]
     met = "within" if wall <= TARGET_S else "not within"
     slow = rows.where(scheduler="fluid")
     seconds = [number(row, "solve_s") for row in slow if row["solve_s"] is not None]
     gaps = [number(row, "gap") for row in slow]
     each = [f"{TITLES.get(name, name)} {figures[f'{name} solves']:.0f}" for name in names]
     return (
-        f"{points:.0f} points of {len(names)} networks take {wall:.0f} s of wall and {cpu:.0f} s "
-        f"of CPU time, {met} the target of {TARGET_S:.0f} s.",
+        f"{points:.0f} points of {len(names)} networks take {cpu:.0f} s of CPU time and "
+        f"{wall:.0f} s of wall time, {met} the target of {TARGET_S:.0f} s, with {percent(share)} of the "
+        f"processors ({percent(1 - share)} idle, or at other work).",
         f"{solves:.0f} solutions ({listing(each)}) enclose the optimum of the relaxation at every "
         f"point to within {100 * widest:.2g} %, because prices found at one capacity prove a bound "
         "at all, and the optimum is convex in the capacity.",

@@ -60,8 +60,8 @@ def test_sums_and_sentences_by_hand() -> None:
     assert list(points.rows[3]) == ["GNMT", "500 MB", "fluid", "0.11", "0.1", "2.00", "-"]
     first, second, third = found.sentences
     assert first == (
-        "978 points of 2 networks take 201 s of wall and 300 s of CPU time, within the target of "
-        "240 s."
+        "978 points of 2 networks take 300 s of CPU time and 201 s of wall time, within the "
+        "target of 240 s, with 74.6 % of the processors (25.4 % idle, or at other work)."
     )
     assert second.startswith("21 solutions (ResNet-50 10 and Transformer 11) enclose")
     assert "to within 0.06 %" in second

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from time import monotonic
 
+import numpy as np
+
 from formulations.placement.orders import LEARNED, SEARCHED
 from formulations.placement.part import Part
 from formulations.placement.search import End, Search, searchable
@@ -18,6 +20,7 @@ from spmopt.core.table import Ints
 _NODES, _CONFLICTS = 1.3, 80
 _LAST_ROUND = 16  # the last with more effort than the one before
 _ALONE = 24_000  # nodes that cost as much as loading the solver
+_SHARE = 3  # most that learning may cost, in what searching did
 _LOOSE = 10  # times as many where there is room left, and a conflict is dear
 
 
@@ -66,7 +69,7 @@ class Hunt:
         self.method = ""
         self._part = part
         self._capacity = capacity
-        self._round = self._learned = 0
+        self._round = self._learned = self._price = 0
         self._alone = _ALONE * (_LOOSE if exploring and capacity > part.load else 1)
         self._searches: dict[str, Search] = {}
         if part.load > capacity:
@@ -89,7 +92,9 @@ class Hunt:
             elif end is End.EXHAUSTED:
                 del self._searches[word]
         spent = sum(search.nodes for search in self._searches.values())
-        if not self._over(limit) and (not self._searches or spent > self._alone):
+        if not self._over(limit) and (
+            not self._searches or spent > max(self._alone, self._price / _SHARE)
+        ):
             self._learn(limit)
 
     def _learn(self, limit: Limit) -> None:
@@ -101,6 +106,8 @@ class Hunt:
             return
         conflicts = _CONFLICTS * 3 ** min(self._learned, _LAST_ROUND)
         self._learned += 1
+        # A conflict visits most of the sections' members; a tenth of a node is one of them.
+        self._price += len(LEARNED) * conflicts * np.count_nonzero(self._part.needs) // 10
         for word in LEARNED:
             if self._over(limit):
                 return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from formulations.placement.hunt import Limit, Verdict
@@ -12,7 +12,7 @@ from spmopt.core.result import Status
 
 _LARGE = 500  # buffers of a part for which greedy ways come first
 _PATIENCE = 4  # rounds at the load bound before anything else
-_RUNGS = (0, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4, 1)
+_RUNGS = 24
 
 
 def place(
@@ -114,5 +114,10 @@ def _top(table: Table, ceiling: int | None) -> int:
     return min(heights if ceiling is None else [*heights, ceiling])
 
 
-def _ladder(bound: int, top: int) -> Iterator[int]:
-    yield from dict.fromkeys(bound + int((top - bound) * rung) for rung in _RUNGS)
+def _ladder(bound: int, top: int) -> list[int]:
+    """Heights from tight to loose, the same ones as before where they can be.
+
+    Which heights are easy is a matter of luck, so there are many, each with little effort.
+    """
+    step = 1 << ((top - bound) // _RUNGS).bit_length()
+    return sorted({bound, top, *range(-(-bound // step) * step, top + 1, step)})

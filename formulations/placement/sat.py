@@ -15,7 +15,6 @@ from formulations.placement.orders import arranged
 from formulations.placement.part import Part
 from spmopt.core.table import Ints
 
-
 _PER_CONFLICT = 2e-4  # in the solver's deterministic seconds
 
 

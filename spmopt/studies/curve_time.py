@@ -186,8 +186,8 @@ def _sentences(names: Sequence[str], rows: Rows, figures: Figures) -> Sentences:
     each = [f"{TITLES.get(name, name)} {figures[f'{name} solves']:.0f}" for name in names]
     return (
         f"{points:.0f} points of {len(names)} networks take {cpu:.0f} s of CPU time and "
-        f"{wall:.0f} s of wall time, {met} the target of {TARGET_S:.0f} s, with {percent(share)} of the "
-        f"processors ({percent(1 - share)} idle, or at other work).",
+        f"{wall:.0f} s of wall time, {met} the target of {TARGET_S:.0f} s, with {percent(share)} "
+        f"of the processors ({percent(1 - share)} idle, or at other work).",
         f"{solves:.0f} solutions ({listing(each)}) enclose the optimum of the relaxation at every "
         f"point to within {100 * widest:.2g} %, because prices found at one capacity prove a bound "
         "at all, and the optimum is convex in the capacity.",
@@ -203,7 +203,7 @@ STUDY = Study(
         "The bound and tsai at 489 capacities, 24 to 1000 MB by 2 MB, for one training step of "
         "three networks (batch 32, Transformer 128; 616 GB/s, 13.45 TFLOP/s, lowering ideal, "
         "objective time), every point certified to 0.1 %: the target is 4 minutes on 2 cores. GNMT "
-        "apart: its relaxation at two capacities."
+        "apart, at two capacities."
     ),
     parts=parts,
     find=find,

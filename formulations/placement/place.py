@@ -12,7 +12,7 @@ from spmopt.core.result import Status
 
 _LARGE = 500  # buffers of a part for which greedy ways come first
 _PATIENCE = 4  # rounds at the load bound before anything else
-_RUNGS = 96  # heights between the bound and the best
+_RUNGS = 24
 
 
 def place(

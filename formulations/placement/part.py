@@ -68,8 +68,11 @@ class Part:
 
     @cached_property
     def rectangles(self) -> bool:
-        """Whether no buffer has windows: only then does the search meet every placement."""
-        return not self.windowed.any()
+        """Whether no buffer has windows or no size: only then does the search meet all placements.
+
+        (On top of a fixed buffer of no size another begins at the same offset, in either order.)
+        """
+        return bool(self.size.all() and not self.windowed.any())
 
     @cached_property
     def crowd(self) -> Ints:

@@ -82,6 +82,17 @@ def test_a_capacity_is_enough_or_proved_not_to_be(seed: int) -> None:
     assert short.bound_bytes == expected
 
 
+def test_a_buffer_goes_on_top_of_a_fixed_one_without_size() -> None:
+    buffers = (
+        Buffer(name="large", lower=1, upper=3, size_bytes=2),
+        Buffer(name="line", lower=2, upper=3, size_bytes=0, fixed_bytes=1),
+    )
+    found = place(buffers, 3, 20.0)
+    assert found.placement is not None
+    assert found.placement.offsets_bytes == (1, 1)
+    assert place(buffers, 2, 20.0).status is Status.INFEASIBLE
+
+
 @given(st.integers(0, 100_000))
 @settings(max_examples=60, deadline=None)
 def test_greedy_ways_are_legal_and_above_the_load(seed: int) -> None:

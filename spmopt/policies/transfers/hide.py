@@ -17,19 +17,17 @@ not limited, as each step costs only what it moves; the room limits it.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from spmopt.assemble.commands import derive_commands
-from spmopt.assemble.cycles import step_cycles, summed, transfer_cycles
+from spmopt.assemble.cycles import summed, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.plan import Plan
 from spmopt.core.schedule import Commands
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
-from spmopt.policies.transfers.idle import Pieces, Waiting, fill_idle
+from spmopt.policies.transfers.faster import if_faster
+from spmopt.policies.transfers.idle import Waiting
 from spmopt.policies.transfers.moves import (
     Moves,
     earliest_load,
@@ -40,6 +38,7 @@ from spmopt.policies.transfers.moves import (
     tails,
 )
 from spmopt.policies.transfers.rows import WholeRows, whole_rows
+from spmopt.policies.transfers.windows import loads_in_windows, stores_in_windows
 
 
 def hide_transfers(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
@@ -52,12 +51,7 @@ def hide_transfers(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
     plan
         Whole tensors, loaded in the step of their use.
     """
-    commands = derive_commands(timeline, plan)
-    spread = spread_transfers(machine, timeline, plan, commands)
-    faster = derive_commands(timeline, spread)
-    before = int(step_cycles(machine, timeline, commands).sum())
-    after = int(step_cycles(machine, timeline, faster).sum())
-    return spread if after < before else plan
+    return if_faster(machine, timeline, plan, spread_transfers)
 
 
 def spread_transfers(machine: Machine, timeline: Timeline, plan: Plan, commands: Commands) -> Plan:
@@ -79,26 +73,15 @@ def spread_transfers(machine: Machine, timeline: Timeline, plan: Plan, commands:
 def _spread_stores(machine: Machine, rows: WholeRows, idle: Ints, room: Ints) -> Moves:
     """Stores of dirty rows, by windows: up to the last use, then up to the eviction."""
     dirty = np.flatnonzero(rows.stores)
-    last_use = rows.last_use[dirty]
     within = Waiting(
         home=rows.last_write[dirty],
-        last=last_use,
+        last=rows.last_use[dirty],
         pages=rows.pages[dirty],
         size_bytes=rows.size_bytes[dirty],
         at_home=~rows.pinned_store[dirty],
     )
-    no_limit = np.full(room.size, int(rows.pages.sum()))
-    early = fill_idle(machine, within, idle, no_limit)
-    beyond = replace(
-        within,
-        home=last_use,
-        last=rows.end[dirty] - 1,
-        pages=early.returned,
-        size_bytes=np.minimum(early.returned * machine.page_bytes, within.size_bytes),
-        at_home=np.zeros(dirty.size, bool),
-    )
-    late = fill_idle(machine, beyond, early.idle_cycles, room)
-    pieces = _together(early.pieces, late.pieces, _at(last_use, late.returned))
+    until = rows.end[dirty] - 1
+    pieces = stores_in_windows(machine, within, until, idle, room)
     return store_moves(machine.page_bytes, rows, dirty, pieces)
 
 
@@ -107,18 +90,15 @@ def _spread_loads(
 ) -> Moves:
     """Loads of rows, backwards in time from their first use."""
     loaded = np.flatnonzero(rows.loads)
-    final = room.size - 1
     waiting = Waiting(
-        home=final - rows.first_use[loaded],
-        last=final - earliest_load(rows, stores)[loaded],
+        home=rows.first_use[loaded],
+        last=earliest_load(rows, stores)[loaded],
         pages=rows.pages[loaded],
         size_bytes=rows.size_bytes[loaded],
         at_home=~rows.pinned_load[loaded],
     )
-    filled = fill_idle(machine, waiting, idle[::-1], room[::-1])
-    pieces = replace(filled.pieces, step=final - filled.pieces.step)
-    remainder = _at(rows.first_use[loaded], filled.returned)
-    return load_moves(machine.page_bytes, rows, loaded, _together(pieces, remainder))
+    pieces = loads_in_windows(machine, waiting, idle, room)
+    return load_moves(machine.page_bytes, rows, loaded, pieces)
 
 
 def _ordinary_cycles(machine: Machine, steps: int, rows: WholeRows, stores: Moves) -> Ints:
@@ -126,17 +106,3 @@ def _ordinary_cycles(machine: Machine, steps: int, rows: WholeRows, stores: Move
     serial = rows.pinned_store[stores.row] & (stores.step == rows.last_write[stores.row])
     chosen = stores.take(~serial)
     return summed(steps, chosen.step, transfer_cycles(machine, chosen.size_bytes))
-
-
-def _at(step: Ints, pages: Ints) -> Pieces:
-    """Pieces that move what was given back, each in its ``step``."""
-    item = np.flatnonzero(pages)
-    return Pieces(item=item, step=step[item], pages=pages[item])
-
-
-def _together(*parts: Pieces) -> Pieces:
-    return Pieces(
-        item=np.concatenate([part.item for part in parts]),
-        step=np.concatenate([part.step for part in parts]),
-        pages=np.concatenate([part.pages for part in parts]),
-    )

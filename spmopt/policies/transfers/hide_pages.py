@@ -14,46 +14,43 @@ it is faster.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.commands import derive_commands
-from spmopt.assemble.cycles import step_cycles, summed, transfer_cycles
+from spmopt.assemble.cycles import summed, transfer_cycles
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.machine import Machine
 from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Command, Commands
+from spmopt.core.schedule import Commands
 from spmopt.core.table import Bools, Ints, Table
 from spmopt.core.timeline import Access, Timeline
-from spmopt.policies.transfers.idle import Pieces, Waiting, fill_idle
+from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
+from spmopt.policies.transfers.faster import if_faster
+from spmopt.policies.transfers.idle import Pieces, Waiting
+from spmopt.policies.transfers.windows import loads_in_windows, stores_in_windows
 
 _NEVER = -1
 
 
 def hide_pages(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
     """Faster plan with the same residency at every use, or ``plan`` itself."""
-    commands = derive_commands(timeline, plan)
-    spread = spread_pages(machine, timeline, plan, commands)
-    faster = derive_commands(timeline, spread)
-    before = int(step_cycles(machine, timeline, commands).sum())
-    after = int(step_cycles(machine, timeline, faster).sum())
-    return spread if after < before else plan
+    return if_faster(machine, timeline, plan, spread_pages)
 
 
 def spread_pages(machine: Machine, timeline: Timeline, plan: Plan, commands: Commands) -> Plan:
     """Plan that moves the same bytes in idle time; ``commands`` are those of ``plan``."""
     gaps = _gaps(timeline, plan)
-    incoming, outgoing = _stream_cycles(machine, timeline.steps, commands)
-    if not machine.duplex:
-        outgoing = incoming = incoming + outgoing
-    idle = np.maximum(timeline.compute_cycles - outgoing, 0)
+    inward, outward = idle_beside_streams(machine, timeline, commands)
     none = Parts.empty()
-    stores = _spread_stores(machine, gaps, idle, _room(machine, timeline, gaps, none, none))
+    room = free_pages(machine, timeline, _residency(timeline, gaps, none, none))
+    stores = _spread_stores(machine, gaps, outward, room)
+    idle = inward
     if not machine.duplex:
-        incoming = incoming + _ordinary_cycles(machine, timeline.steps, gaps, stores)
-    idle = np.maximum(timeline.compute_cycles - incoming, 0)
-    loads = _spread_loads(machine, gaps, stores, idle, _room(machine, timeline, gaps, stores, none))
+        taken = _ordinary_cycles(machine, timeline.steps, gaps, stores)
+        idle = np.maximum(inward - taken, 0)
+    room = free_pages(machine, timeline, _residency(timeline, gaps, stores, none))
+    loads = _spread_loads(machine, gaps, stores, idle, room)
     return Plan(
         operation=plan.operation,
         mode=plan.mode,
@@ -134,17 +131,8 @@ def _spread_stores(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> Part
         size_bytes=size,
         at_home=~timeline.stationary[write],
     )
-    early = fill_idle(machine, within, idle, np.full(room.size, int(within.pages.sum())))
-    beyond = replace(
-        within,
-        home=use,
-        last=np.maximum(gaps.trimmed[access] - 1, use),
-        pages=early.returned,
-        size_bytes=np.minimum(early.returned * machine.page_bytes, size),
-        at_home=np.zeros(access.size, bool),
-    )
-    late = fill_idle(machine, beyond, early.idle_cycles, room)
-    pieces = _together(early.pieces, late.pieces, _at(use, late.returned))
+    until = np.maximum(gaps.trimmed[access] - 1, use)
+    pieces = stores_in_windows(machine, within, until, idle, room)
     # The first piece, at the end of the tensor, may be short.
     return _parts(access, size, machine.page_bytes, pieces, short_first=True)
 
@@ -152,21 +140,18 @@ def _spread_stores(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> Part
 def _spread_loads(machine: Machine, gaps: Gaps, stores: Parts, idle: Ints, room: Ints) -> Parts:
     """Growth, backwards in time from the use that it is for."""
     timeline, access = gaps.timeline, np.flatnonzero(gaps.grown)
-    use, final = timeline.step[access], room.size - 1
     left = timeline.step + 1
     np.maximum.at(left, stores.access, stores.step + 1)
     previous = timeline.previous[access]
     size = gaps.grown[access]
     waiting = Waiting(
-        home=final - use,
-        last=final - np.where(previous >= 0, left[previous], 0),
+        home=timeline.step[access],
+        last=np.where(previous >= 0, left[previous], 0),
         pages=-(-size // machine.page_bytes),
         size_bytes=size,
         at_home=~timeline.stationary[access],
     )
-    filled = fill_idle(machine, waiting, idle[::-1], room[::-1])
-    pieces = replace(filled.pieces, step=final - filled.pieces.step)
-    pieces = _together(pieces, _at(use, filled.returned))
+    pieces = loads_in_windows(machine, waiting, idle, room)
     return _parts(access, size, machine.page_bytes, pieces, short_first=False)
 
 
@@ -221,26 +206,6 @@ def _parts(access: Ints, size: Ints, page: int, pieces: Pieces, *, short_first: 
     return Parts(access=access[item], step=step, size_bytes=moved)
 
 
-def _room(machine: Machine, timeline: Timeline, gaps: Gaps, stores: Parts, loads: Parts) -> Ints:
-    """(n,) Free pages of every step."""
-    page = machine.page_bytes
-    rows = _residency(timeline, gaps, stores, loads)
-    pages, change = -(-rows.size_bytes // page), np.zeros(timeline.steps + 1, np.int64)
-    np.add.at(change, rows.begin, pages)
-    np.subtract.at(change, rows.end, pages)
-    return machine.spm_pages + timeline.scratch_bytes // -page - np.cumsum(change)[:-1]
-
-
-def _stream_cycles(machine: Machine, steps: int, commands: Commands) -> tuple[Ints, Ints]:
-    """(n,) DMA cycles of streams in, and of streams out."""
-    cycles = transfer_cycles(machine, (commands.end - commands.begin) * commands.passes)
-    into, out = commands.kind == Command.STREAM_IN, commands.kind == Command.STREAM_OUT
-    return (
-        summed(steps, commands.step[into], cycles[into]),
-        summed(steps, commands.step[out], cycles[out]),
-    )
-
-
 def _ordinary_cycles(machine: Machine, steps: int, gaps: Gaps, stores: Parts) -> Ints:
     """(n,) DMA cycles of the stores, less those of stationary results in their own step."""
     write = gaps.last_write[stores.access]
@@ -265,17 +230,3 @@ def _last_write(timeline: Timeline) -> Ints:
     found = np.empty(order.size, np.int64)
     found[order] = np.where(same, order[place], _NEVER)
     return found
-
-
-def _at(step: Ints, pages: Ints) -> Pieces:
-    """Pieces that move what was given back, each in its ``step``."""
-    item = np.flatnonzero(pages)
-    return Pieces(item=item, step=step[item], pages=pages[item])
-
-
-def _together(*parts: Pieces) -> Pieces:
-    return Pieces(
-        item=np.concatenate([part.item for part in parts]),
-        step=np.concatenate([part.step for part in parts]),
-        pages=np.concatenate([part.pages for part in parts]),
-    )

@@ -14,12 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
-from spmopt.policies.outcome import policy_outcome
-from spmopt.policies.residency.ranked import Ranking, keeper, next_use
+from spmopt.policies.outcome import ranked_outcome
+from spmopt.policies.residency.ranked import Ranking, next_use
 
 
 def belady(instance: Instance, request: Request, *, granularity: str = "whole") -> Outcome:
@@ -33,12 +32,7 @@ def belady(instance: Instance, request: Request, *, granularity: str = "whole") 
     InfeasibleError
         An operation fits in none of its modes.
     """
-    keep = keeper(granularity)
-
-    def rule(timeline: Timeline, reserve_pages: int) -> Plan:
-        return keep(instance, timeline, distance(timeline), reserve_pages)
-
-    return policy_outcome(instance, request, rule, granularity=granularity)
+    return ranked_outcome(instance, request, distance, granularity)
 
 
 def distance(timeline: Timeline) -> Ranking:

@@ -13,12 +13,11 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
-from spmopt.policies.outcome import policy_outcome
-from spmopt.policies.residency.ranked import Ranking, keeper
+from spmopt.policies.outcome import ranked_outcome
+from spmopt.policies.residency.ranked import Ranking
 
 
 def lru(instance: Instance, request: Request, *, granularity: str = "whole") -> Outcome:
@@ -32,12 +31,7 @@ def lru(instance: Instance, request: Request, *, granularity: str = "whole") -> 
     InfeasibleError
         An operation fits in none of its modes.
     """
-    keep = keeper(granularity)
-
-    def rule(timeline: Timeline, reserve_pages: int) -> Plan:
-        return keep(instance, timeline, recency(timeline), reserve_pages)
-
-    return policy_outcome(instance, request, rule, granularity=granularity)
+    return ranked_outcome(instance, request, recency, granularity)
 
 
 def recency(timeline: Timeline) -> Ranking:

@@ -17,6 +17,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
+from spmopt.policies.residency.ranked import Ranking, keeper
 from spmopt.policies.transfers.hide import hide_transfers
 from spmopt.policies.transfers.hide_pages import hide_pages
 
@@ -61,6 +62,21 @@ def policy_outcome(
         tried.append((_value(instance, arrays, plan, request.objective), reserve, plan))
     _, reserve, plan = min(tried, key=lambda entry: entry[:2])
     return Outcome(plan=plan, notes=_notes(instance, reserve))
+
+
+def ranked_outcome(
+    instance: Instance,
+    request: Request,
+    rank: Callable[[Timeline], Ranking],
+    granularity: str,
+) -> Outcome:
+    """:func:`policy_outcome` of the rule that evicts by ``rank`` alone."""
+    keep = keeper(granularity)
+
+    def rule(timeline: Timeline, reserve_pages: int) -> Plan:
+        return keep(instance, timeline, rank(timeline), reserve_pages)
+
+    return policy_outcome(instance, request, rule, granularity=granularity)
 
 
 def _value(

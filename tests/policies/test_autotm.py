@@ -6,16 +6,12 @@ import numpy as np
 import pytest
 
 from spmopt.assemble import derive_commands
-from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
-from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies.autotm import autotm
-from tests.brute_force import optimum
-from tests.policies.test_conformance import plan_of, random_instances, totals
-from tests.strategies import random_instance
+from tests.policies.owed import beats_no_optimum, is_whole, plan_of, random_instances, totals
 from tests.tiny import Op, tiny
 
 
@@ -96,20 +92,11 @@ def test_schedules_are_legal_and_whole_and_each_move_is_one() -> None:
         plan = plan_of(autotm(instance, Request()))
         totals(instance, plan)
         steps = timeline(instance, plan.operation, plan.mode)
-        held = resident_bytes(plan.residency, steps.step, steps.tensor)
-        assert ((held == 0) | (held == steps.size_bytes[steps.tensor])).all()
+        assert is_whole(instance, plan)
         commands = derive_commands(steps, plan)
         moved = commands.take(np.isin(commands.kind, [Command.LOAD, Command.STORE]))
         assert np.array_equal(moved.end - moved.begin, steps.size_bytes[moved.tensor])
 
 
 def test_no_schedule_beats_the_optimum() -> None:
-    for seed in range(30):
-        instance = random_instance(
-            seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
-        )
-        for objective in (TRAFFIC, MAKESPAN):
-            best = optimum(instance, objective, residency="whole")
-            assert best is not None
-            found = totals(instance, plan_of(autotm(instance, Request())))
-            assert found.value(objective) >= best.value
+    beats_no_optimum(autotm, 30)

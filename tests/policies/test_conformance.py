@@ -2,60 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from spmopt.assemble import assemble, derive_commands, step_cycles
-from spmopt.assemble.index import resident_bytes
+from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
 from spmopt.core.plan import Plan
-from spmopt.core.result import Outcome, Totals
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies import belady, belady_size, frequency, lru, static, stream
 from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
-from spmopt.verify import verify
-from tests.brute_force import optimum
-from tests.strategies import instances, random_instance
+from tests.policies.owed import beats_no_optimum, is_whole, plan_of, random_instances, totals
+from tests.strategies import instances
 
 POLICIES: tuple[Scheduler, ...] = (stream, lru, belady, belady_size, frequency, static)
 HIDING = "spmopt.policies.outcome.hide_transfers"
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: policy.__name__)
-
-
-def plan_of(found: Outcome) -> Plan:
-    """The plan; a policy always has one."""
-    assert found.plan is not None
-    return found.plan
-
-
-def totals(instance: Instance, plan: Plan) -> Totals:
-    """Totals of a plan that must be legal, replay included."""
-    report = verify(instance, assemble(instance, plan))
-    assert report.legal, report.violations
-    assert report.totals is not None
-    return report.totals
-
-
-def random_instances(count: int) -> Iterator[Instance]:
-    """Instances with everything that the format knows, one channel and duplex."""
-    for seed in range(count):
-        yield random_instance(
-            seed,
-            max_operations=20,
-            max_tensors=9,
-            max_operands=4,
-            max_tensor_pages=1 + seed % 8,
-            max_compute_cycles=(12, 90)[seed % 2],
-            max_modes=2,
-            duplex=seed % 3 == 0,
-            setup=seed % 4 < 2,
-        )
 
 
 @each_policy
@@ -64,11 +28,7 @@ def test_schedules_are_legal_and_whole(policy: Scheduler) -> None:
         plan = plan_of(policy(instance, Request()))
         figures = totals(instance, plan)
         assert figures.replay_cycles <= figures.makespan_cycles
-        steps = timeline(instance, plan.operation, plan.mode)
-        held = resident_bytes(plan.residency, steps.step, steps.tensor)
-        assert (
-            np.isin(held, [0]).sum() + (held == steps.size_bytes[steps.tensor]).sum() == held.size
-        )
+        assert is_whole(instance, plan)
 
 
 @each_policy
@@ -120,15 +80,7 @@ def test_the_reserve_never_costs_the_objective(policy: Scheduler) -> None:
 
 @each_policy
 def test_no_policy_beats_the_optimum(policy: Scheduler) -> None:
-    for seed in range(40):
-        instance = random_instance(
-            seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
-        )
-        for objective in (TRAFFIC, MAKESPAN):
-            best = optimum(instance, objective, residency="whole")
-            assert best is not None
-            found = totals(instance, plan_of(policy(instance, Request(objective=objective))))
-            assert found.value(objective) >= best.value
+    beats_no_optimum(policy, 40)
 
 
 @each_policy

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +13,6 @@ from spmopt.assemble.index import resident_bytes
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
-from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.plan import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
@@ -20,9 +21,8 @@ from spmopt.policies.msa import msa
 from spmopt.policies.msa.costs import costs
 from spmopt.policies.stream import nothing_kept
 from tests.assemble.small import Op, data, problem
-from tests.brute_force import optimum
-from tests.policies.test_conformance import plan_of, random_instances, totals
-from tests.strategies import instances, random_instance
+from tests.policies.owed import beats_no_optimum, is_whole, plan_of, random_instances, totals
+from tests.strategies import instances
 
 CHOICES = (("elapsed", "stream"), ("elapsed", "load"), ("idle", "stream"), ("idle", "load"))
 each_choice = pytest.mark.parametrize(("copies", "late"), CHOICES)
@@ -41,7 +41,7 @@ def test_schedules_are_legal_and_whole(copies: str, late: str) -> None:
         assert figures.replay_cycles <= figures.makespan_cycles
         steps = timeline(instance, plan.operation, plan.mode)
         held = resident_bytes(plan.residency, steps.step, steps.tensor)
-        assert ((held == 0) | (held == steps.size_bytes[steps.tensor])).all()
+        assert is_whole(instance, plan)
         kept += int((held > 0).sum() - steps.stationary.sum())
         stored += len(plan.stores)
     assert kept > 100
@@ -59,15 +59,7 @@ def test_schedules_of_shrinking_instances_are_legal(
 
 @each_choice
 def test_it_never_beats_the_optimum(copies: str, late: str) -> None:
-    for seed in range(40):
-        instance = random_instance(
-            seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
-        )
-        found = totals(instance, assigned(instance, copies, late))
-        for objective in (TRAFFIC, MAKESPAN):
-            best = optimum(instance, objective, residency="whole")
-            assert best is not None
-            assert found.value(objective) >= best.value
+    beats_no_optimum(partial(msa, copies=copies, late=late), 40)
 
 
 @each_choice

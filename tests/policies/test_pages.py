@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -10,13 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.assemble import assemble, derive_commands
+from spmopt.assemble import derive_commands
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
-from spmopt.core.objective import MAKESPAN, TRAFFIC
+from spmopt.core.objective import TRAFFIC
 from spmopt.core.plan import Plan
-from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import Timeline, listed_timeline, timeline
 from spmopt.policies import belady, belady_size, frequency, lru
@@ -26,11 +25,11 @@ from spmopt.policies.lru import recency
 from spmopt.policies.residency.byte_aware import keep_by_bytes
 from spmopt.policies.residency.ranked import keep_pages
 from spmopt.policies.transfers.hide_pages import hide_pages, spread_pages
-from spmopt.verify import verify
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 from tests.assemble.small import plan as by_hand
 from tests.brute_force import optimum
-from tests.strategies import instances, random_instance
+from tests.policies.owed import beats_no_optimum, plan_of, random_instances, totals
+from tests.strategies import instances
 
 Keep = Callable[[Instance, Timeline], Plan]
 
@@ -47,31 +46,8 @@ each_keep = pytest.mark.parametrize("keep", KEEPS.values(), ids=KEEPS)
 each_policy = pytest.mark.parametrize("policy", POLICIES, ids=KEEPS)
 
 
-def totals(instance: Instance, plan: Plan) -> Totals:
-    """Totals of a plan that must be legal, replay included."""
-    report = verify(instance, assemble(instance, plan))
-    assert report.legal, report.violations
-    assert report.totals is not None
-    return report.totals
-
-
 def arrays(instance: Instance) -> Timeline:
     return timeline(instance, np.arange(len(instance.operations)), fitting_modes(instance))
-
-
-def random_instances(count: int) -> Iterator[Instance]:
-    for seed in range(count):
-        yield random_instance(
-            seed,
-            max_operations=20,
-            max_tensors=9,
-            max_operands=4,
-            max_tensor_pages=1 + seed % 8,
-            max_compute_cycles=(12, 90)[seed % 2],
-            max_modes=2,
-            duplex=seed % 3 == 0,
-            setup=seed % 4 < 2,
-        )
 
 
 def test_a_victim_is_trimmed_by_what_is_needed() -> None:
@@ -186,23 +162,12 @@ def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> N
 @settings(max_examples=30, deadline=None)
 @given(instance=instances(max_operations=8, max_tensors=6, max_modes=2, duplex=True, setup=True))
 def test_schedules_of_shrinking_instances_are_legal(policy: Scheduler, instance: Instance) -> None:
-    plan = policy(instance, Request()).plan
-    assert plan is not None
-    totals(instance, plan)
+    totals(instance, plan_of(policy(instance, Request())))
 
 
 @each_policy
 def test_no_policy_beats_the_optimum(policy: Scheduler) -> None:
-    for seed in range(30):
-        instance = random_instance(
-            seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
-        )
-        for objective in (TRAFFIC, MAKESPAN):
-            best = optimum(instance, objective, residency="page")
-            plan = policy(instance, Request(objective=objective)).plan
-            assert best is not None
-            assert plan is not None
-            assert totals(instance, plan).value(objective) >= best.value
+    beats_no_optimum(policy, 30, "page")
 
 
 @given(
@@ -219,6 +184,5 @@ def test_by_pages_belady_is_optimal_for_tensors_of_any_size(
     best = optimum(instance, TRAFFIC, residency="page")
     assert best is not None
     for policy in (belady, belady_size):
-        plan = policy(instance, Request(objective=TRAFFIC), granularity="page").plan
-        assert plan is not None
+        plan = plan_of(policy(instance, Request(objective=TRAFFIC), granularity="page"))
         assert totals(instance, plan).traffic_bytes == best.value

@@ -5,13 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spmopt.core.objective import MAKESPAN, TRAFFIC
-from spmopt.core.order import reordered
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import SCHEDULERS, Kind, find
-from tests.brute_force import optimum
-from tests.policies.test_conformance import plan_of, random_instances, totals
-from tests.strategies import random_instance
+from tests.policies.owed import beats_no_optimum, plan_of, random_instances, totals
 
 NAMES = [
     name
@@ -55,13 +51,4 @@ def test_the_first_choice_is_the_default(name: str) -> None:
 @each_name
 def test_no_schedule_beats_the_optimum_of_its_order(name: str) -> None:
     entry = find(name)
-    for seed in range(12):
-        instance = random_instance(
-            seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
-        )
-        for objective in (TRAFFIC, MAKESPAN):
-            plan = plan_of(entry.load()(instance, Request(objective=objective)))
-            again = reordered(instance, plan.operation)
-            best = optimum(again, objective, residency=entry.granularity)
-            assert best is not None
-            assert totals(instance, plan).value(objective) >= best.value
+    beats_no_optimum(entry.load(), 12, entry.granularity)

@@ -8,19 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
-from spmopt.core.objective import MAKESPAN, TRAFFIC
-from spmopt.core.order import depth_first, own_order, reordered
+from spmopt.core.order import depth_first, own_order
 from spmopt.core.plan import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import timeline
 from spmopt.policies.next_layer import next_layer
 from spmopt.policies.tsai import tsai
 from spmopt.schedulers.registry import find
-from tests.brute_force import optimum
-from tests.policies.test_conformance import plan_of, random_instances, totals
-from tests.strategies import instances, random_instance
+from tests.policies.owed import beats_no_optimum, is_whole, plan_of, random_instances, totals
+from tests.strategies import instances
 
 ORDERS, PREFETCHES, OFFLOADS = find("tsai").options.values()
 PARTS = tuple(product(ORDERS, PREFETCHES, OFFLOADS))
@@ -39,9 +35,7 @@ def test_schedules_are_legal_and_whole(order: str, prefetch: str, offload: str) 
         assert figures.replay_cycles <= figures.makespan_cycles
         right = depth_first(instance) if order == "depth-first" else own_order(instance)
         assert np.array_equal(plan.operation, right)
-        steps = timeline(instance, plan.operation, plan.mode)
-        held = resident_bytes(plan.residency, steps.step, steps.tensor)
-        assert ((held == 0) | (held == steps.size_bytes[steps.tensor])).all()
+        assert is_whole(instance, plan)
 
 
 @settings(max_examples=60, deadline=None)
@@ -68,16 +62,7 @@ def test_prefetch_and_offload_move_the_same_bytes_at_other_times() -> None:
 
 
 def test_no_order_beats_its_own_optimum() -> None:
-    for seed in range(30):
-        instance = random_instance(
-            seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
-        )
-        again = reordered(instance, depth_first(instance))
-        for objective in (TRAFFIC, MAKESPAN):
-            best = optimum(again, objective, residency="whole")
-            assert best is not None
-            found = totals(instance, scheduled(instance, *PARTS[0]))
-            assert found.value(objective) >= best.value
+    beats_no_optimum(tsai, 30)
 
 
 def test_the_baseline_is_the_naive_choice_of_each_part() -> None:

@@ -14,7 +14,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies.tsai import tsai
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
-from tests.policies.test_conformance import plan_of, totals
+from tests.policies.owed import plan_of, totals
 
 Moves = list[tuple[int, str, int]]
 

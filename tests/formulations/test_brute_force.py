@@ -5,42 +5,26 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.verify.check import verify
-from tests.brute_force import Optimum, optimum
+from tests.brute_force import optimum
+from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances
 from tests.tiny import Op, tiny
 
 READ = Op(reads="x", cycles=5)
 OBJECTIVES = ("traffic", "time", "energy")
-SMALL = {"max_operations": 5, "max_tensors": 3, "page_bytes": 2, "max_modes": 2, "duplex": True}
 
 
 def value(instance: Instance, objective: Objective, residency: str = "page") -> Fraction:
     found = optimum(instance, objective, residency=residency)
     assert found is not None
     return found.value
-
-
-def small_optimum(
-    instance: Instance,
-    objective: Objective,
-    residency: str = "page",
-    store_bytes: int | None = None,
-) -> Optimum:
-    """Return the optimum, or give the example up when it is too large."""
-    try:
-        found = optimum(instance, objective, residency=residency, store_bytes=store_bytes)
-    except ValueError:
-        assume(False)
-        raise
-    assert found is not None, "random instances are feasible"
-    return found
 
 
 def test_a_stream_hides_behind_the_computation() -> None:
@@ -175,7 +159,7 @@ def test_page_stores_are_exact_for_traffic(instance: Instance) -> None:
 
 
 @settings(max_examples=250, deadline=None)
-@given(instances(**SMALL, setup=True), st.sampled_from(OBJECTIVES))
+@given(instances(**SMALL), st.sampled_from(OBJECTIVES))
 def test_plans_are_legal_and_cost_what_was_claimed(instance: Instance, name: str) -> None:
     objective = objective_named(name, instance.machine)
     values = []

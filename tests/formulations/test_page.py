@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import page
@@ -23,20 +23,12 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
 from spmopt.verify import bound, require_legal
-from tests.brute_force import Optimum, optimum
 from tests.formulations.priced import OBJECTIVES
+from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances, random_instance
 from tests.tiny import Op, tiny
 from tests.verify.random_plans import random_plan
 
-SMALL: dict[str, Any] = {
-    "max_operations": 5,
-    "max_tensors": 3,
-    "page_bytes": 2,
-    "max_modes": 2,
-    "duplex": True,
-    "setup": True,
-}
 LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True, "setup": True}
 
 
@@ -59,21 +51,11 @@ def proved(instance: Instance, outcome: Outcome) -> Fraction:
     return bound(instance, outcome.certificate)
 
 
-def brute(instance: Instance, objective: Objective, residency: str = "page") -> Optimum:
-    try:
-        found = optimum(instance, objective, residency=residency)
-    except ValueError:
-        assume(False)
-        raise
-    assert found is not None, "random instances are feasible"
-    return found
-
-
 @settings(max_examples=45, deadline=None)
 @given(instances(**SMALL), st.sampled_from(OBJECTIVES))
 def test_between_its_bound_and_its_value_lies_the_optimum(instance: Instance, name: str) -> None:
     objective = objective_named(name, instance.machine)
-    best = brute(instance, objective).value
+    best = small_optimum(instance, objective).value
     outcome = scheduled(instance, objective)
     assert proved(instance, outcome) <= best <= verified(instance, objective, outcome.plan)
 
@@ -82,7 +64,7 @@ def test_between_its_bound_and_its_value_lies_the_optimum(instance: Instance, na
 @given(instances(**SMALL), st.sampled_from(OBJECTIVES), st.sampled_from(["page", "whole"]))
 def test_never_worse_than_an_optimal_start(instance: Instance, name: str, residency: str) -> None:
     objective = objective_named(name, instance.machine)
-    start = brute(instance, objective, residency)
+    start = small_optimum(instance, objective, residency)
     outcome = scheduled(instance, objective, start=start.plan)
     value = verified(instance, objective, outcome.plan)
     assert value == start.value if residency == "page" else value <= start.value

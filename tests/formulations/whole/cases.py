@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from hypothesis import assume
-
 from formulations.residency.cost import resident_bytes
 from formulations.residency.whole import schedule
 from spmopt.assemble import assemble
@@ -17,7 +15,6 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.verify import require_legal
-from tests.brute_force import Optimum, optimum
 
 
 def solved(instance: Instance, objective: Objective, start: Plan | None = None) -> Outcome:
@@ -38,17 +35,6 @@ def byte_energy(instance: Instance) -> Objective:
     """Energy on a machine that does not leak: time costs nothing."""
     energy = replace(instance.machine.energy, leakage_w=0.0)
     return energy_objective(replace(instance.machine, energy=energy))
-
-
-def best(instance: Instance, objective: Objective, residency: str) -> Optimum:
-    """Brute force; gives the example up when it is too large."""
-    try:
-        found = optimum(instance, objective, residency=residency)
-    except ValueError:
-        assume(False)
-        raise
-    assert found is not None, "random instances are feasible"
-    return found
 
 
 def all_or_nothing(instance: Instance, plan: Plan) -> bool:

@@ -20,9 +20,9 @@ from spmopt.graph.training import training_graph
 from spmopt.machines.load import load_machine
 from spmopt.policies import belady
 from spmopt.verify import bound
+from tests.formulations.small import small_optimum
 from tests.formulations.whole.cases import (
     all_or_nothing,
-    best,
     byte_energy,
     solved,
     verified_value,
@@ -108,7 +108,7 @@ def test_optimum_equals_brute_force(instance: Instance, energy: bool) -> None:
     assert outcome.plan is not None
     assert all_or_nothing(instance, outcome.plan)
     value = verified_value(instance, objective, outcome.plan)
-    assert value == best(instance, objective, "whole").value
+    assert value == small_optimum(instance, objective, "whole").value
     assert outcome.class_bound is not None
     assert outcome.class_bound.value == pytest.approx(float(value), rel=1e-9)
 
@@ -118,7 +118,7 @@ def test_optimum_equals_brute_force(instance: Instance, energy: bool) -> None:
 def test_of_several_modes_one_is_taken(instance: Instance) -> None:
     outcome = solved(instance, TRAFFIC)
     value = verified_value(instance, TRAFFIC, outcome.plan)
-    assert value >= best(instance, TRAFFIC, "whole").value
+    assert value >= small_optimum(instance, TRAFFIC, "whole").value
     several = any(len(operation.modes) > 1 for operation in instance.operations)
     assert (SEVERAL_MODES in outcome.notes) == several
     assert outcome.class_bound is not None
@@ -128,7 +128,7 @@ def test_of_several_modes_one_is_taken(instance: Instance) -> None:
 @settings(max_examples=30, deadline=None)
 @given(instances(max_operations=4, setup=True))
 def test_never_worse_than_a_start_of_another_class(instance: Instance) -> None:
-    start = best(instance, TRAFFIC, "page")
+    start = small_optimum(instance, TRAFFIC, "page")
     outcome = solved(instance, TRAFFIC, start.plan)
     assert verified_value(instance, TRAFFIC, outcome.plan) == start.value
 

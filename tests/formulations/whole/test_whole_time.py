@@ -29,7 +29,8 @@ from spmopt.graph.training import training_graph
 from spmopt.machines.load import load_machine
 from spmopt.policies import belady
 from spmopt.verify import bound
-from tests.formulations.whole.cases import all_or_nothing, best, solved, verified_value
+from tests.formulations.small import small_optimum
+from tests.formulations.whole.cases import all_or_nothing, solved, verified_value
 from tests.strategies import instances, random_instance
 from tests.tiny import Op, tiny
 
@@ -76,7 +77,7 @@ def test_legal_whole_and_between_its_bounds(instance: Instance, energy: bool) ->
     assert start is not None
     outcome = solved(instance, objective, start)
     value = verified_value(instance, objective, outcome.plan)
-    assert best(instance, objective, "page").value <= value
+    assert small_optimum(instance, objective, "page").value <= value
     assert value <= verified_value(instance, objective, start)
     assert outcome.plan is not None
     assert all_or_nothing(instance, outcome.plan)
@@ -92,7 +93,7 @@ def test_nearly_always_as_good_as_brute_force() -> None:
     cases = [random_instance(seed, **SMALL, **single) for seed in range(30)]
     reached = sum(
         verified_value(case, MAKESPAN, solved(case, MAKESPAN).plan)
-        <= best(case, MAKESPAN, "whole").value
+        <= small_optimum(case, MAKESPAN, "whole").value
         for case in cases
     )
     assert reached >= 28

@@ -1,0 +1,37 @@
+"""Instances small enough for the brute force."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import assume
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from tests.brute_force import Optimum, optimum
+
+SMALL: dict[str, Any] = {
+    "max_operations": 5,
+    "max_tensors": 3,
+    "page_bytes": 2,
+    "max_modes": 2,
+    "duplex": True,
+    "setup": True,
+}
+"""Features of instances that the brute force mostly gets through."""
+
+
+def small_optimum(
+    instance: Instance,
+    objective: Objective,
+    residency: str = "page",
+    store_bytes: int | None = None,
+) -> Optimum:
+    """Return the optimum, or give the example up when it is too large."""
+    try:
+        found = optimum(instance, objective, residency=residency, store_bytes=store_bytes)
+    except ValueError:
+        assume(False)
+        raise
+    assert found is not None, "random instances are feasible"
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.plan import Plan
 from spmopt.core.timeline import listed_timeline
@@ -12,15 +11,13 @@ from spmopt.policies.frequency import accesses_so_far, rarity
 from spmopt.policies.residency.ranked import keep_whole
 from spmopt.policies.static import chosen, kept, saved_bytes
 from spmopt.policies.stream import nothing_kept
-from spmopt.verify import require_legal
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
+from tests.policies.owed import totals
 from tests.strategies import random_instance
 
 
 def traffic(instance: Instance, plan: Plan) -> int:
-    figures = require_legal(instance, assemble(instance, plan)).totals
-    assert figures is not None
-    return figures.traffic_bytes
+    return totals(instance, plan).traffic_bytes
 
 
 def static_choice(instance: Instance, pages: int | None = None) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.plan import Plan
@@ -14,9 +13,9 @@ from spmopt.policies import belady, belady_size
 from spmopt.policies.belady import distance
 from spmopt.policies.residency.byte_aware import keep_by_bytes
 from spmopt.policies.residency.ranked import keep_whole
-from spmopt.verify import require_legal
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 from tests.brute_force import optimum
+from tests.policies.owed import plan_of, totals
 
 
 def by_bytes(instance: Instance, reserve: int = 0, *, partial: bool = False) -> Plan:
@@ -30,9 +29,7 @@ def by_distance(instance: Instance) -> Plan:
 
 
 def traffic(instance: Instance, plan: Plan) -> int:
-    figures = require_legal(instance, assemble(instance, plan)).totals
-    assert figures is not None
-    return figures.traffic_bytes
+    return totals(instance, plan).traffic_bytes
 
 
 def test_a_small_victim_stays_when_a_large_one_makes_it_needless() -> None:
@@ -146,8 +143,7 @@ def test_it_is_nearer_to_the_optimum_than_belady_is() -> None:
         best = optimum(instance, TRAFFIC, residency="whole")
         assert best is not None
         for policy, (worse, excess) in over.items():
-            plan = policy(instance, Request(objective=TRAFFIC)).plan
-            assert plan is not None
+            plan = plan_of(policy(instance, Request(objective=TRAFFIC)))
             ratio = float(traffic(instance, plan) / best.value)
             assert ratio >= 1
             over[policy] = [worse + (ratio > 1), excess + ratio - 1]

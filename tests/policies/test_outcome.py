@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import STATIONARY, Instance, Mode
 from spmopt.core.modes import SEVERAL_MODES
@@ -14,8 +13,8 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies import belady, lru, stream
-from spmopt.verify import require_legal
 from tests.assemble.small import Op, data, problem, rows_of
+from tests.policies.owed import plan_of, totals
 
 each_policy = pytest.mark.parametrize("policy", [stream, lru, belady])
 
@@ -66,10 +65,7 @@ def tight() -> Instance:
 
 def figures(instance: Instance, request: Request) -> tuple[Totals, tuple[str, ...]]:
     found = belady(instance, request)
-    assert found.plan is not None
-    totals = require_legal(instance, assemble(instance, found.plan)).totals
-    assert totals is not None
-    return totals, found.notes
+    return totals(instance, plan_of(found)), found.notes
 
 
 def test_room_is_reserved_where_time_counts_and_not_for_traffic() -> None:

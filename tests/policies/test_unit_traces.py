@@ -9,13 +9,13 @@ from math import ceil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.assemble import assemble
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies import belady, belady_size, lru, stream
 from spmopt.schedulers.registry import find
-from spmopt.verify import bound, require_legal
+from spmopt.verify import bound
 from tests.assemble.small import Op, data, problem
+from tests.policies.owed import plan_of, totals
 
 TEXTBOOK = "70120304230321201701"
 """Reference string of operating-system textbooks; 3 frames: LRU faults 12 times, MIN 9."""
@@ -25,11 +25,7 @@ def traffic(policy: Scheduler, trace: str, frames: int) -> int:
     """Bytes that the policy moves, one a read from DRAM."""
     tensors = {name: data(1) for name in sorted(set(trace))}
     instance = problem(tensors, [Op(reads=[name]) for name in trace], spm=frames)
-    plan = policy(instance, Request(objective=TRAFFIC)).plan
-    assert plan is not None
-    figures = require_legal(instance, assemble(instance, plan)).totals
-    assert figures is not None
-    return figures.traffic_bytes
+    return totals(instance, plan_of(policy(instance, Request(objective=TRAFFIC)))).traffic_bytes
 
 
 def fewest_reads(trace: str, frames: int) -> int:

@@ -31,7 +31,8 @@ def flat(command: Callable[..., int]) -> Callable[..., int]:
             values[name] = group(**own)
         return command(**values)
 
-    wrapper.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    # Where inspect looks for it; a function's type has no such attribute.
+    wrapper.__dict__["__signature__"] = Signature(parameters)
     wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return wrapper
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,12 +90,12 @@ def interrupt_after(count: int) -> Callable[..., object]:
     finish = spmopt.sweep.run._Run._finish
     calls = 0
 
-    def counted(*arguments: object) -> None:
+    def counted(*arguments: Any) -> None:
         nonlocal calls
         calls += 1
         if calls > count:
             raise Interrupted
-        finish(*arguments)  # type: ignore[arg-type]
+        finish(*arguments)
 
     return counted
 

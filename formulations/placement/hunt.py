@@ -14,6 +14,7 @@ import numpy as np
 
 from formulations.placement.orders import LEARNED, SEARCHED
 from formulations.placement.part import Part
+from formulations.placement.sat import Answer, Learner
 from formulations.placement.search import End, Search, searchable
 from spmopt.core.table import Ints
 
@@ -30,7 +31,6 @@ class Verdict(Enum):
     OPEN = "open"
     FOUND = "found"
     INFEASIBLE = "infeasible"  # proved
-    STUCK = "stuck"  # all searches are at their end, which proves nothing, and no solver loads
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +44,10 @@ class Limit:
     def left_s(self) -> float:
         """Seconds left, 0 when told to stop."""
         return 0.0 if self.stop() else max(0.0, self.begun_s + self.time_limit_s - monotonic())
+
+    def spent_s(self) -> float:
+        """Seconds since the beginning."""
+        return monotonic() - self.begun_s
 
     def over(self) -> bool:
         """Whether none are."""
@@ -68,6 +72,7 @@ class Hunt:
         self.offsets: Ints | None = None
         self.method = ""
         self._part = part
+        self._learner = Learner(part)
         self._capacity = capacity
         self._round = self._learned = self._price = 0
         self._alone = _ALONE * (_LOOSE if exploring and capacity > part.load else 1)
@@ -98,12 +103,6 @@ class Hunt:
             self._learn(limit)
 
     def _learn(self, limit: Limit) -> None:
-        try:
-            from formulations.placement import sat
-        except ImportError:  # HiGHS is loaded: each brings libraries that the other cannot use
-            if not self._searches:
-                self.verdict = Verdict.STUCK
-            return
         conflicts = _CONFLICTS * 3 ** min(self._learned, _LAST_ROUND)
         self._learned += 1
         # A conflict visits most of the sections' members; a tenth of a node is one of them.
@@ -111,16 +110,16 @@ class Hunt:
         for word in LEARNED:
             if self._over(limit):
                 return
-            answer, offsets = sat.solve(
-                self._part,
+            answer, offsets = self._learner.solve(
                 self._capacity,
                 word,
                 conflicts=conflicts,
                 time_limit_s=limit.left_s(),
+                stop=limit.over,
             )
             if offsets is not None:
                 self._found(offsets, f"CP-SAT, order {word}")
-            elif answer is sat.Answer.INFEASIBLE:
+            elif answer is Answer.INFEASIBLE:
                 self.verdict, self.method = Verdict.INFEASIBLE, "CP-SAT"
 
     def _over(self, limit: Limit) -> bool:

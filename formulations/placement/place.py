@@ -99,13 +99,10 @@ def _descend(table: Table, ceiling: int | None) -> None:
     if table.height is None:
         table.fit(table.bound)
     while not table.limit.over() and (top := _top(table, ceiling)) >= table.bound:
-        verdicts = []
         for capacity in _ladder(table.bound, top):
-            verdicts.append(table.round(capacity, exploring=True))
-            if table.limit.over() or verdicts[-1] in (Verdict.FOUND, Verdict.INFEASIBLE):
+            verdict = table.round(capacity, exploring=True)
+            if table.limit.over() or verdict is not Verdict.OPEN:
                 break
-        if set(verdicts) == {Verdict.STUCK}:
-            return
 
 
 def _top(table: Table, ceiling: int | None) -> int:

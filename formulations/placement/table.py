@@ -55,7 +55,7 @@ class Table:
 
     def round(self, capacity: int, *, exploring: bool = False) -> Verdict:
         """Spend one round on each part that is not yet under ``capacity``."""
-        left: list[Verdict] = []
+        done = True
         for k, part in enumerate(self.parts):
             if k in self._found and self._height(k) <= capacity:
                 continue
@@ -67,12 +67,10 @@ class Table:
                 self._prove(capacity + 1, hunt.method)
                 return Verdict.INFEASIBLE
             if hunt.offsets is None:
-                left.append(hunt.verdict)
+                done = False
             else:
                 self._keep(k, hunt.offsets, hunt.method)
-        if Verdict.OPEN in left:
-            return Verdict.OPEN
-        return Verdict.STUCK if left else Verdict.FOUND
+        return Verdict.FOUND if done else Verdict.OPEN
 
     def fit(self, capacity: int, larger_than: int = 0) -> None:
         """Place parts of more than ``larger_than`` buffers the greedy ways, until one is enough."""

@@ -1,15 +1,12 @@
-"""The process that :mod:`formulations.residency.plain.ortools` starts: arrays in, arrays out."""
+"""Linear programs in OR-Tools; only for the process of :mod:`formulations.solver.apart`."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Mapping
-from io import BytesIO
+from importlib.metadata import version
 from time import monotonic
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from ortools.linear_solver.linear_solver_pb2 import (
     MPModelProto,
     MPModelRequest,
@@ -18,7 +15,7 @@ from ortools.linear_solver.linear_solver_pb2 import (
 )
 from ortools.linear_solver.python.model_builder_helper import ModelSolverHelper
 
-from formulations.solver.program import Ending
+from formulations.solver.program import Answer, Ending, Floats, Program
 
 _TYPES = {"glop": "GLOP_LINEAR_PROGRAMMING", "pdlp": "PDLP_LINEAR_PROGRAMMING"}
 _ENDINGS = {
@@ -28,29 +25,20 @@ _ENDINGS = {
     "MPSOLVER_CANCELLED_BY_USER": Ending.INTERRUPTED,
 }
 
-_Arrays = Mapping[str, NDArray[np.generic]]
+
+def solve(program: Program, solver: str, tolerance: float, time_limit_s: float) -> Answer:
+    """Solve one linear program with ``glop`` or ``pdlp``."""
+    request = _request(program, solver, tolerance, time_limit_s)
+    began = monotonic()
+    # Its stub asks for text, but a serialized request is bytes.
+    helper: Any = ModelSolverHelper(solver)
+    response = MPSolutionResponse.FromString(helper.solve_serialized_request(request))
+    return _answer(response, program, solver, monotonic() - began)
 
 
-def main() -> None:
-    """Solve every program on standard input: ``solver tolerance time_limit_s``."""
-    solver, tolerance, time_limit_s = sys.argv[1], float(sys.argv[2]), float(sys.argv[3])
-    reply: dict[str, Any] = {}
-    with np.load(BytesIO(sys.stdin.buffer.read())) as arrays:
-        for k in range(int(arrays["count"])):
-            request = _request(arrays, k, solver, tolerance, time_limit_s)
-            began = monotonic()
-            # Its stub asks for text, but a serialized request is bytes.
-            helper: Any = ModelSolverHelper(solver)
-            reply |= _reply(helper.solve_serialized_request(request), k)
-            reply[f"seconds{k}"] = np.array(monotonic() - began)
-    out = BytesIO()
-    np.savez(out, **reply)
-    sys.stdout.buffer.write(out.getvalue())
-
-
-def _request(arrays: _Arrays, k: int, solver: str, tolerance: float, time_limit_s: float) -> bytes:
+def _request(program: Program, solver: str, tolerance: float, time_limit_s: float) -> bytes:
     request = MPModelRequest(solver_type=MPModelRequest.SolverType.Value(_TYPES[solver]))
-    _fill(request.model, arrays, k)
+    _fill(request.model, program)
     if solver == "pdlp":
         request.solver_specific_parameters = (
             "termination_criteria { simple_optimality_criteria { "
@@ -62,12 +50,13 @@ def _request(arrays: _Arrays, k: int, solver: str, tolerance: float, time_limit_
     return serialized
 
 
-def _fill(model: MPModelProto, arrays: _Arrays, k: int) -> None:
-    names = ("lower", "upper", "cost")
-    for lower, upper, cost in zip(*(arrays[f"{name}{k}"].tolist() for name in names), strict=True):
+def _fill(model: MPModelProto, program: Program) -> None:
+    columns = (program.lower.tolist(), program.upper.tolist(), program.cost.tolist())
+    for lower, upper, cost in zip(*columns, strict=True):
         model.variable.add(lower_bound=lower, upper_bound=upper, objective_coefficient=cost)
-    start, index, value = (arrays[f"{name}{k}"].tolist() for name in ("start", "index", "value"))
-    sides = zip(arrays[f"row_lower{k}"].tolist(), arrays[f"row_upper{k}"].tolist(), strict=True)
+    matrix = program.matrix
+    start, index, value = matrix.start.tolist(), matrix.index.tolist(), matrix.value.tolist()
+    sides = zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)
     for row, (lower, upper) in enumerate(sides):
         begin, end = start[row], start[row + 1]
         model.constraint.add(
@@ -78,16 +67,25 @@ def _fill(model: MPModelProto, arrays: _Arrays, k: int) -> None:
         )
 
 
-def _reply(serialized: bytes, k: int) -> dict[str, Any]:
-    response = MPSolutionResponse.FromString(serialized)
-    status = MPSolverResponseStatus.Name(response.status)
-    return {
-        f"ending{k}": np.array(str(_ENDINGS.get(status, Ending.OTHER))),
-        f"primal{k}": np.array(response.variable_value, np.float64),
-        f"column_dual{k}": np.array(response.reduced_cost, np.float64),
-        f"row_dual{k}": np.array(response.dual_value, np.float64),
-    }
+def _answer(response: MPSolutionResponse, program: Program, solver: str, seconds: float) -> Answer:
+    ending = _ENDINGS.get(MPSolverResponseStatus.Name(response.status), Ending.OTHER)
+    primal = _values(response.variable_value, program.cost.size)
+    objective = None if primal is None else float(program.cost @ primal + program.offset)
+    solved = ending is Ending.OPTIMAL
+    return Answer(
+        ending=ending,
+        objective=objective,
+        bound=objective if solved and objective is not None else -np.inf,
+        feasible=solved,
+        primal=primal,
+        column_dual=_values(response.reduced_cost, program.cost.size),
+        row_dual=_values(response.dual_value, program.row_lower.size),
+        nodes=0,
+        iterations=0,
+        seconds=seconds,
+        solver=f"OR-Tools {version('ortools')} {solver}",
+    )
 
 
-if __name__ == "__main__":
-    main()
+def _values(values: Any, size: int) -> Floats | None:
+    return np.array(values, np.float64) if len(values) == size else None

@@ -1,0 +1,151 @@
+"""Calls in a process of their own, for what needs OR-Tools.
+
+Since highspy 1.15 OR-Tools and HiGHS cannot be loaded into one process: each brings its own
+libhighs.so.1, and whoever comes second gets the other's
+(https://github.com/google/or-tools/issues/5246). A process of its own can also be ended at any
+time, where a solver heeds neither Ctrl-C nor its time limit. It stays for the next call.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import monotonic
+from typing import Any
+
+from formulations.solver.apart_worker import Kind
+from spmopt.core.errors import SpmoptError
+
+_SERVE = "from formulations.solver.apart_worker import main; main()"
+_POLL_S = 0.05  # between two questions whether to stop
+
+_idle: list[_Process] = []
+
+
+class StoppedError(SpmoptError):
+    """The call was told to stop, or ran out of time, before its answer."""
+
+
+def call(
+    function: str,
+    *arguments: object,
+    time_limit_s: float = float("inf"),
+    stop: Callable[[], bool] = bool,
+) -> Any:
+    """What ``function`` returns: ``package.module:name``, not loaded here.
+
+    Parameters
+    ----------
+    arguments
+        Picklable, as is the answer.
+    time_limit_s
+        After which the process is ended; a solver's own limit is better where it has one.
+    stop
+        Asked some 20 times a second whether to end the process.
+
+    Raises
+    ------
+    StoppedError
+        At the limit, or when told to.
+    SpmoptError
+        The process died, for want of memory for example.
+    Exception
+        Whatever the function raises.
+    """
+    for kind, value in _messages(function, arguments, time_limit_s, stop):
+        if kind is Kind.RETURNED:
+            return value
+    raise StoppedError(f"{function}: stopped before its answer")
+
+
+def stream(
+    function: str,
+    *arguments: object,
+    time_limit_s: float = float("inf"),
+    stop: Callable[[], bool] = bool,
+) -> Iterator[Any]:
+    """What the generator ``function`` yields, as it comes; just ends when stopped.
+
+    Otherwise as :func:`call`.
+    """
+    for kind, value in _messages(function, arguments, time_limit_s, stop):
+        if kind is Kind.YIELDED:
+            yield value
+
+
+def _messages(
+    function: str, arguments: tuple[object, ...], time_limit_s: float, stop: Callable[[], bool]
+) -> Iterator[tuple[Kind, Any]]:
+    process = _take()
+    ended = False
+    try:
+        process.send((function, arguments))
+        due = monotonic() + time_limit_s
+        while not ended and (left := due - monotonic()) > 0 and not stop():
+            try:
+                kind, value = process.replies.get(timeout=min(_POLL_S, left))
+            except Empty:
+                continue
+            ended = kind is not Kind.YIELDED
+            if kind is Kind.RAISED:
+                raise value
+            yield kind, value
+    finally:
+        if ended:
+            _idle.append(process)
+        else:
+            process.end()
+
+
+def _take() -> _Process:
+    """An idle process that this one has started, or a new one."""
+    while _idle:
+        process = _idle.pop()
+        if process.owner == os.getpid() and process.alive():
+            return process
+    return _Process()
+
+
+class _Process:
+    """A process that serves calls until its input ends."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        # Of its own session: Ctrl-C is for the caller, who ends it. Without this folder's modules.
+        self._popen = subprocess.Popen(
+            [sys.executable, "-P", "-c", _SERVE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        )
+        self.replies: SimpleQueue[tuple[Kind, Any]] = SimpleQueue()
+        Thread(target=self._read, daemon=True).start()
+
+    def alive(self) -> bool:
+        return self._popen.poll() is None
+
+    def send(self, request: object) -> None:
+        assert self._popen.stdin is not None
+        data = pickle.dumps(request, pickle.HIGHEST_PROTOCOL)
+        with suppress(BrokenPipeError):  # the reader says how the process ended
+            self._popen.stdin.write(data)
+            self._popen.stdin.flush()
+
+    def end(self) -> None:
+        self._popen.kill()
+        self._popen.wait()
+
+    def _read(self) -> None:
+        assert self._popen.stdout is not None
+        with suppress(EOFError, pickle.UnpicklingError):  # cut off
+            while True:
+                self.replies.put(pickle.load(self._popen.stdout))
+        code = self._popen.wait()
+        why = f"the solver's process ended by itself (exit code {code}); was there enough memory?"
+        self.replies.put((Kind.RAISED, SpmoptError(why)))

@@ -1,0 +1,64 @@
+"""The process that :mod:`formulations.solver.apart` starts: calls in, answers out, both pickled."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Iterator
+from enum import Enum
+from importlib import import_module
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any, BinaryIO
+
+
+class Kind(Enum):
+    """What an answer is."""
+
+    YIELDED = "yielded"
+    RETURNED = "returned"
+    RAISED = "raised"
+
+
+def main() -> None:
+    """Serve calls until the input ends, which also ends a call under way."""
+    # What solvers print goes to standard error.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    requests: SimpleQueue[Any] = SimpleQueue()
+    Thread(target=_receive, args=(requests,), daemon=True).start()
+    while True:
+        function, arguments = requests.get()
+        for reply in _serve(function, arguments):
+            _send(replies, reply)
+
+
+def _receive(requests: SimpleQueue[Any]) -> None:
+    try:
+        while True:
+            requests.put(pickle.load(sys.stdin.buffer))
+    except EOFError:
+        os._exit(0)
+
+
+def _serve(function: str, arguments: tuple[Any, ...]) -> Iterator[tuple[Kind, Any]]:
+    module, name = function.split(":")
+    try:
+        answer = getattr(import_module(module), name)(*arguments)
+        if isinstance(answer, Iterator):
+            for item in answer:
+                yield Kind.YIELDED, item
+            answer = None
+        yield Kind.RETURNED, answer
+    except Exception as error:  # whatever it is, it is the caller's
+        yield Kind.RAISED, error
+
+
+def _send(replies: BinaryIO, reply: tuple[Kind, Any]) -> None:
+    try:
+        data = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        data = pickle.dumps((Kind.RAISED, TypeError(f"cannot be sent: {error}")))
+    replies.write(data)
+    replies.flush()

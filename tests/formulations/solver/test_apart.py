@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import os
+import signal
+from itertools import pairwise
+from threading import Timer
+from time import monotonic
+
+import pytest
+
+from formulations.solver.apart import StoppedError, call, stream
+from spmopt.core.errors import SpmoptError
+
+
+def test_an_answer_comes_back_and_the_process_stays() -> None:
+    assert call("math:comb", 40, 20) == 137846528820
+    assert call("os:getpid") == call("os:getpid") != os.getpid()
+
+
+def test_its_error_is_raised_here_and_the_process_stays() -> None:
+    before = call("os:getpid")
+    with pytest.raises(ValueError, match="not defined for negative"):
+        call("math:factorial", -1)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        call("math:nothing")
+    assert call("os:getpid") == before
+
+
+def test_an_answer_that_cannot_be_sent_is_an_error() -> None:
+    with pytest.raises(TypeError, match="cannot be sent"):
+        call("threading:Lock")
+
+
+def test_a_limit_ends_the_process() -> None:
+    before = call("os:getpid")
+    began = monotonic()
+    with pytest.raises(StoppedError):
+        call("time:sleep", 30, time_limit_s=0.2)
+    assert monotonic() - began < 5
+    assert call("os:getpid") != before
+    with pytest.raises(ProcessLookupError):
+        os.kill(before, 0)
+
+
+def test_it_stops_when_told_to() -> None:
+    began = monotonic()
+    with pytest.raises(StoppedError):
+        call("time:sleep", 30, stop=lambda: monotonic() > began + 0.2)
+    assert monotonic() - began < 5
+
+
+def test_items_come_as_they_are_made_until_the_limit() -> None:
+    assert list(stream("itertools:repeat", "a", 3)) == ["a", "a", "a"]
+    endless = list(stream("itertools:count", time_limit_s=0.3))
+    assert endless[0] == 0
+    assert all(after == before + 1 for before, after in pairwise(endless))
+
+
+def test_a_stream_that_is_left_ends_the_process() -> None:
+    before = call("os:getpid")
+    for item in stream("itertools:count"):
+        if item == 3:
+            break
+    assert call("os:getpid") != before
+
+
+def test_ctrl_c_ends_it_too() -> None:
+    before = call("os:getpid")
+    Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        call("time:sleep", 30)
+    with pytest.raises(ProcessLookupError):
+        os.kill(before, 0)
+
+
+def test_a_process_that_dies_is_one_clear_line() -> None:
+    with pytest.raises(SpmoptError, match=r"ended by itself \(exit code 3\); was there enough"):
+        call("os:_exit", 3)
+    assert call("math:comb", 4, 2) == 6
+
+
+def test_what_it_prints_is_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
+    assert call("builtins:print", "a solver's log") is None
+    assert capfd.readouterr().out == ""

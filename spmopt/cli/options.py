@@ -7,7 +7,34 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-_NETWORK, _MACHINE, _BUDGET = "Network", "Machine", "Search"
+NETWORK, MACHINE, _BUDGET = "Network", "Machine", "Search"
+"""Panels of the help."""
+
+Training = Annotated[bool, Option("--training", help="One training step.", rich_help_panel=NETWORK)]
+Optimizer = Annotated[
+    str | None, Option(help="sgd, momentum or adam; default: none.", rich_help_panel=NETWORK)
+]
+Param = Annotated[
+    list[str] | None,
+    Option(
+        metavar="NAME=N",
+        help="Parameter of the network, as steps=50; may be repeated.",
+        rich_help_panel=NETWORK,
+    ),
+]
+AssumePointwise = Annotated[
+    bool,
+    Option(
+        "--assume-pointwise",
+        help="Take operators without a rule for point-wise.",
+        rich_help_panel=NETWORK,
+    ),
+]
+Clock = Annotated[str | None, Option(help="As 1545MHz.", rich_help_panel=MACHINE)]
+Duplex = Annotated[
+    bool | None,
+    Option(help="Reads and writes have the bandwidth each.", rich_help_panel=MACHINE),
+]
 
 
 def choices(lead: str, phrases: Mapping[str, str]) -> str:
@@ -33,69 +60,47 @@ class Source:
     network: Annotated[
         str, Argument(help="Name (see 'spmopt networks'), ONNX file, or instance as JSON.")
     ]
-    training: Annotated[
-        bool, Option("--training", help="One training step.", rich_help_panel=_NETWORK)
-    ] = False
+    training: Training = False
     batch: Annotated[
-        int | None, Option(help="Batch size; default: the network's.", rich_help_panel=_NETWORK)
+        int | None, Option(help="Batch size; default: the network's.", rich_help_panel=NETWORK)
     ] = None
-    optimizer: Annotated[
-        str | None,
-        Option(help="sgd, momentum or adam; default: none.", rich_help_panel=_NETWORK),
-    ] = None
-    param: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME=N",
-            help="Parameter of the network, as steps=50; may be repeated.",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = None
-    assume_pointwise: Annotated[
-        bool,
-        Option(
-            "--assume-pointwise",
-            help="Take operators without a rule for point-wise.",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = False
+    optimizer: Optimizer = None
+    param: Param = None
+    assume_pointwise: AssumePointwise = False
     lowering: Annotated[
         str | None,
-        Option(help=choices("How operations use DRAM:", _LOWERINGS), rich_help_panel=_NETWORK),
+        Option(help=choices("How operations use DRAM:", _LOWERINGS), rich_help_panel=NETWORK),
     ] = None
     machine: Annotated[
         str | None,
         Option(
             help="Name (see 'spmopt machines') or TOML file; default: rtx2080ti.",
-            rich_help_panel=_MACHINE,
+            rich_help_panel=MACHINE,
         ),
     ] = None
     spm: Annotated[
-        str | None, Option(help="Scratchpad size, as 24MB or 24MiB.", rich_help_panel=_MACHINE)
+        str | None, Option(help="Scratchpad size, as 24MB or 24MiB.", rich_help_panel=MACHINE)
     ] = None
     bandwidth: Annotated[
-        str | None, Option(help="DRAM bandwidth, as 616GB/s.", rich_help_panel=_MACHINE)
+        str | None, Option(help="DRAM bandwidth, as 616GB/s.", rich_help_panel=MACHINE)
     ] = None
     throughput: Annotated[
-        str | None, Option(help="Compute rate, as 13.45TFLOP/s.", rich_help_panel=_MACHINE)
+        str | None, Option(help="Compute rate, as 13.45TFLOP/s.", rich_help_panel=MACHINE)
     ] = None
-    clock: Annotated[str | None, Option(help="As 1545MHz.", rich_help_panel=_MACHINE)] = None
+    clock: Clock = None
     page: Annotated[
-        str | None, Option(help="Granule of the scratchpad, as 4KiB.", rich_help_panel=_MACHINE)
+        str | None, Option(help="Granule of the scratchpad, as 4KiB.", rich_help_panel=MACHINE)
     ] = None
     dma_setup: Annotated[
-        int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=_MACHINE)
+        int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=MACHINE)
     ] = None
-    duplex: Annotated[
-        bool | None,
-        Option(help="Reads and writes have the bandwidth each.", rich_help_panel=_MACHINE),
-    ] = None
+    duplex: Duplex = None
     set: Annotated[
         list[str] | None,
         Option(
             metavar="KEY=VALUE",
             help="Any setting of a machine file, as energy.mac_pj=1.5; may be repeated.",
-            rich_help_panel=_MACHINE,
+            rich_help_panel=MACHINE,
         ),
     ] = None
 

@@ -7,7 +7,16 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-_NETWORK, _MACHINE = "Network", "Machine"
+from spmopt.cli.options import (
+    MACHINE,
+    NETWORK,
+    AssumePointwise,
+    Clock,
+    Duplex,
+    Optimizer,
+    Param,
+    Training,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,62 +31,40 @@ class Swept:
             show_default=False,
         ),
     ]
-    training: Annotated[
-        bool, Option("--training", help="One training step.", rich_help_panel=_NETWORK)
-    ] = False
+    training: Training = False
     batch: Annotated[
-        str | None, Option(help="Batch sizes, as 8:256:x2.", rich_help_panel=_NETWORK)
+        str | None, Option(help="Batch sizes, as 8:256:x2.", rich_help_panel=NETWORK)
     ] = None
-    optimizer: Annotated[
-        str | None,
-        Option(help="sgd, momentum or adam; default: none.", rich_help_panel=_NETWORK),
-    ] = None
-    param: Annotated[
-        list[str] | None,
-        Option(
-            metavar="NAME=N",
-            help="Parameter of the networks, as steps=50; may be repeated.",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = None
-    assume_pointwise: Annotated[
-        bool,
-        Option(
-            "--assume-pointwise",
-            help="Take operators without a rule for point-wise.",
-            rich_help_panel=_NETWORK,
-        ),
-    ] = False
+    optimizer: Optimizer = None
+    param: Param = None
+    assume_pointwise: AssumePointwise = False
     lowering: Annotated[
-        str | None, Option(help="tiled (default) or ideal.", rich_help_panel=_NETWORK)
+        str | None, Option(help="tiled (default) or ideal.", rich_help_panel=NETWORK)
     ] = None
     machine: Annotated[
         str | None,
-        Option(help="Names or TOML files; default: rtx2080ti.", rich_help_panel=_MACHINE),
+        Option(help="Names or TOML files; default: rtx2080ti.", rich_help_panel=MACHINE),
     ] = None
     spm: Annotated[
-        str | None, Option(help="Scratchpad sizes, as 24MB:1000MB:2MB.", rich_help_panel=_MACHINE)
+        str | None, Option(help="Scratchpad sizes, as 24MB:1000MB:2MB.", rich_help_panel=MACHINE)
     ] = None
     bandwidth: Annotated[
-        str | None, Option(help="As 616GB/s,1555GB/s.", rich_help_panel=_MACHINE)
+        str | None, Option(help="As 616GB/s,1555GB/s.", rich_help_panel=MACHINE)
     ] = None
     throughput: Annotated[
-        str | None, Option(help="As 13.45TFLOP/s,23.04TFLOP/s.", rich_help_panel=_MACHINE)
+        str | None, Option(help="As 13.45TFLOP/s,23.04TFLOP/s.", rich_help_panel=MACHINE)
     ] = None
-    clock: Annotated[str | None, Option(help="As 1545MHz.", rich_help_panel=_MACHINE)] = None
-    page: Annotated[str | None, Option(help="As 4KiB:64KiB:x2.", rich_help_panel=_MACHINE)] = None
+    clock: Clock = None
+    page: Annotated[str | None, Option(help="As 4KiB:64KiB:x2.", rich_help_panel=MACHINE)] = None
     dma_setup: Annotated[
-        str | None, Option(help="Cycles, as 0:1000:250.", rich_help_panel=_MACHINE)
+        str | None, Option(help="Cycles, as 0:1000:250.", rich_help_panel=MACHINE)
     ] = None
-    duplex: Annotated[
-        bool | None,
-        Option(help="Reads and writes have the bandwidth each.", rich_help_panel=_MACHINE),
-    ] = None
+    duplex: Duplex = None
     set: Annotated[
         list[str] | None,
         Option(
             metavar="KEY=VALUES",
             help="Any setting of a machine file, as energy.mac_pj=1,2; may be repeated.",
-            rich_help_panel=_MACHINE,
+            rich_help_panel=MACHINE,
         ),
     ] = None

@@ -94,8 +94,11 @@ def _stream(gaps: Gaps, into: Floats, out: Floats) -> Floats:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Forward:
-    """Cheapest cost (a,) to reach each state: before (``*_in``) and after each access."""
+class Costs:
+    """Cheapest cost (a,) to one side of each state: arriving (``*_in``) and after each access.
+
+    ``bypass`` is that of "anything", which a blind write may come from.
+    """
 
     dirty_in: Floats
     clean_in: Floats
@@ -103,8 +106,18 @@ class Forward:
     dirty: Floats
     clean: Floats
     gone: Floats
-    bypass: Floats  # (a,) from anything before a blind write
-    best: Floats  # (a,) valid at each tensor's last access: cost of its whole path
+    bypass: Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Forward(Costs):
+    """To reach each state; ``best``, valid at each tensor's last access: of its whole path."""
+
+    best: Floats
+
+
+class Backward(Costs):
+    """To go on from each state."""
 
 
 def forward(gaps: Gaps, arc: Arcs) -> Forward:
@@ -175,19 +188,6 @@ def _access(
     leaving[0][here][ends] = INFINITE
     leaving[1][here][ends] = INFINITE
     leaving[2][here] = np.where(ends, np.where(write, w_dead, u_dead), leaving[2][here])
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Backward:
-    """Cheapest cost (a,) to go from each state: arriving (``*_in``) and after each access."""
-
-    dirty_in: Floats
-    clean_in: Floats
-    gone_in: Floats
-    dirty: Floats
-    clean: Floats
-    gone: Floats
-    bypass: Floats  # (a,) from "anything" before a blind write
 
 
 def backward(gaps: Gaps, arc: Arcs) -> Backward:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from spmopt.core.errors import InfeasibleError, InputError
+from spmopt.core.errors import InputError
+from spmopt.core.infeasible import Conflict
 from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
+from spmopt.core.modes import unfit
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import same_order
 from spmopt.core.result import Result, Status, Totals, relative_gap
@@ -41,7 +42,7 @@ class Audit:
     totals: Totals | None
     value: Fraction | None
     bound: Fraction | None
-    infeasible: str | None = None
+    infeasible: Conflict | None = None
 
 
 def audit(instance: Instance, result: Result) -> Audit:
@@ -66,7 +67,7 @@ def audit(instance: Instance, result: Result) -> Audit:
         complaints.append(
             f"a bound of {_shown(result.bound)} is claimed, but there are no prices to prove it"
         )
-    infeasible = _proof_of_infeasibility(instance)
+    infeasible = unfit(instance)
     complaints += _figures(result, value) + _status(result, value, proved, infeasible)
     said = tuple(
         Violation(rule="claim", step=None, tensor=None, message=text) for text in complaints
@@ -130,7 +131,7 @@ def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str
 
 
 def _status(
-    result: Result, value: Fraction | None, proved: Fraction | None, infeasible: str | None
+    result: Result, value: Fraction | None, proved: Fraction | None, infeasible: Conflict | None
 ) -> list[str]:
     """The status against what was recomputed; ``infeasible`` is the proof, if there is one."""
     match result.status:
@@ -156,15 +157,6 @@ def _optimal(result: Result, gap: float | None) -> list[str]:
         return []
     distance = "there is no gap to a bound of 0" if gap is None else f"the gap is {gap:.6g}"
     return [f"optimal is not true: {distance}, {whose} is {tolerance:g}"]
-
-
-def _proof_of_infeasibility(instance: Instance) -> str | None:
-    """Why no legal schedule exists: where every operation fits, all the rest can stream."""
-    try:
-        fitting_modes(instance)
-    except InfeasibleError as error:
-        return str(error)
-    return None
 
 
 def _claimed(value: Fraction | None) -> str:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from formulations.placement.conflict import clash, explain
 from formulations.placement.hunt import Limit, Verdict
-from formulations.placement.table import Table, clash, hinted
+from formulations.placement.table import Table, hinted
 from spmopt.core.placement import Buffer, Placed
 from spmopt.core.result import Status
 
 _LARGE = 500  # buffers of a part for which greedy ways come first
 _PATIENCE = 4  # rounds at the load bound before anything else
 _RUNGS = 24
+_EXPLAINING_S = 2.0
 
 
 def place(
@@ -26,7 +28,12 @@ def place(
     ``stop`` is asked now and then whether to give up. The status is ``optimal`` when the height
     is also least, ``unknown`` when time ran out.
     """
-    table = Table(buffers, Limit(time_limit_s=time_limit_s, stop=stop))
+    limit = Limit(time_limit_s=time_limit_s, stop=stop)
+    return _explained(_decide(buffers, capacity_bytes, limit), buffers, capacity_bytes, limit)
+
+
+def _decide(buffers: Sequence[Buffer], capacity_bytes: int, limit: Limit) -> Placed:
+    table = Table(buffers, limit)
     early = _early(table, buffers, capacity_bytes)
     if early is not None:
         return early
@@ -49,7 +56,12 @@ def minimize(
     The load bound comes first: a tight capacity is often easier than a loose one. Then come
     heights between the bound and the best one, from tight to loose, round after round.
     """
-    table = Table(buffers, Limit(time_limit_s=time_limit_s, stop=stop))
+    limit = Limit(time_limit_s=time_limit_s, stop=stop)
+    return _explained(_lowest(buffers, capacity_bytes, limit), buffers, capacity_bytes, limit)
+
+
+def _lowest(buffers: Sequence[Buffer], capacity_bytes: int | None, limit: Limit) -> Placed:
+    table = Table(buffers, limit)
     early = _early(table, buffers, capacity_bytes)
     if early is not None and early.status is not Status.FEASIBLE:
         return early
@@ -63,15 +75,29 @@ def minimize(
     return found
 
 
+def _explained(
+    found: Placed, buffers: Sequence[Buffer], capacity_bytes: int | None, limit: Limit
+) -> Placed:
+    """Add why there is no placement; that takes no longer than the proof, and a little."""
+    if found.status is not Status.INFEASIBLE or found.conflict is not None:
+        return found
+    if capacity_bytes is None:
+        return found
+    own = Limit(time_limit_s=min(limit.left_s(), limit.spent_s() + _EXPLAINING_S), stop=limit.stop)
+    conflict = explain(buffers, capacity_bytes, lambda some: _decide(some, capacity_bytes, own))
+    return replace(found, conflict=conflict)
+
+
 def _early(table: Table, buffers: Sequence[Buffer], capacity_bytes: int | None) -> Placed | None:
     """An answer without any search: fixed offsets that clash, or hints that will do."""
-    reason = clash(buffers)
-    if reason is not None:
+    conflict = clash(buffers)
+    if conflict is not None:
         return Placed(
             status=Status.INFEASIBLE,
             placement=None,
             bound_bytes=table.bound_bytes,
-            reason=reason,
+            method="fixed offsets",
+            conflict=conflict,
         )
     hint = hinted(buffers, capacity_bytes)
     if hint is None:

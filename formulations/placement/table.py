@@ -15,11 +15,6 @@ from spmopt.core.placement import Buffer, Placed, Placement, require_placement
 from spmopt.core.result import Status
 from spmopt.core.table import Ints
 
-_PROOFS = {
-    "search": "the search tried every way to place the buffers",
-    "CP-SAT": "CP-SAT proved that there is none",
-}
-
 
 class Table:
     """The lowest offsets found of each part, and a height that no placement is below.
@@ -38,7 +33,7 @@ class Table:
         self._buffers = buffers
         self._found: dict[int, tuple[Ints, str]] = {}
         self._hunts: dict[tuple[int, int], Hunt] = {}
-        self._proof = ""
+        self._proof = "load"
         self._lowest = max(((b.fixed_bytes or 0) + b.size_bytes for b in buffers), default=0)
 
     @property
@@ -85,19 +80,18 @@ class Table:
     def answer(self, capacity_bytes: int | None) -> Placed:
         """What is known, for least height or under ``capacity_bytes``."""
         placement = self._placement(capacity_bytes)
-        status, reason = Status.UNKNOWN, ""
+        status, method = Status.UNKNOWN, ""
         if placement is not None:
             optimal = placement.height_bytes <= self.bound_bytes
             status = Status.OPTIMAL if optimal else Status.FEASIBLE
+            method = "; ".join(sorted({method for _, method in self._found.values()}))
         elif capacity_bytes is not None and self.bound_bytes > capacity_bytes:
-            status, reason = Status.INFEASIBLE, self._why(capacity_bytes)
-        methods = {method for _, method in self._found.values()}
+            status, method = Status.INFEASIBLE, self._proof
         return Placed(
             status=status,
             placement=placement,
             bound_bytes=self.bound_bytes,
-            method="; ".join(sorted(methods)) if placement is not None else "",
-            reason=reason,
+            method=method,
         )
 
     def _placement(self, capacity_bytes: int | None) -> Placement | None:
@@ -112,22 +106,6 @@ class Table:
         require_placement(self._buffers, placement, capacity_bytes)
         return placement
 
-    def _why(self, capacity_bytes: int) -> str:
-        """Why nothing fits, with the bytes that are missing where that is known."""
-        for buffer in self._buffers:
-            end = (buffer.fixed_bytes or 0) + buffer.size_bytes
-            if end > capacity_bytes:
-                return f"buffer {buffer.name} ends at {end} at least, past {capacity_bytes}"
-        part = max(self.parts, key=lambda part: part.load)
-        need = part.load * self.units.unit_bytes
-        if need > capacity_bytes:
-            names = [self._buffers[self.units.ids[part.ids[k]]].name for k in part.crowd]
-            return (
-                f"{need} bytes live at one time, {need - capacity_bytes} more than the capacity: "
-                f"{len(names)} buffers, {', '.join(names[:8])}{', ...' if len(names) > 8 else ''}"
-            )
-        return _PROOFS.get(self._proof, "")
-
     def _height(self, k: int) -> int:
         return greedy.height(self.parts[k], self._found[k][0])
 
@@ -138,16 +116,6 @@ class Table:
     def _prove(self, bound: int, proof: str) -> None:
         if bound > self.bound:
             self.bound, self._proof = bound, proof
-
-
-def clash(buffers: Sequence[Buffer]) -> str | None:
-    """Why the fixed buffers alone cannot be, if they cannot."""
-    fixed = [buffer for buffer in buffers if buffer.fixed_bytes is not None]
-    try:
-        require_placement(fixed, Placement.of(fixed, [b.fixed_bytes or 0 for b in fixed]))
-    except ScheduleError as error:
-        return f"fixed offsets: {error}"
-    return None
 
 
 def hinted(buffers: Sequence[Buffer], capacity_bytes: int | None) -> Placement | None:

@@ -103,6 +103,11 @@ def _explain(error: BaseException) -> Code:
             complain("".join(traceback.format_exception(error)).rstrip())
             message, code = "this is an error of the program, please report it", Code.INTERNAL
     complain("error: " + " ".join(message.split()))
+    if isinstance(error, InfeasibleError) and error.conflict is not None:
+        from spmopt.report.conflict import conflict_rows
+
+        for row in conflict_rows(error.conflict):
+            complain(f"  {row}")
     return code
 
 

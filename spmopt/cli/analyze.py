@@ -81,6 +81,7 @@ def _legal(
     """A verified result, from a file or made now, and the exit code for it."""
     from spmopt.cli.output import tell
     from spmopt.cli.run import exit_code, scheduled
+    from spmopt.core.modes import unfit
     from spmopt.core.result import Status
 
     if _is_result(source.network):
@@ -92,7 +93,7 @@ def _legal(
     with scheduled(source, search, [name]) as (instance, found, stopped):
         (result,) = found
         if result.status is Status.INFEASIBLE:
-            raise InfeasibleError("; ".join(result.notes))
+            raise InfeasibleError(unfit(instance) or "; ".join(result.notes))
         if result.schedule is None:
             tell(f"{name}: no schedule found within the limits")
         yield instance, result, lambda: exit_code(found, stopped())

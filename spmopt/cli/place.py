@@ -53,8 +53,8 @@ def place(
     with interruptible(tell) as stopped:
         way: Callable[..., Placed] = search.minimize if minimize else search.place
         found = way(buffers, capacity, time_limit, stopped)
-        if found.status is Status.INFEASIBLE:
-            raise InfeasibleError(f"{file}: infeasible: {found.reason}")
+        if found.status is Status.INFEASIBLE and not json:
+            raise InfeasibleError(found.conflict or f"{file}: infeasible")
         if found.placement is not None:
             write_buffers(output, buffers, found.placement.offsets_bytes)
         if json:
@@ -63,10 +63,14 @@ def place(
             say(_sentence(found, len(buffers), output))
         if stopped():
             return Code.INTERRUPTED
-    return Code.OK if found.placement is not None else Code.NOTHING_FOUND
+    if found.placement is not None:
+        return Code.OK
+    return Code.INFEASIBLE if found.status is Status.INFEASIBLE else Code.NOTHING_FOUND
 
 
 def _record(found: Placed, buffers: int) -> dict[str, object]:
+    from spmopt.report.conflict import conflict_record
+
     placement = found.placement
     return {
         "buffers": buffers,
@@ -75,6 +79,7 @@ def _record(found: Placed, buffers: int) -> dict[str, object]:
         "bound_bytes": found.bound_bytes,
         "gap": found.gap,
         "method": found.method,
+        "conflict": conflict_record(found.conflict),
     }
 
 

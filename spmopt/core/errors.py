@@ -1,5 +1,12 @@
 """Errors that a user can act on: one line each, no traceback at the command line."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from spmopt.core.infeasible import Conflict
+
 
 class SpmoptError(Exception):
     """Base of every error the program raises on purpose."""
@@ -10,7 +17,14 @@ class InputError(SpmoptError):
 
 
 class InfeasibleError(SpmoptError):
-    """No legal schedule exists (proved, never a time-out)."""
+    """No legal schedule exists (proved, never a time-out).
+
+    ``conflict`` says why in figures; the error is its line.
+    """
+
+    def __init__(self, why: str | Conflict) -> None:
+        super().__init__(str(why))
+        self.conflict = None if isinstance(why, str) else why
 
 
 class ScheduleError(SpmoptError):

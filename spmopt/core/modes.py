@@ -1,14 +1,18 @@
-"""The mode that a scheduler of one mode runs each operation in."""
+"""The mode that a scheduler of one mode runs each operation in, and operations that have none."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 import numpy as np
 
 from spmopt.core.errors import InfeasibleError
+from spmopt.core.infeasible import Conflict, Member, irreducible
 from spmopt.core.instance import Instance, Mode, Operation
 from spmopt.core.table import Ints
 
 SEVERAL_MODES = "every operation runs in its first mode that fits the scratchpad"
+SCRATCH = -1
 
 
 def fitting_modes(instance: Instance) -> Ints:
@@ -19,29 +23,83 @@ def fitting_modes(instance: Instance) -> Ints:
     InfeasibleError
         An operation has no such mode, so that no legal schedule exists (R1 and R3).
     """
-    chosen = [_first_fitting(instance, operation) for operation in instance.operations]
+    capacity = instance.machine.spm_pages
+    chosen = [
+        next((k for k, mode in enumerate(op.modes) if _pages(instance, op, mode) <= capacity), -1)
+        for op in instance.operations
+    ]
+    if -1 in chosen:
+        raise InfeasibleError(_conflict(instance))
     return np.array(chosen, np.int64)
 
 
-def _first_fitting(instance: Instance, operation: Operation) -> int:
+def unfit(instance: Instance) -> Conflict | None:
+    """Why no legal schedule exists; None if one does.
+
+    Where every operation fits in some mode, all the rest can stream.
+    """
+    try:
+        fitting_modes(instance)
+    except InfeasibleError as error:
+        return error.conflict
+    return None
+
+
+def _conflict(instance: Instance) -> Conflict:
+    """The operation that needs most, in the mode that needs least."""
+    needs = [min(_pages(instance, op, mode) for mode in op.modes) for op in instance.operations]
+    step = int(np.argmax(needs))
+    operation, page = instance.operations[step], instance.machine.page_bytes
     capacity = instance.machine.spm_pages
-    needs = [_required_pages(instance, operation, mode) for mode in operation.modes]
-    for index, pages in enumerate(needs):
-        if pages <= capacity:
-            return index
-    page = instance.machine.page_bytes
-    required, available = min(needs) * page, capacity * page
-    raise InfeasibleError(
-        f"operation {operation.name}: its stationary operands and scratch need {required} bytes "
-        f"of SPM in pages of {page}, available are {available}, missing are "
-        f"{required - available}; give a larger --spm"
+    parts = _parts(instance, operation)
+    crowd = irreducible(
+        sorted(parts, key=lambda part: parts[part], reverse=True)[::-1],
+        lambda kept: any(_pages(instance, operation, m, kept) <= capacity for m in operation.modes),
+    )
+    several = "" if len(operation.modes) == 1 else " at least, in any mode"
+    return Conflict(
+        where=f"operation {operation.name}",
+        need=f"its {_whats(parts)}",
+        required_bytes=needs[step] * page,
+        available_bytes=capacity * page,
+        members=tuple(_member(instance, part, parts[part]) for part in reversed(crowd)),
+        kind=f"of SPM in pages of {page} in step {step}{several}",
+        step=step,
+        advice="give a larger --spm",
     )
 
 
-def _required_pages(instance: Instance, operation: Operation, mode: Mode) -> int:
+def _parts(instance: Instance, operation: Operation) -> dict[int, int]:
+    """Pages of what must be on chip in some mode: tensors and, by its least size, the scratch."""
     page = instance.machine.page_bytes
-    pages = -(-mode.scratch_bytes // page)
+    parts = {
+        tensor: -(-instance.tensors[tensor].size_bytes // page)
+        for mode in operation.modes
+        for tensor, operand in zip(operation.tensors, mode.operands, strict=True)
+        if operand.stationary
+    }
+    scratch = [-(-mode.scratch_bytes // page) for mode in operation.modes if mode.scratch_bytes]
+    return {**parts, SCRATCH: min(scratch)} if scratch else parts
+
+
+def _pages(
+    instance: Instance, operation: Operation, mode: Mode, kept: Collection[int] | None = None
+) -> int:
+    """Pages that ``mode`` needs, or if only the parts ``kept`` were needed."""
+    page = instance.machine.page_bytes
+    pages = -(-mode.scratch_bytes // page) if kept is None or SCRATCH in kept else 0
     for tensor, operand in zip(operation.tensors, mode.operands, strict=True):
-        if operand.stationary:
+        if operand.stationary and (kept is None or tensor in kept):
             pages += -(-instance.tensors[tensor].size_bytes // page)
     return pages
+
+
+def _whats(parts: Collection[int]) -> str:
+    if SCRATCH not in parts:
+        return "stationary operands need"
+    return "stationary operands and scratch need" if len(parts) > 1 else "scratch needs"
+
+
+def _member(instance: Instance, part: int, pages: int) -> Member:
+    name = "scratch" if part == SCRATCH else instance.tensors[part].name
+    return Member(name=name, size_bytes=pages * instance.machine.page_bytes)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.core.errors import InputError, ScheduleError
+from spmopt.core.infeasible import Conflict
 from spmopt.core.limits import LARGEST, require_small
 from spmopt.core.result import Status
 
@@ -117,14 +118,14 @@ class Placed:
 
     ``bound_bytes`` is proved: no placement is lower. ``status`` is about the height when that was
     to be least, else about the capacity: ``unknown`` when time ran out with no placement in it,
-    ``infeasible`` only with a proof, which ``reason`` names. ``method`` found the placement.
+    ``infeasible`` only with a proof, which ``conflict`` sums up. ``method`` found the placement.
     """
 
     status: Status
     placement: Placement | None
     bound_bytes: int
     method: str = ""
-    reason: str = ""
+    conflict: Conflict | None = None
 
     @property
     def gap(self) -> float | None:
@@ -174,7 +175,13 @@ def require_placement(
     height = Placement.of(buffers, offsets).height_bytes
     if placement.height_bytes != height:
         raise ScheduleError(f"height is {height}, not {placement.height_bytes} as claimed")
-    _require_apart(buffers, offsets)
+    pair = overlap(buffers, offsets)
+    if pair is not None:
+        one, other = (buffers[k].name for k in pair)
+        raise ScheduleError(
+            f"buffers {one} and {other} live at the same time and overlap, "
+            f"at offsets {offsets[pair[0]]} and {offsets[pair[1]]}"
+        )
 
 
 def _require_offset(buffer: Buffer, offset: int, capacity_bytes: int | None) -> None:
@@ -189,7 +196,8 @@ def _require_offset(buffer: Buffer, offset: int, capacity_bytes: int | None) -> 
         raise ScheduleError(f"{where} is no multiple of its alignment {buffer.alignment_bytes}")
 
 
-def _require_apart(buffers: Sequence[Buffer], offsets: Sequence[int]) -> None:
+def overlap(buffers: Sequence[Buffer], offsets: Sequence[int]) -> tuple[int, int] | None:
+    """The first two buffers of which neither is on top of the other; None if there are none."""
     lower = np.array([b.lower for b in buffers], dtype=np.int64)
     upper = np.array([b.upper for b in buffers], dtype=np.int64)
     start = np.array(offsets, dtype=np.int64)
@@ -205,7 +213,5 @@ def _require_apart(buffers: Sequence[Buffer], offsets: Sequence[int]) -> None:
                 continue
             if down is None or offsets[other] + down <= offsets[one]:
                 continue
-            raise ScheduleError(
-                f"buffers {buffer.name} and {buffers[other].name} live at the same time and "
-                f"overlap, at offsets {offsets[one]} and {offsets[other]}"
-            )
+            return one, other
+    return None

@@ -8,8 +8,10 @@ from fractions import Fraction
 
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.result import Result
+from spmopt.core.modes import unfit
+from spmopt.core.result import Result, Status
 from spmopt.metrics import metrics, tensor_bytes
+from spmopt.report.conflict import conflict_record
 from spmopt.report.view import spoken
 
 Record = dict[str, object]
@@ -20,12 +22,15 @@ def results_record(
 ) -> Record:
     """Return what ``--json`` prints for ``solve`` and ``compare``.
 
-    ``not_run`` names schedulers that were asked for, but that an interrupt left out.
+    ``not_run`` names schedulers that were asked for, but that an interrupt left out; ``conflict``
+    says why no schedule exists, if none does.
     """
+    infeasible = any(result.status is Status.INFEASIBLE for result in results)
     return {
         "instance": instance_record(instance),
         "results": [result_record(instance.machine, result) for result in results],
         "not_run": list(not_run),
+        "conflict": conflict_record(unfit(instance) if infeasible else None),
     }
 
 

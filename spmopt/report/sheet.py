@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from spmopt.core.instance import Instance
-from spmopt.core.result import Result
+from spmopt.core.modes import unfit
+from spmopt.core.result import Result, Status
 from spmopt.metrics import in_unit, metrics
+from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import duration, percent, share, si
 from spmopt.report.view import heading, order_notes, remarks, spoken, standing
 
@@ -29,6 +31,8 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
         rows.append(("bound", f"{shown} ({spoken(result.objective)}, from its certificate, exact)"))
     rows.append(("solved in", f"{duration(result.solve_s)} (CPU {duration(result.cpu_s)})"))
     rows += [("note", text) for text in (*remarks(result), *order_notes(instance, [result]))]
+    if result.status is Status.INFEASIBLE:
+        rows += [("", row) for row in conflict_rows(unfit(instance))]
     return [heading(instance, result), "", *(f"{name:<10} {text}" for name, text in rows)]
 
 

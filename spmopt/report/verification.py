@@ -8,6 +8,7 @@ from spmopt.audit import Audit
 from spmopt.core.instance import Instance
 from spmopt.core.result import Result, Status, relative_gap
 from spmopt.metrics import in_unit
+from spmopt.report.conflict import conflict_record, conflict_rows
 from spmopt.report.quantities import percent, si
 from spmopt.report.view import heading, spoken, standing
 from spmopt.schedulers.registry import SCHEDULERS
@@ -43,6 +44,7 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
     lines.append(f"  status    {_status(result)}")
     if found.infeasible is not None:
         lines.append(f"  proof     {found.infeasible}")
+        lines += [f"  {row}" for row in conflict_rows(found.infeasible)]
     elif found.value is None and found.bound is None:
         lines.append("  nothing to verify: there is neither a schedule nor a bound")
     return [*lines, *(f"  {text}" for text in _remarks(result))]
@@ -69,7 +71,8 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
         "bound": None if found.bound is None else float(found.bound),
         "gap": _gap(found),
         "status": str(result.status),
-        "infeasible": found.infeasible,
+        "infeasible": None if found.infeasible is None else str(found.infeasible),
+        "conflict": conflict_record(found.infeasible),
         "remarks": _remarks(result),
     }
 

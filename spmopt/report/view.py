@@ -7,10 +7,12 @@ from dataclasses import dataclass
 
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.modes import unfit
 from spmopt.core.objective import Objective
 from spmopt.core.order import depth_first, same_order
 from spmopt.core.result import Result, Status
 from spmopt.metrics import in_unit, metrics, tensor_bytes
+from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import percent, seconds, si
 from spmopt.report.verdict import verdict
 from spmopt.schedulers.registry import Kind, find
@@ -62,6 +64,7 @@ def compare_view(
             )
         rows.append((*row, over, *_quality(result)))
     rows += [(name, *[_NONE] * 5, "not run", _NONE) for name in not_run]
+    infeasible = any(result.status is Status.INFEASIBLE for result in results)
     minimised = spoken(results[0].objective)
     others = tuple(name for name in ("energy", "traffic", "time") if name != minimised)
     return View(
@@ -70,6 +73,7 @@ def compare_view(
         dispensable=("seconds", *others, "vs best", "status"),
         remarks=(
             *_notes(results),
+            *(conflict_rows(unfit(instance)) if infeasible else ()),
             *order_notes(instance, results),
             *verdict(instance.machine, results),
         ),

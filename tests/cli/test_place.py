@@ -37,6 +37,7 @@ def test_least_height(run: Run, tmp_path: Path) -> None:
         "bound_bytes": 12,
         "gap": 0.0,
         "method": "search, order TWA",
+        "conflict": None,
     }
 
 
@@ -60,7 +61,7 @@ def test_too_little_is_infeasible_and_says_why(run: Run, tmp_path: Path) -> None
     output = tmp_path / "o.csv"
     ran = run(f"place {SMALL} --capacity 11 -o {output}")
     assert ran.code == 3
-    assert "12 bytes live at one time, 1 more than the capacity: 3 buffers, " in ran.err
+    assert "the 3 buffers that live then need 12 bytes, available are 11, missing are 1" in ran.err
     assert ran.err.count("\n") == 1
     assert not output.exists()
 

@@ -31,8 +31,9 @@ def test_an_operation_that_cannot_run_is_named_with_its_bytes(policy: Scheduler)
     with pytest.raises(InfeasibleError) as raised:
         policy(instance, Request())
     assert str(raised.value) == (
-        "operation op1: its stationary operands and scratch need 24 bytes of SPM in pages of 4, "
-        "available are 16, missing are 8; give a larger --spm"
+        "operation op1: its stationary operands and scratch need 24 bytes of SPM in pages of 4 in "
+        "step 1, available are 16, missing are 8; w (12 bytes) and scratch (8 bytes) already do "
+        "not fit together; give a larger --spm"
     )
 
 

@@ -2,6 +2,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from spmopt.audit import Audit
+from spmopt.core.infeasible import Conflict
 from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.result import ClassBound, Result, Status
 from spmopt.report.records import result_record
@@ -69,9 +70,12 @@ def test_a_bound_alone_is_called_so() -> None:
 
 def test_why_it_is_infeasible() -> None:
     bare = replace(RESULT, schedule=None, status=Status.INFEASIBLE)
-    found = Audit(violations=(), totals=None, value=None, bound=None, infeasible="q needs more")
+    why = Conflict(
+        where="operation q", need="it needs", required_bytes=8, available_bytes=4, members=()
+    )
+    found = Audit(violations=(), totals=None, value=None, bound=None, infeasible=why)
     shown = text(bare, found)
-    assert "proof     q needs more" in shown
+    assert "proof     operation q: it needs 8 bytes, available are 4, missing are 4" in shown
     assert "nothing to verify" not in shown
 
 

@@ -56,7 +56,7 @@ def test_least_height_is_that_of_brute_force(seed: int) -> None:
     found = minimize(buffers, CAPACITY, 20.0)
     if expected is None:
         assert found.status is Status.INFEASIBLE
-        assert found.reason
+        assert found.conflict is not None
         return
     assert found.placement is not None
     assert found.status is Status.OPTIMAL
@@ -76,7 +76,7 @@ def test_a_capacity_is_enough_or_proved_not_to_be(seed: int) -> None:
     assert enough.placement.height_bytes == expected
     short = place(buffers, expected - 1, 20.0)
     assert short.status is Status.INFEASIBLE
-    assert short.reason
+    assert short.conflict is not None
     assert short.bound_bytes == expected
 
 
@@ -133,7 +133,8 @@ def test_sections_and_load_of_a_published_instance() -> None:
 def test_too_little_for_what_lives_at_once_says_what_is_missing() -> None:
     found = place(published("K"), PUBLISHED - 1, 60.0)
     assert found.status is Status.INFEASIBLE
-    assert found.reason.startswith("1048576 bytes live at one time, 1 more than the capacity")
+    assert found.conflict is not None
+    assert (found.conflict.required_bytes, found.conflict.missing_bytes) == (PUBLISHED, 1)
 
 
 def test_running_out_of_time_is_not_infeasible() -> None:
@@ -162,7 +163,7 @@ def test_fixed_offsets_that_clash_are_infeasible() -> None:
     buffers = (rectangle("a", 0, 4, 8, fixed=0), rectangle("b", 2, 6, 8, fixed=4))
     found = minimize(buffers, None, 5.0)
     assert found.status is Status.INFEASIBLE
-    assert "buffers a and b live at the same time and overlap" in found.reason
+    assert "buffers a and b: at fixed offsets 0 and 4 they overlap" in str(found.conflict)
 
 
 def test_nothing_to_place() -> None:

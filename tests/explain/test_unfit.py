@@ -1,0 +1,200 @@
+"""Operations that no scratchpad of the size can hold: figures, step, and who is in the way."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.infeasible import Conflict, Member, irreducible
+from spmopt.core.instance import STREAMED, Instance, Operation
+from spmopt.core.modes import fitting_modes, unfit
+from spmopt.io.files import write_instance
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+from tests.strategies import random_instance
+from tests.tiny import Op, tiny
+
+TENSORS = {"a": (10, "in"), "b": (7, "in"), "c": (4, "in"), "d": (1, "in"), "e": (16, "in")}
+
+
+def proof(*operations: Op | list[Op], spm: int) -> Conflict:
+    found = unfit(tiny(TENSORS, operations, spm=spm))
+    assert found is not None
+    return found
+
+
+def test_the_neediest_operation_is_named_with_its_bytes_and_step() -> None:
+    # Pages of 4: 12 + 8 + 4 bytes and 4 of scratch, against 19 bytes, which are 16 in pages.
+    found = proof(
+        Op(reads="e"),
+        Op(reads="a", stationary="a", scratch=9),
+        Op(reads="a b c e", stationary="a b c", scratch=3),
+        spm=19,
+    )
+    assert (found.where, found.step) == ("operation op2", 2)
+    figures = (found.required_bytes, found.available_bytes, found.missing_bytes)
+    assert figures == (28, 16, 12)
+    # a and b alone are too many: without one of them all else would fit.
+    assert found.members == (Member(name="a", size_bytes=12), Member(name="b", size_bytes=8))
+    assert str(found) == (
+        "operation op2: its stationary operands and scratch need 28 bytes of SPM in pages of 4 in "
+        "step 2, available are 16, missing are 12; a (12 bytes) and b (8 bytes) already do not fit "
+        "together; give a larger --spm"
+    )
+
+
+def test_scratch_is_a_member() -> None:
+    found = proof(Op(reads="e", scratch=21), spm=20)
+    assert found.members == (Member(name="scratch", size_bytes=24),)
+    assert "its scratch need 24 bytes" not in str(found)
+    assert "its scratch needs 24 bytes" in str(found)
+    assert "scratch (24 bytes) alone does not fit" in str(found)
+    both = proof(Op(reads="a", stationary="a", scratch=12), spm=20)
+    assert {member.name for member in both.members} == {"a", "scratch"}
+
+
+def test_every_mode_must_fail_for_members_to_conflict() -> None:
+    modes = [Op(reads="a e", stationary="a"), Op(reads="a e", stationary="e")]
+    found = proof(modes, spm=8)
+    # 12 bytes in one mode, 16 in the other: without either tensor one of the modes would do.
+    assert found.required_bytes == 12
+    assert {member.name for member in found.members} == {"a", "e"}
+    assert "in step 0 at least, in any mode" in str(found)
+    assert unfit(tiny(TENSORS, [modes], spm=12)) is None
+
+
+def test_what_fits_has_no_conflict() -> None:
+    assert unfit(tiny(TENSORS, [Op(reads="a b", stationary="a b")], spm=20)) is None
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_members_are_irreducible(seed: int) -> None:
+    """Only they stationary, the operation does not fit; with any one of them streamed, it does."""
+    instance = random_instance(seed, max_modes=2, stationary=True)
+    source = random.Random(seed)
+    operations = [
+        replace(
+            op,
+            modes=tuple(
+                replace(
+                    mode,
+                    scratch_bytes=source.randint(0, 12),
+                    operands=tuple(
+                        replace(o, stationary=source.random() < 0.8) for o in mode.operands
+                    ),
+                )
+                for mode in op.modes
+            ),
+        )
+        for op in instance.operations
+    ]
+    machine = replace(instance.machine, spm_bytes=2 * instance.machine.page_bytes)
+    tight = replace(instance, machine=machine, operations=tuple(operations))
+    found = unfit(tight)
+    if found is None:
+        assert fitting_modes(tight).size == len(operations)
+        return
+    with pytest.raises(InfeasibleError) as raised:
+        fitting_modes(tight)
+    assert raised.value.conflict == found
+    names = {member.name for member in found.members}
+    assert not fits(tight, found, names)
+    for name in names:
+        assert fits(tight, found, names - {name})
+    enough = replace(machine, spm_bytes=found.required_bytes)
+    assert unfit(replace(tight, machine=enough)) is None
+
+
+def fits(instance: Instance, found: Conflict, names: set[str]) -> bool:
+    """Whether the operation would fit if only these had to be on chip."""
+    assert found.step is not None
+    operation = instance.operations[found.step]
+    modes = tuple(
+        replace(
+            mode,
+            scratch_bytes=mode.scratch_bytes if "scratch" in names else 0,
+            operands=tuple(
+                replace(o, stationary=o.stationary and instance.tensors[t].name in names)
+                for t, o in zip(operation.tensors, mode.operands, strict=True)
+            ),
+        )
+        for mode in operation.modes
+    )
+    every = list(instance.operations)
+    every[found.step] = replace(operation, modes=modes)
+    alone = [op if op.name == operation.name else streamed(op) for op in every]
+    return unfit(replace(instance, operations=tuple(alone))) is None
+
+
+def streamed(operation: Operation) -> Operation:
+    """It needs nothing on chip."""
+    return replace(
+        operation,
+        modes=tuple(
+            replace(mode, scratch_bytes=0, operands=(STREAMED,) * len(mode.operands))
+            for mode in operation.modes
+        ),
+    )
+
+
+def test_deletion_filter() -> None:
+    assert irreducible([1, 2, 3, 4], lambda kept: sum(kept) < 7) == [3, 4]
+    assert irreducible([4, 3, 2, 1], lambda kept: sum(kept) < 7) == [4, 2, 1]
+    assert irreducible([1], lambda kept: False) == []
+
+
+class TestCommands:
+    @pytest.fixture
+    def path(self, tmp_path: Path) -> Path:
+        path = tmp_path / "i.json"
+        instance = tiny(TENSORS, [Op(reads="a b c d", stationary="a b c d")], spm=64)
+        write_instance(path, instance)
+        return path
+
+    def test_solve(self, run: Run, path: Path) -> None:
+        ran = run(f"solve {path} --spm 8B -s belady")
+        assert ran.code == 3
+        assert "need 28 bytes of SPM in pages of 4 in step 0, available are 8" in ran.out
+        ran = run(f"solve {path} --spm 8B -s belady --json")
+        assert ran.code == 3
+        conflict = ran.record["conflict"]
+        assert conflict["line"] in ran.record["results"][0]["notes"]
+        assert (conflict["required_bytes"], conflict["missing_bytes"]) == (28, 20)
+        assert [member["name"] for member in conflict["members"]] == ["a"]
+
+    def test_feasible_has_none(self, run: Run, path: Path) -> None:
+        assert run(f"solve {path} -s stream --json").record["conflict"] is None
+
+    def test_many_members_get_a_table(self, run: Run, path: Path) -> None:
+        # All four are needed for a conflict: 12 + 8 + 4 + 4 > 24.
+        rows = ["a  12 bytes", "b   8 bytes", "c   4 bytes", "d   4 bytes"]
+        for command in ("solve", "compare"):
+            option = "-s" if command == "solve" else "--schedulers"
+            out = run(f"{command} {path} --spm 24B {option} belady").out
+            assert "a (12 bytes), b (8 bytes), c (4 bytes) and 1 more already do not fit" in out
+            assert [line.strip() for line in out.splitlines()][-4:] == rows
+        ran = run(f"analyze {path} --spm 24B -s belady")
+        assert ran.code == 3
+        line, *table = ran.err.splitlines()
+        assert line.startswith("error: operation op0: ")
+        assert [row.strip() for row in table] == rows
+
+    def test_verify_proves_it_again(self, run: Run, path: Path, tmp_path: Path) -> None:
+        result = tmp_path / "r.json"
+        assert run(f"solve {path} --spm 24B -s belady -o {result}").code == 3
+        out = run(f"verify {result}").out
+        assert "proof     operation op0: its stationary operands need 28 bytes" in out
+        assert out.splitlines()[-1].split() == ["d", "4", "bytes"]
+        record = run(f"verify {result} --json").record
+        assert record["infeasible"] == record["conflict"]["line"]
+        assert record["conflict"]["irreducible"] is True
+        document = json.loads(result.read_text())
+        assert document["status"] == "infeasible"
+
+    def test_one_line_where_that_is_enough(self, run: Run, path: Path) -> None:
+        assert "alone does not fit" in refused(run(f"analyze {path} --spm 8B -s belady"), code=3)

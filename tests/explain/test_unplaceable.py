@@ -1,0 +1,204 @@
+"""Buffers that cannot be placed: the reason, its figures, and how few are already too many."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.placement.conflict import explain
+from formulations.placement.place import minimize, place
+from spmopt.core.infeasible import Conflict, Member
+from spmopt.core.placement import Buffer, Gap, Placed
+from spmopt.core.result import Status
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+from tests.formulations.placement.brute_force import draw, least_height
+
+
+def buffer(
+    name: str, lower: int, upper: int, size: int, *, fixed: int | None = None, alignment: int = 1
+) -> Buffer:
+    return Buffer(
+        name=name,
+        lower=lower,
+        upper=upper,
+        size_bytes=size,
+        fixed_bytes=fixed,
+        alignment_bytes=alignment,
+    )
+
+
+def proof(capacity: int, *buffers: Buffer) -> Conflict:
+    found = place(buffers, capacity, 20.0)
+    assert found.status is Status.INFEASIBLE
+    assert found.conflict is not None
+    assert found.conflict.irreducible
+    return found.conflict
+
+
+def figures(found: Conflict) -> tuple[int, int, int]:
+    return found.required_bytes, found.available_bytes, found.missing_bytes
+
+
+def names(found: Conflict) -> list[str]:
+    return [member.name for member in found.members]
+
+
+def test_more_bytes_than_there_are_at_one_time() -> None:
+    found = proof(
+        9,
+        buffer("a", 0, 4, 4),
+        buffer("b", 1, 3, 5),
+        buffer("c", 2, 6, 1),
+        buffer("d", 2, 3, 2),
+        buffer("later", 4, 6, 8),
+    )
+    assert (found.where, found.time) == ("time 2", (2, 3))
+    assert figures(found) == (12, 9, 3)
+    # c can be left out and 11 bytes are still too many; without d there are 9.
+    assert found.members == (
+        Member(name="b", size_bytes=5, lifetime=(1, 3)),
+        Member(name="a", size_bytes=4, lifetime=(0, 4)),
+        Member(name="d", size_bytes=2, lifetime=(2, 3)),
+    )
+    assert str(found) == (
+        "time 2: the 4 buffers that live then need 12 bytes, available are 9, missing are 3; "
+        "b (5 bytes), a (4 bytes) and d (2 bytes) already do not fit together; "
+        "give a larger --capacity"
+    )
+
+
+def test_one_buffer_larger_than_all() -> None:
+    found = proof(9, buffer("a", 0, 4, 4), buffer("b", 0, 4, 12))
+    assert (found.where, names(found), figures(found)) == ("buffer b", ["b"], (12, 9, 3))
+    found = proof(9, buffer("a", 0, 4, 4, fixed=6), buffer("b", 0, 4, 4))
+    assert (names(found), figures(found)) == (["a"], (10, 9, 1))
+    assert "at its fixed offset 6 it ends at 10 bytes" in str(found)
+
+
+def test_fixed_buffers_that_overlap() -> None:
+    clashing = (buffer("a", 2, 6, 8, fixed=4), buffer("c", 0, 9, 1), buffer("b", 0, 4, 8, fixed=0))
+    found = proof(20, *clashing)
+    assert (found.where, found.time) == ("buffers b and a", (2, 4))
+    assert figures(found) == (8, 4, 4)
+    assert [(m.name, m.offset_bytes) for m in found.members] == [("b", 0), ("a", 4)]
+    # No capacity helps.
+    assert minimize(clashing, None, 20.0).conflict == found
+
+
+def test_a_fixed_offset_against_its_alignment() -> None:
+    found = proof(20, buffer("a", 0, 4, 2, fixed=6, alignment=4))
+    assert (figures(found), names(found)) == ((8, 6, 2), ["a"])
+
+
+def test_fixed_buffers_leave_no_hole() -> None:
+    # Free are 3 to 6 and 9 to 10; f is elsewhere in time, g does not narrow the hole.
+    found = proof(
+        10,
+        buffer("a", 0, 4, 3, fixed=0),
+        buffer("b", 2, 4, 3, fixed=6),
+        buffer("f", 8, 9, 10, fixed=0),
+        buffer("free", 1, 3, 4),
+    )
+    assert (found.where, figures(found)) == ("buffer free", (4, 3, 1))
+    assert names(found) == ["free", "a", "b"]
+    found = proof(
+        10,
+        buffer("g", 0, 4, 1, fixed=9),
+        buffer("b", 2, 4, 3, fixed=5),
+        buffer("free", 1, 3, 6, alignment=3),
+    )
+    # Free are 0 to 5 and 8 to 9, at multiples of 3 then 9 to 9; g does not matter.
+    assert figures(found) == (6, 5, 1)
+    assert names(found) == ["free", "b"]
+
+
+def test_fragments_that_only_a_search_finds() -> None:
+    # 5 bytes of load in 5, but aligned to 4 the second ends at 6; c has nothing to do with it.
+    found = proof(
+        5,
+        buffer("a", 0, 4, 3, alignment=4),
+        buffer("b", 1, 3, 2, alignment=4),
+        buffer("c", 7, 9, 5),
+        buffer("d", 3, 5, 1),
+    )
+    assert (found.where, found.time) == ("2 buffers", (0, 4))
+    assert figures(found) == (6, 5, 1)
+    assert names(found) == ["a", "b"]
+
+
+def test_windows_make_less_of_a_crowd() -> None:
+    # With a window of 2 bytes at time 1, all three need 8 then; a and b need that at time 2, too.
+    windowed = Buffer(
+        name="a",
+        lower=0,
+        upper=3,
+        size_bytes=5,
+        gaps=(Gap(lower=1, upper=2, window_bytes=(0, 2)),),
+    )
+    found = proof(7, windowed, buffer("b", 1, 3, 3), buffer("c", 1, 2, 3))
+    assert names(found) == ["a", "b"]
+    assert (found.time, figures(found)) == ((2, 3), (8, 7, 1))
+
+
+def test_without_time_for_it_members_may_be_left_over() -> None:
+    buffers = [buffer(str(k), 0, 4, 3, alignment=4) for k in range(3)]
+    unknown = Placed(status=Status.UNKNOWN, placement=None, bound_bytes=0)
+    found = explain(buffers, 10, lambda _: unknown)
+    assert not found.irreducible
+    assert (len(found.members), figures(found)) == (3, (11, 10, 1))
+
+
+@given(st.integers(0, 100_000), st.booleans())
+@settings(max_examples=120, deadline=None)
+def test_members_do_not_fit_but_all_of_them_less_one_do(seed: int, windows: bool) -> None:
+    buffers = draw(seed, windows=windows)
+    least = least_height(buffers, 24)
+    capacity = 24 if least is None else least - 1
+    if capacity < 0:
+        return
+    found = place(buffers, capacity, 20.0)
+    assert found.status is Status.INFEASIBLE
+    conflict = found.conflict
+    assert conflict is not None
+    assert conflict.irreducible
+    assert conflict.missing_bytes == conflict.required_bytes - conflict.available_bytes > 0
+    crowd = [b for b in buffers if b.name in {member.name for member in conflict.members}]
+    assert len(crowd) == len(conflict.members)
+    assert least_height(crowd, capacity) is None
+    for one in crowd:
+        assert least_height([b for b in crowd if b is not one], capacity) is not None
+
+
+class TestCommand:
+    def test_a_line_and_a_table(self, run: Run, tmp_path: Path) -> None:
+        source = tmp_path / "b.csv"
+        source.write_text(
+            "id,lower,upper,size\n" + "".join(f"b{k},0,{k + 5},3\n" for k in range(5))
+        )
+        ran = run(f"place {source} --capacity 13 -o {tmp_path / 'o.csv'}")
+        assert (ran.code, ran.out) == (3, "")
+        line, *table = ran.err.splitlines()
+        assert line.startswith(
+            "error: time 0: the 5 buffers that live then need 15 bytes, available are 13, "
+            "missing are 2; "
+        )
+        assert len(table) == 5
+        assert table[0].split() == ["b0", "3", "bytes", "times", "0", "to", "5"]
+        assert max(map(len, table)) <= 80
+
+    def test_fields_for_programs(self, run: Run, tmp_path: Path) -> None:
+        source = tmp_path / "b.csv"
+        source.write_text("id,lower,upper,size,offset\na,0,4,3,0\nb,1,3,2,2\n")
+        for way in ("--capacity 9", "--minimize"):
+            ran = run(f"place {source} {way} -o {tmp_path / 'o.csv'} --json")
+            assert ran.code == 3
+            assert ran.record["status"] == "infeasible"
+            conflict = ran.record["conflict"]
+            assert (conflict["time"], conflict["missing_bytes"]) == ([1, 3], 1)
+            assert [member["offset_bytes"] for member in conflict["members"]] == [0, 2]
+            assert not (tmp_path / "o.csv").exists()
+        line = refused(run(f"place {source} --minimize -o {tmp_path / 'o.csv'}"), code=3)
+        assert line.startswith("error: buffers a and b: at fixed offsets 0 and 2 they overlap")

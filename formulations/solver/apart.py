@@ -1,15 +1,17 @@
-"""Calls in a process of their own, for what needs OR-Tools.
+"""Calls in a process of their own, for what needs OR-Tools or PuLP.
 
 Since highspy 1.15 OR-Tools and HiGHS cannot be loaded into one process: each brings its own
 libhighs.so.1, and whoever comes second gets the other's
 (https://github.com/google/or-tools/issues/5246). A process of its own can also be ended at any
-time, where a solver heeds neither Ctrl-C nor its time limit. It stays for the next call.
+time, and whatever programs it runs, where a solver heeds neither Ctrl-C nor its time limit. It
+stays for the next call that needs the same libraries.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -37,6 +39,7 @@ def call(
     *arguments: object,
     time_limit_s: float = float("inf"),
     stop: Callable[[], bool] = bool,
+    library: str = "ortools",
 ) -> Any:
     """What ``function`` returns: ``package.module:name``, not loaded here.
 
@@ -48,6 +51,8 @@ def call(
         After which the process is ended; a solver's own limit is better where it has one.
     stop
         Asked some 20 times a second whether to end the process.
+    library
+        What ``function`` loads: those of another one never run in the same process.
 
     Raises
     ------
@@ -58,7 +63,7 @@ def call(
     Exception
         Whatever the function raises.
     """
-    for kind, value in _messages(function, arguments, time_limit_s, stop):
+    for kind, value in _messages(function, arguments, time_limit_s, stop, library):
         if kind is Kind.RETURNED:
             return value
     raise StoppedError(f"{function}: stopped before its answer")
@@ -69,20 +74,25 @@ def stream(
     *arguments: object,
     time_limit_s: float = float("inf"),
     stop: Callable[[], bool] = bool,
+    library: str = "ortools",
 ) -> Iterator[Any]:
     """What the generator ``function`` yields, as it comes; just ends when stopped.
 
     Otherwise as :func:`call`.
     """
-    for kind, value in _messages(function, arguments, time_limit_s, stop):
+    for kind, value in _messages(function, arguments, time_limit_s, stop, library):
         if kind is Kind.YIELDED:
             yield value
 
 
 def _messages(
-    function: str, arguments: tuple[object, ...], time_limit_s: float, stop: Callable[[], bool]
+    function: str,
+    arguments: tuple[object, ...],
+    time_limit_s: float,
+    stop: Callable[[], bool],
+    library: str,
 ) -> Iterator[tuple[Kind, Any]]:
-    process = _take()
+    process = _take(library)
     ended = False
     try:
         process.send((function, arguments))
@@ -103,19 +113,20 @@ def _messages(
             process.end()
 
 
-def _take() -> _Process:
-    """An idle process that this one has started, or a new one."""
-    while _idle:
-        process = _idle.pop()
+def _take(library: str) -> _Process:
+    """An idle process with ``library`` that this one has started, or a new one."""
+    for process in [one for one in _idle if one.library == library]:
+        _idle.remove(process)
         if process.owner == os.getpid() and process.alive():
             return process
-    return _Process()
+    return _Process(library)
 
 
 class _Process:
-    """A process that serves calls until its input ends."""
+    """A process that serves calls which load ``library``, until its input ends."""
 
-    def __init__(self) -> None:
+    def __init__(self, library: str) -> None:
+        self.library = library
         self.owner = os.getpid()
         # Of its own session: Ctrl-C is for the caller, who ends it. Without this folder's modules.
         self._popen = subprocess.Popen(
@@ -138,7 +149,8 @@ class _Process:
             self._popen.stdin.flush()
 
     def end(self) -> None:
-        self._popen.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(self._popen.pid, signal.SIGKILL)  # it leads a group: its programs end too
         self._popen.wait()
 
     def _read(self) -> None:

@@ -1,0 +1,115 @@
+"""The scheduler ``whole`` with a backend of PuLP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+
+from formulations.residency.cost import plan_value
+from formulations.second import work
+from formulations.second.backends import Limits, require
+from formulations.second.case import Case
+from formulations.second.work import STOP, Found
+from formulations.solver import apart
+from spmopt.core.instance import Instance
+from spmopt.core.modes import SEVERAL_MODES
+from spmopt.core.result import ClassBound, Outcome
+from spmopt.core.scheduler import Request
+
+_CLASS = "schedules that keep a tensor between two uses in full or give it up in full, fixed order"
+_MOST_CELLS = 150_000  # steps of all gaps, of the model of time
+_TOO_LARGE = "too large for the model of time in PuLP: the best policy's schedule"
+_PARTLY_KEPT = "cheaper than its class: parts that would come back at once stay"
+_GRACE_S = 3.0  # for a solver that was told to stop, or is late
+
+
+def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
+    """Least objective of a whole-tensor schedule in the instance's order, by a solver of PuLP.
+
+    Both models are exact for their class (README of the formulations), but for command set-up,
+    the rounding of transfer times up to whole cycles and, where time has a price, the rounding
+    of parts up to pages, which they leave out: so the solver's bound is one for the class.
+
+    Raises
+    ------
+    InputError
+        No such solver, or it is not there.
+    InfeasibleError
+        An operation's stationary operands and scratch do not fit the SPM.
+    """
+    name = require(solver)
+    notes = []
+    if any(len(operation.modes) > 1 for operation in instance.operations):
+        notes.append(SEVERAL_MODES)
+    case = Case.of(instance, request.objective)
+    if request.objective.cycle > 0 and case.timed_size() > _MOST_CELLS:
+        return Outcome(plan=request.start, notes=(*notes, _TOO_LARGE))
+    found = _found(instance, request, name)
+    if found is None:
+        return Outcome(plan=request.start, notes=tuple(notes))
+    class_bound = None
+    if found.bound > -float("inf"):
+        holds_for = "; ".join((_CLASS, *notes))
+        class_bound = ClassBound(value=found.bound, holds_for=holds_for, proved_by=found.solver)
+    return _outcome(instance, request, found, class_bound, notes)
+
+
+def _outcome(
+    instance: Instance,
+    request: Request,
+    found: Found,
+    class_bound: ClassBound | None,
+    notes: list[str],
+) -> Outcome:
+    """The better of what was found and the plan to start from."""
+    plans = [plan for plan in (found.plan, request.start) if plan is not None]
+    valued = [(plan_value(instance, plan, request.objective), plan) for plan in plans]
+    value, plan = min(valued, key=lambda one: one[0], default=(None, None))
+    if plan is found.plan and value is not None and class_bound is not None:
+        below = float(value) < class_bound.value * (1 - 1e-9)
+        notes = [*notes, _PARTLY_KEPT] if below else notes
+    return Outcome(plan=plan, class_bound=class_bound, notes=tuple(notes))
+
+
+def _found(instance: Instance, request: Request, name: str) -> Found | None:
+    """What the solver finds; None if it was ended before."""
+    request.report(f"solving with {name}", None)
+    with TemporaryDirectory(prefix="spmopt-") as folder:
+        limits = Limits(
+            gap=request.tolerance,
+            seconds=request.remaining_s(),
+            threads=request.threads,
+            folder=Path(folder),
+        )
+        try:
+            found: Found = apart.call(
+                f"{work.__name__}:solved",
+                instance,
+                request.objective,
+                name,
+                limits,
+                time_limit_s=limits.seconds + _GRACE_S,
+                stop=_gently(request.stop, Path(folder) / STOP),
+                library="pulp",
+            )
+        except apart.StoppedError:
+            return None
+    return found
+
+
+def _gently(stop: Callable[[], bool], file: Path) -> Callable[[], bool]:
+    """Ask for the best so far first; end the process only when it does not come."""
+    told: float | None = None
+
+    def over() -> bool:
+        nonlocal told
+        if told is None:
+            if not stop():
+                return False
+            told = monotonic()
+            file.touch()
+        return monotonic() > told + _GRACE_S
+
+    return over

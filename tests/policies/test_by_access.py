@@ -67,6 +67,14 @@ def test_static_rooms_are_not_shared_though_the_uses_are_far_apart() -> None:
     assert static_choice(instance) == ["a"]
 
 
+def test_what_is_stationary_twice_running_seems_to_save_more_than_it_does() -> None:
+    instance = problem({"w": data(3)}, [Op(reads=["w"], stationary=["w"])] * 2)
+    steps = listed_timeline(instance)
+    assert saved_bytes(steps).tolist() == [3]
+    # It stays between its two steps although it was not chosen.
+    assert traffic(instance, nothing_kept(steps)) == 3
+
+
 def test_static_leaves_room_for_scratch_and_other_stationary_operands() -> None:
     instance = problem(
         {"a": data(4), "w": data(5), "v": data(2)},

@@ -167,7 +167,10 @@ def find(rows: Rows, figures: Figures) -> Findings:
     return Findings(
         sheets=(Sheet(heads=titles, rows=lines),),
         sentences=_sentences(rows, figures),
-        notes=tuple(notes),
+        notes=(
+            *notes,
+            "Bounds in the rows under assumptions were cut short after a second, and are not used.",
+        ),
     )
 
 

@@ -164,7 +164,7 @@ def _points(rows: Rows) -> Sheet:
             str(row["scheduler"]),
             f"{number(row, 'value'):.5g}",
             f"{number(row, 'bound'):.5g}",
-            f"{100 * number(row, 'gap'):.2f}",
+            f"{100 * number(row, 'gap'):.3g}",
             "-" if row["solve_s"] is None else f"{number(row, 'solve_s'):.1f}",
         ]
         for row in rows
@@ -192,7 +192,7 @@ def _sentences(names: Sequence[str], rows: Rows, figures: Figures) -> Sentences:
         f"point to within {100 * widest:.2g} %, because prices found at one capacity prove a bound "
         "at all, and the optimum is convex in the capacity.",
         f"GNMT is another matter: a solution of its relaxation takes up to {max(seconds):.0f} s, "
-        f"and leaves up to {percent(max(gaps))} open.",
+        f"and encloses the optimum to within {100 * max(gaps):.2g} %.",
     )
 
 

@@ -221,14 +221,16 @@ def _notes(rows: Rows, time: Gaps) -> tuple[str, ...]:
     widths = [row["gap"] for row in rows.where(scheduler=BOUND)]
     width = max(gap for gap in widths if isinstance(gap, float))
     return (
-        "Gaps of tsai are against the bound of its own, depth-first order; all others against "
-        "that of the order as listed.",
+        "The bound is that of the fluid relaxation: for tsai in its own, depth-first order, for "
+        "all others in the order as listed.",
         "Of a rule of whole tensors a part of the gap is what whole tensors cost at best "
         "([whole.md](whole.md)); by pages the bound is reached closely ([page.md](page.md)).",
         f"At {small} of {len(points)} points some rule is within {percent(_NEGLIGIBLE)} of the "
         "bound: all fits, or computation hides what does not.",
-        f"The optimum of the relaxation is enclosed to within {100 * width:.2g} % everywhere; "
-        "gaps are against the lower end.",
+        f"In the order as listed the optimum of the relaxation is enclosed to within "
+        f"{100 * width:.2g} % everywhere; gaps are against the lower end. Bounds of the "
+        "depth-first order are found in the same way; how far they are from that optimum is in no "
+        "row.",
     )
 
 

@@ -50,6 +50,10 @@ def test_tables_and_sentences() -> None:
         "At worst, time is above the bound of the listed order by tsai 500.0 % (ResNet-50 at "
         "128 MB) and msa 50.0 % (ResNet-50 at 1 GB)."
     )
+    assert found.sentences[1].startswith(
+        "Of 5 steps to a larger scratchpad, these raise the traffic: 1 of tsai (by up to 125.0 %), "
+        "0 of msa and 0 of the bound. "
+    )
     assert found.sentences[2].endswith("no slower than tsai at 500 MB: ResNet-50 128 MB.")
 
 

@@ -57,7 +57,7 @@ def test_sums_and_sentences_by_hand() -> None:
         *("Transformer", "489", "489", "11", "101.0", "150.0", "0.060", "20.0")
     ]
     assert list(curves.rows[2]) == ["all", "978", "978", "21", "201.0", "300.0", "", ""]
-    assert list(points.rows[3]) == ["GNMT", "500 MB", "fluid", "0.11", "0.1", "2.00", "-"]
+    assert list(points.rows[3]) == ["GNMT", "500 MB", "fluid", "0.11", "0.1", "2", "-"]
     first, second, third = found.sentences
     assert first == (
         "978 points of 2 networks take 300 s of CPU time and 201 s of wall time, within the "
@@ -65,7 +65,7 @@ def test_sums_and_sentences_by_hand() -> None:
     )
     assert second.startswith("21 solutions (ResNet-50 10 and Transformer 11) enclose")
     assert "to within 0.06 %" in second
-    assert third.endswith("takes up to 61 s, and leaves up to 2.0 % open.")
+    assert third.endswith("takes up to 61 s, and encloses the optimum to within 2 %.")
     late = {**FIGURES, "resnet50 wall_s": 200.0}
     assert "not within the target" in curve_time.find(ROWS, late).sentences[0]
 

@@ -93,7 +93,8 @@ def problem(case: Case, objective: Any, families: Sequence[Family[Model]], model
     constant = variable("constant", 1, integer=False)
     constant.lowBound = 1
     sure = objective.constant + float(case.constant / case.unit)
-    found += objective - objective.constant + sure * constant, "objective"
+    paid = pulp.LpAffineExpression((one, price) for one, price in objective.items() if price)
+    found += paid + sure * constant, "objective"
     for family in families:
         for name, row in family(model):
             if len(row):

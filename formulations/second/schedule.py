@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
@@ -21,7 +22,8 @@ from spmopt.core.scheduler import Request
 _CLASS = "schedules that keep a tensor between two uses in full or give it up in full, fixed order"
 _MOST_CELLS = 150_000  # steps of all gaps, of the model of time
 _TOO_LARGE = "too large for the model of time in PuLP: the best policy's schedule"
-_PARTLY_KEPT = "cheaper than its class: parts that would come back at once stay"
+_PARTLY_KEPT = "parts of tensors stay between uses: cheaper than the class of the model"
+_MARGIN = 1e-6  # relative, that solvers may be off
 _GRACE_S = 3.0  # for a solver that was told to stop, or is late
 
 
@@ -63,13 +65,20 @@ def _outcome(
     class_bound: ClassBound | None,
     notes: list[str],
 ) -> Outcome:
-    """The better of what was found and the plan to start from."""
+    """The better of what was found and the plan to start from.
+
+    In a plan that takes no notice of classes, a part that leaves and would be back in the very
+    next step just stays (R2). Then it may cost less than the bound for the class.
+    """
     plans = [plan for plan in (found.plan, request.start) if plan is not None]
     valued = [(plan_value(instance, plan, request.objective), plan) for plan in plans]
     value, plan = min(valued, key=lambda one: one[0], default=(None, None))
-    if plan is found.plan and value is not None and class_bound is not None:
-        below = float(value) < class_bound.value * (1 - 1e-9)
-        notes = [*notes, _PARTLY_KEPT] if below else notes
+    if value is not None and class_bound is not None and float(value) < class_bound.value:
+        if float(value) < class_bound.value * (1 - _MARGIN):
+            notes = [*notes, _PARTLY_KEPT]
+            class_bound = None
+        else:
+            class_bound = replace(class_bound, value=float(value))
     return Outcome(plan=plan, class_bound=class_bound, notes=tuple(notes))
 
 

@@ -86,6 +86,7 @@ def solved(instance: Instance, objective: Objective, name: str, limits: Limits) 
 def _run(problem: Any, name: str, limits: Limits) -> bool:
     """Whether the solver left a solution; whatever it calls it, it is checked."""
     with _told_to_stop(limits.folder / STOP) as (told, more), _inside(limits.folder):
+        warnings.simplefilter("ignore")
         try:
             problem.solve(backends.solver(name, limits, **more(name)))
         except pulp.PulpSolverError as error:
@@ -119,12 +120,19 @@ def _holds(row: Any) -> bool:
 
 @contextmanager
 def _inside(folder: Path) -> Iterator[None]:
-    """Work in a folder: some solvers leave their logs where they are."""
+    """Work in a folder, where some solvers leave their logs, and print there, not on screen."""
     before = Path.cwd()
+    screens = [os.dup(number) for number in (1, 2)]
     os.chdir(folder)
     try:
-        yield
+        with warnings.catch_warnings(), (folder / "printed").open("wb") as file:
+            for number in (1, 2):
+                os.dup2(file.fileno(), number)
+            yield
     finally:
+        for number, screen in zip((1, 2), screens, strict=True):
+            os.dup2(screen, number)
+            os.close(screen)
         os.chdir(before)
 
 

@@ -7,6 +7,7 @@ from typer import Argument, Context, Option, Typer
 
 from spmopt.cli.analyze import analyze
 from spmopt.cli.bench import bench
+from spmopt.cli.export import export
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Search, Source, choices
 from spmopt.cli.place import place
@@ -31,6 +32,14 @@ _OPTIONS = ", options after colons as name:option=choice"
 _Scheduler = Annotated[
     str, Option("--scheduler", "-s", help=choices(f"One of these{_OPTIONS}:", _PHRASES))
 ]
+_Backend = Annotated[
+    str | None,
+    Option(
+        metavar="pulp:NAME",
+        help="Solve the second model of the scheduler whole, by a solver that PuLP knows, as "
+        "pulp:cbc, pulp:highs, pulp:gurobi, pulp:cplex or pulp:scip.",
+    ),
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -51,9 +60,11 @@ def top(
 @app.command()
 @flat
 def solve(
+    *,
     source: Source,
     search: Search,
     scheduler: _Scheduler = "page",
+    backend: _Backend = None,
     output: Annotated[
         Path | None,
         Option("--output", "-o", help="Result file to write; one of that name is replaced."),
@@ -63,7 +74,8 @@ def solve(
     """Schedule a network, verify the schedule and certify its bound."""
     from spmopt.cli.run import run_solve
 
-    return run_solve(source, search, scheduler, output, json)
+    name = scheduler if backend is None else f"{scheduler}@{backend}"
+    return run_solve(source, search, name, output, json)
 
 
 @app.command()
@@ -129,6 +141,7 @@ def machines(json: Json = False) -> int:
     return list_machines(json)
 
 
+app.command()(export)
 app.command()(place)
 app.command()(sweep)
 app.command()(study)

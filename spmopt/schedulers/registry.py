@@ -1,7 +1,8 @@
 """The registry: what each scheduler is, what it supports, where its code is.
 
 A scheduler may have options, each with a few choices; ``name:option=choice:option=choice`` names
-one with its options chosen.
+one with its options chosen. Some have backends, other solvers for their program; ``name@backend``
+names one of them.
 
 Nothing here imports a scheduler: a solver library loads only when its scheduler runs.
 """
@@ -52,6 +53,8 @@ class Entry:
         Choices of each option, the default first; the callable takes them as keyword arguments.
     chosen
         What was chosen of them; the callable's own defaults hold for the rest.
+    backends
+        Families of other solvers, each with the target that takes one as ``solver``.
     """
 
     name: str
@@ -63,6 +66,7 @@ class Entry:
     objectives: tuple[str, ...] = ("makespan", "traffic", "energy")
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     chosen: Mapping[str, str] = field(default_factory=dict)
+    backends: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Scheduler:
         """Import the callable; it is called with the options chosen."""
@@ -94,6 +98,30 @@ class Entry:
             name=name,
             chosen=chosen,
             granularity=chosen.get("granularity", self.granularity),
+        )
+
+    def on(self, backend: str) -> Entry:
+        """Return this scheduler with another solver, as ``pulp:cbc``: a family and a name in it.
+
+        Raises
+        ------
+        InputError
+            It has none, no such family, or no solver is named.
+        """
+        family, _, solver = backend.lower().partition(":")
+        if not self.backends:
+            able = ", ".join(entry.name for entry in _ENTRIES if entry.backends)
+            raise InputError(f"scheduler {self.name}: has no backends; {able} has")
+        if not solver:
+            choices = " or ".join(f"{known}:NAME" for known in self.backends)
+            raise InputError(f"backend {backend!r}: write {choices}, as pulp:cbc")
+        if family not in self.backends:
+            raise unknown(f"family of backends of scheduler {self.name}", family, self.backends)
+        return replace(
+            self,
+            name=f"{self.name}@{family}:{solver}",
+            target=self.backends[family],
+            chosen={"solver": solver},
         )
 
     def require(self, objective: Objective) -> None:
@@ -203,6 +231,7 @@ _ENTRIES = (
         granularity="whole",
         summary="optimises which tensors stay, all or nothing (integer program)",
         source="problem statement, section 2",
+        backends={"pulp": "formulations.second.schedule:schedule"},
     ),
     Entry(
         name="page",
@@ -242,14 +271,17 @@ BOUNDER = "fluid"
 
 
 def find(name: str) -> Entry:
-    """The scheduler called ``name``, as ``belady`` or ``tsai:prefetch=next:offload=full``.
+    """The scheduler called ``name``, as ``tsai:prefetch=next:offload=full`` or ``whole@pulp:cbc``.
 
     Raises
     ------
     InputError
-        No such scheduler, option or choice, with the nearest; an option without a choice, or
-        named twice.
+        No such scheduler, option, choice or backend, with the nearest; an option without a
+        choice, or named twice.
     """
+    name, at, backend = name.partition("@")
+    if at:
+        return find(name).on(backend)
     plain, *words = name.split(":")
     if plain not in SCHEDULERS:
         raise unknown("scheduler", plain, SCHEDULERS)

@@ -14,7 +14,7 @@ from formulations.residency.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "formulations"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
-LABEL = r"\(([CPW]\d)\)"
+LABEL = r"\(([CPSW]\d)\)"
 ROWS = [
     (label, name)
     for label, cells in re.findall(rf"^\| {LABEL} \|.*\| (`[^|]+`) \|$", README, re.MULTILINE)
@@ -31,8 +31,8 @@ def named(name: str) -> object:
 
 def labels_in(text: str) -> set[str]:
     """Every label, those of lists such as ``(C5, C6)`` and ``(P7) to (P9)`` too."""
-    lists = re.findall(r"\(((?:[CPW]\d(?:, )?)+)\)", text)
-    return {label for labels in lists for label in re.findall(r"[CPW]\d", labels)}
+    lists = re.findall(r"\(((?:[CPSW]\d(?:, )?)+)\)", text)
+    return {label for labels in lists for label in re.findall(r"[CPSW]\d", labels)}
 
 
 @pytest.mark.parametrize(("label", "name"), ROWS, ids=[f"{c}-{n}" for c, n in ROWS])
@@ -47,7 +47,7 @@ def test_every_constraint_of_the_code_is_there() -> None:
 
 
 def test_files_and_functions_exist() -> None:
-    for path in re.findall(r"`((?:residency|solver)/[\w/*.]*)`", README):
+    for path in re.findall(r"`((?:residency|second|solver)/[\w/*.]*)`", README):
         assert list(FOLDER.glob(path)), path
     for path in re.findall(r"`((?:spmopt|results)/[\w/.]*)`", README):
         assert (FOLDER.parent / path).exists(), path

@@ -4,7 +4,7 @@ from spmopt.analysis.analysis import Analysis
 from spmopt.analysis.breakdown import Breakdown
 from spmopt.analysis.reuse import Scope
 from spmopt.analysis.scopes import ScopeFigures
-from spmopt.analysis.steps import Cause
+from spmopt.analysis.stalls import Cause
 from spmopt.analysis.tensors import TensorFigures
 from spmopt.analysis.uses import UseFigures
 

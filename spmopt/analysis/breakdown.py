@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.analysis.roofline import Reals, attainable, ridge_point, sums
-from spmopt.analysis.steps import Cause, StepFigures
+from spmopt.analysis.stalls import Cause
+from spmopt.analysis.steps import StepFigures
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.verify.durations import per_step
@@ -28,7 +29,7 @@ class Breakdown:
     peak_spm_bytes, mean_spm_bytes
         Pages in use: the most, and the mean over time.
     stall_by_cause : (causes, g)
-        Cycles, by :class:`~spmopt.analysis.steps.Cause`.
+        Cycles, by :class:`~spmopt.analysis.stalls.Cause`.
     """
 
     machine: Machine
@@ -109,8 +110,6 @@ def break_down(
     def total(values: Ints) -> Ints:
         return per_step(values, group, count)
 
-    by_cause = np.zeros((len(Cause), count), np.int64)
-    np.add.at(by_cause, (figures.cause, group), figures.stall_cycles)
     peak = np.zeros(count, np.int64)
     np.maximum.at(peak, group, figures.occupied_bytes)
     cycles = total(figures.cycles)
@@ -130,7 +129,7 @@ def break_down(
         operand_bytes=_operand_bytes(figures, group, count),
         peak_spm_bytes=peak,
         mean_spm_bytes=_ratio(occupied, cycles),
-        stall_by_cause=by_cause,
+        stall_by_cause=np.stack([total(stall) for stall in figures.stalls.by_cause]),
     )
 
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import MISSING, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from typer import Option
 
-from spmopt.cli import Code
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Search, Source, choices
-from spmopt.core.errors import InfeasibleError, InputError
+from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal
 
-if TYPE_CHECKING:  # it would load numpy, and help should not
-    from spmopt.core.instance import Instance
-    from spmopt.core.result import Result
-
-DEFAULT_SCHEDULER = "page"
 _PER = {
     "operation": "each operation, in the order of the schedule",
     "layer": "an operation with its gradients, forward and backward",
@@ -57,7 +48,7 @@ def analyze(
         raise unknown("choice for --per", per, _PER)
     if csv is not None:
         require_writable(csv)
-    with _legal(source, search, scheduler) as (instance, result, code):
+    with legal(source, search, scheduler) as (instance, result, code):
         if result.schedule is None:
             return code()
         analysis = Analysis.of(instance, result.schedule)
@@ -72,68 +63,3 @@ def analyze(
 
             draw_analysis(analysis, result, per, results())
         return code()
-
-
-@contextmanager
-def _legal(
-    source: Source, search: Search, scheduler: str | None
-) -> Iterator[tuple[Instance, Result, Callable[[], Code]]]:
-    """A verified result, from a file or made now, and the exit code for it."""
-    from spmopt.cli.output import tell
-    from spmopt.cli.run import exit_code, scheduled
-    from spmopt.core.modes import unfit
-    from spmopt.core.result import Status
-
-    if _is_result(source.network):
-        instance, result = _stored(source, search, scheduler)
-        yield instance, result, lambda: Code.OK
-        return
-    name = scheduler or DEFAULT_SCHEDULER
-    _require_schedules(name)
-    with scheduled(source, search, [name]) as (instance, found, stopped):
-        (result,) = found
-        if result.status is Status.INFEASIBLE:
-            raise InfeasibleError(unfit(instance) or "; ".join(result.notes))
-        if result.schedule is None:
-            tell(f"{name}: no schedule found within the limits")
-        yield instance, result, lambda: exit_code(found, stopped())
-
-
-def _require_schedules(scheduler: str) -> None:
-    from spmopt.schedulers.registry import Kind, find
-
-    if find(scheduler).kind is Kind.RELAXATION:
-        raise InputError(f"scheduler {scheduler}: gives a bound, no schedule; name another")
-
-
-def _is_result(network: str) -> bool:
-    if not network.lower().endswith(".json") or not Path(network).is_file():
-        return False
-    from spmopt.io.document import read_json
-
-    document = read_json(Path(network))
-    return isinstance(document, dict) and document.get("format") == "spmopt-result"
-
-
-def _stored(source: Source, search: Search, scheduler: str | None) -> tuple[Instance, Result]:
-    """Read and verify a result, which is fixed: options that would change it are refused."""
-    from spmopt.io.files import read_result
-    from spmopt.verify import require_legal
-
-    given = [] if scheduler is None else ["scheduler"]
-    for options in (source, search):
-        for field in fields(options):
-            fixed = field.default is not MISSING
-            if fixed and getattr(options, field.name) != field.default:
-                given.append(field.name)
-    for name in given:
-        option = "--" + name.replace("_", "-")
-        raise InputError(f"{option}: {source.network} is scheduled already; name a network instead")
-    stored = read_result(Path(source.network))
-    if stored.result.schedule is None:
-        raise InputError(
-            f"{source.network}: holds no schedule ({stored.result.status}); "
-            "name a result that has one"
-        )
-    require_legal(stored.instance, stored.result.schedule, stored.result.totals)
-    return stored.instance, stored.result

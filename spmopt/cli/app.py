@@ -7,6 +7,7 @@ from typer import Argument, Context, Option, Typer
 
 from spmopt.cli.analyze import analyze
 from spmopt.cli.bench import bench
+from spmopt.cli.explain import explain
 from spmopt.cli.export import export
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Search, Source, choices
@@ -114,6 +115,7 @@ def verify(
 
 
 app.command()(analyze)
+app.command()(explain)
 
 
 @app.command()

@@ -1,0 +1,199 @@
+"""The stalls of a schedule one by one: what each waits for, and what is in its way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from spmopt.analysis.obstacles import Obstacle, Obstacles, obstacles
+from spmopt.analysis.stalls import Cause
+from spmopt.analysis.steps import StepFigures, step_figures
+from spmopt.core.instance import Instance
+from spmopt.core.schedule import Schedule
+from spmopt.core.table import Ints
+from spmopt.verify import View
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """Who takes room in a full step: a tensor until the step ``until``, or the scratch."""
+
+    name: str
+    size_bytes: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What the channel moves in a busy step, largest first."""
+
+    cause: Cause
+    name: str
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transfer:
+    """One command that a step waits for.
+
+    Attributes
+    ----------
+    command
+        Its row of the command table.
+    size_bytes, passes
+        Bytes, and how often they cross the DRAM boundary.
+    cycles, stall_cycles
+        What it takes, and the part of the step's stall that is due to it.
+    by_obstacle
+        Cycles of that part, by :class:`~spmopt.analysis.obstacles.Obstacle`.
+    full_step, busy_step
+        The nearest step without room for it, and without time; None where that is no obstacle.
+    anyway_step
+        The step in which the bytes are on chip anyway, for their last or next use.
+    later
+        It could be made later; earlier otherwise.
+    """
+
+    command: int
+    cause: Cause
+    name: str
+    size_bytes: int
+    passes: int
+    cycles: int
+    stall_cycles: int
+    by_obstacle: tuple[int, ...]
+    full_step: int | None
+    busy_step: int | None
+    anyway_step: int | None
+    later: bool
+
+    @property
+    def obstacle(self) -> Obstacle:
+        """The one that most of it is due to."""
+        return Obstacle(int(np.argmax(self.by_obstacle)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Explanation:
+    """Stalls and their reasons; sums over steps and transfers are those of the analysis."""
+
+    figures: StepFigures
+    obstacles: Obstacles
+
+    @classmethod
+    def of(cls, instance: Instance, schedule: Schedule) -> Self:
+        """Explain ``schedule``, which must be legal."""
+        figures = step_figures(View.of(instance, schedule))
+        return cls(figures=figures, obstacles=obstacles(figures))
+
+    @property
+    def instance(self) -> Instance:
+        """What is scheduled."""
+        return self.figures.view.instance
+
+    @property
+    def by_obstacle(self) -> Ints:
+        """(obstacles,) Cycles, over all steps."""
+        total: Ints = self.obstacles.by_obstacle.sum(axis=1)
+        return total
+
+    @property
+    def by_cause(self) -> Ints:
+        """(causes,) Cycles, over all steps."""
+        total: Ints = self.figures.stalls.by_cause.sum(axis=1)
+        return total
+
+    def largest(self, count: int) -> list[int]:
+        """The steps with the largest stalls, largest first, as far as they stall at all."""
+        stall = self.figures.stall_cycles
+        order = np.argsort(-stall, kind="stable")[:count]
+        return [int(step) for step in order if stall[step] > 0]
+
+    def operation(self, step: int) -> str:
+        """Name of what a step runs."""
+        return self.instance.operations[int(self.figures.view.timeline.operation[step])].name
+
+    def transfers(self, step: int) -> list[Transfer]:
+        """What a step waits for, most of it first."""
+        command = self.figures.view.schedule.commands.step[self.obstacles.command]
+        rows = range(*np.searchsorted(command, (step, step + 1)).tolist())
+        found = [self.transfer(row) for row in rows]
+        return sorted(found, key=lambda transfer: -transfer.stall_cycles)
+
+    def transfer(self, row: int) -> Transfer:
+        """One row of the obstacles."""
+        of, stalls = self.obstacles, self.figures.stalls
+        command = int(of.command[row])
+        table = self.figures.view.schedule.commands
+        return Transfer(
+            command=command,
+            cause=Cause(int(stalls.cause[command])),
+            name=self.figures.view.name(int(table.tensor[command])),
+            size_bytes=int(table.end[command] - table.begin[command]),
+            passes=int(table.passes[command]),
+            cycles=int(stalls.cycles[command]),
+            stall_cycles=int(stalls.stall_cycles[command]),
+            by_obstacle=tuple(of.by_obstacle[:, row].tolist()),
+            full_step=_some(of.full_step[row]),
+            busy_step=_some(of.busy_step[row]),
+            anyway_step=_some(of.limit_step[row]) if of.supplied[row] else None,
+            later=bool(of.later[row]),
+        )
+
+    def holders(self, step: int) -> list[Holder]:
+        """What is on chip in a step, largest first."""
+        view, machine = self.figures.view, self.instance.machine
+        table = view.schedule.residency
+        rows = np.flatnonzero((table.begin <= step) & (table.end > step)).tolist()
+        found = [
+            Holder(
+                name=view.name(int(table.tensor[row])),
+                size_bytes=int(table.size_bytes[row]),
+                until=self._until(row),
+            )
+            for row in rows
+        ]
+        scratch = int(view.timeline.scratch_bytes[step])
+        if scratch:
+            size = -(-scratch // machine.page_bytes) * machine.page_bytes
+            found.append(Holder(name="scratch", size_bytes=size, until=step + 1))
+        return sorted(found, key=lambda holder: -holder.size_bytes)
+
+    def moved(self, step: int) -> list[Moved]:
+        """What the channel does in a step, longest first."""
+        view, stalls = self.figures.view, self.figures.stalls
+        table = view.schedule.commands
+        rows = range(*np.searchsorted(table.step, (step, step + 1)).tolist())
+        found = [
+            Moved(
+                cause=Cause(int(stalls.cause[row])),
+                name=view.name(int(table.tensor[row])),
+                cycles=int(stalls.cycles[row]),
+            )
+            for row in rows
+        ]
+        return sorted(found, key=lambda moved: -moved.cycles)
+
+    def _until(self, row: int) -> int:
+        """The first step in which the tensor of a residency row is gone."""
+        table = self.figures.view.schedule.residency
+        while (
+            row + 1 < len(table)
+            and table.tensor[row + 1] == table.tensor[row]
+            and table.begin[row + 1] == table.end[row]
+        ):
+            row += 1
+        return int(table.end[row])
+
+
+def shares(cycles: Sequence[int]) -> list[float]:
+    """Parts of their sum; of nothing, 0 each."""
+    total = sum(cycles)
+    return [part / total if total else 0.0 for part in cycles]
+
+
+def _some(step: np.int64) -> int | None:
+    return None if step < 0 else int(step)

@@ -1,0 +1,127 @@
+"""The stall of every step, shared out among its transfers.
+
+With ``L`` and ``S`` the loads of stationary operands and stores of stationary results, and ``O``
+the time of the other commands of the channel (duplex: of the busier one), rule R6 reads::
+
+    d - c = L + S + max(0, O - c)
+
+So the computation hides as much of ``O`` as it takes itself, and nothing of ``L`` and ``S``: these
+are stall in full, the others in proportion to their time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from spmopt.core.schedule import Command
+from spmopt.core.table import Bools, Ints
+from spmopt.verify import View
+from spmopt.verify.durations import Durations, per_step
+from spmopt.verify.view import DURING
+
+
+class Cause(IntEnum):
+    """What a step waits for.
+
+    ``STATIONARY``: its loads of stationary operands before, its stores of stationary results
+    after the computation. The others are transfers beside it: ``PREFETCH`` loads for later steps,
+    ``LOAD`` those for the step itself.
+    """
+
+    NONE = 0
+    STATIONARY = 1
+    PREFETCH = 2
+    LOAD = 3
+    STREAM_IN = 4
+    STORE = 5
+    STREAM_OUT = 6
+
+    @property
+    def words(self) -> str:
+        """As people read it."""
+        return self.name.lower().replace("_", " ")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stalls:
+    """Every command (k,), in the order of the schedule.
+
+    Attributes
+    ----------
+    cause
+        The :class:`Cause` that it is.
+    cycles
+        Time that it takes.
+    stall_cycles
+        Part of the stall of its step that is due to it.
+    by_cause : (causes, n)
+        Stall of every step.
+    """
+
+    cause: Ints
+    cycles: Ints
+    stall_cycles: Ints
+    by_cause: Ints
+
+    @property
+    def step_cause(self) -> Ints:
+        """(n,) The :class:`Cause` of most of each step's stall."""
+        return np.where(self.by_cause.any(axis=0), self.by_cause.argmax(axis=0), Cause.NONE)
+
+
+def inward(view: View) -> Bools:
+    """(k,) Commands into the scratchpad."""
+    kind = view.schedule.commands.kind
+    into: Bools = (kind == Command.LOAD) | (kind == Command.STREAM_IN)
+    return into
+
+
+def stalls(view: View, time: Durations) -> Stalls:
+    """Share out ``d - c`` of every step of a legal schedule; the shares add up to it exactly."""
+    line, step = view.timeline, view.schedule.commands.step
+    cycles = time.command
+    serial = view.command_phase != DURING
+    beside = ~serial
+    if view.instance.machine.duplex:
+        into = inward(view)
+        busier = per_step(np.where(into, cycles, -cycles) * beside, step, line.steps) >= 0
+        beside &= into == busier[step]
+    stall = time.step - line.compute_cycles
+    share = np.where(serial, cycles, 0)
+    over = stall - per_step(share, step, line.steps)
+    share += split(over, np.where(beside, cycles, 0), step)
+    cause = np.where(serial, Cause.STATIONARY, _kinds(view))
+    by_cause = np.zeros((len(Cause), line.steps), np.int64)
+    np.add.at(by_cause, (cause, step), share)
+    return Stalls(cause=cause, cycles=cycles, stall_cycles=share, by_cause=by_cause)
+
+
+def split(total: Ints, weight: Ints, group: Ints) -> Ints:
+    """(k,) Parts of ``total`` of each group, in proportion to ``weight``, that add up to it.
+
+    Rounded so that sums over first rows are rounded up. ``group`` never decreases; a group whose
+    weights are all 0 gets nothing.
+    """
+    sums = per_step(weight, group, total.size)
+    upto = np.cumsum(weight)
+    start = np.cumsum(sums) - sums
+    whole, below = total[group], np.maximum(sums[group], 1)
+    exact = int(total.max(initial=0)) * int(sums.max(initial=0)) < 2**62
+    if not exact:  # Python's integers where 64 bits would overflow
+        whole, below = whole.astype(object), below.astype(object)
+
+    def share(sofar: Ints) -> Ints:
+        return np.asarray(-(-(whole * sofar) // below), np.int64)
+
+    return share(upto - start[group]) - share(upto - weight - start[group])
+
+
+def _kinds(view: View) -> Ints:
+    """The cause that every command would be, stationary or not."""
+    kind = view.schedule.commands.kind
+    load = np.where(view.command_access >= 0, Cause.LOAD, Cause.PREFETCH)
+    out = np.where(kind == Command.STORE, Cause.STORE, Cause.STREAM_OUT)
+    return np.where(inward(view), np.where(kind == Command.LOAD, load, Cause.STREAM_IN), out)

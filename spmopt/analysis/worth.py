@@ -1,0 +1,166 @@
+"""What more scratchpad and more bandwidth are worth, by the prices that prove the bound.
+
+A certificate's prices hold for other machines, too (problem statement, section 5). Let ``pi_i`` be
+the price of a byte of scratchpad in step i, ``theta_i`` that of a cycle of the channel, at most
+``w``, the weight of a cycle.
+
+* *Scratchpad.* The prices prove for every capacity ``C'`` (in whole pages)::
+
+      LB(C') = LB(C) - (C' - C) sum_i pi_i
+
+  So no schedule with more bytes is faster than this line, and every one with fewer is slower by
+  as much at least. The best bound is convex in ``C``: the line is below it everywhere and touches
+  it at ``C``, as far as the prices are the best ones, and its slope lies between those of the best
+  bound to the left and to the right.
+* *Bandwidth.* Where time alone is minimised, all prices times ``beta / beta'`` prove for every
+  bandwidth ``beta'``::
+
+      LB(beta') = A + (beta / beta') (LB(beta) - A),    A = sum_i (w - theta_i) c_i
+
+  because rents, transfers and capacity all scale alike; so the bound falls by ``(LB - A) / beta``
+  per byte per second at first. Where bytes have a price of their own, the bound is evaluated at
+  1/128 more bandwidth with the prices of the channel scaled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import lcm
+from typing import Self
+
+import numpy as np
+
+from spmopt.analysis.roofline import Reals
+from spmopt.core.instance import Instance
+from spmopt.core.order import reordered
+from spmopt.core.result import Certificate
+from spmopt.core.table import Ints
+from spmopt.core.timeline import relaxed_timeline
+from spmopt.verify import bound
+
+_FRACTION = 128
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """Steps [begin, end) that price the scratchpad, and the sum of these prices."""
+
+    begin: int
+    end: int
+    per_byte: Fraction
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Worth:
+    """Slopes of the certified bound, in units of the objective.
+
+    Attributes
+    ----------
+    bound
+        What the prices prove, recomputed.
+    per_spm_byte
+        How much the bound falls for each byte of scratchpad more.
+    per_byte_per_s
+        How much it falls for each byte per second of bandwidth more.
+    spm_price : (n,)
+        The part of ``per_spm_byte`` of every step.
+    channel_price : (n,)
+        What a cycle of the channel costs in each step, 0 to 1: in parts of a cycle of the
+        schedule.
+    """
+
+    bound: Fraction
+    per_spm_byte: Fraction
+    per_byte_per_s: Fraction
+    spm_price: Reals
+    channel_price: Reals
+    certificate: Certificate
+
+    @classmethod
+    def of(cls, instance: Instance, certificate: Certificate) -> Self:
+        """Evaluate the prices.
+
+        Raises
+        ------
+        InputError
+            Prices that prove nothing about ``instance``.
+        """
+        proved, unit = bound(instance, certificate), 2**certificate.bits
+        weight, beta = certificate.objective.cycle, instance.machine.bytes_per_cycle
+        channel = _channel(instance, certificate)
+        share = float(beta / (weight * unit)) if weight else 0.0
+        return cls(
+            bound=proved,
+            per_spm_byte=Fraction(sum(certificate.spm.tolist()), unit),
+            per_byte_per_s=_bandwidth(instance, certificate, proved),
+            spm_price=np.ldexp(certificate.spm.astype(np.float64), -certificate.bits),
+            channel_price=channel.astype(np.float64) * share,
+            certificate=certificate,
+        )
+
+    def stretches(self) -> list[Stretch]:
+        """Where the scratchpad has a price, dearest first."""
+        price = self.certificate.spm
+        priced = np.concatenate(([0], price > 0, [0])).astype(np.int64)
+        begins, ends = np.flatnonzero(np.diff(priced) > 0), np.flatnonzero(np.diff(priced) < 0)
+        upto = [0]
+        for value in price.tolist():  # sums of prices may be too large for 64 bits
+            upto.append(upto[-1] + value)
+        found = [
+            Stretch(
+                begin=begin,
+                end=end,
+                per_byte=Fraction(upto[end] - upto[begin], 2**self.certificate.bits),
+            )
+            for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)
+        ]
+        return sorted(found, key=lambda stretch: -stretch.per_byte)
+
+
+def _channel(instance: Instance, certificate: Certificate) -> Ints:
+    """(n,) Prices of a byte's time in each step, both directions of a duplex machine."""
+    if instance.machine.duplex:
+        return certificate.dram_in + certificate.dram_out
+    return certificate.dram_in
+
+
+def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -> Fraction:
+    """How much the bound falls for each byte per second more."""
+    objective, rate = certificate.objective, instance.machine.dram_bytes_per_s
+    if not objective.cycle:
+        return Fraction(0)
+    if objective.dram_in_byte or objective.dram_out_byte:
+        more = -(-rate // _FRACTION)
+        faster = replace(instance.machine, dram_bytes_per_s=rate + more)
+        scaled = {
+            name: getattr(certificate, name).astype(object) * rate // (rate + more)
+            for name in ("dram_in", "dram_out")
+        }
+        scaled = {name: np.asarray(column, np.int64) for name, column in scaled.items()}
+        least = bound(replace(instance, machine=faster), replace(certificate, **scaled))
+        return (proved - least) / more
+    return (proved - _computing(instance, certificate)) / rate
+
+
+def _computing(instance: Instance, certificate: Certificate) -> Fraction:
+    """What of the bound no bandwidth lowers: ``sum_i (w - theta_i) c_i``, and constants."""
+    objective, beta = certificate.objective, instance.machine.bytes_per_cycle
+    if certificate.order is not None:
+        instance = reordered(instance, certificate.order)
+    line = relaxed_timeline(instance)
+    weight = objective.cycle * 2**certificate.bits
+    common = lcm(weight.denominator, beta.denominator)
+    whole_weight, whole_beta = int(weight * common), int(beta * common)
+    total = sum(
+        (whole_weight - whole_beta * price) * cycles
+        for price, cycles in zip(
+            _channel(instance, certificate).tolist(), line.compute_cycles.tolist(), strict=True
+        )
+    )
+    constant: Fraction = (
+        objective.spm_read_byte * sum(line.spm_read_bytes.tolist())
+        + objective.spm_write_byte * sum(line.spm_write_bytes.tolist())
+        + objective.mac * sum(line.macs.tolist())
+    )
+    return Fraction(total, common * 2**certificate.bits) + constant

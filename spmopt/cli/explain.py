@@ -1,0 +1,95 @@
+"""The command that says what a schedule waits for, and what would help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from typer import Option
+
+from spmopt.cli import Code
+from spmopt.cli.flat import flat
+from spmopt.cli.options import Json, Search, Source
+from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal
+from spmopt.core.errors import InfeasibleError, InputError
+
+if TYPE_CHECKING:  # it would load numpy, and help should not
+    from spmopt.analysis.worth import Worth
+    from spmopt.core.instance import Instance
+    from spmopt.core.result import Result
+
+_TOP = 5
+
+
+@flat
+def explain(
+    *,
+    source: Source,
+    search: Search,
+    scheduler: Annotated[
+        str | None,
+        Option("--scheduler", "-s", help=f"As for solve; default: {DEFAULT_SCHEDULER}."),
+    ] = None,
+    top: Annotated[int, Option(help="How many of the largest stalls to show.")] = _TOP,
+    step: Annotated[
+        int | None, Option(help="Show this step instead, counted from 0, in full.")
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        Option("--csv", help="File for every transfer waited for; one of that name is replaced."),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Say why a schedule stalls and what more SPM and bandwidth are worth; NETWORK: as analyze."""
+    from spmopt.cli.output import print_json, results
+    from spmopt.io.document import require_writable, write_text
+
+    if top < 1:
+        raise InputError(f"--top {top}: must be at least 1")
+    if csv is not None:
+        require_writable(csv)
+    try:
+        with legal(source, search, scheduler) as (instance, result, code):
+            if result.schedule is None:
+                return code()
+            from spmopt.analysis.explanation import Explanation
+            from spmopt.report.explanation import csv_text, explanation_lines, explanation_record
+
+            found = Explanation.of(instance, result.schedule)
+            steps = found.largest(top) if step is None else [_existing(step, result)]
+            worth = _worth(instance, result)
+            if csv is not None:
+                write_text(csv, csv_text(found, None if step is None else steps))
+            if json:
+                print_json(explanation_record(found, worth, result, steps))
+            else:
+                for line in explanation_lines(
+                    found, worth, result, steps, in_full=step is not None
+                ):
+                    results().print(line, markup=False, highlight=False, soft_wrap=True)
+            return code()
+    except InfeasibleError as error:
+        if not json or error.conflict is None:
+            raise
+        from spmopt.report.conflict import conflict_record
+
+        print_json({"status": "infeasible", "conflict": conflict_record(error.conflict)})
+        return Code.INFEASIBLE
+
+
+def _existing(step: int, result: Result) -> int:
+    steps = 0 if result.schedule is None else len(result.schedule.steps)
+    if not 0 <= step < steps:
+        raise InputError(f"--step {step}: there are steps 0 to {steps - 1}")
+    return step
+
+
+def _worth(instance: Instance, result: Result) -> Worth | None:
+    """By the prices of the result, if it has any for its order."""
+    from spmopt.analysis.worth import Worth
+    from spmopt.core.order import same_order
+
+    certificate = result.certificate
+    if certificate is None or not same_order(certificate.order, result.order):
+        return None
+    return Worth.of(instance, certificate)

@@ -16,7 +16,15 @@ from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.order import other_order, reordered
 from spmopt.core.plan import Plan
-from spmopt.core.result import Certificate, Outcome, Result, Status, Totals
+from spmopt.core.result import (
+    INTERRUPTED,
+    OUT_OF_TIME,
+    Certificate,
+    Outcome,
+    Result,
+    Status,
+    Totals,
+)
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -88,10 +96,19 @@ class _Run:
 
 @dataclass(frozen=True, kw_only=True)
 class _Bound:
-    """A certificate and what it proves."""
+    """A certificate and what it proves; a note where its search ended early."""
 
     value: Fraction
     certificate: Certificate
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Proof:
+    """A certificate not yet evaluated."""
+
+    certificate: Certificate
+    cut_short: bool
 
 
 _Key = bytes | None
@@ -121,24 +138,30 @@ class _Bench:
 
         The relaxation is asked for one of each order that has schedules but no certificate.
         """
-        proofs: dict[_Key, list[Certificate]] = {}
-        for certificate in _certificates(runs):
-            proofs.setdefault(_key(certificate.order), []).append(certificate)
+        proofs: dict[_Key, list[_Proof]] = {}
+        for proof in _proofs(runs):
+            proofs.setdefault(_key(proof.certificate.order), []).append(proof)
         for run in runs:
             if run.legal is not None and _key(run.order) not in proofs:
                 proofs[_key(run.order)] = self._relax(run.order)
-        return {
-            key: max(map(self._evaluate, found), key=lambda best: best.value)
-            for key, found in proofs.items()
-            if found
-        }
+        return {key: self._best(found) for key, found in proofs.items() if found}
 
-    def _relax(self, order: Ints | None) -> list[Certificate]:
+    def _relax(self, order: Ints | None) -> list[_Proof]:
         if order is None:
-            return _certificates([self.run(find(BOUNDER))])
+            return _proofs([self.run(find(BOUNDER))])
         bench = _Bench(reordered(self._instance, order), self._request)
-        found = _certificates([bench.run(find(BOUNDER))])
-        return [replace(certificate, order=order) for certificate in found]
+        found = _proofs([bench.run(find(BOUNDER))])
+        return [
+            replace(proof, certificate=replace(proof.certificate, order=order)) for proof in found
+        ]
+
+    def _best(self, proofs: Sequence[_Proof]) -> _Bound:
+        """The best one; a search that was finished leaves little to be raised by the others."""
+        found = [self._evaluate(proof.certificate) for proof in proofs]
+        best = max(found, key=lambda each: each.value)
+        if not all(proof.cut_short for proof in proofs):
+            return best
+        return replace(best, notes=(INTERRUPTED if self._request.stop() else OUT_OF_TIME,))
 
     def _evaluate(self, certificate: Certificate) -> _Bound:
         if certificate.objective != self._request.objective:
@@ -217,9 +240,13 @@ def _key(order: Ints | None) -> _Key:
     return None if order is None or other_order(order) is None else order.tobytes()
 
 
-def _certificates(runs: Sequence[_Run]) -> list[Certificate]:
+def _proofs(runs: Sequence[_Run]) -> list[_Proof]:
     outcomes = [run.outcome for run in runs if run.outcome is not None]
-    return [outcome.certificate for outcome in outcomes if outcome.certificate is not None]
+    return [
+        _Proof(certificate=outcome.certificate, cut_short=outcome.cut_short)
+        for outcome in outcomes
+        if outcome.certificate is not None
+    ]
 
 
 def _result(run: _Run, best: _Bound | None, request: Request) -> Result:
@@ -232,7 +259,7 @@ def _result(run: _Run, best: _Bound | None, request: Request) -> Result:
         bound=None if best is None else best.value,
         certificate=None if best is None else best.certificate,
         class_bound=None if run.outcome is None else run.outcome.class_bound,
-        notes=run.notes,
+        notes=(*run.notes, *(() if best is None else best.notes)),
         tolerance=request.tolerance,
     )
     if run.outcome is None:
@@ -252,5 +279,6 @@ def _result(run: _Run, best: _Bound | None, request: Request) -> Result:
             f"the bound {float(best.value):.9g} is above the schedule of {run.legal.origin}, "
             f"{float(run.legal.value):.9g} {request.objective.unit}: one of them is wrong"
         )
-    proved = gap is not None and gap <= request.tolerance
-    return replace(result, status=Status.OPTIMAL if proved else Status.FEASIBLE)
+    if gap is not None and gap <= request.tolerance:
+        return replace(result, status=Status.OPTIMAL, notes=run.notes)
+    return replace(result, status=Status.FEASIBLE)

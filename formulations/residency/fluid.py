@@ -23,9 +23,14 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         An operation's stationary operands and scratch do not fit the SPM.
     """
     search = _solved(instance, request)
-    gap = f"the fluid optimum is at most {100 * search.gap:.2g} % above this bound"
+    gap = f"the fluid optimum is at most {100 * search.gap:.3g} % above this bound"
     notes = (gap,) if isfinite(search.gap) else ()
-    return Outcome(plan=None, certificate=search.certificate(), notes=notes)
+    return Outcome(
+        plan=None,
+        certificate=search.certificate(),
+        notes=notes,
+        cut_short=search.cut_short(request.tolerance),
+    )
 
 
 def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, Fraction | None]:

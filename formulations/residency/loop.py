@@ -245,9 +245,8 @@ class Search:
                     break
             for prices in self._vantages(proved_more=self.bound > bound):
                 columns = columns.union(self.priced(prices), steps)
-            fewer = self.gap < 0.97 * gap
             new = len(columns) > 1.01 * before
-            stalled = 0 if fewer or new else stalled + 1
+            stalled = 0 if new or self.gap < 0.97 * gap else stalled + 1
             if stalled == 3:
                 break
             accuracy = max(min(accuracy, settings.later) * (1 if new else 0.1), _TIGHTEST)
@@ -282,6 +281,10 @@ class Search:
 
     def _late(self) -> bool:
         return self.request.remaining_s() <= 0
+
+    def cut_short(self, tolerance: float) -> bool:
+        """Whether it was time that ended a run, before the gap closed."""
+        return self.gap > tolerance and self._late()
 
     def _note(self, columns: int) -> None:
         value = float("nan") if self.value is None else float(self.value)

@@ -25,10 +25,16 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     if request.start is not None:
         search.offer_plan(request.start)
     search.run(request.tolerance)
+    cut_short = search.cut_short(request.tolerance)
     if not search.several_modes:
-        return Outcome(plan=search.plan, certificate=search.certificate())
+        return Outcome(plan=search.plan, certificate=search.certificate(), cut_short=cut_short)
     # Prices of one mode prove little for all of them.
     relaxed = Search(instance, request, page_bytes=None, settings=Settings())
     relaxed.run(request.tolerance)
     best = max(search, relaxed, key=lambda run: run.bound)
-    return Outcome(plan=search.plan, certificate=best.certificate(), notes=(SEVERAL_MODES,))
+    return Outcome(
+        plan=search.plan,
+        certificate=best.certificate(),
+        notes=(SEVERAL_MODES,),
+        cut_short=best.cut_short(request.tolerance),
+    )

@@ -13,6 +13,12 @@ from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
 
 _LARGEST_RATIO = 10**300  # of a double, nearly
+_UNFINISHED = "the bound holds, but {} cut its search short: more time may raise it"
+UNFINISHED = OUT_OF_TIME, INTERRUPTED = (
+    _UNFINISHED.format("the time limit"),
+    _UNFINISHED.format("Ctrl-C"),
+)
+"""Notes on a bound whose search ended early."""
 
 
 class Status(StrEnum):
@@ -54,12 +60,17 @@ class ClassBound:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What a scheduler returns: a plan, and what it can prove about it."""
+    """What a scheduler returns: a plan, and what it can prove about it.
+
+    ``cut_short`` says that the search for the certificate's prices ended by the time limit or an
+    interrupt: they prove what they prove, but better ones may be near.
+    """
 
     plan: Plan | None
     certificate: Certificate | None = None
     class_bound: ClassBound | None = None
     notes: tuple[str, ...] = ()
+    cut_short: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,6 +10,8 @@ from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import duration, percent, share, si
 from spmopt.report.view import heading, order_notes, remarks, spoken, standing
 
+_PROVED = "from its certificate, recomputed in exact arithmetic"
+
 
 def result_sheet(instance: Instance, result: Result) -> list[str]:
     """Lines for people: what the schedule costs, and how good it is known to be."""
@@ -28,7 +30,7 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
         ]
     if result.bound is not None:
         shown = si(*in_unit(result.objective, machine, result.bound))
-        rows.append(("bound", f"{shown} ({spoken(result.objective)}, from its certificate, exact)"))
+        rows.append(("bound", f"{shown} ({spoken(result.objective)}, {_PROVED})"))
     rows.append(("solved in", f"{duration(result.solve_s)} (CPU {duration(result.cpu_s)})"))
     rows += [("note", text) for text in (*remarks(result), *order_notes(instance, [result]))]
     if result.status is Status.INFEASIBLE:

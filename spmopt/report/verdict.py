@@ -11,6 +11,7 @@ from spmopt.metrics import in_unit
 from spmopt.report.quantities import percent, si
 from spmopt.schedulers.registry import Kind, find
 
+_LISTED = " in the listed order"
 _COSTS = {
     "makespan": "takes {} more time than",
     "traffic": "moves {} more bytes than",
@@ -21,7 +22,8 @@ _COSTS = {
 def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady") -> list[str]:
     """One line on the optimum, one on ``subject``, one on the best policy if that is another.
 
-    Schedules in another order than the instance's have another optimum and are left out.
+    Schedules in another order than the instance's have another optimum and are left out; where
+    there are any, the lines say that they are about the listed order.
     """
     known = [
         result
@@ -31,7 +33,8 @@ def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady"
     if not known:
         return []
     best = min(known, key=lambda result: result.value or Fraction(0))
-    lines = [_optimum(machine, best)]
+    where = _LISTED if any(result.order is not None for result in results) else ""
+    lines = [_optimum(machine, best, where)]
     judged = next((result for result in known if result.scheduler == subject), None)
     if judged is not None:
         lines.append(_cost(judged, best, judged.scheduler.capitalize()))
@@ -39,20 +42,20 @@ def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady"
     if len(policies) > 1:
         nearest = min(policies, key=lambda result: result.value or Fraction(0))
         if judged is None or nearest.value != judged.value:
-            lines.append(_cost(nearest, best, f"The best greedy rule, {nearest.scheduler},"))
+            lines.append(_cost(nearest, best, f"The best greedy rule{where}, {nearest.scheduler},"))
     return lines
 
 
-def _optimum(machine: Machine, best: Result) -> str:
+def _optimum(machine: Machine, best: Result, where: str) -> str:
     value, bound = best.value or Fraction(0), best.bound or Fraction(0)
     shown = si(*in_unit(best.objective, machine, value))
     if value == bound:
-        return f"The optimum is {shown} ({best.scheduler}), proven."
+        return f"The optimum{where} is {shown} ({best.scheduler}), proven."
     apart = "" if best.gap is None else percent(best.gap).removeprefix("+")
     if best.status is Status.OPTIMAL and apart:
-        return f"The optimum is {shown} ({best.scheduler}), proven to within {apart}."
+        return f"The optimum{where} is {shown} ({best.scheduler}), proven to within {apart}."
     least = si(*in_unit(best.objective, machine, bound))
-    span = f"The optimum lies between {least} (bound) and {shown} ({best.scheduler})"
+    span = f"The optimum{where} lies between {least} (bound) and {shown} ({best.scheduler})"
     return f"{span}, {apart} apart." if apart else f"{span}."
 
 

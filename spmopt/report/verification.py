@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from spmopt.audit import Audit
 from spmopt.core.instance import Instance
-from spmopt.core.result import Result, Status, relative_gap
+from spmopt.core.result import UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.report.conflict import conflict_record, conflict_rows
 from spmopt.report.quantities import percent, si
@@ -96,7 +96,7 @@ def _remarks(result: Result) -> list[str]:
         lines.append("the file says of its schedule that it was not verified; now it is")
     if result.scheduler.split(":")[0] not in SCHEDULERS:
         lines.append(f"not checked: no scheduler of this program is called {result.scheduler!r}")
-    return lines
+    return [*lines, *(note for note in result.notes if note in UNFINISHED)]
 
 
 def _gap(found: Audit) -> float | None:

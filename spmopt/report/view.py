@@ -10,7 +10,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.objective import Objective
 from spmopt.core.order import depth_first, same_order
-from spmopt.core.result import Result, Status
+from spmopt.core.result import UNFINISHED, Result, Status
 from spmopt.metrics import in_unit, metrics, tensor_bytes
 from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import percent, seconds, si
@@ -81,16 +81,23 @@ def compare_view(
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    """What optimisers remark, and why there is no schedule; the same words once for all."""
+    """What optimisers remark, why there is no schedule, and which bounds are unfinished."""
     speakers: dict[str, list[str]] = {}
     for result in results:
         name = result.scheduler
-        if result.status is Status.INFEASIBLE or find(name).kind is Kind.FORMULATION:
-            for note in remarks(result):
+        speaks = result.status is Status.INFEASIBLE or find(name).kind is Kind.FORMULATION
+        for note in remarks(result):
+            if speaks or note in UNFINISHED:
                 speakers.setdefault(note, []).append(name)
     if len(results) > 1 and all(result.status is Status.INFEASIBLE for result in results):
         return [f"infeasible: {note}" for note in speakers]
-    return [f"{', '.join(names)}: {note}" for note, names in speakers.items()]
+    bounded = [result.scheduler for result in results if result.bound is not None]
+    return [
+        f"{note[0].upper()}{note[1:]}."
+        if note in UNFINISHED and names == bounded
+        else f"{', '.join(names)}: {note}"
+        for note, names in speakers.items()
+    ]
 
 
 def order_notes(instance: Instance, results: Sequence[Result]) -> list[str]:

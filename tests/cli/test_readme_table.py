@@ -38,9 +38,9 @@ def test_the_command_prints_this(run: Run) -> None:
 def test_it_ends_in_words_about_the_rules() -> None:
     optimum, belady, best = shown()[-3:]
     cost = r"takes [\d.]+ (to [\d.]+ )?% more time than the optimum\."
-    assert optimum.startswith("The optimum ")
+    assert optimum.startswith("The optimum in the listed order is ")
     assert re.fullmatch(f"Belady {cost}", belady)
-    assert re.fullmatch(f"The best greedy rule, [a-z:=-]+, {cost}", best)
+    assert re.fullmatch(f"The best greedy rule in the listed order, [a-z:=-]+, {cost}", best)
 
 
 def test_all_that_is_compared_is_there() -> None:

@@ -1,9 +1,11 @@
+from dataclasses import replace
 from fractions import Fraction
 
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.result import Result, Status
 from spmopt.report.verdict import verdict
+from tests.io.samples import schedule
 
 MACHINE = Machine(name="m", spm_bytes=4096, dram_bytes_per_s=1, clock_hz=1000, operations_per_s=1)
 
@@ -69,6 +71,23 @@ def test_belady_may_be_optimal() -> None:
 def test_without_a_positive_bound_only_the_least_is_known() -> None:
     results = [result("belady", 120, 0), result("page", 100, 0)]
     assert verdict(MACHINE, results)[1] == "Belady takes at least 20 % more time than the optimum."
+
+
+def test_with_several_orders_the_lines_name_the_one_that_they_are_about() -> None:
+    other = replace(result("tsai", 90, 90), schedule=schedule(1))
+    page, lru = result("page", 110, 100), result("lru", 115, 100)
+    belady = result("belady", 120, 100)
+    assert verdict(MACHINE, [lru, belady, other, page]) == [
+        "The optimum in the listed order lies between 100 ms (bound) and 110 ms (page), "
+        "10 % apart.",
+        "Belady takes 9.09 to 20 % more time than the optimum.",
+        "The best greedy rule in the listed order, lru, takes 4.55 to 15 % more time than "
+        "the optimum.",
+    ]
+    proven = result("page", 100, 100, Status.OPTIMAL)
+    assert verdict(MACHINE, [proven, other]) == [
+        "The optimum in the listed order is 100 ms (page), proven."
+    ]
 
 
 def test_nothing_known_nothing_said() -> None:

@@ -4,7 +4,7 @@ from fractions import Fraction
 from spmopt.audit import Audit
 from spmopt.core.infeasible import Conflict
 from spmopt.core.objective import MAKESPAN, TRAFFIC
-from spmopt.core.result import ClassBound, Result, Status
+from spmopt.core.result import OUT_OF_TIME, ClassBound, Result, Status
 from spmopt.report.records import result_record
 from spmopt.report.sheet import result_sheet
 from spmopt.report.verification import verification_lines, verification_record
@@ -57,6 +57,11 @@ def test_what_is_not_checked_is_said() -> None:
     assert "the file says of its schedule that it was not verified" in text(
         replace(RESULT, verified=False)
     )
+
+
+def test_an_unfinished_bound_is_called_so() -> None:
+    assert OUT_OF_TIME not in text(RESULT)
+    assert f"  {OUT_OF_TIME}" in text(replace(RESULT, notes=("a", OUT_OF_TIME))).splitlines()
 
 
 def test_a_bound_alone_is_called_so() -> None:

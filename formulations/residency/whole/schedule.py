@@ -67,6 +67,7 @@ class _Case:
         self.uses = Uses.of(instance, line)
         self.plan: Plan | None = None
         self.value: Fraction | None = None
+        self.cut_short = False
         self.notes: list[str] = []
         if any(len(operation.modes) > 1 for operation in instance.operations):
             self.notes.append(SEVERAL_MODES)
@@ -84,7 +85,11 @@ class _Case:
     ) -> Outcome:
         """The best plan, with what is proved."""
         return Outcome(
-            plan=self.plan, certificate=certificate, class_bound=bound, notes=tuple(self.notes)
+            plan=self.plan,
+            certificate=certificate,
+            class_bound=bound,
+            notes=tuple(self.notes),
+            cut_short=self.cut_short,
         )
 
     def of_traffic(self) -> Outcome:
@@ -149,7 +154,9 @@ class _Case:
         request = replace(self.request, started=monotonic(), time_limit_s=limit)
         page = self.instance.machine.page_bytes
         search = Search(self.instance, request, page_bytes=page, settings=Settings())
-        search.run(max(_RELAXATION_GAP, request.tolerance))
+        tolerance = max(_RELAXATION_GAP, request.tolerance)
+        search.run(tolerance)
+        self.cut_short = search.cut_short(tolerance)
         nothing = np.zeros(self.uses.steps)
         free = Multipliers.legal(search.economy, nothing, nothing, nothing)
         return search.prices or free, search.certificate()

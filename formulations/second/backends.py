@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -99,9 +98,10 @@ def bound(name: str, problem: Any, value: float | None, limits: Limits) -> float
         log = limits.folder / _LOG
         stated = _LOG_BOUND.findall(log.read_text()) if log.exists() else []
         claimed = float(stated[-1]) - _LOG_DIGITS if stated else claimed
-    if not isfinite(claimed) and value is not None:
-        claimed = value - max(limits.gap, _VALUE_DIGITS) * abs(value)
-    return claimed if isfinite(claimed) else -float("inf")
+    known = [one for one in (claimed, -float("inf")) if one < float("inf")]
+    if value is not None:  # HiGHS has 0 where presolve leaves nothing to search
+        known.append(value - max(limits.gap, _VALUE_DIGITS) * abs(value))
+    return max(known)
 
 
 @contextmanager

@@ -22,7 +22,7 @@ from spmopt.core.scheduler import Request
 _CLASS = "schedules that keep a tensor between two uses in full or give it up in full, fixed order"
 _MOST_CELLS = 150_000  # steps of all gaps, of the model of time
 _TOO_LARGE = "too large for the model of time in PuLP: the best policy's schedule"
-_PARTLY_KEPT = "parts of tensors stay between uses: cheaper than the class of the model"
+_PARTLY_KEPT = "parts of tensors stay between uses: cheaper than the class allows"
 _MARGIN = 1e-6  # relative, that solvers may be off
 _GRACE_S = 3.0  # for a solver that was told to stop, or is late
 

@@ -18,7 +18,7 @@ from time import monotonic
 from typing import Any
 
 import pulp
-from highspy import cb
+from highspy import Highs, cb
 
 from formulations.second import backends, timed, traffic
 from formulations.second.backends import Limits
@@ -87,6 +87,7 @@ def _run(problem: Any, name: str, limits: Limits) -> bool:
     """Whether the solver left a solution; whatever it calls it, it is checked."""
     with _told_to_stop(limits.folder / STOP) as (told, more), _inside(limits.folder):
         warnings.simplefilter("ignore")
+        Highs.resetGlobalScheduler(True)  # else it keeps to the threads of the call before
         try:
             problem.solve(backends.solver(name, limits, **more(name)))
         except pulp.PulpSolverError as error:

@@ -1,0 +1,82 @@
+"""Optima of both models of whole tensors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pulp
+
+from formulations.residency.bound.prices import Multipliers
+from formulations.residency.whole import schedule
+from formulations.residency.whole.timed_columns import nearby
+from formulations.residency.whole.timed_model import build
+from formulations.residency.whole.transfers import Setting
+from formulations.residency.whole.uses import Uses
+from formulations.second import timed, traffic
+from formulations.second.case import Case
+from formulations.second.plans import plan_of
+from formulations.solver.highs import solve
+from spmopt.core.instance import Instance
+from spmopt.core.modes import fitting_modes
+from spmopt.core.objective import Objective
+from spmopt.core.plan import Plan
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import timeline
+
+EXACT = {"mip_rel_gap": 0.0, "mip_feasibility_tolerance": 1e-9}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solved:
+    """Of the second model, in the objective's units."""
+
+    value: float
+    plan: Plan
+
+
+def first(instance: Instance, objective: Objective, *, relaxed: bool = False) -> float:
+    """Optimum of the first model; where time counts, with every step of each gap as a column."""
+    if objective.cycle == 0:
+        outcome = schedule(instance, Request(objective=objective, tolerance=0.0, threads=1))
+        assert outcome.class_bound is not None
+        return outcome.class_bound.value
+    order = np.arange(len(instance.operations), dtype=np.int64)
+    line = timeline(instance, order, fitting_modes(instance))
+    request = Request(objective=objective, threads=1)
+    setting = Setting.of(instance, request, line, Uses.of(instance, line))
+    nothing = np.zeros(line.steps)
+    free = Multipliers.legal(setting.economy, nothing, nothing, nothing)
+    every = nearby(setting.gaps, setting.economy, free, line.steps + 1)
+    model = build(setting, every)
+    program = replace(model.program, integer=None) if relaxed else model.program
+    answer = solve(program, options={} if relaxed else EXACT, threads=1)
+    assert answer.objective is not None
+    return model.built.value(answer.objective)
+
+
+def second(
+    instance: Instance,
+    objective: Objective,
+    *,
+    solver: str = "HiGHS",
+    spread: bool = False,
+    relaxed: bool = False,
+    families: Sequence[Any] | None = None,
+) -> Solved:
+    """Optimum of the second model, with rows of all families or of some."""
+    case = Case.of(instance, objective)
+    model: traffic.Traffic | timed.Timed
+    if objective.cycle == 0:
+        model, problem = traffic.build(case, families)
+    else:
+        model, problem = timed.build(case, families, spread=spread)
+    more = {} if solver != "HiGHS" else {"threads": 1, "mip_feasibility_tolerance": 1e-9}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # of what PuLP 4 will change
+        problem.solve(pulp.getSolver(solver, msg=False, mip=not relaxed, gapRel=0.0, **more))
+    assert problem.sol_status == pulp.LpSolutionOptimal
+    return Solved(value=pulp.value(problem.objective) * float(case.unit), plan=plan_of(model))

@@ -1,0 +1,56 @@
+"""The two models of whole tensors have one optimum."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective, objective_named
+from tests.formulations.second.models import first, second
+from tests.instances import golden
+from tests.strategies import instances
+
+INDEX = golden.read_index()
+# Their programs take seconds to minutes; formulations/README.md says what was measured.
+LONG = {("time", name) for name in ("gnmt-small", "lenet5", "lstm", "resnet50-small")}
+LONG |= {("time", "transformer-small"), ("traffic", "gnmt-small"), ("traffic", "resnet50-small")}
+CASES = [
+    (name, objective)
+    for name, entry in INDEX.items()
+    for objective in entry.objectives
+    if (objective, name) not in LONG
+]
+
+
+@pytest.mark.parametrize(("name", "objective_name"), CASES)
+def test_same_optimum_on_golden_instances(name: str, objective_name: str) -> None:
+    instance = golden.instance(name)
+    objective = objective_named(objective_name, instance.machine)
+    optimum = first(instance, objective)
+    for solver in ("HiGHS", "PULP_CBC_CMD"):
+        found = second(instance, objective, solver=solver, spread=True)
+        assert found.value == pytest.approx(optimum, rel=1e-6, abs=1e-18)
+
+
+@pytest.mark.parametrize("name", ["lenet5", "lstm", "transformer-small"])
+def test_same_relaxation_on_larger_ones(name: str) -> None:
+    instance = golden.instance(name)
+    optimum = first(instance, MAKESPAN, relaxed=True)
+    found = second(instance, MAKESPAN, spread=True, relaxed=True)
+    assert found.value == pytest.approx(optimum, rel=1e-6)
+
+
+def test_every_golden_instance_is_compared() -> None:
+    objectives = {(o, name) for name, entry in INDEX.items() for o in entry.objectives}
+    assert objectives >= LONG
+    assert len(CASES) == len(objectives) - len(LONG) >= 40
+
+
+@settings(max_examples=40, deadline=None)
+@given(instances(max_operations=6, max_tensors=4, duplex=True, aligned=True, max_modes=2))
+def test_same_optimum_on_random_instances(instance: Instance) -> None:
+    # Of whole pages, so that both count the pages of a part alike.
+    for objective in (TRAFFIC, MAKESPAN, energy_objective(instance.machine)):
+        optimum = first(instance, objective)
+        assert second(instance, objective).value == pytest.approx(optimum, rel=1e-6, abs=1e-18)

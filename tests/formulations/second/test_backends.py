@@ -1,0 +1,200 @@
+"""The scheduler with solvers of PuLP: names, limits, interrupts, files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
+
+import numpy as np
+import pulp
+import pytest
+
+from formulations.second.backends import require
+from formulations.second.case import Case
+from formulations.second.schedule import schedule
+from formulations.solver import apart
+from spmopt.core.errors import InputError
+from spmopt.core.objective import MAKESPAN, TRAFFIC
+from spmopt.core.plan import Residency
+from spmopt.core.scheduler import Request
+from spmopt.policies import belady
+from spmopt.solve import solve
+from tests.cli.run import Run
+from tests.formulations.second.models import second
+from tests.formulations.whole.cases import verified_value
+from tests.instances import golden
+from tests.tiny import Op, tiny
+
+BOTH = pytest.mark.parametrize("solver", ["cbc", "highs"])
+
+
+def named(name: str, monkeypatch: pytest.MonkeyPatch, *there: str) -> str:
+    """What a name stands for where ``there`` are installed."""
+    monkeypatch.setattr(
+        pulp,
+        "listSolvers",
+        lambda onlyAvailable=False: list(there) if onlyAvailable else KNOWN,  # noqa: N803
+    )
+    return require(name)
+
+
+KNOWN = pulp.listSolvers()
+
+
+@pytest.mark.parametrize(
+    ("name", "there", "meant"),
+    [
+        ("cbc", ("PULP_CBC_CMD",), "PULP_CBC_CMD"),
+        ("CBC", ("COIN_CMD",), "COIN_CMD"),
+        ("highs", ("HiGHS_CMD", "HiGHS"), "HiGHS"),
+        ("HiGHS_cmd", ("HiGHS_CMD", "HiGHS"), "HiGHS_CMD"),
+        ("gurobi", ("GUROBI_CMD", "GUROBI"), "GUROBI"),
+        ("cplex", ("CPLEX_CMD",), "CPLEX_CMD"),
+        ("scip", ("SCIP_CMD", "SCIP_PY"), "SCIP_PY"),
+        ("scip", ("FSCIP_CMD",), "FSCIP_CMD"),
+    ],
+)
+def test_names(
+    monkeypatch: pytest.MonkeyPatch, name: str, there: tuple[str, ...], meant: str
+) -> None:
+    assert named(name, monkeypatch, *there) == meant
+
+
+def test_what_is_missing_is_said_with_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError) as caught:
+        named("Gurobi", monkeypatch, "HiGHS", "PULP_CBC_CMD")
+    assert str(caught.value) == (
+        "--backend pulp:gurobi: PuLP finds no GUROBI or GUROBI_CMD here; install it, or use one "
+        "of pulp:cbc, pulp:highs"
+    )
+    with pytest.raises(InputError, match=r"no solver of PuLP called 'higs'; did you mean highs\?"):
+        require("higs")
+
+
+@BOTH
+def test_solves_verifies_and_proves(solver: str) -> None:
+    instance = golden.instance("attention")
+    for objective in (TRAFFIC, MAKESPAN):
+        request = Request(objective=objective, tolerance=0.0, threads=1)
+        result = solve(instance, f"whole@pulp:{solver}", request)
+        assert result.scheduler == f"whole@pulp:{solver}"
+        assert result.verified
+        assert result.value is not None
+        assert result.class_bound is not None
+        optimum = second(instance, objective).value
+        assert result.class_bound.value == pytest.approx(optimum, rel=1e-6)
+        assert optimum <= float(result.value) * (1 + 1e-9)
+        assert (objective is TRAFFIC) == (result.value == round(optimum))
+        assert "PuLP" in result.class_bound.proved_by
+
+
+@BOTH
+def test_at_the_time_limit_it_has_a_plan(solver: str) -> None:
+    instance = golden.instance("lstm")
+    start = belady(instance, Request()).plan
+    began = monotonic()
+    request = Request(start=start, time_limit_s=0.3, tolerance=0.0, threads=1)
+    outcome = schedule(instance, request, solver=solver)
+    assert monotonic() - began < 10
+    assert verified_value(instance, MAKESPAN, outcome.plan) <= verified_value(
+        instance, MAKESPAN, start
+    )
+    if outcome.class_bound is not None:
+        assert outcome.class_bound.value <= 11670.01
+
+
+def test_told_to_stop_it_hands_over_what_there_is() -> None:
+    instance = golden.instance("lstm")
+    began = monotonic()
+    request = Request(tolerance=0.0, threads=1, stop=lambda: monotonic() > began + 1.5)
+    outcome = schedule(instance, request, solver="cbc")
+    assert monotonic() - began < 8
+    assert outcome.plan is not None
+    assert verified_value(instance, MAKESPAN, outcome.plan) < 20_000
+
+
+def test_no_files_and_no_programs_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files, here = tmp_path / "files", tmp_path / "here"
+    files.mkdir()
+    here.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(files))
+    monkeypatch.chdir(here)
+    for name in ("mlp", "lstm"):
+        limit = 0.2 if name == "lstm" else 60.0
+        schedule(golden.instance(name), Request(threads=1, time_limit_s=limit), solver="cbc")
+        assert not list(files.iterdir())
+        assert not list(here.iterdir())
+
+
+def test_programs_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+    note = tmp_path / "note"
+    endless = f"(while sleep 0.05; do echo on >> {note}; done) & wait"
+    with pytest.raises(apart.StoppedError):
+        apart.call("os:system", endless, time_limit_s=1.0, library="none")
+    size = note.stat().st_size
+    sleep(0.4)
+    assert note.stat().st_size == size > 0
+
+
+def test_too_large_a_model_of_time_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("formulations.second.schedule._MOST_CELLS", 10)
+    instance = golden.instance("mlp")
+    assert Case.of(instance, MAKESPAN).timed_size() > 10
+    start = belady(instance, Request()).plan
+    outcome = schedule(instance, Request(start=start), solver="highs")
+    assert outcome.plan is start
+    assert "too large" in " ".join(outcome.notes)
+
+
+def test_a_bound_for_the_class_is_not_above_the_schedule() -> None:
+    # The four bytes that fit beside the scratch might come back in step 1: in a plan they stay.
+    operations = [Op(reads="x", cycles=8), Op(cycles=2, scratch=4), Op(reads="x", cycles=2)]
+    instance = tiny({"x": (8, "in")}, operations, spm=8)
+    start = second(instance, TRAFFIC).plan
+    assert verified_value(instance, TRAFFIC, start) == 16
+    stays = replace(
+        start,
+        residency=Residency(
+            tensor=np.zeros(3, np.int64),
+            begin=np.arange(3),
+            end=np.arange(1, 4),
+            size_bytes=np.array([8, 4, 8]),
+        ),
+    )
+    assert verified_value(instance, TRAFFIC, stays) == 12
+    outcome = schedule(
+        instance, Request(objective=TRAFFIC, start=stays, tolerance=0.0), solver="highs"
+    )
+    assert outcome.plan is stays
+    assert outcome.class_bound is None
+    assert outcome.notes == ("parts of tensors stay between uses: cheaper than the class allows",)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("-s page --backend pulp:cbc", "scheduler page: has no backends; whole has"),
+        ("-s belady --backend pulp:cbc", "scheduler belady: has no backends; whole has"),
+        ("-s whole --backend cbc", "backend 'cbc': write pulp:NAME, as pulp:cbc"),
+        ("-s whole --backend plup:cbc", "called 'plup'; did you mean pulp?"),
+        ("-s whole --backend pulp:cbd", "no solver of PuLP called 'cbd'; did you mean cbc?"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_line(run: Run, words: str, said: str) -> None:
+    ran = run(f"solve {golden.FOLDER}/mlp.json {words}")
+    assert ran.code == 2
+    assert ran.err.startswith("error: ")
+    assert said in ran.err
+    assert ran.err.count("\n") == 1
+
+
+def test_a_result_is_written_and_verified(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    line = f"{golden.FOLDER}/mlp.json -s whole --backend pulp:CBC --objective traffic"
+    ran = run(f"solve {line} -o {path}")
+    assert ran.code == 0
+    assert "whole@pulp:cbc" in ran.out
+    assert "2.396 kB" in ran.out
+    assert "PULP_CBC_CMD by PuLP" in ran.out
+    assert run(f"verify {path}").code == 0

@@ -1,0 +1,108 @@
+"""The program in files: other programs read the same optimum."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import highspy
+import pytest
+
+from formulations.second.export import exported
+from formulations.second.names import labels
+from spmopt.core.objective import objective_named
+from tests.cli.run import Run
+from tests.formulations.second.models import second
+from tests.instances import golden
+
+
+def read_back(path: Path) -> float:
+    """Optimum of a file by HiGHS."""
+    new: Any = highspy.Highs  # its constructor has no annotation
+    solver = new()
+    solver.setOptionValue("output_flag", False)
+    solver.setOptionValue("threads", 1)
+    assert solver.readModel(str(path)) == highspy.HighsStatus.kOk
+    solver.run()
+    assert solver.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    return float(solver.getInfo().objective_function_value)
+
+
+@pytest.mark.parametrize("form", ["mps", "lp"])
+@pytest.mark.parametrize(
+    ("name", "objective_name", "unit"),
+    [
+        ("convolution", "time", 1.0),
+        ("mlp", "traffic", 1.0),
+        ("random-89", "energy", 1e-12),
+        ("random-34", "traffic", 1.0),
+    ],
+)
+def test_read_back_it_has_the_same_optimum(
+    tmp_path: Path, name: str, objective_name: str, unit: float, form: str
+) -> None:
+    instance = golden.instance(name)
+    objective = objective_named(objective_name, instance.machine)
+    program = exported(instance, objective, form)
+    path = tmp_path / f"program.{form}"
+    path.write_text(program.text)
+    optimum = second(instance, objective).value
+    assert read_back(path) * unit == pytest.approx(optimum, rel=1e-9, abs=1e-18)
+    assert program.unit.endswith(objective.unit)
+
+
+def test_columns_and_rows_bear_names() -> None:
+    text = exported(
+        golden.instance("mlp"), objective_named("time", golden.instance("mlp").machine), "lp"
+    ).text
+    for name in ("here_x_s0", "capacity_s3", "cycles_s8", "load_w1_s0"):
+        assert re.search(rf"\b{name}\b", text), name
+    names = set(re.findall(r"[A-Za-z][\w.]*", text))
+    assert all(len(name) < 100 for name in names)
+
+
+def test_names_are_legal_and_differ() -> None:
+    given = ["a b", "a_b", "a-b", "é/x:0", "a_b_t2", "x" * 200, "x" * 300, ""]
+    found = labels(given)
+    assert len(set(found)) == len(given)
+    assert all(re.fullmatch(r"\w*", name, re.ASCII) and len(name) < 70 for name in found)
+    assert found[:2] == ["a_b", "a_b_t1"]
+    assert found[3] == "__x_0"
+
+
+def test_export_by_command(run: Run, tmp_path: Path) -> None:
+    source, path = golden.FOLDER / "mlp.json", tmp_path / "mlp.mps"
+    ran = run(f"export {source} --objective traffic -o {path}")
+    assert ran.code == 0
+    assert re.search(r"mlp.*\d+ columns, \d+ rows, traffic in bytes", ran.out)
+    assert read_back(path) == pytest.approx(second_traffic())
+    ran = run(f"export {source} --objective traffic --format lp -o {path} --json")
+    assert set(ran.record) == {"columns", "rows", "unit"}
+    assert path.read_text().startswith("\\* whole_tensors *\\")
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def second_traffic() -> float:
+    """Of the perceptron."""
+    instance = golden.instance("mlp")
+    return second(instance, objective_named("traffic", instance.machine)).value
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("mlp.json -o {folder}/p.xyz", 2, "no such format; give --format mps or --format lp"),
+        ("mlp.json --format sav -o {folder}/p", 2, "--format sav: no such format"),
+        ("mlp.json -o {folder}/none/p.lp", 2, "no such folder"),
+        ("mlp.json --objective beauty -o {folder}/p.lp", 2, "choose traffic, time or energy"),
+        ("infeasible.json -o {folder}/p.lp", 3, "need 8 bytes of SPM in pages of 4"),
+    ],
+)
+def test_bad_exports_write_nothing(
+    run: Run, tmp_path: Path, line: str, code: int, said: str
+) -> None:
+    ran = run(f"export {golden.FOLDER}/{line.format(folder=tmp_path)}")
+    assert ran.code == code
+    assert said in ran.err
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,127 @@
+"""The second model against brute force, and each of its families of rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.second import timed, traffic
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
+from tests.formulations.second.models import second
+from tests.formulations.small import small_optimum as best
+from tests.formulations.whole.cases import all_or_nothing, byte_energy, verified_value
+from tests.instances import golden
+from tests.strategies import instances, random_instance
+from tests.tiny import Op, tiny
+
+SMALL = {"max_operations": 4, "max_tensors": 3, "duplex": True, "setup": True}
+EXACT = {"max_operations": 4, "max_tensors": 3, "whole_cycles": True}
+BYTES = {**EXACT, "max_operations": 5, "page_bytes": 1, "max_tensor_pages": 6}
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(**SMALL), st.booleans())
+def test_traffic_equals_brute_force(instance: Instance, energy: bool) -> None:
+    objective = byte_energy(instance) if energy else TRAFFIC
+    found = second(instance, objective)
+    optimum = best(instance, objective, "whole").value
+    assert found.value == pytest.approx(float(optimum), rel=1e-6, abs=1e-18)
+    assert verified_value(instance, objective, found.plan) == optimum
+    assert all_or_nothing(instance, found.plan)
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(**SMALL), st.booleans())
+def test_time_is_a_bound_with_a_legal_plan(instance: Instance, energy: bool) -> None:
+    objective = energy_objective(instance.machine) if energy else MAKESPAN
+    found = second(instance, objective)
+    assert found.value <= float(best(instance, objective, "whole").value) * (1 + 1e-6) + 1e-18
+    assert all_or_nothing(instance, found.plan)
+    value = verified_value(instance, objective, found.plan)
+    assert value >= best(instance, objective, "page").value
+
+
+def test_time_is_nearly_always_that_of_brute_force() -> None:
+    # Not always: pieces of a byte, and pieces that leave one by one, are not tried there.
+    same = reached = 0
+    for seed in range(30):
+        case = random_instance(seed, **BYTES)
+        found, optimum = second(case, MAKESPAN), best(case, MAKESPAN, "whole").value
+        same += found.value == pytest.approx(float(optimum))
+        reached += verified_value(case, MAKESPAN, found.plan) <= optimum
+    assert same >= 20
+    assert reached >= 28
+
+
+NEEDED = [
+    (traffic._linked, 6, EXACT, 35, 28),
+    (traffic._stationary, 44, EXACT, 32, 28),
+    (traffic.capacity, 19, BYTES, 9, 6),
+    (traffic.stored_once, 0, EXACT, 4, 0),
+    (timed._linked, 14, EXACT, 31, 21),
+    (timed._stationary, 13, EXACT, 35, 29),
+    (timed.capacity, 19, BYTES, 27, 18),
+    (timed.part_pages, 28, EXACT, 44, 41),
+    (timed.growth, 5, EXACT, 45, 15),
+    (timed.dirt, 0, EXACT, 12, 11),
+    (timed.nothing_lost, 0, EXACT, 12, 11),
+    (timed.channel, 0, EXACT, 12, 11),
+    (timed.serial, 0, BYTES, 11, 6),
+]
+"""A family, an instance, and the optimum with and without its rows."""
+
+
+@pytest.mark.parametrize(("family", "seed", "features", "with_it", "without"), NEEDED)
+def test_each_family_is_needed(
+    family: Any, seed: int, features: dict[str, Any], with_it: int, without: int
+) -> None:
+    instance = random_instance(seed, **features)
+    module, objective = (traffic, TRAFFIC) if family in traffic.FAMILIES else (timed, MAKESPAN)
+    others = [other for other in module.FAMILIES if other is not family]
+    assert best(instance, objective, "whole").value == with_it
+    assert second(instance, objective).value == pytest.approx(with_it)
+    assert second(instance, objective, families=others).value == pytest.approx(without)
+
+
+def test_a_piece_returns_after_it_left() -> None:
+    # Of x's 8 bytes 4 are stored beside step 1, 4 beside step 2. They wait in step 2, so that only
+    # the first 4 can be back there, although 6 would fit step 3 beside its scratch, and 10 cross
+    # the channel: 4 are left to load while nothing computes.
+    operations = [
+        Op(writes="x", stationary="x"),
+        Op(cycles=4),
+        Op(cycles=10),
+        Op(scratch=4),
+        Op(reads="x", stationary="x"),
+    ]
+    instance = tiny({"x": (8, "")}, operations, spm=10, page_bytes=1)
+    others = [family for family in timed.FAMILIES if family is not timed.one_copy]
+    assert second(instance, MAKESPAN).value == pytest.approx(4 + 10 + 4)
+    assert second(instance, MAKESPAN, families=others).value == pytest.approx(4 + 10 + 2)
+
+
+def test_every_family_has_a_test() -> None:
+    tested = {row[0] for row in NEEDED} | {timed.one_copy}
+    assert tested == {*traffic.FAMILIES, *timed.FAMILIES}
+
+
+def test_a_part_takes_its_own_pages() -> None:
+    # Five bytes of two pages: four of them take one page, not 1.6, and can be loaded ahead.
+    operations = [Op(cycles=4), Op(reads="x", stationary="x")]
+    tensors = {"x": (5, "in"), "y": (4, "in")}
+    operations.insert(0, Op(reads="y", stationary="y"))
+    operations[1] = Op(reads="y", stationary="y", cycles=4)
+    instance = tiny(tensors, operations, spm=8)
+    assert second(instance, MAKESPAN).value == pytest.approx(4 + 4 + 1)
+    assert second(instance, MAKESPAN, spread=True).value == pytest.approx(4 + 4 + 2.5)
+    assert verified_value(instance, MAKESPAN, second(instance, MAKESPAN).plan) == 4 + 4 + 1
+
+
+def test_what_cannot_fit_is_infeasible() -> None:
+    with pytest.raises(InfeasibleError, match="need 8 bytes of SPM in pages of 4"):
+        second(golden.instance("infeasible"), TRAFFIC)

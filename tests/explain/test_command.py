@@ -1,0 +1,175 @@
+"""``spmopt explain``: text of 80 columns, JSON, CSV, result files, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from spmopt.analysis.obstacles import Obstacle
+from spmopt.io.files import write_instance
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+from tests.solve.fakes import bounds_only, install
+from tests.tiny import Op, tiny
+
+NETWORK = "bert-tiny --batch 2 --training --spm 1MB"
+KINDS = [f"{obstacle.words}_cycles" for obstacle in Obstacle]
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
+
+
+@pytest.fixture
+def stored(run: Run, tmp_path: Path) -> Path:
+    """A result file, with the prices of the relaxation."""
+    path = tmp_path / "r.json"
+    assert run(f"solve {NETWORK} -s belady -o {path}").code == 0
+    return path
+
+
+def test_text_fits_a_narrow_terminal(run: Run, stored: Path) -> None:
+    ran = run(f"explain {stored} --top 3")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    text = " ".join(ran.out.split())
+    assert "scheduler belady time" in text
+    assert "The 3 largest stalls of " in text
+    assert sum(line.startswith("step ") for line in lines) == 3
+    assert "Worth, by the prices that prove the bound of " in text
+    assert "1 KB more SPM" in text
+    assert "1 GB/s more DRAM" in text
+    assert "price of SPM along the steps:" in text
+
+
+def test_sums_are_those_of_the_analysis(run: Run, stored: Path) -> None:
+    record = run(f"explain {stored} --json").record
+    analysis = run(f"analyze {stored} --json").record
+    total = record["stall_cycles"]
+    assert total == analysis["network"]["cycles"] - analysis["network"]["compute_cycles"]
+    assert sum(record["stall_cycles_by_obstacle"].values()) == total
+    by_cause = record["stall_cycles_by_cause"]
+    assert sum(by_cause.values()) == total
+    clock = record["instance"]["machine"]["clock_hz"]
+    for cause, seconds in analysis["stall_s_by_cause"].items():
+        assert by_cause[cause] / clock == pytest.approx(seconds)
+    assert len(record["stalls"]) == 5
+    sizes = [stall["stall_cycles"] for stall in record["stalls"]]
+    assert sizes == sorted(sizes, reverse=True)
+    for stall in record["stalls"]:
+        parts = stall["transfers"]
+        assert sum(part["stall_cycles"] for part in parts) == stall["stall_cycles"]
+        for part in parts:
+            assert sum(part[kind] for kind in KINDS) == part["stall_cycles"]
+            assert (part["full_step"] is None) == (part["held_by"] == [])
+            assert (part["busy_step"] is None) == (part["busy_with"] == [])
+    worth = record["worth"]
+    assert worth["bound"] == record["result"]["bound"]
+    parts = [stretch["per_spm_kb"] for stretch in worth["spm_stretches"]]
+    assert sum(parts) == pytest.approx(worth["per_spm_kb"])
+    assert worth["per_gb_per_s"] > 0
+
+
+def test_rows_of_every_transfer(run: Run, stored: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    record = run(f"explain {stored} --json --top 1000 --csv {path}").record
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert sum(int(row["stall_cycles"]) for row in rows) == record["stall_cycles"]
+    for obstacle in Obstacle:
+        total = sum(int(row[f"{obstacle.words}_cycles"]) for row in rows)
+        assert total == record["stall_cycles_by_obstacle"][obstacle.words]
+    assert len(record["stalls"]) == record["stalled_steps"] == len({row["step"] for row in rows})
+    assert len(rows) == sum(len(stall["transfers"]) for stall in record["stalls"])
+
+
+def test_one_step_in_full(run: Run, stored: Path, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    (largest,) = run(f"explain {stored} --top 1 --json").record["stalls"]
+    ran = run(f"explain {stored} --step {largest['step']} --csv {path}")
+    assert ran.code == 0
+    text = " ".join(ran.out.split())
+    assert f"step {largest['step']}, {largest['operation']}: stall " in text
+    assert "largest" not in text
+    for part in largest["transfers"]:
+        assert f"{part['transfer']}: {part['tensor']} (" in text
+    with path.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {int(row["step"]) for row in rows} == {largest["step"]}
+    assert len(rows) == len(largest["transfers"])
+
+
+@pytest.mark.usefixtures("quick")
+def test_by_hand(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    tensors = {"a": (8, "in"), "b": (8, "in")}
+    operations = [Op(reads="a", cycles=4), Op(reads="b", cycles=3), Op(reads="a")]
+    write_instance(path, tiny(tensors, operations, spm=8))
+    out = run(f"explain {path} -s stream").out
+    text = " ".join(out.split())
+    # 4, 5 and 8 cycles of 24; a could be kept from step 0, all 8 bytes of it.
+    assert "time 24 s; stall 70.8 % of it: 17 s in 3 of 3 steps" in text
+    assert "waits for 100 % stream in" in text
+    assert "step 2, op2: stall 8 s of 8 s 8.000 s stream in: a (8 B) avoidable: " in text
+    assert "or room to keep it since step 0" in text
+    assert "step 1, op1: stall 5 s of 8 s 5.000 s stream in: b (8 B) channel: " in text
+    assert "the channel has no time in step 0: stream in of a (8 s)" in text
+    assert "dependency: needed by the first step" in text
+    assert "because 47.1 % avoidable, 29.4 % channel, 23.5 % dependency" in text
+
+
+@pytest.mark.usefixtures("quick")
+def test_nothing_to_explain(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    write_instance(path, tiny({"a": (8, "in")}, [Op(cycles=4)], spm=8))
+    ran = run(f"explain {path} -s stream")
+    assert ran.code == 0
+    assert "stall 0 % of it" in ran.out
+    record = run(f"explain {path} -s stream --json").record
+    assert (record["stalls"], record["stall_cycles"]) == ([], 0)
+
+
+def test_without_prices_nothing_is_worth_anything(run: Run, stored: Path) -> None:
+    document = json.loads(stored.read_text())
+    document.update(certificate=None, bound=None)
+    stored.write_text(json.dumps(document))
+    assert run(f"explain {stored} --json").record["worth"] is None
+    assert "No prices in this result" in run(f"explain {stored}").out
+
+
+def test_other_objectives_have_their_own_unit(run: Run) -> None:
+    ran = run(f"explain {NETWORK} -s belady --objective traffic --json")
+    worth = ran.record["worth"]
+    assert (worth["unit"], worth["per_gb_per_s"]) == ("bytes", 0)
+    assert worth["per_spm_kb"] > 0
+
+
+def test_infeasible_is_explained_in_fields(run: Run, tmp_path: Path) -> None:
+    path, result = tmp_path / "i.json", tmp_path / "r.json"
+    write_instance(path, tiny({"a": (8, "in")}, [Op(reads="a", stationary="a")], spm=4))
+    assert run(f"solve {path} -s belady -o {result}").code == 3
+    for source in (f"{path} -s belady", f"{result}"):
+        ran = run(f"explain {source} --json")
+        assert ran.code == 3
+        assert ran.record["status"] == "infeasible"
+        assert ran.record["conflict"]["missing_bytes"] == 4
+        assert "a (8 bytes) alone does not fit" in refused(run(f"explain {source}"), code=3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--top 0", "--top 0: must be at least 1"),
+        ("--step 1000", "--step 1000: there are steps 0 to "),
+        ("--step -1", "--step -1: there are steps 0 to "),
+        ("-s page", "--scheduler: "),
+        ("--csv none/rows.csv", "none: no such folder"),
+    ],
+)
+def test_what_is_refused(run: Run, stored: Path, options: str, message: str) -> None:
+    assert message in refused(run(f"explain {stored} {options}"))

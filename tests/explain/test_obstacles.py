@@ -1,0 +1,247 @@
+"""Stalls are shared out in full, and obstacles are those that one finds step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from spmopt.analysis.explanation import Explanation, shares
+from spmopt.analysis.obstacles import Obstacle
+from spmopt.analysis.stalls import Cause, split
+from spmopt.assemble import assemble
+from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Schedule
+from spmopt.verify import verify
+from tests.explain.naive import Naive
+from tests.tiny import Op, tiny
+from tests.verify.random_plans import random_schedule
+
+CAPACITY, CHANNEL, DEPENDENCY, AVOIDABLE = Obstacle
+
+
+@pytest.mark.parametrize("seed", range(250))
+def test_every_transfer_by_another_way(seed: int) -> None:
+    instance, schedule = random_schedule(
+        seed,
+        free_order=seed % 3 == 0,
+        max_operations=8,
+        max_tensors=5,
+        max_modes=2,
+        duplex=True,
+        setup=True,
+    )
+    found, naive = Explanation.of(instance, schedule), Naive(instance, schedule)
+    rows = {row.command: row for row in naive.rows()}
+    stall = found.figures.stall_cycles
+    assert found.by_obstacle.sum() == found.by_cause.sum() == stall.sum()
+    for step in range(stall.size):
+        transfers = found.transfers(step)
+        assert sum(transfer.stall_cycles for transfer in transfers) == stall[step]
+        for transfer in transfers:
+            row = rows[transfer.command]
+            assert abs(transfer.stall_cycles - row.stall) < 1
+            assert sum(transfer.by_obstacle) == transfer.stall_cycles
+            amounts = (row.capacity, row.channel, row.dependency, row.avoidable)
+            for cycles, amount in zip(transfer.by_obstacle, amounts, strict=True):
+                exact = Fraction(transfer.stall_cycles * amount, transfer.size_bytes)
+                assert abs(cycles - exact) < 1, (transfer, row)
+            assert (transfer.full_step is None) == (row.capacity == 0)
+            assert (transfer.busy_step is None) == (row.channel == 0)
+
+
+def test_split_adds_up() -> None:
+    generator = np.random.default_rng(1)
+    for _ in range(100):
+        count = int(generator.integers(1, 6))
+        group = np.sort(generator.integers(0, count, 12))
+        weight = generator.integers(0, 5, 12)
+        total = generator.integers(0, 50, count)
+        parts = split(total, weight, group)
+        for number in range(count):
+            mine = group == number
+            whole = weight[mine].sum()
+            assert parts[mine].sum() == (total[number] if whole else 0)
+            if whole:
+                assert (np.abs(parts[mine] - total[number] * weight[mine] / whole) < 1).all()
+
+
+def test_split_of_what_overflows() -> None:
+    parts = split(np.array([2**60 - 1]), np.array([2**59, 2**58, 2**58]), np.zeros(3, np.int64))
+    assert parts.tolist() == [2**59, 2**58, 2**58 - 1]
+
+
+def test_shares() -> None:
+    assert shares([1, 3]) == [0.25, 0.75]
+    assert shares([0, 0]) == [0, 0]
+
+
+TENSORS = {"a": (8, "in"), "b": (8, "in"), "y": (8, ""), "z": (8, "keep")}
+NUMBER = {name: k for k, name in enumerate(TENSORS)}
+Planned = tuple[str, int, int, int]
+
+
+def explained(
+    operations: Sequence[Op],
+    *rows: Planned,
+    stores: Sequence[tuple[int, str, int]] = (),
+    spm: int = 16,
+    **machine: Any,
+) -> Explanation:
+    """A byte a cycle; rows are (tensor, begin, end, bytes), stores (step, tensor, bytes)."""
+    written = " ".join(op.writes for op in operations).split()
+    tensors = {
+        name: (size, "" if what == "keep" and name not in written else what)
+        for name, (size, what) in TENSORS.items()
+    }
+    instance = tiny(tensors, operations, spm=spm, **machine)
+    return Explanation.of(instance, planned(instance, rows, stores))
+
+
+def planned(
+    instance: Instance, rows: Sequence[Planned], stores: Sequence[tuple[int, str, int]]
+) -> Schedule:
+    table = np.array(sorted((NUMBER[t], b, e, s) for t, b, e, s in rows), np.int64)
+    table = table.reshape(-1, 4).T
+    stored = np.array([(step, NUMBER[t], s) for step, t, s in stores], np.int64).reshape(-1, 3).T
+    count = len(instance.operations)
+    plan = Plan(
+        operation=np.arange(count),
+        mode=np.zeros(count, np.int64),
+        residency=Residency(tensor=table[0], begin=table[1], end=table[2], size_bytes=table[3]),
+        stores=Stores(step=stored[0], tensor=stored[1], size_bytes=stored[2]),
+    )
+    schedule = assemble(instance, plan)
+    assert verify(instance, schedule).legal
+    return schedule
+
+
+def reasons(found: Explanation, step: int) -> dict[tuple[Cause, str], tuple[int, ...]]:
+    """Cycles by obstacle of every transfer of a step."""
+    return {(t.cause, t.name): t.by_obstacle for t in found.transfers(step)}
+
+
+def test_a_stream_without_room_in_its_own_step() -> None:
+    # Step 0 has 10 idle cycles, but b holds all of the scratchpad until step 2.
+    found = explained([Op(reads="b", cycles=18), Op(reads="a b", cycles=3)], ("b", 0, 2, 8), spm=8)
+    assert found.figures.stall_cycles.tolist() == [0, 5]
+    assert reasons(found, 1) == {(Cause.STREAM_IN, "a"): (5, 0, 0, 0)}
+    (transfer,) = found.transfers(1)
+    assert (transfer.full_step, transfer.busy_step) == (1, None)
+    (holder,) = found.holders(1)
+    assert (holder.name, holder.size_bytes, holder.until) == ("b", 8, 2)
+
+
+def test_a_load_without_room_in_the_step_before() -> None:
+    found = explained(
+        [Op(reads="b", cycles=18), Op(reads="a")], ("b", 0, 1, 8), ("a", 1, 2, 8), spm=8
+    )
+    assert reasons(found, 1) == {(Cause.LOAD, "a"): (8, 0, 0, 0)}
+    assert found.transfers(1)[0].full_step == 0
+
+
+def test_room_for_half_and_time_for_a_quarter() -> None:
+    # Step 0 is 10 long, moves 8: 2 spare; 4 bytes are free then. So of 8 cycles 4 are due to
+    # capacity, 2 to the channel, 2 to nobody.
+    found = explained(
+        [Op(reads="b", cycles=10), Op(reads="a")], ("b", 0, 1, 8), ("a", 1, 2, 8), spm=12
+    )
+    assert reasons(found, 1) == {(Cause.LOAD, "a"): (4, 2, 0, 2)}
+    (transfer,) = found.transfers(1)
+    assert (transfer.full_step, transfer.busy_step, transfer.later) == (0, 0, False)
+    assert [(m.cause, m.name, m.cycles) for m in found.moved(0)] == [(Cause.LOAD, "b", 8)]
+
+
+def test_the_channel_is_busy_all_the_way() -> None:
+    found = explained([Op(reads="b"), Op(reads="b"), Op(reads="a")], spm=32)
+    assert reasons(found, 2) == {(Cause.STREAM_IN, "a"): (0, 8, 0, 0)}
+    assert found.transfers(2)[0].busy_step == 1
+    # The second stream of b could have been kept since the first.
+    assert reasons(found, 1) == {(Cause.STREAM_IN, "b"): (0, 0, 0, 8)}
+    assert found.transfers(1)[0].anyway_step == 0
+
+
+def test_the_first_step_has_none_before() -> None:
+    found = explained([Op(reads="a", cycles=2), Op()], spm=32)
+    assert reasons(found, 0) == {(Cause.STREAM_IN, "a"): (0, 0, 6, 0)}
+    # Without room it is capacity even so: nothing could hold it in the step.
+    tight = explained([Op(reads="a", cycles=2, scratch=4), Op()], spm=8)
+    assert reasons(tight, 0) == {(Cause.STREAM_IN, "a"): (3, 0, 3, 0)}
+
+
+def test_the_last_step_makes_what_it_sends() -> None:
+    found = explained([Op(cycles=9), Op(writes="z")], spm=32)
+    assert reasons(found, 1) == {(Cause.STREAM_OUT, "z"): (0, 0, 8, 0)}
+    assert found.transfers(1)[0].later
+
+
+def test_a_result_could_be_sent_later() -> None:
+    # Step 1 has 5 idle cycles and room for 4 bytes beside a.
+    found = explained([Op(writes="z", cycles=3), Op(reads="a", cycles=13)], ("a", 1, 2, 8), spm=12)
+    # Stall is 5 of 8 bytes: 4 without room in step 1, 4 could go then.
+    assert found.figures.stall_cycles.tolist() == [5, 0]
+    assert reasons(found, 0) == {(Cause.STREAM_OUT, "z"): (3, 0, 0, 2)}
+    assert found.transfers(0)[0].full_step == 1
+
+
+def test_a_result_need_not_go_if_it_can_be_kept_to_its_last_use() -> None:
+    found = explained([Op(writes="y"), Op(reads="y"), Op()], spm=8)
+    assert reasons(found, 0) == {(Cause.STREAM_OUT, "y"): (0, 0, 0, 8)}
+    assert found.transfers(0)[0].anyway_step == 1
+    # Not with b in the way, although y is not used in that step.
+    tight = explained(
+        [Op(writes="y"), Op(reads="b", cycles=16), Op(reads="y")], ("b", 1, 2, 8), spm=8
+    )
+    assert reasons(tight, 0) == {(Cause.STREAM_OUT, "y"): (8, 0, 0, 0)}
+    assert reasons(tight, 2) == {(Cause.STREAM_IN, "y"): (8, 0, 0, 0)}
+    assert (tight.transfers(0)[0].full_step, tight.transfers(2)[0].full_step) == (1, 1)
+
+
+def test_an_older_result_takes_no_room_to_store_earlier() -> None:
+    # z is made in step 0, resident, and stored in step 2; b fills the channel of step 1.
+    operations = [Op(writes="z", cycles=3), Op(reads="b"), Op(cycles=6)]
+    found = explained(operations, ("z", 0, 3, 8), stores=[(2, "z", 8)], spm=8)
+    # 3 of the 8 bytes could go in step 0: 5/8 of 2 cycles are due to the channel, rounded up.
+    assert reasons(found, 2) == {(Cause.STORE, "z"): (0, 2, 0, 0)}
+    assert found.transfers(2)[0].busy_step == 1
+
+
+def test_a_result_stored_at_once_may_be_stored_while_it_stays() -> None:
+    operations = [Op(writes="z", cycles=3), Op(cycles=6), Op(cycles=9)]
+    found = explained(operations, ("z", 0, 2, 8), stores=[(0, "z", 8)], spm=8)
+    # Resident in step 1 anyway, where 6 bytes could go; then there is room for the other 2.
+    assert reasons(found, 0) == {(Cause.STORE, "z"): (0, 0, 0, 5)}
+
+
+def test_stationary_transfers_are_stall_in_full() -> None:
+    found = explained(
+        [Op(cycles=5), Op(reads="a", stationary="a", cycles=9)], ("a", 1, 2, 8), spm=8
+    )
+    assert found.figures.stall_cycles.tolist() == [0, 8]
+    assert reasons(found, 1) == {(Cause.STATIONARY, "a"): (0, 3, 0, 5)}
+
+
+def test_partial_sums_wait_for_room_in_their_own_step() -> None:
+    found = explained([Op(cycles=99), Op(writes="z", passes={"z": 2})], spm=4)
+    parts = reasons(found, 1)
+    assert parts[Cause.STREAM_IN, "z"] == (4, 0, 0, 4)
+    assert parts[Cause.STREAM_OUT, "z"] == (8, 0, 8, 0)
+
+
+def test_only_the_busier_channel_of_two_stalls() -> None:
+    found = explained([Op(reads="a b", writes="y", cycles=6), Op(reads="y")], spm=4, duplex=True)
+    # In 16, out 8: of 16 less 6 half each.
+    assert found.figures.stall_cycles[0] == 10
+    assert {t.name: t.stall_cycles for t in found.transfers(0)} == {"a": 5, "b": 5}
+
+
+def test_largest_and_totals() -> None:
+    found = explained([Op(reads="a"), Op(reads="a b"), Op(cycles=4)], spm=4)
+    assert found.largest(5) == [1, 0]
+    assert found.largest(1) == [1]
+    assert found.by_cause[Cause.STREAM_IN] == found.by_cause.sum() == 24
+    assert found.by_obstacle.sum() == 24

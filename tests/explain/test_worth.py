@@ -1,0 +1,217 @@
+"""Slopes of the certified bound: exact lines, that no better bound crosses, and that it follows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from formulations.residency import fluid
+from spmopt.analysis.worth import Worth
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
+from spmopt.core.order import reordered
+from spmopt.core.result import Certificate
+from spmopt.core.scheduler import Request
+from spmopt.verify import bound
+from tests.instances import golden
+from tests.strategies import random_instance
+from tests.tiny import Op, tiny
+
+ROUNDING = 1e-6
+"""Of prices to multiples of ``2**-bits``, relative."""
+
+
+def priced(instance: Instance, objective: Objective = MAKESPAN) -> Certificate:
+    """The prices of the relaxation, as good as they get."""
+    request = Request(objective=objective, tolerance=1e-7, threads=1)
+    certificate = fluid.schedule(instance, request).certificate
+    assert certificate is not None
+    return certificate
+
+
+def best(instance: Instance, objective: Objective = MAKESPAN) -> Fraction:
+    """The best bound, solved anew."""
+    return bound(instance, priced(instance, objective))
+
+
+def with_pages(instance: Instance, pages: int) -> Instance:
+    machine = instance.machine
+    return replace(
+        instance,
+        machine=replace(machine, spm_bytes=machine.spm_bytes + pages * machine.page_bytes),
+    )
+
+
+def with_rate(instance: Instance, factor: Fraction) -> Instance:
+    """More bytes a cycle; the clock is scaled, too, so that both are whole numbers."""
+    machine = instance.machine
+    return replace(
+        instance,
+        machine=replace(
+            machine,
+            clock_hz=machine.clock_hz * factor.denominator,
+            dram_bytes_per_s=machine.dram_bytes_per_s * factor.numerator,
+        ),
+    )
+
+
+@cache
+def priced_cases() -> list[tuple[Instance, Worth]]:
+    """With what their best prices for time say."""
+    return [(instance, Worth.of(instance, priced(instance))) for instance in cases()]
+
+
+def cases() -> list[Instance]:
+    """Three of networks, and random ones of which half have two channels."""
+    return [
+        *(golden.instance(name) for name in ("residual", "lstm", "mlp")),
+        *(
+            random_instance(seed, max_operations=12, max_tensors=8, stationary=False, duplex=True)
+            for seed in range(4)
+        ),
+    ]
+
+
+def test_by_hand() -> None:
+    # a, 8 bytes, is read twice, 8 cycles each time unless it stays; 4 bytes can, which spares 4 of
+    # the cycles: 12. Each byte more spares another; the channel's time is all there is.
+    instance = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
+    worth = Worth.of(instance, priced(instance))
+    assert float(worth.bound) == pytest.approx(12, rel=ROUNDING)
+    assert float(worth.per_spm_byte) == pytest.approx(1, rel=ROUNDING)
+    # 12 bytes at b bytes a cycle take 12 / b: the slope at 1 is 12.
+    assert float(worth.per_byte_per_s) == pytest.approx(12, rel=ROUNDING)
+    assert worth.spm_price.sum() == pytest.approx(1, rel=ROUNDING)
+    assert worth.channel_price == pytest.approx([1, 1], rel=ROUNDING)
+
+
+def test_what_computes_all_the_time_gains_nothing() -> None:
+    instance = tiny({"a": (8, "in")}, [Op(reads="a", cycles=20), Op(reads="a", cycles=20)], spm=4)
+    worth = Worth.of(instance, priced(instance))
+    assert float(worth.bound) == pytest.approx(40, rel=ROUNDING)
+    slopes = float(worth.per_spm_byte), float(worth.per_byte_per_s)
+    assert slopes == pytest.approx((0, 0), abs=1e-5)
+    assert worth.channel_price == pytest.approx([0, 0], abs=1e-6)
+
+
+def test_the_line_along_the_capacity_is_what_the_prices_prove() -> None:
+    traffic = [(i, Worth.of(i, priced(i, TRAFFIC))) for i in cases()[2:5]]
+    for instance, worth in priced_cases() + traffic:
+        assert worth.bound == bound(instance, worth.certificate)
+        for pages in (1, 7):
+            line = worth.bound - pages * instance.machine.page_bytes * worth.per_spm_byte
+            assert bound(with_pages(instance, pages), worth.certificate) == line
+
+
+def test_no_better_bound_is_below_the_line_and_next_to_it_is_the_best() -> None:
+    steep = 0
+    for instance, worth in priced_cases():
+        page = instance.machine.page_bytes
+        slack = float(worth.bound) * 1e-5 + 1e-9
+        before = None
+        for pages in (1, 3):
+            new = best(with_pages(instance, pages))
+            assert float(new) >= float(worth.bound - pages * page * worth.per_spm_byte) - slack
+            gain = float(worth.bound - new) / (pages * page)
+            # Convex in the capacity: what a page gains on average falls with their number.
+            assert before is None or gain <= before + slack
+            before = gain
+        steep += float(worth.per_spm_byte) * page > slack
+    assert steep >= 5
+
+
+def test_left_and_right_slopes_enclose_the_price() -> None:
+    for instance, worth in priced_cases()[:3]:
+        page = instance.machine.page_bytes
+        slack = float(worth.bound) * 1e-5 + 1e-9
+        right = float(worth.bound - best(with_pages(instance, 1)))
+        left = float(best(with_pages(instance, -1)) - worth.bound)
+        assert right - slack <= float(worth.per_spm_byte) * page <= left + slack
+
+
+def test_bandwidth_by_a_little_more_and_less() -> None:
+    """Bounds solved anew are above the line, and differ from it by less than they move."""
+    moved = 0
+    for instance, worth in priced_cases():
+        rate = instance.machine.dram_bytes_per_s
+        fixed = worth.bound - rate * worth.per_byte_per_s
+        for factor in (Fraction(1001, 1000), Fraction(999, 1000)):
+            new = best(with_rate(instance, factor))
+            line = fixed + (worth.bound - fixed) / factor
+            slack = float(worth.bound) * 1e-5 + 1e-9
+            assert float(new) >= float(line) - slack
+            change = abs(float(line - worth.bound))
+            assert float(new) <= float(line) + slack + change
+            moved += change > slack
+    assert moved >= 10
+
+
+def test_the_slope_along_bandwidth_is_that_between_bounds_to_both_sides() -> None:
+    instance, worth = priced_cases()[1]
+    machine = instance.machine
+    step = max(1, machine.dram_bytes_per_s // 200)
+    right, left = (
+        best(replace(instance, machine=replace(machine, dram_bytes_per_s=rate)))
+        for rate in (machine.dram_bytes_per_s + step, machine.dram_bytes_per_s - step)
+    )
+    mean = float(left - right) / (2 * step)
+    assert float(worth.per_byte_per_s) == pytest.approx(mean, rel=0.03)
+
+
+def test_without_a_price_of_time_bandwidth_is_worth_nothing() -> None:
+    for instance in cases()[3:7]:
+        worth = Worth.of(instance, priced(instance, TRAFFIC))
+        assert worth.per_byte_per_s == 0
+        assert not worth.channel_price.any()
+        assert worth.per_spm_byte >= 0
+
+
+def test_energy_with_leakage_is_bounded_at_more_bandwidth() -> None:
+    compared = 0
+    for instance in cases()[2:6]:
+        machine = replace(instance.machine, dram_bytes_per_s=256, clock_hz=256)
+        machine = replace(
+            machine,
+            energy=replace(machine.energy, leakage_w=1e-9, dram_pj_per_byte=0.25),
+        )
+        leaking = replace(instance, machine=machine)
+        objective = energy_objective(machine)
+        worth = Worth.of(leaking, priced(leaking, objective))
+        faster = replace(leaking, machine=replace(machine, dram_bytes_per_s=258))
+        new = best(faster, objective)
+        slack = float(worth.bound) * 1e-5
+        assert float(new) >= float(worth.bound - 2 * worth.per_byte_per_s) - slack
+        compared += worth.per_byte_per_s > 0
+    assert compared >= 3
+
+
+def test_another_order() -> None:
+    instance = tiny(
+        {"a": (8, "in"), "b": (8, "in")},
+        [Op(reads="a", cycles=2), Op(reads="b", cycles=30), Op(reads="a", cycles=4)],
+        spm=4,
+    )
+    order = np.array([0, 2, 1])
+    other = reordered(instance, order)
+    certificate = priced(other)
+    own = Worth.of(other, certificate)
+    same = Worth.of(instance, replace(certificate, order=order))
+    assert (own.bound, own.per_byte_per_s) == (same.bound, same.per_byte_per_s)
+    assert own.per_byte_per_s > 0
+
+
+def test_stretches_are_where_the_scratchpad_has_a_price() -> None:
+    instance = tiny({"a": (8, "in")}, [Op(reads="a")] * 6, spm=4)
+    zero = np.zeros(6, np.int64)
+    certificate = Certificate(
+        objective=MAKESPAN, bits=1, spm=np.array([0, 1, 2, 0, 0, 4]), dram_in=zero, dram_out=zero
+    )
+    worth = Worth.of(instance, certificate)
+    found = [(s.begin, s.end, s.per_byte) for s in worth.stretches()]
+    assert found == [(5, 6, 2), (1, 3, Fraction(3, 2))]
+    assert worth.per_spm_byte == Fraction(7, 2)
+    assert worth.spm_price.tolist() == [0, 0.5, 1, 0, 0, 2]

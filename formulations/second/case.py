@@ -186,8 +186,8 @@ class Case:
         """One of the objective's weights in the model's units."""
         return float(weight / self.unit)
 
-    def timed_size(self) -> int:
-        """Steps of all gaps: the size of the model of time."""
+    def gap_steps(self) -> int:
+        """Steps of all gaps, on which the size of a model depends."""
         return sum(len(gap.inside) + 1 for gap in self.gaps)
 
 

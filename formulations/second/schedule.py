@@ -20,8 +20,8 @@ from spmopt.core.result import ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
 _CLASS = "schedules that keep a tensor between two uses in full or give it up in full, fixed order"
-_MOST_CELLS = 150_000  # steps of all gaps, of the model of time
-_TOO_LARGE = "too large for the model of time in PuLP: the best policy's schedule"
+_MOST_TIMED, _MOST_STEPS = 150_000, 2_000_000  # steps of all gaps, with time and without
+_TOO_LARGE = "too large for a model in PuLP: the schedule that it would start from"
 _PARTLY_KEPT = "parts of tensors stay between uses: cheaper than the class allows"
 _MARGIN = 1e-6  # relative, that solvers may be off
 _GRACE_S = 3.0  # for a solver that was told to stop, or is late
@@ -46,7 +46,7 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
     if any(len(operation.modes) > 1 for operation in instance.operations):
         notes.append(SEVERAL_MODES)
     case = Case.of(instance, request.objective)
-    if request.objective.cycle > 0 and case.timed_size() > _MOST_CELLS:
+    if case.gap_steps() > (_MOST_TIMED if request.objective.cycle > 0 else _MOST_STEPS):
         return Outcome(plan=request.start, notes=(*notes, _TOO_LARGE))
     found = _found(instance, request, name)
     if found is None:

@@ -10,7 +10,7 @@ import signal
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from threading import Event, Thread, current_thread, main_thread
@@ -37,13 +37,11 @@ _MARGIN = 1e-5
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A plan and a bound in the objective's units, as far as found; ``columns`` of the model."""
+    """A plan, and a bound in the objective's units or minus infinity."""
 
     plan: Plan | None
-    value: float | None
     bound: float
     solver: str
-    columns: int
 
 
 def solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> Found:
@@ -63,23 +61,17 @@ def solved(instance: Instance, objective: Objective, name: str, limits: Limits) 
         model, problem = traffic.build(case)
     else:
         model, problem = timed.build(case)
-    left = Limits(
-        gap=limits.gap,
-        seconds=max(0.0, limits.seconds - (monotonic() - began)),
-        threads=limits.threads,
-        folder=limits.folder,
-    )
+    author = f"{name} by PuLP {pulp.__version__}"
+    left = replace(limits, seconds=limits.seconds - (monotonic() - began))
+    if left.seconds <= 0:  # which for some solvers is no limit
+        return Found(plan=None, bound=-float("inf"), solver=author)
     done = _run(problem, name, left)
-    value = pulp.value(problem.objective) if done else None
-    optimal = value if problem.sol_status == pulp.LpSolutionOptimal else None
-    bound = backends.bound(name, problem, optimal, left)
-    unit = float(case.unit)
+    optimal = done and problem.sol_status == pulp.LpSolutionOptimal
+    value = pulp.value(problem.objective) if optimal else None
     return Found(
         plan=plan_of(model) if done else None,
-        value=None if value is None else value * unit,
-        bound=bound * unit,
-        solver=f"{name} by PuLP {pulp.__version__}",
-        columns=problem.numVariables(),
+        bound=backends.bound(name, problem, value, left) * float(case.unit),
+        solver=author,
     )
 
 

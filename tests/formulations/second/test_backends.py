@@ -15,7 +15,7 @@ from formulations.second.case import Case
 from formulations.second.schedule import schedule
 from formulations.solver import apart
 from spmopt.core.errors import InputError
-from spmopt.core.objective import MAKESPAN, TRAFFIC
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.plan import Residency
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
@@ -137,12 +137,17 @@ def test_programs_end_with_the_process_that_started_them(tmp_path: Path) -> None
     assert note.stat().st_size == size > 0
 
 
-def test_too_large_a_model_of_time_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("formulations.second.schedule._MOST_CELLS", 10)
+@pytest.mark.parametrize(
+    ("limit", "objective"), [("_MOST_TIMED", MAKESPAN), ("_MOST_STEPS", TRAFFIC)]
+)
+def test_too_large_a_model_is_not_built(
+    monkeypatch: pytest.MonkeyPatch, limit: str, objective: Objective
+) -> None:
+    monkeypatch.setattr(f"formulations.second.schedule.{limit}", 10)
     instance = golden.instance("mlp")
-    assert Case.of(instance, MAKESPAN).timed_size() > 10
+    assert Case.of(instance, objective).gap_steps() > 10
     start = belady(instance, Request()).plan
-    outcome = schedule(instance, Request(start=start), solver="highs")
+    outcome = schedule(instance, Request(objective=objective, start=start), solver="highs")
     assert outcome.plan is start
     assert "too large" in " ".join(outcome.notes)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -118,8 +119,7 @@ class Explanation:
 
     def transfers(self, step: int) -> list[Transfer]:
         """What a step waits for, most of it first."""
-        command = self.figures.view.schedule.commands.step[self.obstacles.command]
-        rows = range(*np.searchsorted(command, (step, step + 1)).tolist())
+        rows = range(*np.searchsorted(self._step, (step, step + 1)).tolist())
         found = [self.transfer(row) for row in rows]
         return sorted(found, key=lambda transfer: -transfer.stall_cycles)
 
@@ -176,6 +176,11 @@ class Explanation:
             for row in rows
         ]
         return sorted(found, key=lambda moved: -moved.cycles)
+
+    @cached_property
+    def _step(self) -> Ints:
+        """(k,) Of every row of the obstacles."""
+        return self.figures.view.schedule.commands.step[self.obstacles.command]
 
     def _until(self, row: int) -> int:
         """The first step in which the tensor of a residency row is gone."""

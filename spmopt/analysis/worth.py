@@ -11,7 +11,8 @@ the price of a byte of scratchpad in step i, ``theta_i`` that of a cycle of the 
   So no schedule with more bytes is faster than this line, and every one with fewer is slower by
   as much at least. The best bound is convex in ``C``: the line is below it everywhere and touches
   it at ``C``, as far as the prices are the best ones, and its slope lies between those of the best
-  bound to the left and to the right.
+  bound to the left and to the right. (Where these differ, it may be any of them: a step that
+  stationary operands fill by themselves may have any price.)
 * *Bandwidth.* Where time alone is minimised, all prices times ``beta / beta'`` prove for every
   bandwidth ``beta'``::
 

@@ -132,10 +132,9 @@ def _full(found: Explanation, step: int | None) -> str:
         for held in holders[:_NAMED]
     ]
     rest = sum(held.size_bytes for held in holders[_NAMED:])
-    free = int(found.instance.machine.spm_bytes - found.figures.occupied_bytes[step])
-    room = (
-        f"only {si(free, 'B')} of room" if free >= found.instance.machine.page_bytes else "no room"
-    )
+    machine = found.instance.machine
+    free = machine.spm_pages * machine.page_bytes - int(found.figures.occupied_bytes[step])
+    room = f"only {si(free, 'B')} of room" if free else "no room"
     if not holders:
         return f"{room} in step {step}"
     return f"{room} in step {step}, held by " + _listed(names, len(holders), si(rest, "B"))
@@ -172,7 +171,7 @@ def _worth(found: Explanation, worth: Worth | None) -> Iterator[str]:
         20,
     )
     yield from _wrapped(
-        f"  1 GB/s more DRAM  {shown(worth.per_byte_per_s * GB)} at most, for a little; the "
+        f"  1 GB/s more DRAM  {shown(worth.per_byte_per_s * GB)} at most; the "
         f"channel sets the pace in {np.count_nonzero(clock_price >= 1 - _LEAST)} steps, the "
         f"engine in {np.count_nonzero(clock_price <= _LEAST)}",
         20,

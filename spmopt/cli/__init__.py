@@ -113,4 +113,13 @@ def _explain(error: BaseException) -> Code:
 
 def _usage(error: Any) -> str:
     """What typer says; the class is of click, or of typer's own copy of it."""
-    return str(error.format_message())
+    message = str(error.format_message())
+    head, parser, kind = message.partition("Input should be a valid ")
+    # What a number could not be read from is known to the parser's error alone.
+    wrong: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+    if not (parser and wrong):
+        return message
+    given = str(wrong[0]["input"])
+    several = "; lists and ranges are for 'spmopt sweep'" if set(given) & set(":,") else ""
+    number = "a number" if kind.startswith("number") else "a whole number"
+    return f"{head}{given!r} is not {number}{several}"

@@ -14,7 +14,7 @@ from spmopt.cli.options import Json, Output, Search, Source, choices
 from spmopt.cli.place import place
 from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
-from spmopt.schedulers.registry import COMPARED, SCHEDULERS
+from spmopt.schedulers.registry import BEST_RULE, COMPARED, SCHEDULERS
 
 app = Typer(
     name="spmopt",
@@ -85,7 +85,14 @@ def compare(
     source: Source,
     search: Search,
     schedulers: Annotated[
-        str, Option(help=choices(f"Some of these, separated by commas{_OPTIONS}:", _PHRASES))
+        str,
+        Option(
+            "--schedulers",
+            "--scheduler",
+            "-s",
+            help=choices(f"Some of these, separated by commas{_OPTIONS}:", _PHRASES),
+            show_default=f"all, and {BEST_RULE}",
+        ),
     ] = ",".join(COMPARED),
     output: Annotated[
         Path | None,

@@ -33,8 +33,7 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
     """
     if source.network.lower().endswith((".json", ".onnx")) and Path(source.network).is_dir():
         raise InputError(f"{source.network}: is a folder; name a file in it")
-    if source.optimizer is not None and not source.training:
-        raise InputError(f"--optimizer {source.optimizer}: is for training; add --training")
+    require_training(source.optimizer, source.training)
     if source.network.lower().endswith(".json"):
         return _stored_instance(source)
     machine = load_machine(source.machine or DEFAULT_MACHINE, _overrides(source))
@@ -55,6 +54,16 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
     report("lowering", None)
     instance = lower(graph, machine, lowering=source.lowering or "tiled")
     return replace(instance, name=_title(source), source=source.network)
+
+
+def require_training(optimizer: str | None, training: bool) -> None:
+    """Raise :class:`InputError` for an optimiser that is none, or that has nothing to do."""
+    if optimizer is None or training:
+        return
+    from spmopt.graph.training import require_optimizer
+
+    require_optimizer(optimizer)
+    raise InputError(f"--optimizer {optimizer}: is for training; add --training")
 
 
 def make_request(

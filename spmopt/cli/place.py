@@ -24,7 +24,8 @@ def place(
     file: Annotated[Path, Argument(help="CSV file: id,lower,upper,size (as MiniMalloc's).")],
     output: Output,
     capacity: Annotated[
-        int | None, Option(help="Bytes that there are; enough, unless --minimize is given too.")
+        str | None,
+        Option(help="Size, as 1MiB or 1048576; enough, unless --minimize is given too."),
     ] = None,
     minimize: Annotated[
         bool, Option("--minimize", help="Place as low as can be, and prove a bound.")
@@ -34,9 +35,7 @@ def place(
 ) -> int:
     """Give buffers with known lifetimes their offsets in one memory."""
     if capacity is None and not minimize:
-        raise InputError("give --capacity BYTES, or --minimize for the least height")
-    if capacity is not None and capacity < 0:
-        raise InputError(f"--capacity {capacity}: cannot be negative")
+        raise InputError("give --capacity SIZE, or --minimize for the least height")
     if not time_limit > 0:
         raise InputError(f"--time-limit {time_limit}: must be more than 0 seconds")
     from importlib import import_module
@@ -44,15 +43,19 @@ def place(
     from spmopt.cli.interrupt import interruptible
     from spmopt.cli.output import print_json, say, tell
     from spmopt.core.result import Status
+    from spmopt.core.units import Dimension, parse_quantity
     from spmopt.io.document import require_writable
     from spmopt.io.minimalloc import read_buffers, write_buffers
 
+    size = None
+    if capacity is not None:
+        size = parse_quantity(capacity, Dimension.BYTES, "--capacity")
     require_writable(output)
     buffers = read_buffers(file)
     search = import_module(_TARGET)
     with interruptible(tell) as stopped:
         way: Callable[..., Placed] = search.minimize if minimize else search.place
-        found = way(buffers, capacity, time_limit, stopped)
+        found = way(buffers, size, time_limit, stopped)
         if found.status is Status.INFEASIBLE and not json:
             raise InfeasibleError(found.conflict or f"{file}: infeasible")
         if found.placement is not None:
@@ -84,8 +87,11 @@ def _record(found: Placed, buffers: int) -> dict[str, object]:
 
 
 def _sentence(found: Placed, buffers: int, output: Path) -> str:
+    from spmopt.report.quantities import percent
+
     if found.placement is None:
         return f"no placement found within the limits; none is lower than {found.bound_bytes} bytes"
     height = found.placement.height_bytes
-    known = "the least" if found.gap == 0 else f"at most {found.gap or 0:.2%} over the least"
+    above = percent(found.gap or 0).removeprefix("+")
+    known = "the least" if found.gap == 0 else f"at most {above} over the least"
     return f"{buffers} buffers in {height} bytes ({known}, {found.bound_bytes} needed): {output}"

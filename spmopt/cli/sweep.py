@@ -53,7 +53,13 @@ def sweep(
     swept: Swept,
     effort: Effort,
     scheduler: Annotated[
-        str, Option("--scheduler", "-s", help="Some, separated by commas; fluid is the bound.")
+        str,
+        Option(
+            "--scheduler",
+            "--schedulers",
+            "-s",
+            help="Some, separated by commas (see 'spmopt schedulers'); fluid is the bound.",
+        ),
     ] = "belady,page,fluid",
     output: Annotated[
         Path | None,
@@ -172,6 +178,7 @@ def _run(
 
 def _print(table: Table, output: Path | None, as_json: bool) -> None:
     from spmopt.cli.output import print_json, say
+    from spmopt.report.quantities import percent
 
     rows = table.rows
     if as_json:
@@ -185,4 +192,4 @@ def _print(table: Table, output: Path | None, as_json: bool) -> None:
             gap for row in rows if row["verified"] is None and isinstance(gap := row["gap"], float)
         ]
         if gaps:
-            say(f"the relaxation is enclosed to within {max(gaps):.2%}")
+            say(f"the relaxation is enclosed to within {percent(max(gaps)).removeprefix('+')}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import product
 
-from spmopt.cli.inputs import DEFAULT_MACHINE, load_instance, pair, parameters
+from spmopt.cli.inputs import DEFAULT_MACHINE, load_instance, pair, parameters, require_training
 from spmopt.cli.options import Source
 from spmopt.cli.swept import Swept
 from spmopt.core.errors import InputError
@@ -29,8 +29,7 @@ def cases(swept: Swept) -> list[Case]:
     InputError
         A text that is no list or range, an unknown network, machine or setting.
     """
-    if swept.optimizer is not None and not swept.training:
-        raise InputError(f"--optimizer {swept.optimizer}: is for training; add --training")
+    require_training(swept.optimizer, swept.training)
     axes = _settings(swept)
     batches: tuple[int | None, ...] = (None,)
     if swept.batch is not None:

@@ -48,11 +48,17 @@ class Dimension(StrEnum):
     HERTZ = "hertz"
 
 
+_PLURAL = {
+    Dimension.BYTES: "bytes",
+    Dimension.BYTES_PER_S: "bytes per second",
+    Dimension.OPERATIONS_PER_S: "operations per second",
+    Dimension.HERTZ: "hertz",
+}
 _EXAMPLE = {
     Dimension.BYTES: "24MB, 24MiB or 25165824",
     Dimension.BYTES_PER_S: "616GB/s",
     Dimension.OPERATIONS_PER_S: "13.45TFLOP/s",
-    Dimension.HERTZ: "1545MHz",
+    Dimension.HERTZ: "1545MHz or 1.545GHz",
 }
 
 
@@ -87,8 +93,15 @@ def parse_quantity(
     if number >= _LIMIT:
         raise InputError(f"{what} {text!r}: out of range; {write}")
     if number != number.to_integral_value():
-        raise InputError(f"{what} {text!r}: not a whole number of {dimension}s; round it")
+        raise InputError(f"{what} {text!r}: {_broken(dimension, bool(match[2]), write)}")
     return int(number)
+
+
+def _broken(dimension: Dimension, has_unit: bool, write: str) -> str:
+    """What is wrong with a fraction; a bare one lacks its unit rather than digits."""
+    if has_unit:
+        return f"not a whole number of {_PLURAL[dimension]}; round it"
+    return f"{_PLURAL[dimension]} must be whole where no unit is given; {write}"
 
 
 def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:

@@ -22,6 +22,13 @@ _OPTIMIZERS: dict[str, tuple[str, tuple[str, ...]]] = {
 _LABEL_BYTES = 8
 
 
+def require_optimizer(name: str) -> None:
+    """Raise :class:`InputError` unless there is an optimiser called ``name``."""
+    if name not in _OPTIMIZERS:
+        known = ", ".join(_OPTIMIZERS)
+        raise InputError(f"optimizer {name!r} is unknown; use one of {known}")
+
+
 def training_graph(forward: Graph, *, optimizer: str | None = None) -> Graph:
     """Return one training step of ``forward``.
 
@@ -52,9 +59,8 @@ def training_graph(forward: Graph, *, optimizer: str | None = None) -> Graph:
         An unknown optimiser, a graph without outputs or trained weights, or an operator
         without a gradient on the way to a weight.
     """
-    if optimizer is not None and optimizer not in _OPTIMIZERS:
-        known = ", ".join(_OPTIMIZERS)
-        raise InputError(f"optimizer {optimizer!r} is unknown; use one of {known}")
+    if optimizer is not None:
+        require_optimizer(optimizer)
     step = _TrainingStep(forward, optimizer)
     step.seed()
     for node, spec in zip(reversed(step.forward), reversed(step.specs), strict=True):

@@ -26,6 +26,9 @@ _ALIASES = {
     "start": "lower",
 }
 _REQUIRED = ("id", "lower", "upper", "size")
+_FIRST_LINE = "the first line must name id,lower,upper,size"
+_SHOWN = 80
+"""Characters of a line that an error repeats."""
 _INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
 _GAP = re.compile(r"([0-9]+)-([0-9]+)(?:@([0-9]+):([0-9]+))?")
 
@@ -97,13 +100,14 @@ def format_buffers(buffers: Sequence[Buffer], offsets_bytes: Sequence[int] | Non
 def _columns(header: str, where: str) -> tuple[list[str], bool]:
     names = header.split(",")
     columns = [_ALIASES.get(name, name) for name in names]
-    if len(set(columns)) != len(columns):
-        raise InputError(f"{where}: two columns of the same meaning in {header!r}; keep one")
     missing = [name for name in _REQUIRED if name not in columns]
+    if len(missing) == len(_REQUIRED):
+        raise InputError(f"{where}: not a CSV of buffers: {_FIRST_LINE}")
+    if len(set(columns)) != len(columns):
+        shown = header if len(header) <= _SHOWN else f"{header[:_SHOWN]}..."
+        raise InputError(f"{where}: two columns of the same meaning in {shown!r}; keep one")
     if missing:
-        raise InputError(
-            f"{where}: no column {missing[0]}; the first line must name id,lower,upper,size"
-        )
+        raise InputError(f"{where}: no column {missing[0]}; {_FIRST_LINE}")
     return columns, "end" in names
 
 

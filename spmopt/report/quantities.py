@@ -6,6 +6,8 @@ from math import floor, log10
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 
+_LEAST = 0.0001  # percent
+
 
 def si(value: float, unit: str, *, fill: bool = False) -> str:
     """``value`` with up to four digits and a decimal prefix: ``78.84 ms``, ``24 MB``.
@@ -26,14 +28,17 @@ def si(value: float, unit: str, *, fill: bool = False) -> str:
 def percent(part: float, *, fill: bool = False) -> str:
     """A relative difference: ``+13.4 %``, ``+7 %``; below 1 % two digits that count.
 
-    With ``fill`` no zero at the end is left out, so that a column lines up: ``+7.00 %``.
+    With ``fill`` no zero at the end is left out, so that a column lines up: ``+7.00 %``; and what
+    is less than a column can tell from nothing is ``< 0.0001 %``.
     """
     value = 100 * part
     if value == 0:
         return "0 %"
     size = floor(log10(abs(value)))
+    if fill and 0 < value < _LEAST:
+        return f"< {_LEAST} %"
     if size < -6:
-        return f"{value:+.1e} %" if fill else f"{value:+.2g} %"
+        return f"{value:+.2g} %"
     places = 1 if size >= 1 else 2 if size == 0 else 1 - size
     digits = f"{value:+.{places}f}"
     return f"{digits if fill else digits.rstrip('0').rstrip('.')} %"

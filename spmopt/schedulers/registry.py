@@ -252,17 +252,18 @@ _ENTRIES = (
 )
 
 SCHEDULERS: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
-_BEST_RULE = "belady-size:granularity=page"
+BEST_RULE = "belady-size:granularity=page"
+"""The policy that is mostly the best one."""
 COMPARED = tuple(
     name
     for entry in _ENTRIES
-    for name in ((_BEST_RULE, entry.name) if entry.name == "whole" else (entry.name,))
+    for name in ((BEST_RULE, entry.name) if entry.name == "whole" else (entry.name,))
 )
-"""Those of a comparison: all, and the policy that is mostly the best one by pages."""
+"""Those of a comparison: all, and the best policy, which needs an option."""
 STARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "whole": ("belady", "belady-size", "stream"),
-        "page": ("belady", _BEST_RULE, "stream"),
+        "page": ("belady", BEST_RULE, "stream"),
     }
 )
 """Policies whose best plan an optimiser starts from, by its granularity."""

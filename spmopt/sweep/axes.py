@@ -43,7 +43,8 @@ def setting_axis(key: str, text: str, what: str) -> tuple[Setting, ...]:
 def axis(text: str, what: str, read: Read) -> tuple[int, ...]:
     """Values of a comma list of values and ranges, each once, in the order given.
 
-    A range is START:STOP:STEP with both ends; a STEP of ``x2`` doubles.
+    A range is START:STOP:STEP with both ends; a STEP of ``x2`` doubles. Where no step ends at
+    STOP, that is an error: to leave it out or to add it would both be a guess.
 
     Raises
     ------
@@ -78,18 +79,27 @@ def _parts(text: str, what: str) -> list[str]:
 def _range(text: str, what: str, read: Read) -> Sequence[int]:
     fields = [field.strip() for field in text.split(":")]
     if len(fields) != 3 or not all(fields):
-        raise InputError(f"{what} {text!r}: write a range as START:STOP:STEP, as 24MB:1000MB:2MB")
+        example = "8:32:8" if read is count else "24MB:1000MB:2MB"
+        raise InputError(f"{what} {text!r}: write a range as START:STOP:STEP, as {example}")
     start, stop = read(fields[0], what), read(fields[1], what)
     if stop < start:
         raise InputError(f"{what} {text!r}: STOP is less than START; write the smaller one first")
     if fields[2].startswith("x"):
-        return _powers(text, what, start, stop, fields[2][1:])
-    step = read(fields[2], what)
-    if step < 1:
-        raise InputError(f"{what} {text!r}: STEP must be greater than 0")
-    if (stop - start) // step >= MOST:
-        raise _too_many(text, what)
-    return range(start, stop + 1, step)
+        values: Sequence[int] = _powers(text, what, start, stop, fields[2][1:])
+        beyond = values[-1] * int(fields[2][1:])
+    else:
+        step = read(fields[2], what)
+        if step < 1:
+            raise InputError(f"{what} {text!r}: STEP must be greater than 0")
+        if (stop - start) // step >= MOST:
+            raise _too_many(text, what)
+        values = range(start, stop + 1, step)
+        beyond = values[-1] + step
+    if values[-1] != stop:
+        raise InputError(
+            f"{what} {text!r}: no step ends at STOP; let it be {values[-1]} or {beyond}"
+        )
+    return values
 
 
 def _powers(text: str, what: str, start: int, stop: int, factor_text: str) -> list[int]:

@@ -135,7 +135,8 @@ class Table:
         except (ValueError, TypeError, KeyError):
             return "is not a sweep's file"
         names = [name for name in {**found, **asked} if found.get(name) != asked.get(name)]
-        return f"was made by another sweep ({', '.join(names) or 'columns'} differ)"
+        differ = "differs" if len(names) == 1 else "differ"
+        return f"was made by another sweep ({', '.join(names) or 'columns'} {differ})"
 
 
 def _csv(lines: Iterable[Sequence[str]]) -> str:

@@ -66,7 +66,12 @@ def refused(ran: Ran, code: int = 2) -> str:
         ("solve", "Missing argument"),
         ("frobnicate", "No such command 'frobnicate'"),
         (f"solve {SMALL} --nonsense", "No such option: --nonsense"),
-        (f"solve {SMALL} --batch two", "--batch"),
+        (f"solve {SMALL} --batch two", "'--batch': 'two' is not a whole number\n"),
+        (f"solve {SMALL} --batch 8:16", "'8:16' is not a whole number; lists and ranges are for"),
+        (f"solve {SMALL} --time-limit 1,2", "'1,2' is not a number; lists and ranges are for"),
+        (f"solve {SMALL} --clock 1.5", "hertz must be whole where no unit is given"),
+        (f"solve {SMALL} --clock 1.5", "write for example 1545MHz or 1.545GHz"),
+        (f"solve {SMALL} --optimizer foo", "optimizer 'foo' is unknown; use one of sgd"),
     ],
 )
 def test_bad_input_gets_one_line(run: Run, line: str, expected: str) -> None:

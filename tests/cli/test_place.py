@@ -43,7 +43,7 @@ def test_least_height(run: Run, tmp_path: Path) -> None:
 
 def test_a_capacity(run: Run, tmp_path: Path) -> None:
     source, output = FOLDER / "J.1048576.csv", tmp_path / "o.csv"
-    ran = run(f"place {source} --capacity 1048576 -o {output}")
+    ran = run(f"place {source} --capacity 1MiB -o {output}")
     assert ran.code == 0
     height = placed(source, output, 1048576)
     assert f"409 buffers in {height} bytes (at most " in ran.out
@@ -59,7 +59,7 @@ def test_what_was_placed_stays_where_it_is(run: Run, tmp_path: Path) -> None:
 
 def test_too_little_is_infeasible_and_says_why(run: Run, tmp_path: Path) -> None:
     output = tmp_path / "o.csv"
-    ran = run(f"place {SMALL} --capacity 11 -o {output}")
+    ran = run(f"place {SMALL} --capacity 0.011kB -o {output}")
     assert ran.code == 3
     assert "the 3 buffers that live then need 12 bytes, available are 11, missing are 1" in ran.err
     assert ran.err.count("\n") == 1
@@ -82,8 +82,9 @@ def test_a_time_limit_is_not_infeasible(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("", "give --capacity BYTES, or --minimize"),
-        ("--capacity -1", "--capacity -1: cannot be negative"),
+        ("", "give --capacity SIZE, or --minimize"),
+        ("--capacity -1", "--capacity '-1': must be greater than 0; write for example 24MB"),
+        ("--capacity 1parsec", "--capacity '1parsec': 'parsec' is no unit for it"),
         ("--minimize --time-limit 0", "--time-limit 0.0: must be more than 0 seconds"),
         ("--minimize --time-limit nan", "--time-limit nan: must be more than 0 seconds"),
     ],

@@ -58,7 +58,10 @@ def test_a_negative_hint_is_none() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "f.csv: no column id; the first line must name id,lower,upper,size"),
+        ("", "f.csv: not a CSV of buffers: the first line must name id,lower,upper,size"),
+        ("{" + "a" * 999, "f.csv: not a CSV of buffers: the first line must name id,lower"),
+        ("{" + "a," * 999, "f.csv: not a CSV of buffers: the first line must name id,lower"),
+        ("id,id," + "a" * 999, "two columns of the same meaning in 'id,id,aaa"),
         ("id,lower,upper\n", "no column size"),
         ("id,lower,start,upper,size\n", "two columns of the same meaning"),
         ("id,lower,upper,size\na,0,5\n", "f.csv, line 2: 3 fields, but 4 columns"),
@@ -76,6 +79,7 @@ def test_what_is_refused(text: str, message: str) -> None:
         parse_buffers(text, "f.csv")
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 200
 
 
 @given(st.integers(0, 100_000))

@@ -14,8 +14,8 @@ def size(text: str, what: str) -> int:
     [
         ("24MB", (24_000_000,)),
         ("1MB:2MB:500kB", (1_000_000, 1_500_000, 2_000_000)),
-        ("1MB:2MB:600kB", (1_000_000, 1_600_000)),
-        ("1MiB:9MiB:x2", (2**20, 2**21, 2**22, 2**23)),
+        ("1MB:1MB:600kB", (1_000_000,)),
+        ("1MiB:8MiB:x2", (2**20, 2**21, 2**22, 2**23)),
         ("2MB, 1MB ,2MB,1MB:3MB:1MB", (2_000_000, 1_000_000, 3_000_000)),
     ],
 )
@@ -48,6 +48,8 @@ def test_settings_are_read_by_what_they_are() -> None:
         ("24MB:25MB:0MB", "must be greater than 0"),
         ("24MB:25MB:x1", "at least 1 and x2"),
         ("24MB:25MB:xx", "at least 1 and x2"),
+        ("24MB:64MB:7MB", "no step ends at STOP; let it be 59000000 or 66000000"),
+        ("8:20:x2", "no step ends at STOP; let it be 16 or 32"),
         ("24MB,,25MB", "empty value between commas"),
         ("24parsec", "'parsec' is no unit"),
         ("", "empty value"),
@@ -58,6 +60,11 @@ def test_bad_ranges(text: str, expected: str) -> None:
         axis(text, "--spm", size)
     assert expected in str(raised.value)
     assert "--spm" in str(raised.value)
+
+
+def test_a_range_of_counts_has_an_example_of_counts() -> None:
+    with pytest.raises(InputError, match="START:STOP:STEP, as 8:32:8"):
+        axis("8:16", "--batch", count)
 
 
 @pytest.mark.parametrize("text", ["1.5", "-1", "two", "0:4:0", "0:4:x2"])

@@ -118,7 +118,7 @@ def test_other_files_are_refused_and_left_alone(
 def test_another_sweep_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     before = written(path, 1)
-    with pytest.raises(InputError, match=r"made by another sweep \(spm differ\)"):
+    with pytest.raises(InputError, match=r"made by another sweep \(spm differs\)"):
         Table(path, COLUMNS, {**SWEEP, "spm": "1MB"})
     with pytest.raises(InputError, match=r"made by another sweep \(columns differ\)"):
         Table(path, Columns(), SWEEP)

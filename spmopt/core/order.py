@@ -40,10 +40,10 @@ def depth_first(instance: Instance) -> Ints:
     every operation reads, the hazards of the listed order: read after write, write after read
     or write.
     """
-    dependences = _dependences(instance)
-    waits = [len(before) for before in dependences]
+    needed = dependences(instance)
+    waits = [len(before) for before in needed]
     successors: list[list[int]] = [[] for _ in waits]
-    for index, before in enumerate(dependences):
+    for index, before in enumerate(needed):
         for earlier in before:
             successors[earlier].append(index)
     route: list[int] = []
@@ -92,8 +92,12 @@ def reordered(instance: Instance, order: Ints) -> Instance:
     return replace(instance, operations=operations)
 
 
-def _dependences(instance: Instance) -> Sequence[set[int]]:
-    """Operations that each one must run after."""
+def dependences(instance: Instance) -> Sequence[set[int]]:
+    """Operations that each one must run after: predecessors and hazards of the listed order.
+
+    A hazard is read after write, write after read or write after write; an order that keeps
+    them lets every operation read what it reads in the listed order.
+    """
     last_write = [-1] * len(instance.tensors)
     readers: list[list[int]] = [[] for _ in instance.tensors]
     found = []

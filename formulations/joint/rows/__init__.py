@@ -1,0 +1,1 @@
+"""The constraints of the joint model, a family a function."""

@@ -1,0 +1,122 @@
+"""Implied rows: what follows from the others, but the solver would find late or never.
+
+Linear relaxations see neither that intervals do not overlap nor implications; so (J22) and (J23)
+are sums over all stays that a use may be in. Without them the bound of an attention head's
+training step is a fifth lower after half a minute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ortools.sat.python.cp_model import LinearExpr
+
+from formulations.joint.program import Literal, Move, Program
+
+
+def shares(program: Program) -> None:
+    """(J20) Operations, and the commands of a channel, fit into the makespan one after the other.
+
+    So do an operation's streams into its duration.
+    """
+    durations = [end - start for start, end in zip(program.start, program.end, strict=True)]
+    program.cp.add(sum(durations) <= program.makespan)
+    for channel in program.channels:
+        moves = [move for move in program.moves() if program.channel(move) == channel]
+        program.cp.add(_cycles(moves) <= program.makespan)
+        for operation, uses in enumerate(program.facts.of_operation):
+            streams = [
+                move
+                for use in uses
+                for move in program.streams[use]
+                if program.channel(move) == channel
+            ]
+            program.cp.add(_cycles(streams) <= durations[operation])
+
+
+def _cycles(moves: Iterable[Move]) -> LinearExpr:
+    return LinearExpr.sum([move.cycles * move.present for move in moves])
+
+
+def contiguity(program: Program) -> None:
+    """(J21) A stay covers what lies between its head and another step that it covers."""
+    facts = program.facts
+    for stay, record in enumerate(program.stays):
+        head = facts.uses[record.head].operation
+        known = [(one, other, program.true) for one, other in facts.chain]
+        free = [(one, other, ordered) for (one, other), ordered in program.order.items()]
+        for one, other, ordered in known + free:
+            after = (ordered, program.precedes(head, one))
+            _spread(program, (stay, other), (stay, one), after)
+            before = (ordered, program.precedes(other, head))
+            _spread(program, (stay, one), (stay, other), before)
+
+
+def _spread(
+    program: Program, outer: tuple[int, int], inner: tuple[int, int], when: tuple[Literal, ...]
+) -> None:
+    """``covered`` at ``outer`` gives ``covered`` at ``inner`` if all of ``when`` hold."""
+    covered = program.covered.get(outer)
+    impossible = any(literal.index == program.false.index for literal in when)
+    if covered is None or impossible:
+        return
+    between = program.covered.get(inner, program.false)
+    program.cp.add_bool_or(~covered, between, *(~literal for literal in when))
+
+
+def kept_through(program: Program) -> None:
+    """(J22) What a use finds there, kept from before step i, was in step i.
+
+    ``sum_t pages_t (in a stay since before i, at its first use from i on) + scratch <= room``.
+    """
+    facts = program.facts
+    for index in range(facts.operations):
+        scratch = program.scratch_pages(index)
+        held = LinearExpr.sum(
+            [
+                facts.pages(facts.size(tensor)) * literal
+                for tensor in range(len(facts.of_tensor))
+                for literal in _kept(program, index, tensor)
+            ]
+        )
+        program.cp.add(held + scratch <= facts.instance.machine.spm_pages)
+
+
+def _kept(program: Program, operation: int, tensor: int) -> list[Literal]:
+    """Literals of which one holds, at most, and then the tensor is resident in the step."""
+    facts = program.facts
+    uses = facts.of_tensor[tensor]
+    for use in uses:
+        if facts.uses[use].operation == operation:
+            return program.memberships(use)
+    later = [use for use in uses if facts.before[operation, facts.uses[use].operation]]
+    first = [use for use in later if not any(facts.use_before(other, use) for other in later)]
+    if not first:
+        return []
+    return [
+        program.member[first[0], stay]
+        for stay in program.stays_of(first[0])
+        if facts.before[facts.uses[program.stays[stay].head].operation, operation]
+    ]
+
+
+def stored_or_together(program: Program) -> None:
+    """(J23) ``stored_v >= writer resident - reader in a stay since the write or before``.
+
+    A stay with a head up to the writer holds the reader only if it holds the writer too.
+    """
+    facts = program.facts
+    for version, store in program.store.items():
+        contents = facts.versions[version]
+        written = LinearExpr.sum(program.memberships(contents.writer))
+        if contents.kept:
+            program.cp.add(store.present >= written)
+        for reader in contents.readers:
+            together = LinearExpr.sum(
+                [
+                    program.member[reader, stay]
+                    for stay in program.stays_of(reader)
+                    if (contents.writer, stay) in program.member
+                ]
+            )
+            program.cp.add(store.present + together >= written)

@@ -1,0 +1,246 @@
+"""Creates the variables of the joint model, in the order of the README."""
+
+from __future__ import annotations
+
+from formulations.joint.facts import NONE, Facts
+from formulations.joint.horizon import command_cycles, serial_cycles
+from formulations.joint.program import AFTER, BEFORE, DURING, Literal, Move, Program, Slot, Tenant
+from formulations.joint.stays import possible_stays
+from spmopt.core.schedule import Command
+from spmopt.core.timeline import Access
+
+SCRATCH = -1
+
+
+def create_program(facts: Facts) -> Program:
+    """A program with all variables, and no constraint but their domains."""
+    program = Program(facts=facts, stays=possible_stays(facts), horizon=serial_cycles(facts))
+    _operations(program)
+    _stays(program)
+    for stay, record in enumerate(program.stays):
+        if record.loads:
+            program.load[stay] = _load(program, stay)
+    for version, contents in enumerate(facts.versions):
+        if contents.writer != NONE and contents.needed and program.stays_of(contents.writer):
+            program.store[version] = _store(program, version)
+    for use in range(len(facts.uses)):
+        program.streams[use] = _streams(program, use)
+    _windows(program)
+    _tenants(program)
+    return program
+
+
+def _operations(program: Program) -> None:
+    """Start, end, mode and position; the order of those that nothing orders."""
+    facts, count = program.facts, program.facts.operations
+    for operation in facts.instance.operations:
+        program.start.append(program.time())
+        program.end.append(program.time())
+        several = len(operation.modes) > 1
+        program.mode.append(
+            [program.boolean() if several else program.true for _ in operation.modes]
+        )
+    for one in range(count):
+        before, after = int(facts.before[:, one].sum()), int(facts.before[one].sum())
+        fixed = before + after == count - 1
+        program.position.append(before if fixed else program.integer(before, count - 1 - after))
+        for other in range(one + 1, count):
+            if not facts.before[one, other] and not facts.before[other, one]:
+                literal = program.boolean()
+                program.order[one, other] = literal
+                program.order[other, one] = ~literal
+
+
+def _stays(program: Program) -> None:
+    """Members, steps covered, first step and last, when its pages are claimed and released."""
+    uses, count = program.facts.uses, program.facts.operations
+    for stay, record in enumerate(program.stays):
+        for use in record.members:
+            program.member[use, stay] = program.boolean()
+        inside = {uses[use].operation: use for use in record.members}
+        for operation in record.covers:
+            member = inside.get(operation)
+            program.covered[stay, operation] = (
+                program.boolean() if member is None else program.member[member, stay]
+            )
+        program.begin.append(program.integer(0, count - 1))
+        program.finish.append(program.integer(1, count))
+        program.claimed.append(program.time())
+        program.released.append(program.time())
+
+
+def _load(program: Program, stay: int) -> Move:
+    """One slot an operation; its own step is in one of two phases, which the mode decides."""
+    record = program.stays[stay]
+    use = program.facts.uses[record.head]
+    slots = []
+    for operation in record.issues:
+        if operation != use.operation:
+            slots.append(_other(program, operation))
+            continue
+        slots += _own(program, record.head, BEFORE)
+    return _move(program, Command.LOAD, use.tensor, program.present(stay), slots=tuple(slots))
+
+
+def _store(program: Program, version: int) -> Move:
+    """Issued in a step from the write on and before the next one."""
+    facts = program.facts
+    contents = facts.versions[version]
+    writer = facts.uses[contents.writer].operation
+    last = NONE if contents.next_writer == NONE else facts.uses[contents.next_writer].operation
+    slots = []
+    for operation in range(facts.operations):
+        late = last != NONE and (operation == last or facts.before[last, operation])
+        if late or facts.before[operation, writer]:
+            continue
+        if operation != writer:
+            slots.append(_other(program, operation))
+            continue
+        slots += _own(program, contents.writer, AFTER)
+    present = program.boolean()
+    return _move(program, Command.STORE, contents.tensor, present, slots=tuple(slots))
+
+
+def _other(program: Program, operation: int) -> Slot:
+    """In the step of an operation that does not decide the phase."""
+    return Slot(chosen=program.boolean(), mode=program.true, operation=operation, phase=DURING)
+
+
+def _own(program: Program, use: int, phase: int) -> list[Slot]:
+    """In the step of the use: for each mode a slot, in ``phase`` where it is stationary."""
+    operation = program.facts.uses[use].operation
+    return [
+        Slot(
+            chosen=program.boolean(),
+            mode=chosen,
+            operation=operation,
+            phase=phase if program.operand(use, mode).stationary else DURING,
+        )
+        for mode, chosen in enumerate(program.mode[operation])
+    ]
+
+
+def _streams(program: Program, use: int) -> list[Move]:
+    """What crosses while the operation runs if the tensor is not resident (R3, R4)."""
+    facts = program.facts
+    record = facts.uses[use]
+    written = record.kind != Access.READ and facts.versions[record.writes].needed
+    moves = []
+    for mode, chosen in enumerate(program.mode[record.operation]):
+        operand = program.operand(use, mode)
+        if operand.stationary:
+            continue
+        inward = operand.passes
+        if record.kind == Access.WRITE:
+            inward = operand.passes - 1 if written else 0
+        present = _absent(program, use, chosen)
+        slots = (Slot(chosen=present, mode=chosen, operation=record.operation, phase=DURING),)
+        for kind, passes in (
+            (Command.STREAM_IN, inward),
+            (Command.STREAM_OUT, operand.passes if written else 0),
+        ):
+            if passes:
+                moves.append(
+                    _move(program, kind, record.tensor, present, passes=passes, slots=slots)
+                )
+    return moves
+
+
+def _absent(program: Program, use: int, mode: Literal) -> Literal:
+    """Whether the operation runs in that mode and the tensor is not resident."""
+    resident = program.memberships(use)
+    if mode is program.true and not resident:
+        return program.true
+    if mode is program.true and len(resident) == 1:
+        return ~resident[0]
+    absent = program.boolean()
+    if mode is program.true:
+        program.cp.add_exactly_one(absent, *resident)
+        return absent
+    program.cp.add_bool_or(absent, ~mode, *resident)
+    for literal in resident:
+        program.cp.add_implication(absent, ~literal)
+    program.cp.add_implication(absent, mode)
+    return absent
+
+
+def _move(
+    program: Program,
+    kind: Command,
+    tensor: int,
+    present: Literal,
+    *,
+    passes: int = 1,
+    slots: tuple[Slot, ...],
+) -> Move:
+    facts = program.facts
+    return Move(
+        kind=kind,
+        tensor=tensor,
+        passes=passes,
+        cycles=command_cycles(facts.instance.machine, facts.size(tensor) * passes),
+        present=present,
+        start=program.time(),
+        slots=slots,
+    )
+
+
+def _windows(program: Program) -> None:
+    """When the queue takes each step's commands: four times, between which its phases lie."""
+    for channel in program.channels:
+        for operation in range(program.facts.operations):
+            phases = {
+                slot.phase
+                for move in program.moves()
+                if program.channel(move) == channel
+                for slot in move.slots
+                if slot.operation == operation
+            }
+            opens, closes = program.time(), program.time()
+            during = program.time() if BEFORE in phases else opens
+            after = program.time() if AFTER in phases else closes
+            program.window[channel, operation] = (opens, during, after, closes)
+
+
+def _tenants(program: Program) -> None:
+    """Stays and scratch, with an address each; which of two has the pages before the other."""
+    facts = program.facts
+    room = facts.instance.machine.spm_pages
+    for number, stay in enumerate(program.stays):
+        program.tenants.append(
+            Tenant(
+                stay=number,
+                tensor=stay.tensor,
+                first=facts.uses[stay.head].operation,
+                pages=stay.pages,
+                present=program.present(number),
+                begin=program.begin[number],
+                finish=program.finish[number],
+                claimed=program.claimed[number],
+                released=program.released[number],
+                address=program.integer(0, room - stay.pages),
+            )
+        )
+    for index, operation in enumerate(facts.instance.operations):
+        for mode, record in enumerate(operation.modes):
+            pages = facts.pages(record.scratch_bytes)
+            if 0 < pages <= room:
+                program.tenants.append(
+                    Tenant(
+                        stay=SCRATCH,
+                        tensor=SCRATCH,
+                        first=index,
+                        pages=pages,
+                        present=program.mode[index][mode],
+                        begin=program.position[index],
+                        finish=program.position[index] + 1,
+                        claimed=program.start[index],
+                        released=program.end[index],
+                        address=program.integer(0, room - pages),
+                    )
+                )
+    for one, left in enumerate(program.tenants):
+        for other, right in enumerate(program.tenants):
+            same = left.first == right.first
+            if one != other and not same and not facts.before[right.first, left.first]:
+                program.earlier[one, other] = program.boolean()

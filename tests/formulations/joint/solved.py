@@ -1,0 +1,59 @@
+"""The joint model run to its end, and its schedule checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from formulations.joint.search import Found, Proved, Settings, search
+from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
+from spmopt.core.schedule import Schedule
+from spmopt.verify import verify
+from tests.strategies import random_instance
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solved:
+    """The last schedule and bound."""
+
+    cycles: int
+    bound: int
+    schedule: Schedule
+
+
+def solved(
+    instance: Instance, settings: Settings | None = None, start: Plan | None = None
+) -> Solved:
+    """Search; every schedule and bound on the way must be in order."""
+    found: Found | None = None
+    bound = 0
+    for answer in search(instance, settings or Settings(threads=1), start):
+        if isinstance(answer, Proved):
+            assert not answer.infeasible
+            assert answer.cycles >= bound
+            bound = answer.cycles
+        else:
+            assert found is None or answer.cycles <= found.cycles
+            found = answer
+    assert found is not None
+    assert bound <= found.cycles
+    return Solved(cycles=found.cycles, bound=bound, schedule=found.schedule)
+
+
+def replayed(instance: Instance, schedule: Schedule) -> int | None:
+    """``replay_cycles`` by the verifier; None if the schedule is illegal."""
+    report = verify(instance, schedule)
+    return report.totals.replay_cycles if report.legal and report.totals is not None else None
+
+
+def small(seed: int, operations: int = 3) -> Instance:
+    """An instance for brute force, with every feature; two modes in every other one."""
+    return random_instance(
+        seed,
+        max_operations=operations,
+        max_tensors=3,
+        max_tensor_pages=2,
+        max_modes=1 + seed % 2,
+        duplex=True,
+        setup=True,
+    )

@@ -1,0 +1,76 @@
+"""The search: starts from a plan, keeps what it has, and its bounds are in order."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from formulations.joint.facts import analyse
+from formulations.joint.horizon import serial_cycles
+from formulations.joint.search import Found, Proved, Settings, search
+from spmopt.assemble import assemble
+from spmopt.core.plan import Plan
+from spmopt.core.scheduler import Request
+from spmopt.policies import belady, stream
+from tests.formulations.joint.solved import replayed, small, solved
+from tests.instances.golden import instance as golden
+from tests.tiny import Op, tiny
+
+RESIDUAL = golden("residual")
+
+
+def _plan(seed: int | None = None) -> Plan:
+    plan = belady(RESIDUAL if seed is None else small(seed), Request()).plan
+    assert plan is not None
+    return plan
+
+
+def test_first_schedule_is_the_plan_s_or_better() -> None:
+    plan = _plan()
+    first = next(iter(search(RESIDUAL, Settings(threads=1, time_limit_s=10), plan)))
+    assert isinstance(first, Found)
+    policy = replayed(RESIDUAL, assemble(RESIDUAL, plan))
+    assert policy is not None
+    assert replayed(RESIDUAL, first.schedule) == first.cycles <= policy
+    assert first.schedule.steps.operation.tolist() == plan.operation.tolist()
+
+
+@pytest.mark.parametrize("seed", range(200, 210))
+def test_start_does_not_change_the_optimum(seed: int) -> None:
+    instance = small(seed)
+    assert solved(instance, start=_plan(seed)).cycles == solved(instance).cycles
+
+
+def test_what_was_found_in_time_stays() -> None:
+    answers = list(search(RESIDUAL, Settings(threads=1, time_limit_s=4), _plan()))
+    found = [answer for answer in answers if isinstance(answer, Found)]
+    proved = [answer for answer in answers if isinstance(answer, Proved)]
+    assert replayed(RESIDUAL, found[-1].schedule) == found[-1].cycles
+    assert all(bound.cycles <= found[-1].cycles for bound in proved)
+
+
+def test_stops_when_told() -> None:
+    assert list(islice(search(RESIDUAL, Settings(), stop=lambda: True), 1)) == []
+
+
+def test_infeasible_is_proved() -> None:
+    instance = tiny({"x": (8, "in")}, [Op(reads="x", stationary="x")], spm=7)
+    answers = list(search(instance, Settings(threads=1)))
+    assert [a for a in answers if isinstance(a, Proved)][-1].infeasible
+    assert not any(isinstance(answer, Found) for answer in answers)
+
+
+@pytest.mark.parametrize("seed", range(300, 306))
+def test_looser_models_bound_from_below(seed: int) -> None:
+    instance = small(seed)
+    order = np.arange(len(instance.operations))
+    free = solved(instance).cycles
+    fixed = solved(instance, Settings(threads=1, order=order)).cycles
+    paged = solved(instance, Settings(threads=1, paged=True)).cycles
+    plan = stream(instance, Request()).plan
+    assert plan is not None
+    policy = replayed(instance, assemble(instance, plan))
+    assert policy is not None
+    assert paged <= free <= fixed <= policy <= serial_cycles(analyse(instance))

@@ -51,6 +51,7 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
     found = _found(instance, request, name)
     if found is None:
         return Outcome(plan=request.start, notes=tuple(notes))
+    notes += found.notes
     class_bound = None
     if found.bound > -float("inf"):
         holds_for = "; ".join((_CLASS, *notes))

@@ -24,7 +24,7 @@ from formulations.second import backends, timed, traffic
 from formulations.second.backends import Limits
 from formulations.second.case import Case
 from formulations.second.plans import plan_of
-from spmopt.core.errors import ScheduleError, SpmoptError
+from spmopt.core.errors import SpmoptError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
 from spmopt.core.plan import Plan
@@ -37,11 +37,12 @@ _MARGIN = 1e-5
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
-    """A plan, and a bound in the objective's units or minus infinity."""
+    """A plan, and a bound in the objective's units or minus infinity; what is to be noted."""
 
     plan: Plan | None
     bound: float
     solver: str
+    notes: tuple[str, ...] = ()
 
 
 def solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> Found:
@@ -49,8 +50,6 @@ def solved(instance: Instance, objective: Objective, name: str, limits: Limits) 
 
     Raises
     ------
-    ScheduleError
-        The solver calls the model infeasible, which is an error in one of them.
     SpmoptError
         The solver failed.
     """
@@ -66,6 +65,10 @@ def solved(instance: Instance, objective: Objective, name: str, limits: Limits) 
     if left.seconds <= 0:  # which for some solvers is no limit
         return Found(plan=None, bound=-float("inf"), solver=author)
     done = _run(problem, name, left)
+    if problem.sol_status == pulp.LpSolutionInfeasible and not done:
+        # Every operation fits and the rest can stream: there is a solution.
+        wrong = f"{author} calls the program infeasible, which it is not"
+        return Found(plan=None, bound=-float("inf"), solver=author, notes=(wrong,))
     optimal = done and problem.sol_status == pulp.LpSolutionOptimal
     value = pulp.value(problem.objective) if optimal else None
     return Found(
@@ -77,7 +80,7 @@ def solved(instance: Instance, objective: Objective, name: str, limits: Limits) 
 
 def _run(problem: Any, name: str, limits: Limits) -> bool:
     """Whether the solver left a solution; whatever it calls it, it is checked."""
-    with _told_to_stop(limits.folder / STOP) as (told, more), _inside(limits.folder):
+    with _told_to_stop(limits.folder / STOP) as more, _inside(limits.folder):
         warnings.simplefilter("ignore")
         Highs.resetGlobalScheduler(True)  # else it keeps to the threads of the call before
         try:
@@ -86,8 +89,6 @@ def _run(problem: Any, name: str, limits: Limits) -> bool:
             raise SpmoptError(f"backend pulp: {name} failed: {error}") from None
         except IndexError:  # PuLP reads values of HiGHS that has none yet
             return False
-    if problem.sol_status == pulp.LpSolutionInfeasible and not told.is_set():
-        raise ScheduleError(f"backend pulp: {name} calls the model infeasible, which it is not")
     return _is_solution(problem)
 
 
@@ -130,8 +131,8 @@ def _inside(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _told_to_stop(file: Path) -> Iterator[tuple[Event, Callable[[str], dict[str, Any]]]]:
-    """Interrupt the solver when ``file`` appears.
+def _told_to_stop(file: Path) -> Iterator[Callable[[str], dict[str, Any]]]:
+    """Interrupt the solver when ``file`` appears; give settings that it needs for that.
 
     Solvers that are programs get the signal of Ctrl-C, upon which they write what they have;
     HiGHS is asked for by a callback. Others are ended by whoever waits for this process.
@@ -149,12 +150,12 @@ def _told_to_stop(file: Path) -> Iterator[tuple[Event, Callable[[str], dict[str,
         return _callback(told) if name == "HiGHS" else {}
 
     if current_thread() is not main_thread() or os.getpgrp() != os.getpid():
-        yield told, more  # not in a process of its own
+        yield more  # not in a process of its own
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     Thread(target=watch, daemon=True).start()
     try:
-        yield told, more
+        yield more
     finally:
         over.set()
         signal.signal(signal.SIGINT, before)

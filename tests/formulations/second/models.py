@@ -54,6 +54,8 @@ def first(instance: Instance, objective: Objective, *, relaxed: bool = False) ->
     model = build(setting, every)
     program = replace(model.program, integer=None) if relaxed else model.program
     answer = solve(program, options={} if relaxed else EXACT, threads=1)
+    if answer.objective is None:  # HiGHS 1.15.1 wrongly calls a few infeasible in presolve
+        answer = solve(program, options={"presolve": "off", **EXACT}, threads=1)
     assert answer.objective is not None
     return model.built.value(answer.objective)
 

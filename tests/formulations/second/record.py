@@ -12,6 +12,8 @@ from pathlib import Path
 from time import process_time
 from typing import TypeVar
 
+import pulp
+
 from spmopt.bench.environment import environment, today
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
@@ -86,14 +88,15 @@ def _row(
         cells += [_difference(solved.value, optimum), f"{seconds:.2f}"]
     if objective.cycle == 0 or relaxed:
         return *cells, "-"
-    return *cells, f"{(optimum - second(instance, objective).value) / (optimum or 1):.1e}"
+    fall = (optimum - second(instance, objective).value) / (optimum or 1)
+    return *cells, f"{fall:.1e}" if fall > WITHIN else "0"
 
 
 def _difference(value: float, optimum: float) -> str:
     difference = abs(value - optimum) / (optimum or 1)
     if difference > WITHIN:
         raise ValueError(f"optima differ: {value!r} and {optimum!r}")
-    return f"{difference:.0e}"
+    return f"{difference:.0e}" if difference else "0"
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float]:
@@ -114,6 +117,7 @@ def _stamp() -> str:
     assert isinstance(versions, dict)
     assert isinstance(computer, dict)
     named = ", ".join(f"{name} {number}" for name, number in versions.items())
+    named += f", pulp {pulp.__version__}"
     where = f"{computer['cpu']}, {computer['cores']} cores, {computer['system']}"
     return f"{today()}, commit {here['commit']}; {where}; {named}."
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pulp
 import pytest
 
+from formulations.second import backends, work
 from formulations.second.backends import require
 from formulations.second.case import Case
 from formulations.second.schedule import schedule
@@ -34,7 +37,7 @@ def named(name: str, monkeypatch: pytest.MonkeyPatch, *there: str) -> str:
     monkeypatch.setattr(
         pulp,
         "listSolvers",
-        lambda onlyAvailable=False: list(there) if onlyAvailable else KNOWN,  # noqa: N803
+        lambda **what: list(there) if what.get("onlyAvailable") else KNOWN,
     )
     return require(name)
 
@@ -203,3 +206,16 @@ def test_a_result_is_written_and_verified(run: Run, tmp_path: Path) -> None:
     assert "2.396 kB" in ran.out
     assert "PULP_CBC_CMD by PuLP" in ran.out
     assert run(f"verify {path}").code == 0
+
+
+def test_a_wrong_infeasible_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def infeasible(problem: Any) -> None:
+        problem.assignStatus(pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible)
+
+    wrong = SimpleNamespace(actualSolve=infeasible)
+    monkeypatch.setattr(backends, "solver", lambda name, limits, **more: wrong)
+    limits = backends.Limits(gap=0.0, seconds=60.0, threads=1, folder=tmp_path)
+    found = work.solved(golden.instance("mlp"), TRAFFIC, "CPLEX_CMD", limits)
+    assert found.plan is None
+    assert found.bound == -float("inf")
+    assert "calls the program infeasible, which it is not" in found.notes[0]

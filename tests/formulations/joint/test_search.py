@@ -27,13 +27,18 @@ def _plan(seed: int | None = None) -> Plan:
     return plan
 
 
+# Of a schedule that is not proved optimal the replay may end before the model says.
+
+
 def test_first_schedule_is_the_plan_s_or_better() -> None:
     plan = _plan()
     first = next(iter(search(RESIDUAL, Settings(threads=1, time_limit_s=10), plan)))
     assert isinstance(first, Found)
     policy = replayed(RESIDUAL, assemble(RESIDUAL, plan))
+    cycles = replayed(RESIDUAL, first.schedule)
     assert policy is not None
-    assert replayed(RESIDUAL, first.schedule) == first.cycles <= policy
+    assert cycles is not None
+    assert cycles <= first.cycles <= policy
     assert first.schedule.steps.operation.tolist() == plan.operation.tolist()
 
 
@@ -47,8 +52,9 @@ def test_what_was_found_in_time_stays() -> None:
     answers = list(search(RESIDUAL, Settings(threads=1, time_limit_s=4), _plan()))
     found = [answer for answer in answers if isinstance(answer, Found)]
     proved = [answer for answer in answers if isinstance(answer, Proved)]
-    assert replayed(RESIDUAL, found[-1].schedule) == found[-1].cycles
-    assert all(bound.cycles <= found[-1].cycles for bound in proved)
+    cycles = replayed(RESIDUAL, found[-1].schedule)
+    assert cycles is not None
+    assert max((bound.cycles for bound in proved), default=0) <= cycles <= found[-1].cycles
 
 
 def test_stops_when_told() -> None:

@@ -6,12 +6,22 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from spmopt.core.suggest import unknown
-from spmopt.studies import ablation, batch, capacity, claims, curve_time, policies, speedup
+from spmopt.studies import (
+    ablation,
+    assumptions,
+    batch,
+    capacity,
+    claims,
+    curve_time,
+    policies,
+    speedup,
+)
 from spmopt.studies.study import Study
 
 _STUDIES = (
     ablation.STUDY,
     claims.STUDY,
+    assumptions.STUDY,
     capacity.STUDY,
     policies.STUDY,
     speedup.STUDY,

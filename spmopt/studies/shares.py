@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from spmopt.analysis.analysis import Analysis
 from spmopt.analysis.reuse import Scope
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.solve import solve
-from spmopt.studies.assumptions import assumed
-from spmopt.studies.paper import MB, RATE, case
+from spmopt.studies.claim import CLAIMS
+from spmopt.studies.paper import MB, case
+from spmopt.studies.readings import PLAIN, Reading
 from spmopt.sweep.cases import Case, sections
 
 
-def measure() -> dict[str, float]:
-    """Percent by kind, network and setting, as ``type2 resnet50 tsai``."""
+def measure(settings: Mapping[str, tuple[Reading, str]]) -> dict[str, float]:
+    """Percent by kind, network and setting, as ``type2 resnet50 tsai``.
+
+    ``settings`` are readings and schedulers by name; where a reading changes nothing of a network
+    it is left out.
+    """
     found: dict[str, float] = {}
-    for name, size, kind in (
-        ("resnet50", 24, "type2"),
-        ("transformer", 24, "type2"),
-        ("transformer", 180, "captured"),
-    ):
-        for setting in ("tsai", "optimum", "assumed"):
-            rate = 2 * RATE if setting == "assumed" else RATE
-            at = case(name, (size * MB,), throughput=rate)
-            if setting == "assumed":
-                at = assumed(at)
-            goal = "traffic" if kind == "captured" else "time"
-            scheduler = "page" if setting == "optimum" else "tsai"
-            found[f"{kind} {name} {setting}"] = share(at, scheduler, goal, kind)
+    for claim in (each for each in CLAIMS if each.is_share):
+        goal = "traffic" if claim.kind == "captured" else "time"
+        for name, (reading, scheduler) in settings.items():
+            if reading == PLAIN or reading.applies(claim.network):
+                at = reading.of(case(claim.network, (claim.at_mb * MB,)))
+                key = f"{claim.kind} {claim.network} {name}"
+                found[key] = share(at, scheduler, goal, claim.kind)
     return found
 
 

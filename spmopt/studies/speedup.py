@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from spmopt.studies.assumptions import REASONS
-from spmopt.studies.claims import CLAIMS, LIMIT
+from spmopt.studies.claim import CLAIMS
 from spmopt.studies.paper import MB, SMALL, TITLES, case
 from spmopt.studies.rows import Rows
 from spmopt.studies.study import Figures, Findings, Part, Sentences, Sheet, Study
@@ -83,11 +82,10 @@ def _deviations(rows: Rows) -> tuple[str, ...]:
         if claim is None or CAPACITIES[0] not in rows.where(network=name).sizes():
             continue
         found = 100 * gain(rows, name, CAPACITIES[0], POLICY, "throughput")
-        if abs(claim.deviation(found)) > LIMIT:
-            reason = REASONS.get((claim.kind, name), "no assumption found.")
+        if claim.is_missed_by(found):
             told.append(
-                f"**{claim.text}**: {found:+.1f} % by tsai here, {_thesis(name)} % in the thesis; "
-                f"{reason} With that assumed: [claims.md](claims.md)."
+                f"**{claim.text}**: {found:+.1f} % by tsai here, {claim.told} % in the thesis; "
+                "which assumptions bring it nearer: [assumptions.md](assumptions.md)."
             )
     return tuple(told)
 

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.studies.claims import CLAIMS, STUDY, find, value
+from spmopt.studies.claim import CLAIMS
+from spmopt.studies.claims import STUDY, find, value
 from spmopt.studies.page import markdown
 from spmopt.studies.paper import MB, NETWORKS
 from spmopt.studies.record import read
@@ -38,6 +39,8 @@ def made_up() -> Rows:
             about["part"] = part if part.startswith("assumed") else f"{part}{suffix}"
             bound = 0.8 * (traffic if part == "traffic" else time_s)
             found = {"time_s": time_s, "traffic_bytes": traffic, "bound": bound}
+            if name == "gnmt" and "listed" in scheduler and part == "time" and size != 24:
+                found |= {"time_s": 0.5, "traffic_bytes": 3.0}
             rows.append({**about, "scheduler": scheduler, **found})
     return Rows(rows)
 
@@ -67,9 +70,23 @@ def test_lines_and_notes() -> None:
     assert lines["ResNet-50: point-wise share of time, 24 MB"] == [
         *("46.15", "40.0", "-6.1", "20.0", "-", "-")
     ]
-    bold = sum(line[2].startswith("**") for line in lines.values())
-    # One for each, and one on bounds.
-    assert bold == len(found.notes) - 1
+    # Listed, GNMT has 3 bytes and 0.5 s at 500 MB.
+    _, traffic, time, _ = found.notes
+    assert traffic == (
+        "**GNMT: traffic, 24 to 500 MB**: in the order listed instead of depth first, tsai has "
+        "-70.0 % instead of -60.0 %, 10.0 points nearer to the thesis; under the assumptions "
+        "-50.0 % instead of -50.0 %. What else the thesis has otherwise is not known here."
+    )
+    assert "-50.0 % instead of -60.0 %, 10.0 points further from the thesis" in time
+
+
+def test_the_first_sentences_count() -> None:
+    found = find(made_up(), FIGURES)
+    bold = [line[3].startswith("**") for line in found.sheets[0].rows]
+    assert found.sentences[0].startswith(f"Of 15 figures of the thesis, {15 - sum(bold)} are met")
+    assert found.sentences[1].endswith(
+        "its time changes by -50.0 % instead of -60.0 %, against -48.1 % in the thesis."
+    )
 
 
 def test_every_row_of_the_thesis_is_asked() -> None:

@@ -49,7 +49,7 @@ def main() -> None:
         "",
         "Optima of both programs on the golden instances; the first one of time has every step of "
         "each gap as a column, and both spread a tensor's pages over its bytes. Relaxed: the "
-        "linear relaxations, where the integer program takes many minutes. Differences are "
+        "linear relaxations, where the integer program takes minutes or more. Differences are "
         "relative; CPU seconds hold building and solving on one thread, to the optimum. Last "
         "column: by how much the optimum falls when a part takes no more pages than its bytes "
         "need (`formulations/README.md`).",

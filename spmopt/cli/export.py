@@ -37,11 +37,13 @@ def export(
     from spmopt.cli.progress import progress
     from spmopt.core.objective import objective_named
     from spmopt.io.document import require_writable, write_text
+    from spmopt.schedulers.registry import find
 
     require_writable(output)
     with progress(messages()) as report:
         instance = load_instance(source, report, warn)
         aim = objective_named(objective, instance.machine)
+        find("whole").require(aim)
         report("building the program", None)
         program = import_module(_TARGET).exported(instance, aim, suffix)
         write_text(output, program.text)

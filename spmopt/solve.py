@@ -71,7 +71,7 @@ class _Legal:
     """A verified schedule, and which scheduler it is from."""
 
     origin: str
-    plan: Plan
+    plan: Plan | None
     schedule: Schedule
     totals: Totals
     value: Fraction
@@ -111,6 +111,7 @@ class _Proof:
     cut_short: bool
 
 
+_SOLVER_ROUNDING = Fraction(1, 10**6)  # relative, in a bound that is not certified
 _Key = bytes | None
 """An order; None for the instance's own."""
 
@@ -141,6 +142,8 @@ class _Bench:
         proofs: dict[_Key, list[_Proof]] = {}
         for proof in _proofs(runs):
             proofs.setdefault(_key(proof.certificate.order), []).append(proof)
+        if self._request.objective.replayed:
+            return {}  # prices of steps prove nothing about it
         for run in runs:
             if run.legal is not None and _key(run.order) not in proofs:
                 proofs[_key(run.order)] = self._relax(run.order)
@@ -196,7 +199,8 @@ class _Bench:
                 f"scheduler {entry.name}: infeasible, it says, but {start.origin} is not"
             )
         note = f"nothing better found than {start.origin}, whose schedule this is"
-        return replace(run, legal=start, notes=(*run.notes, note))
+        outcome = _within_class(run.outcome, start.value)
+        return replace(run, outcome=outcome, legal=start, notes=(*run.notes, note))
 
     def _call(self, entry: Entry, start: _Legal | None) -> _Run:
         def report(message: str, done: float | None) -> None:
@@ -216,7 +220,10 @@ class _Bench:
             notes = (str(error),)
         wall, cpu = monotonic() - wall, process_time() - cpu
         legal = None
-        if outcome is not None and outcome.plan is not None:
+        if outcome is not None and outcome.schedule is not None:
+            report("verifying", None)
+            legal = self._check(entry.name, None, outcome.schedule)
+        elif outcome is not None and outcome.plan is not None:
             if start is not None and outcome.plan is start.plan:
                 legal = start  # verified already
             else:
@@ -227,6 +234,12 @@ class _Bench:
     def _verify(self, origin: str, plan: Plan) -> _Legal:
         try:
             schedule = assemble(self._instance, plan)
+        except ScheduleError as error:
+            raise ScheduleError(f"scheduler {origin}: {error}") from None
+        return self._check(origin, plan, schedule)
+
+    def _check(self, origin: str, plan: Plan | None, schedule: Schedule) -> _Legal:
+        try:
             totals = require_legal(self._instance, schedule).totals
         except ScheduleError as error:
             raise ScheduleError(f"scheduler {origin}: {error}") from None
@@ -234,6 +247,14 @@ class _Bench:
             raise ScheduleError(f"scheduler {origin}: the verifier gave no totals")
         value = totals.value(self._request.objective)
         return _Legal(origin=origin, plan=plan, schedule=schedule, totals=totals, value=value)
+
+
+def _within_class(outcome: Outcome, value: Fraction) -> Outcome:
+    """Without the bound of a class that a schedule of this value is not of."""
+    known = outcome.class_bound
+    if known is None or Fraction(known.value) <= value * (1 + _SOLVER_ROUNDING):
+        return outcome
+    return replace(outcome, class_bound=None)
 
 
 def _key(order: Ints | None) -> _Key:

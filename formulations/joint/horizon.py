@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from formulations.joint.facts import Facts
+from formulations.joint.facts import NONE, Facts
 from spmopt.core.machine import Machine
 from spmopt.core.timeline import Access
 
@@ -28,3 +28,24 @@ def serial_cycles(facts: Facts) -> int:
         ways = 1 if use.kind == Access.READ else 2
         total += ways * command_cycles(instance.machine, passes * facts.size(use.tensor))
     return total
+
+
+def least_cycles(facts: Facts) -> int:
+    """A bound that needs no search: all computation, and what each channel must move at all.
+
+    What is there at the start and read comes in once at least, what must be kept goes out once.
+    """
+    instance = facts.instance
+    compute = sum(
+        min(mode.compute_cycles for mode in operation.modes) for operation in instance.operations
+    )
+    inward = outward = 0
+    for version in facts.versions:
+        cycles = command_cycles(instance.machine, facts.size(version.tensor))
+        if version.writer == NONE and version.readers:
+            inward += cycles
+        if version.writer != NONE and version.kept:
+            outward += cycles
+    if instance.machine.duplex:
+        return max(compute, inward, outward)
+    return max(compute, inward + outward)

@@ -44,6 +44,7 @@ def choices(lead: str, phrases: Mapping[str, str]) -> str:
 
 _OBJECTIVES = {
     "time": "sum of the durations of all steps (makespan)",
+    "replay": "cycles without barriers between steps (policies, and the scheduler joint)",
     "traffic": "bytes moved between DRAM and scratchpad",
     "energy": "of DRAM, scratchpad, arithmetic and leakage",
 }

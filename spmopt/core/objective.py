@@ -29,6 +29,11 @@ class Objective:
     spm_write_byte: Fraction = Fraction(0)
     mac: Fraction = Fraction(0)
 
+    @property
+    def replayed(self) -> bool:
+        """Whether a cycle is one of the replay, which has no barriers between steps."""
+        return self.name == "replay"
+
     def __post_init__(self) -> None:
         for name in self.__slots__[2:]:
             if getattr(self, name) < 0:
@@ -36,6 +41,7 @@ class Objective:
 
 
 MAKESPAN = Objective(name="makespan", unit="cycles", cycle=Fraction(1))
+REPLAY = Objective(name="replay", unit="cycles", cycle=Fraction(1))
 TRAFFIC = Objective(
     name="traffic", unit="bytes", dram_in_byte=Fraction(1), dram_out_byte=Fraction(1)
 )
@@ -60,11 +66,13 @@ def energy_objective(machine: Machine) -> Objective:
 
 
 def objective_named(name: str, machine: Machine) -> Objective:
-    """``traffic``, ``time`` (also ``makespan``) or ``energy``."""
+    """``traffic``, ``time`` (also ``makespan``), ``replay`` or ``energy``."""
     if name in ("time", "makespan"):
         return MAKESPAN
+    if name == "replay":
+        return REPLAY
     if name == "traffic":
         return TRAFFIC
     if name == "energy":
         return energy_objective(machine)
-    raise InputError(f"objective {name!r}: choose traffic, time or energy")
+    raise InputError(f"objective {name!r}: choose traffic, time, replay or energy")

@@ -63,10 +63,12 @@ class Outcome:
     """What a scheduler returns: a plan, and what it can prove about it.
 
     ``cut_short`` says that the search for the certificate's prices ended by the time limit or an
-    interrupt: they prove what they prove, but better ones may be near.
+    interrupt: they prove what they prove, but better ones may be near. With ``schedule`` the
+    plan is not looked at: a plan says nothing of queue order and, mostly, of addresses.
     """
 
     plan: Plan | None
+    schedule: Schedule | None = None
     certificate: Certificate | None = None
     class_bound: ClassBound | None = None
     notes: tuple[str, ...] = ()
@@ -96,7 +98,7 @@ class Totals:
     def value(self, objective: Objective) -> Fraction:
         """The objective, exact."""
         return (
-            objective.cycle * self.makespan_cycles
+            objective.cycle * (self.replay_cycles if objective.replayed else self.makespan_cycles)
             + objective.dram_in_byte * self.dram_in_bytes
             + objective.dram_out_byte * self.dram_out_bytes
             + objective.spm_read_byte * self.spm_read_bytes

@@ -78,6 +78,8 @@ def bound(instance: Instance, certificate: Certificate) -> Fraction:
         Prices that are not legal, do not match the instance, or overflow 64 bits; an order that
         no schedule of the instance has.
     """
+    if certificate.objective.replayed:
+        raise InputError("certificate: prices of steps prove nothing about the replay")
     if certificate.order is not None:
         instance = reordered(instance, certificate.order)
     line = relaxed_timeline(instance)

@@ -28,7 +28,7 @@ def test_entries_are_complete_and_load(name: str) -> None:
 
 def test_roles() -> None:
     kinds = Counter(entry.kind for entry in SCHEDULERS.values())
-    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (2, 1)
+    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (3, 1)
     for granularity, names in STARTS.items():
         starts = [find(name) for name in names]
         assert {start.kind for start in starts} == {Kind.POLICY}

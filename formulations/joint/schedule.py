@@ -1,0 +1,50 @@
+"""The scheduler ``joint``: least ``replay_cycles`` of whole, contiguous tensors, in any order."""
+
+from __future__ import annotations
+
+from formulations.joint.facts import analyse
+from formulations.joint.horizon import least_cycles
+from formulations.joint.search import Found, Settings, search
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.instance import Instance
+from spmopt.core.modes import fitting_modes
+from spmopt.core.result import ClassBound, Outcome
+from spmopt.core.scheduler import Request
+
+CLASS = "the replay of whole tensors, moved whole, in one range of addresses each, in any order"
+_MOST_USES = 300
+_TOO_LARGE = f"more than {_MOST_USES} uses of tensors are too many: the schedule to start from"
+
+
+def schedule(instance: Instance, request: Request) -> Outcome:
+    """Search from ``request.start``; any time, with the bound proved so far.
+
+    The start need not be of the class (it may hold parts of tensors), and may be better than
+    all schedules of it; the caller compares replays.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation's stationary operands and scratch do not fit the SPM.
+    """
+    fitting_modes(instance)
+    facts = analyse(instance)
+    if len(facts.uses) > _MOST_USES:
+        return Outcome(plan=request.start, notes=(_TOO_LARGE,))
+    settings = Settings(time_limit_s=request.remaining_s(), threads=request.threads)
+    best: Found | None = None
+    least = least_cycles(facts)
+    for answer in search(instance, settings, request.start, request.stop):
+        if isinstance(answer, Found):
+            best = answer
+            request.report(f"{best.cycles} cycles, at least {least}", least / max(1, best.cycles))
+        elif answer.infeasible:
+            raise InfeasibleError("no schedule keeps stationary operands in one range each")
+        else:
+            least = max(least, answer.cycles)
+        if best is not None and best.cycles <= least * (1 + request.tolerance):
+            break
+    bound = ClassBound(value=float(least), holds_for=CLASS, proved_by="CP-SAT")
+    if best is None:
+        return Outcome(plan=request.start, class_bound=bound)
+    return Outcome(plan=None, schedule=best.schedule, class_bound=bound)

@@ -1,0 +1,79 @@
+"""The scheduler ``joint``: verified, never worse than a policy, with a bound for its class."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from formulations.joint.facts import analyse
+from formulations.joint.horizon import least_cycles
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, REPLAY
+from spmopt.core.result import Certificate, Status
+from spmopt.core.scheduler import Request
+from spmopt.solve import compare, solve
+from spmopt.verify import bound
+from tests.formulations.joint.solved import small, solved
+from tests.instances.golden import instance as golden
+from tests.tiny import Op, tiny
+
+ASKED = Request(objective=REPLAY, time_limit_s=20, threads=1)
+READS = tiny({"x": (16, "in")}, [Op(reads="x"), Op(reads="x")], spm=8)
+
+
+@pytest.mark.parametrize("seed", range(400, 406))
+def test_optimum_and_bound(seed: int) -> None:
+    instance = small(seed)
+    result = solve(instance, "joint", ASKED)
+    best = solved(instance).cycles
+    assert result.totals is not None
+    assert result.class_bound is not None
+    assert result.value == result.totals.replay_cycles == best
+    assert result.class_bound.value == best
+    assert least_cycles(analyse(instance)) <= best
+    assert result.certificate is None
+    assert result.status is Status.FEASIBLE  # no certificate, so never called optimal
+
+
+def test_beats_the_policies_in_replay() -> None:
+    instance = golden("residual")
+    results = compare(instance, ["belady", "belady-size", "joint"], ASKED)
+    values = [result.value for result in results]
+    assert None not in values
+    assert values[2] == min(value for value in values if value is not None) == 4611
+
+
+def test_no_time_leaves_the_policy() -> None:
+    instance = golden("residual")
+    (policy, joint) = compare(instance, ["belady-size", "joint"], _in(0.0))
+    assert joint.value is not None
+    assert policy.value is not None
+    assert joint.value <= policy.value
+    assert joint.class_bound is not None
+    assert joint.class_bound.value == least_cycles(analyse(instance))
+
+
+def test_only_the_replay_is_minimised() -> None:
+    with pytest.raises(InputError, match="no objective makespan; use replay"):
+        solve(READS, "joint", Request(objective=MAKESPAN))
+
+
+def test_prices_prove_nothing_about_the_replay() -> None:
+    free = np.zeros(2, np.int64)
+    certificate = Certificate(objective=REPLAY, bits=0, spm=free, dram_in=free, dram_out=free)
+    with pytest.raises(InputError, match="nothing about the replay"):
+        bound(READS, certificate)
+
+
+def test_more_scratch_than_there_is() -> None:
+    result = solve(_too_much(), "joint", ASKED)
+    assert result.status is Status.INFEASIBLE
+
+
+def _too_much() -> Instance:
+    return tiny({"x": (8, "in")}, [Op(reads="x", stationary="x")], spm=7)
+
+
+def _in(seconds: float) -> Request:
+    return Request(objective=REPLAY, time_limit_s=seconds, threads=1)

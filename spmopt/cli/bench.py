@@ -57,8 +57,9 @@ def _run(name: str, runs: int, only: str | None, output: Path, as_json: bool) ->
     from spmopt.bench.suites import find
     from spmopt.bench.table import document, markdown, write
     from spmopt.cli.interrupt import Interrupted
-    from spmopt.cli.output import messages, print_json, say, tell
+    from spmopt.cli.output import messages, print_json, results, tell
     from spmopt.cli.progress import progress
+    from spmopt.report.page import draw_page
 
     suite = find(name)
     command = f"spmopt bench {name} --runs {runs}"
@@ -83,5 +84,5 @@ def _run(name: str, runs: int, only: str | None, output: Path, as_json: bool) ->
     if as_json:
         print_json(document(record, lines))
     else:
-        say(markdown(suite, record.head, lines))
+        draw_page(markdown(suite, record.head, lines), results())
     return Code.INTERNAL if any("error" in line.figures for line in lines) else Code.OK

@@ -47,6 +47,8 @@ def print_json(record: Mapping[str, object]) -> None:
     print(json.dumps(record, indent=2, allow_nan=False))
 
 
-def say(text: str) -> None:
-    """Print one line of results."""
-    results().print(text, markup=False, highlight=False, soft_wrap=True)
+def say(text: str, indent: int = 0) -> None:
+    """Print one line of results; what a narrow terminal folds of it is indented."""
+    from spmopt.report.table import draw_text
+
+    draw_text(text, results(), indent)

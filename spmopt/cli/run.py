@@ -34,8 +34,10 @@ def run_solve(
         else:
             from spmopt.report.sheet import result_sheet
 
-            for line in result_sheet(instance, result):
-                say(line)
+            head, *lines = result_sheet(instance, result)
+            say(head)
+            for line in lines:
+                say(line, indent=11)
         if output is not None:
             _write(output, instance, result)
         return exit_code(found, stopped())
@@ -98,8 +100,10 @@ def run_verify(path: Path, as_json: bool) -> int:
     if as_json:
         print_json(verification_record(stored.instance, stored.result, verdict))
     else:
-        for line in verification_lines(stored.instance, stored.result, verdict):
-            say(line)
+        head, *lines = verification_lines(stored.instance, stored.result, verdict)
+        say(head)
+        for line in lines:
+            say(line, indent=12)
     return Code.NOT_VERIFIED if verdict.violations else Code.OK
 
 

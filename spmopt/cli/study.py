@@ -48,8 +48,9 @@ def _list(as_json: bool) -> int:
 
 def _run(name: str, draw: bool, output: Path, jobs: int | None, as_json: bool) -> int:
     from spmopt.cli.interrupt import Interrupted
-    from spmopt.cli.output import messages, print_json, say, tell, warn
+    from spmopt.cli.output import messages, print_json, results, tell, warn
     from spmopt.cli.progress import progress
+    from spmopt.report.page import draw_page
     from spmopt.studies.page import markdown, publish
     from spmopt.studies.record import read
     from spmopt.studies.registry import find
@@ -80,5 +81,5 @@ def _run(name: str, draw: bool, output: Path, jobs: int | None, as_json: bool) -
         ]
         print_json({**recorded.head, "tables": sheets, "sentences": list(findings.sentences)})
     else:
-        say(markdown(study, recorded.head, findings))
+        draw_page(markdown(study, recorded.head, findings), results())
     return Code.OK

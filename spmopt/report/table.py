@@ -2,53 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from itertools import zip_longest
 
 from rich.console import Console
 
+from spmopt.report.fit import GAP, Layout, folded, layout, room
 from spmopt.report.view import COLUMNS, View
 
 _STYLES = {"optimal": "green", "infeasible": "red"}
 _LEFT = ("scheduler", "status")
-_GAP = "   "
 
 
 def draw(view: View, console: Console) -> None:
-    """Print ``view``: heading, table, remarks.
-
-    A terminal that is too narrow gets fewer columns, and is told so.
-    """
-    wide = not console.file.isatty()
-    hidden = () if wide else _hidden(view, console.width)
-    shown = [k for k, name in enumerate(COLUMNS) if name not in hidden]
-    _line(view.heading, console, wrap=not wide)
+    """Print ``view``: heading, table, remarks."""
+    draw_text(view.heading, console)
     _line("", console)
-    rows = [[row[k] for k in shown] for row in view.rows]
-    head, *body = _aligned([COLUMNS[k] for k in shown], rows)
-    _line(head, console, "bold")
-    _line("─" * max(map(len, (head, *body))), console)
+    fit = layout(COLUMNS, view.rows, room(console), dispensable=view.dispensable, words=())
+    head, *body = (_aligned(cells, COLUMNS, fit, _LEFT) for cells in (COLUMNS, *view.rows))
+    _lines(head, console, "bold")
+    _line("─" * max(map(len, (line for lines in (head, *body) for line in lines))), console)
     status = COLUMNS.index("status")
-    for line, row in zip(body, view.rows, strict=True):
-        _line(line, console, _STYLES.get(row[status]))
+    for lines, row in zip(body, view.rows, strict=True):
+        _lines(lines, console, _STYLES.get(row[status]))
     _line("", console)
     for remark in view.remarks:
-        _line(remark, console, wrap=not wide)
-    if hidden:
-        _line(f"A wider terminal has room for: {', '.join(hidden)}.", console, wrap=True)
-
-
-def _hidden(view: View, width: int) -> tuple[str, ...]:
-    """Columns to leave out, so that the others fit as far as can be."""
-    widths = {
-        name: max(map(len, (name, *(row[k] for row in view.rows))))
-        for k, name in enumerate(COLUMNS)
-    }
-    for count in range(len(view.dispensable)):
-        hidden = view.dispensable[:count]
-        kept = [size for name, size in widths.items() if name not in hidden]
-        if sum(kept) + len(_GAP) * (len(kept) - 1) <= width:
-            return hidden
-    return view.dispensable
+        draw_text(remark, console)
+    _name_hidden(fit, console)
 
 
 def draw_rows(
@@ -56,26 +36,60 @@ def draw_rows(
     rows: Sequence[Sequence[str]],
     console: Console,
     left: Sequence[str] | None = None,
+    dispensable: Sequence[str] | None = None,
 ) -> None:
-    """Print a plain list; the columns named by ``left``, by default all, to the left."""
-    head, *body = _aligned(columns, rows, left=columns if left is None else left)
-    _line(head, console, "bold")
-    for line in body:
-        _line(line, console)
+    """Print a plain list.
+
+    Parameters
+    ----------
+    columns, rows
+        Names and cells.
+    left
+        Columns of words: to the left, and folded where the terminal is narrow; default: all.
+    dispensable
+        Columns in the order in which a terminal that is still too narrow does without them;
+        default: from the last one on.
+    """
+    left = columns if left is None else left
+    dispensable = columns[:0:-1] if dispensable is None else dispensable
+    fit = layout(columns, rows, room(console), dispensable=dispensable, words=left)
+    for cells, style in ((columns, "bold"), *((row, None) for row in rows)):
+        _lines(_aligned(cells, columns, fit, left), console, style)
+    _name_hidden(fit, console)
+
+
+def draw_text(text: str, console: Console, indent: int = 0) -> None:
+    """Print a line, on a terminal folded between words, what follows indented."""
+    _lines(folded(text, room(console), indent), console)
 
 
 def _aligned(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[str] = _LEFT
+    cells: Sequence[str], columns: Sequence[str], fit: Layout, left: Collection[str]
 ) -> list[str]:
-    """Lines with cells of equal width; a terminal may wrap them, but nothing is cut."""
-    cells = [(name, *(row[k] for row in rows)) for k, name in enumerate(columns)]
-    widths = [max(map(len, column)) for column in cells]
-    aligned = [
-        [cell.ljust(width) if column[0] in left else cell.rjust(width) for cell in column]
-        for column, width in zip(cells, widths, strict=True)
+    """The lines of a row, cells padded to the widths of their columns."""
+    parts = [
+        [
+            line.ljust(width) if columns[k] in left else line.rjust(width)
+            for line in folded(cells[k], width)
+        ]
+        for k, width in zip(fit.shown, fit.widths, strict=True)
     ]
-    return [_GAP.join(line).rstrip() for line in zip(*aligned, strict=True)]
+    blank = [" " * width for width in fit.widths]
+    return [
+        GAP.join(line or empty for line, empty in zip(lines, blank, strict=True)).rstrip()
+        for lines in zip_longest(*parts)
+    ]
 
 
-def _line(text: str, console: Console, style: str | None = None, *, wrap: bool = False) -> None:
-    console.print(text, style=style, highlight=False, markup=False, soft_wrap=not wrap)
+def _name_hidden(fit: Layout, console: Console) -> None:
+    if fit.hidden:
+        draw_text(f"A wider terminal has room for: {', '.join(fit.hidden)}.", console)
+
+
+def _lines(lines: Sequence[str], console: Console, style: str | None = None) -> None:
+    for line in lines:
+        _line(line, console, style)
+
+
+def _line(text: str, console: Console, style: str | None = None) -> None:
+    console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)

@@ -86,10 +86,10 @@ def test_while_results_are_printed(monkeypatch: pytest.MonkeyPatch, run: Run) ->
     install(monkeypatch, fluid=bounds_only)
     whole = run(f"solve {SMALL} -s belady").out
 
-    def pressed(text: str) -> None:
+    def pressed(text: str, indent: int = 0) -> None:
         if text.startswith("belady"):
             signal.raise_signal(signal.SIGINT)
-        say(text)
+        say(text, indent)
 
     monkeypatch.setattr(spmopt.cli.run, "say", pressed)
     ran = run(f"solve {SMALL} -s belady")

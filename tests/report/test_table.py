@@ -3,26 +3,20 @@
 from io import StringIO
 
 import pytest
-from rich.console import Console
 
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.result import Result, Status
 from spmopt.report.table import draw
 from spmopt.report.view import COLUMNS, View, compare_view
+from tests.report.terminal import Terminal, printed
 from tests.strategies import random_instance
 
 INSTANCE = random_instance(5)
 NOTE = "operation q: its stationary operands and scratch do not fit"
 
 
-class Terminal(StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
 def drawn(view: View, width: int, file: StringIO) -> list[str]:
-    draw(view, Console(file=file, width=width, color_system=None))
-    return file.getvalue().splitlines()
+    return printed(lambda console: draw(view, console), width, file)
 
 
 def view(objective: Objective = MAKESPAN) -> View:

@@ -55,7 +55,7 @@ def test_page_picture_and_rows_are_written(command: Run, tmp_path: Path) -> None
     ]
     # Made again from what was recorded, all is as it was.
     (tmp_path / "small.md").unlink()
-    assert command(f"study small -o {tmp_path} --draw").out == page + "\n"
+    assert command(f"study small -o {tmp_path} --draw").out == page
     assert (tmp_path / "small.md").read_text() == page
 
 

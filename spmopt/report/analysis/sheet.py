@@ -11,9 +11,10 @@ from spmopt.analysis import Analysis, Breakdown, Cause, ScopeFigures, TensorFigu
 from spmopt.analysis.roofline import ridge_point
 from spmopt.core.result import Result
 from spmopt.core.table import Ints
-from spmopt.report.analysis.columns import rows, use_columns
+from spmopt.report.analysis.columns import rows as rows_of
+from spmopt.report.analysis.columns import use_columns
 from spmopt.report.quantities import share, si
-from spmopt.report.table import draw_rows
+from spmopt.report.table import draw_rows, draw_text
 from spmopt.report.view import heading
 
 _NONE = "-"
@@ -31,6 +32,8 @@ _TABLE = (
     "bound",
     "SPM peak",
 )
+_LESS = ("SPM peak", "FLOP/B", "bandwidth", "active", "bound", "utilised", "cause")
+"""What a narrow terminal does without, in that order; likewise below."""
 _SCOPES = (
     "reuse scope",
     "gaps",
@@ -42,6 +45,7 @@ _SCOPES = (
     "exact, alone",
     "with shorter",
 )
+_LESS_SCOPES = ("gaps", "90 % of gaps", "formula", "with shorter", "exact, alone", "reusable")
 _LEGEND = (
     "captured: kept on chip from use to use. Capacity by the formula of Tsai (2021), for all gaps "
     "and nine tenths of them; exactly, for this scope alone and with those above it."
@@ -58,20 +62,25 @@ _USES = (
     "scope",
     "captured",
 )
+_LESS_USES = ("FLOP/B", "bound", "next", "access", "scope", "size", "on chip")
 _TENSORS = ("tensor", "kind", "size", "uses", "in", "out", "FLOP/B", "reusable", "captured")
+_LESS_TENSORS = ("FLOP/B", "kind", "uses", "size", "out", "in")
 
 
 def draw_analysis(analysis: Analysis, result: Result, per: str | None, console: Console) -> None:
     """Print the analysis; with ``per`` also each operation, layer or tensor."""
-    lines = [f"{heading(analysis.instance, result)}; scheduler {result.scheduler}", ""]
-    lines += [f"{name:<10} {text}" for name, text in _summary(analysis)]
-    for line in (*lines, ""):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
-    types = analysis.types()
-    draw_rows(("type", "kind", "steps", *_TABLE), _rows(types), console, left=("type", "kind"))
+    draw_text(f"{heading(analysis.instance, result)}; scheduler {result.scheduler}", console)
     console.print()
-    draw_rows(_SCOPES, [_scope(scope) for scope in analysis.scopes()], console, left=_SCOPES[:1])
-    console.print(_LEGEND, markup=False, highlight=False, soft_wrap=True)
+    for name, text in _summary(analysis):
+        draw_text(f"{name:<10} {text}", console, indent=11)
+    console.print()
+    types = analysis.types()
+    head = ("type", "kind", "steps", *_TABLE)
+    draw_rows(head, _rows(types), console, left=head[:2], dispensable=(*_LESS, "steps", "kind"))
+    console.print()
+    scopes = [_scope(scope) for scope in analysis.scopes()]
+    draw_rows(_SCOPES, scopes, console, left=_SCOPES[:1], dispensable=_LESS_SCOPES)
+    draw_text(_LEGEND, console)
     if per is not None:
         console.print()
         _draw_detail(analysis, per, console)
@@ -80,13 +89,21 @@ def draw_analysis(analysis: Analysis, result: Result, per: str | None, console: 
 def _draw_detail(analysis: Analysis, per: str, console: Console) -> None:
     """Print each operation, layer, tensor or use."""
     if per == "tensor":
-        draw_rows(_TENSORS, _tensor_rows(analysis.by_tensor()), console, left=_TENSORS[:2])
+        rows = _tensor_rows(analysis.by_tensor())
+        draw_rows(_TENSORS, rows, console, left=_TENSORS[:2], dispensable=_LESS_TENSORS)
     elif per == "use":
-        draw_rows(_USES, _use_rows(analysis), console, left=(*_USES[:3], *_USES[6:9]))
+        left = (*_USES[:3], *_USES[6:9])
+        draw_rows(_USES, _use_rows(analysis), console, left=left, dispensable=_LESS_USES)
     else:
         groups = analysis.by_layer() if per == "layer" else analysis.by_operation()
         head = (per, "pass" if per == "layer" else "kind", "steps")
-        draw_rows((*head, *_TABLE), _rows(groups), console, left=head[:2])
+        draw_rows(
+            (*head, *_TABLE),
+            _rows(groups),
+            console,
+            left=head[:2],
+            dispensable=(*_LESS, *head[:0:-1]),
+        )
 
 
 def _summary(analysis: Analysis) -> Iterable[tuple[str, str]]:
@@ -192,7 +209,7 @@ def _use_rows(analysis: Analysis) -> Sequence[tuple[str, ...]]:
     columns["resident_bytes"] = [*_sizes(uses.resident_bytes)]
     columns["captured_bytes"] = [*_sizes(uses.captured_bytes)]
     columns["reuse_frequency"] = [f"{value:.3g}" for value in uses.reuse_frequency.tolist()]
-    return [tuple(_NONE if cell is None else str(cell) for cell in row) for row in rows(columns)]
+    return [tuple(_NONE if cell is None else str(cell) for cell in row) for row in rows_of(columns)]
 
 
 def _sizes(column: Ints) -> list[str]:

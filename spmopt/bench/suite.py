@@ -13,7 +13,7 @@ Options = Mapping[str, float | str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One training step of a network of the zoo, lowered for a machine."""
+    """One training step of a network of the zoo, or a small network, lowered for a machine."""
 
     network: str
     spm: str

@@ -11,7 +11,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spmopt.bench import models, schedules
+from spmopt.bench import joint, models, schedules
+from spmopt.bench.small import TINY, small_instance
 from spmopt.bench.suite import Case, Figures
 from spmopt.core.instance import Instance
 from spmopt.frontends import zoo
@@ -25,11 +26,15 @@ MEASURES: Mapping[str, Callable[..., Figures]] = {
     "gaps": schedules.gaps,
     "priced": models.priced,
     "plain": models.plain,
+    "simplifications": joint.simplifications,
 }
 
 
 def build(case: Case) -> Instance:
-    """Lower the training graph of ``case``."""
+    """Lower the training graph of ``case``; of a small network also the forward graph."""
+    if case.machine == TINY:
+        training = bool(case.parameters["training"])
+        return small_instance(case.network, int(case.spm), training=training)
     machine = load_machine(case.machine, {"spm": case.spm})
     graph = training_graph(zoo.network(case.network, **case.parameters))
     return lower(graph, machine, lowering=case.lowering)

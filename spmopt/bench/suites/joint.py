@@ -1,0 +1,69 @@
+"""The suite that asks what each simplification costs, where the best in all is known or bounded."""
+
+from __future__ import annotations
+
+from spmopt.bench.small import TINY
+from spmopt.bench.suite import Case, Column, Part, Row, Suite, Target
+
+LIMIT_S = 30.0
+_PROVED_UP_TO = 12  # operations
+_INSTANCES = (
+    ("residual", 6, 2048, 0),
+    ("depthwise", 6, 4096, 0),
+    ("attention", 9, 2048, 0),
+    ("lenet", 9, 6144, 0),
+    ("lstm-1", 9, 1024, 0),
+    ("mlp", 9, 3072, 1),
+    ("depthwise", 14, 6144, 1),
+    ("residual", 15, 3072, 1),
+    ("lstm-2", 18, 1024, 0),
+    ("lstm-1", 19, 1024, 1),
+    ("attention", 21, 3072, 1),
+    ("lenet", 22, 12288, 1),
+    ("lstm-3", 27, 1024, 0),
+)
+"""Network, operations, bytes of SPM, whether it is a training step."""
+
+
+def joint() -> Suite:
+    """Cycles of the replay in classes that are narrower and wider."""
+    proved = (Target(figure="joint_gap", value=0.0), Target(figure="joint_s", value=60.0))
+    rows = tuple(
+        Row(
+            case=Case(
+                network=network, spm=str(spm_bytes), machine=TINY, parameters={"training": training}
+            ),
+            cells=(network, "training" if training else "forward", str(spm_bytes)),
+            parts={"": Part(measure="simplifications", options={"limit_s": LIMIT_S})},
+            targets=proved if operations <= _PROVED_UP_TO else (),
+        )
+        for network, operations, spm_bytes, training in _INSTANCES
+    )
+    return Suite(
+        name="joint",
+        title="what each simplification costs on small networks",
+        about="Cycles of the replay of whole tensors in ranges of addresses, in any order "
+        "(`joint`), its bound, and what is lost: by the best policy; by the listed order; by "
+        "moving each tensor in one command (the best replay in the listed order over that of "
+        "`whole`, which may let one come and go in parts between uses); by barriers between "
+        "steps (best step time of `whole` over the better of these replays); by whole tensors "
+        "(step time of `whole` over that of `page`); by ranges in place of pages (at most: over "
+        "the bound without addresses). Exact where the gap is 0, else of the best found; "
+        f"{LIMIT_S:g} s for each search. Lines of up to {_PROVED_UP_TO} operations must be "
+        "proved optimal in 60 s.",
+        heads=("network", "step", "SPM bytes"),
+        rows=rows,
+        columns=(
+            Column(figure="operations", heading="operations", form="n"),
+            Column(figure="joint", heading="joint, cycles", form="n"),
+            Column(figure="joint_bound", heading="bound", form="n"),
+            Column(figure="joint_gap", heading="gap %", form="%"),
+            Column(figure="joint_s", heading="s"),
+            Column(figure="heuristic_cost", heading="policy %", form="%"),
+            Column(figure="order_cost", heading="listed order %", form="%"),
+            Column(figure="command_cost", heading="one command %", form="%"),
+            Column(figure="barrier_cost", heading="barriers %", form="%"),
+            Column(figure="whole_cost", heading="whole tensors %", form="%"),
+            Column(figure="range_cost", heading="ranges, at most %", form="%"),
+        ),
+    )

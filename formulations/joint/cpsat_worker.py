@@ -13,7 +13,7 @@ from ortools.sat.python import cp_model
 from formulations.joint.decode import Decoder
 from formulations.joint.facts import analyse
 from formulations.joint.hint import hinted
-from formulations.joint.model import FAMILIES, build
+from formulations.joint.model import FAMILIES, PAGED, build
 from formulations.joint.program import Program
 from formulations.joint.search import Found, Proved, Settings
 from spmopt.core.instance import Instance
@@ -30,7 +30,7 @@ def search(instance: Instance, settings: Settings, start: Plan | None) -> Iterat
     stay), which is solved at once or found not to fit contiguously; then all of it from there.
     """
     began = monotonic()
-    left_out = [family for family in FAMILIES if family.__name__ in settings.without]
+    left_out = [family for family in (*FAMILIES, *PAGED) if family.__name__ in settings.without]
     program = build(analyse(instance, settings.order), paged=settings.paged, without=left_out)
     if start is not None:
         for literal, holds in hinted(program, start):

@@ -77,6 +77,18 @@ def test_without_implied_rows_the_optimum_is_the_same(seed: int) -> None:
     assert best.cycles == _cycles(seed) == replayed(_instance(seed), best.schedule)
 
 
+@pytest.mark.parametrize(
+    ("seed", "families"), [(48, ("capacity", "kept_through")), (24, ("crowding",))]
+)
+def test_without_addresses_pages_are_counted_in_steps_and_in_time(
+    seed: int, families: tuple[str, ...]
+) -> None:
+    instance = _instance(seed)
+    paged = solved(instance, Settings(threads=1, paged=True)).cycles
+    loose = solved(instance, Settings(threads=1, paged=True, without=families)).cycles
+    assert loose < paged <= _cycles(seed)
+
+
 def test_every_family_is_tried_and_explained() -> None:
     """The tables here and in the README name the functions of the package, all of them."""
     folder = Path(__file__).parents[3] / "formulations" / "joint"

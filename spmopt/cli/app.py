@@ -29,7 +29,7 @@ _PHRASES = {
     )
     for name, entry in SCHEDULERS.items()
 }
-_OPTIONS = ", options after colons as name:option=choice"
+_OPTIONS = ", options after colons as name:option=choice ('spmopt schedulers' explains them)"
 _Scheduler = Annotated[
     str, Option("--scheduler", "-s", help=choices(f"One of these{_OPTIONS}:", _PHRASES))
 ]
@@ -140,6 +140,14 @@ def networks(json: Json = False) -> int:
     from spmopt.cli.lists import list_networks
 
     return list_networks(json)
+
+
+@app.command()
+def schedulers(json: Json = False) -> int:
+    """List the schedulers, and explain their options."""
+    from spmopt.cli.lists import list_schedulers
+
+    return list_schedulers(json)
 
 
 @app.command()

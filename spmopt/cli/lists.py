@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from spmopt.cli import Code
-from spmopt.cli.output import print_json, results
+from spmopt.cli.output import print_json, results, say
+
+if TYPE_CHECKING:
+    from spmopt.schedulers.registry import Entry
+
+_KINDS = (
+    "A policy is a greedy rule; a formulation optimises from the best of some policies on, and "
+    "proves a bound; a relaxation proves a bound, without a schedule. Options follow a name after "
+    "colons, as msa:copies=idle:late=load."
+)
 
 
 def list_networks(as_json: bool) -> int:
@@ -35,7 +45,7 @@ def list_networks(as_json: bool) -> int:
         )
         for entry in entries
     ]
-    _table(("network", "batch", "parameters", "what it is"), rows)
+    _table(("network", "batch", "parameters", "what it is"), rows, words=2)
     return Code.OK
 
 
@@ -60,11 +70,56 @@ def list_machines(as_json: bool) -> int:
         )
         for machine in found
     ]
-    _table(("machine", "SPM", "bandwidth", "throughput", "clock", "source"), rows)
+    _table(("machine", "SPM", "bandwidth", "throughput", "clock", "source"), rows, words=0)
     return Code.OK
 
 
-def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
+def list_schedulers(as_json: bool) -> int:
+    """Print the registry, and below it what each choice of each option means."""
+    from spmopt.schedulers.registry import SCHEDULERS
+
+    entries = SCHEDULERS.values()
+    if as_json:
+        records = [
+            {
+                "name": entry.name,
+                "kind": str(entry.kind),
+                "keeps": entry.granularity,
+                "what_it_does": entry.summary,
+                "source": entry.source,
+                "options": {option: dict(choices) for option, choices in entry.options.items()},
+            }
+            for entry in entries
+        ]
+        print_json({"schedulers": records})
+        return Code.OK
+    rows = [
+        (entry.name, str(entry.kind), entry.granularity, f"{entry.summary} [{entry.source}]")
+        for entry in entries
+    ]
+    _table(("scheduler", "kind", "keeps", "what it does"), rows)
+    say("")
+    _table(("option", "of", "meaning"), list(_choices(entries)), words=2)
+    say("")
+    say(_KINDS)
+    return Code.OK
+
+
+def _choices(entries: Iterable[Entry]) -> Iterator[tuple[str, str, str]]:
+    """A row for each choice; schedulers that share their options share the rows."""
+    sharing: dict[int, list[Entry]] = {}
+    for entry in entries:
+        sharing.setdefault(id(entry.options), []).append(entry)
+    for alike in sharing.values():
+        names = ", ".join(entry.name for entry in alike)
+        for option, choices in alike[0].options.items():
+            for choice, meaning in choices.items():
+                default = " (default)" if choice == next(iter(choices)) else ""
+                yield f"{option}={choice}", names, f"{meaning}{default}"
+
+
+def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], words: int = 1) -> None:
+    """Print a list; the last columns, so many, may be folded."""
     from spmopt.report.table import draw_rows
 
-    draw_rows(columns, rows, results())
+    draw_rows(columns, rows, results(), words=columns[len(columns) - words :])

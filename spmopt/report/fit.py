@@ -71,10 +71,11 @@ def layout(
             break
         hidden.append(name)
         shown = [k for k in shown if columns[k] != name]
-    excess = 0 if width is None else max(0, _total([sizes[k] for k in shown]) - width)
-    for k in sorted(shown, key=lambda k: least[k] - sizes[k]):
-        cut = min(excess, sizes[k] - least[k])
-        sizes[k], excess = sizes[k] - cut, excess - cut
+    while width is not None and _total([sizes[k] for k in shown]) > width:
+        wide = [k for k in shown if sizes[k] > least[k]]
+        if not wide:
+            break
+        sizes[max(wide, key=lambda k: sizes[k])] -= 1
     return Layout(shown=tuple(shown), widths=tuple(sizes[k] for k in shown), hidden=tuple(hidden))
 
 

@@ -35,8 +35,10 @@ def draw_rows(
     columns: Sequence[str],
     rows: Sequence[Sequence[str]],
     console: Console,
+    *,
     left: Sequence[str] | None = None,
     dispensable: Sequence[str] | None = None,
+    words: Sequence[str] | None = None,
 ) -> None:
     """Print a plain list.
 
@@ -45,14 +47,17 @@ def draw_rows(
     columns, rows
         Names and cells.
     left
-        Columns of words: to the left, and folded where the terminal is narrow; default: all.
+        Columns whose cells stand to the left; default: all.
     dispensable
-        Columns in the order in which a terminal that is still too narrow does without them;
+        Columns in the order in which a terminal does without them where folding is not enough;
         default: from the last one on.
+    words
+        Columns that are folded where the terminal is narrow; default: those to the left.
     """
     left = columns if left is None else left
     dispensable = columns[:0:-1] if dispensable is None else dispensable
-    fit = layout(columns, rows, room(console), dispensable=dispensable, words=left)
+    words = left if words is None else words
+    fit = layout(columns, rows, room(console), dispensable=dispensable, words=words)
     for cells, style in ((columns, "bold"), *((row, None) for row in rows)):
         _lines(_aligned(cells, columns, fit, left), console, style)
     _name_hidden(fit, console)

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 from spmopt.core.errors import InputError
 from spmopt.core.objective import Objective
 from spmopt.core.suggest import unknown
+from spmopt.schedulers.options import GRANULARITY, MSA, TSAI, Options
 
 if TYPE_CHECKING:  # it would load numpy, and lists of names should not
     from spmopt.core.scheduler import Scheduler
@@ -50,7 +51,7 @@ class Entry:
     summary, source
         One line on what it does, and where it is from.
     options
-        Choices of each option, the default first; the callable takes them as keyword arguments.
+        Of :mod:`spmopt.schedulers.options`; the callable takes them as keyword arguments.
     chosen
         What was chosen of them; the callable's own defaults hold for the rest.
     backends
@@ -60,11 +61,11 @@ class Entry:
     name: str
     kind: Kind
     target: str
-    granularity: str
     summary: str
     source: str
+    granularity: str = "whole"
     objectives: tuple[str, ...] = ("makespan", "traffic", "energy")
-    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    options: Options = field(default_factory=dict)
     chosen: Mapping[str, str] = field(default_factory=dict)
     backends: Mapping[str, str] = field(default_factory=dict)
 
@@ -131,14 +132,11 @@ class Entry:
             raise InputError(f"scheduler {self.name}: no objective {objective.name}; use {choices}")
 
 
-_GRANULARITY = MappingProxyType({"granularity": ("whole", "page")})
-
 _ENTRIES = (
     Entry(
         name="stream",
         kind=Kind.POLICY,
         target="spmopt.policies:stream",
-        granularity="whole",
         summary="keeps nothing: every operand streams every time",
         source="Tsai, minimum caching scheme",
     ),
@@ -146,43 +144,38 @@ _ENTRIES = (
         name="lru",
         kind=Kind.POLICY,
         target="spmopt.policies:lru",
-        granularity="whole",
         summary="evicts the tensor used longest ago; prefetches where DMA time is idle",
         source="Belady 1966, as its baseline",
-        options=_GRANULARITY,
+        options=GRANULARITY,
     ),
     Entry(
         name="belady",
         kind=Kind.POLICY,
         target="spmopt.policies:belady",
-        granularity="whole",
         summary="evicts the tensor used furthest ahead; prefetches where DMA time is idle",
         source="Belady 1966; Tsai, section 4",
-        options=_GRANULARITY,
+        options=GRANULARITY,
     ),
     Entry(
         name="belady-size",
         kind=Kind.POLICY,
         target="spmopt.policies:belady_size",
-        granularity="whole",
         summary="evicts what loses the fewest bytes per step of absence; prefetches as belady",
         source="Belady 1966, with sizes and write-backs",
-        options=_GRANULARITY,
+        options=GRANULARITY,
     ),
     Entry(
         name="frequency",
         kind=Kind.POLICY,
         target="spmopt.policies:frequency",
-        granularity="whole",
         summary="evicts the tensor used least often so far; prefetches where DMA time is idle",
         source="Tabbassum et al., dynamic allocation",
-        options=_GRANULARITY,
+        options=GRANULARITY,
     ),
     Entry(
         name="static",
         kind=Kind.POLICY,
         target="spmopt.policies:static",
-        granularity="whole",
         summary="keeps the same tensors for the whole run, best bytes saved per byte",
         source="Tabbassum et al., static allocation",
     ),
@@ -190,29 +183,22 @@ _ENTRIES = (
         name="msa",
         kind=Kind.POLICY,
         target="spmopt.policies.msa:msa",
-        granularity="whole",
         summary="gives room to what operations wait for most; copies in windows of elapsed time",
         source="XLA, memory space assignment",
-        options={"copies": ("elapsed", "idle"), "late": ("stream", "load")},
+        options=MSA,
     ),
     Entry(
         name="tsai",
         kind=Kind.POLICY,
         target="spmopt.policies.tsai:tsai",
-        granularity="whole",
         summary="belady in depth-first order; prefetches by latency, offloads ahead of need",
         source="Tsai, chapter 4, Listing 1",
-        options={
-            "order": ("depth-first", "listed"),
-            "prefetch": ("latency", "next", "none"),
-            "offload": ("ahead", "full"),
-        },
+        options=TSAI,
     ),
     Entry(
         name="next-layer",
         kind=Kind.POLICY,
         target="spmopt.policies.next_layer:next_layer",
-        granularity="whole",
         summary="belady; prefetches for the next operation only, offloads when full",
         source="Tsai, Figures 4.1a and 4.2a",
     ),
@@ -220,7 +206,6 @@ _ENTRIES = (
         name="autotm",
         kind=Kind.POLICY,
         target="spmopt.policies.autotm:autotm",
-        granularity="whole",
         summary="belady; moves at uses, or whole under one operation that hides them",
         source="Hildebrand et al., AutoTM, ASPLOS 2020",
     ),
@@ -228,7 +213,6 @@ _ENTRIES = (
         name="whole",
         kind=Kind.FORMULATION,
         target="formulations.residency.whole:schedule",
-        granularity="whole",
         summary="optimises which tensors stay, all or nothing (integer program)",
         source="problem statement, section 2",
         backends={"pulp": "formulations.second.schedule:schedule"},
@@ -245,7 +229,6 @@ _ENTRIES = (
         name="joint",
         kind=Kind.FORMULATION,
         target="formulations.joint:schedule",
-        granularity="whole",
         summary="optimises order, transfer times and addresses too, of small instances (CP-SAT)",
         source="problem statement, section 3, replay",
         objectives=("replay",),

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.io.files import read_instance, read_result
-from spmopt.schedulers.registry import COMPARED
+from spmopt.schedulers.registry import COMPARED, SCHEDULERS
 from spmopt.verify import bound, verify
 from tests.cli.run import Run
 from tests.solve.fakes import bounds_only, install, keeps_start
@@ -152,9 +153,29 @@ def test_lists(run: Run) -> None:
     assert "13.45 TFLOP/s" in run("machines").out
 
 
+def test_every_choice_of_every_option_is_explained(run: Run) -> None:
+    out, records = run("schedulers").out, run("schedulers --json").record["schedulers"]
+    assert [record["name"] for record in records] == list(SCHEDULERS)
+    explained = [re.split(r"\s{3,}", line) for line in out.split("\n\n")[1].splitlines()]
+    for entry in SCHEDULERS.values():
+        assert f"{entry.summary} [{entry.source}]" in out
+        for option, choices in entry.options.items():
+            default, *others = choices
+            meanings = {f"{option}={choice}": choices[choice] for choice in others}
+            meanings[f"{option}={default}"] = f"{choices[default]} (default)"
+            for name, meaning in meanings.items():
+                assert any(
+                    row[0] == name and entry.name in row[1].split(", ") and row[2] == meaning
+                    for row in explained
+                )
+    assert "Traceback" not in run("sweep --help").out
+    assert "spmopt schedulers" in run("sweep --help").out
+
+
 def test_version_and_help(run: Run) -> None:
     assert run("--version").out == "spmopt 0.1.0\n"
-    for command in ("", "solve", "compare", "verify", "instance", "networks", "machines"):
+    commands = ("", "solve", "compare", "verify", "instance", "networks", "machines", "schedulers")
+    for command in commands:
         ran = run(f"{command} --help")
         assert (ran.code, ran.err) == (0, "")
         assert "Usage: spmopt" in ran.out

@@ -38,7 +38,10 @@ def test_the_first_choice_is_the_default(name: str) -> None:
     first = ":".join(
         (
             name.split(":", maxsplit=1)[0],
-            *(f"{key}={entry.chosen.get(key, known[0])}" for key, known in entry.options.items()),
+            *(
+                f"{key}={entry.chosen.get(key, next(iter(known)))}"
+                for key, known in entry.options.items()
+            ),
         )
     )
     for instance in random_instances(8):

@@ -50,7 +50,7 @@ def test_then_columns_are_left_out_from_the_last_on() -> None:
 
 def test_or_in_the_order_that_is_asked_for() -> None:
     def draw(order: tuple[str, ...]) -> list[str]:
-        return printed(lambda c: draw_rows(HEADS, ROWS, c, HEADS[2:], order), 28)
+        return printed(lambda c: draw_rows(HEADS, ROWS, c, left=HEADS[2:], dispensable=order), 28)
 
     assert draw(("count", "name"))[0] == "name   what it is"
     assert draw(("name", "count"))[:2] == ["count   what it is", "    1   the first of all"]
@@ -58,7 +58,7 @@ def test_or_in_the_order_that_is_asked_for() -> None:
 
 def test_figures_are_to_the_right_and_never_folded() -> None:
     rows = [("a", "1 000 000 000 000 000 000"), ("b", "2")]
-    lines = printed(lambda c: draw_rows(("x", "figure"), rows, c, ("x",), ()), 10)
+    lines = printed(lambda c: draw_rows(("x", "figure"), rows, c, left=("x",), dispensable=()), 10)
     assert lines[1:] == ["a   1 000 000 000 000 000 000", "b                           2"]
 
 

@@ -21,6 +21,9 @@ def test_entries_are_complete_and_load(name: str) -> None:
     assert entry.summary
     assert entry.source
     assert "\n" not in entry.summary + entry.source
+    for meanings in entry.options.values():
+        assert len(meanings) > 1
+        assert all(meaning and "\n" not in meaning for meaning in meanings.values())
     assert entry.granularity in ("whole", "page", "fluid")
     assert find_spec(entry.target.split(":")[0]) is not None
     assert callable(entry.load())
@@ -48,7 +51,7 @@ def test_unknown_name() -> None:
 ENTRY = replace(
     SCHEDULERS["belady"],
     target="tests.solve.test_registry:echo",
-    options={"granularity": ("whole", "page"), "order": ("listed", "depth-first")},
+    options={"granularity": {"whole": "", "page": ""}, "order": {"listed": "", "depth-first": ""}},
 )
 
 

@@ -41,7 +41,7 @@ class Breakdown:
     dma_cycles: Ints
     in_bytes: Ints
     out_bytes: Ints
-    operations: Reals
+    operations: Ints
     macs: Ints
     operand_bytes: Ints
     peak_spm_bytes: Ints
@@ -124,7 +124,7 @@ def break_down(
         dma_cycles=total(figures.dma_cycles),
         in_bytes=total(figures.in_bytes),
         out_bytes=total(figures.out_bytes),
-        operations=sums(figures.operations, group, count),
+        operations=total(figures.operations),
         macs=total(figures.macs),
         operand_bytes=_operand_bytes(figures, group, count),
         peak_spm_bytes=peak,

@@ -24,15 +24,17 @@ def attainable(machine: Machine, reuse_frequency: Reals) -> Reals:
     )
 
 
-def operations(machine: Machine, line: Timeline) -> Reals:
+def operations(machine: Machine, line: Timeline) -> Ints:
     """(n,) Multiplications, additions and the like of every step.
 
     An instance has multiply-accumulates, which are two operations each, and of all other work
     the cycles only: those are taken at the machine's full throughput, which is too much by less
-    than what one cycle can do.
+    than what one cycle can do. Parts of an operation do not count.
     """
     rate = machine.operations_per_s / machine.clock_hz
-    return np.where(line.macs > 0, 2.0 * line.macs, line.compute_cycles * rate)
+    others = np.floor(line.compute_cycles * rate).astype(np.int64)
+    found: Ints = np.where(line.macs > 0, 2 * line.macs, others)
+    return found
 
 
 def sums(values: Reals, group: Ints, count: int) -> Reals:

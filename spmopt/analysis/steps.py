@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spmopt.analysis.layers import Layers, layers
-from spmopt.analysis.roofline import Reals, operations
+from spmopt.analysis.roofline import operations
 from spmopt.analysis.stalls import Stalls, inward, stalls
 from spmopt.core.table import Ints
 from spmopt.verify import View
@@ -39,7 +39,7 @@ class StepFigures:
     in_bytes: Ints
     out_bytes: Ints
     occupied_bytes: Ints
-    operations: Reals
+    operations: Ints
     macs: Ints
     stalls: Stalls
 

@@ -37,7 +37,7 @@ class TensorFigures:
     uses: Ints
     in_bytes: Ints
     out_bytes: Ints
-    operations: Reals
+    operations: Ints
     possible_bytes: Ints
     captured_bytes: Ints
     resident: Reals
@@ -62,7 +62,7 @@ def tensor_figures(figures: StepFigures, found: Reuse) -> TensorFigures:
         uses=per_step(np.ones_like(line.tensor), line.tensor, count),
         in_bytes=per_step(moved[inward], commands.tensor[inward], count),
         out_bytes=per_step(moved[~inward], commands.tensor[~inward], count),
-        operations=sums(figures.operations[line.step], line.tensor, count),
+        operations=per_step(figures.operations[line.step], line.tensor, count),
         possible_bytes=per_step(found.possible_bytes + found.repeated_bytes, line.tensor, count),
         captured_bytes=per_step(found.captured_bytes + found.spared_bytes, line.tensor, count),
         resident=_resident(figures, count),

@@ -38,7 +38,10 @@ def analyze(
     ] = None,
     json: Json = False,
 ) -> int:
-    """Show where a schedule's time, traffic and reuse go; a result file can stand for NETWORK."""
+    """Show where a schedule's time, traffic and reuse go; a result file can stand for NETWORK.
+
+    What the columns mean stands below the tables, and in the README.
+    """
     from spmopt.analysis import Analysis
     from spmopt.core.suggest import unknown
     from spmopt.io.document import require_writable, write_text

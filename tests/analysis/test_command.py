@@ -11,6 +11,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_instance
+from spmopt.report.analysis.legend import REUSE, TIME
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.solve.fakes import bounds_only, install
@@ -79,6 +80,20 @@ def test_uses_name_operations_and_scopes(run: Run) -> None:
     assert row.split()[1:3] == ["pooler.tanh", "write"]
 
 
+def test_what_is_counted_is_whole(run: Run) -> None:
+    record = run(f"analyze {NETWORK} -s belady --per operation --json").record
+    rows = [record["network"], *record["types"], *record["operations"]]
+    assert all(isinstance(row["flop"], int) for row in rows)
+    assert sum(row["flop"] for row in record["operations"]) == record["network"]["flop"]
+    assert all(row["compute_utilisation"] <= 1 for row in rows)
+
+
+def test_words_are_explained_below_the_tables(run: Run) -> None:
+    out = run(f"analyze {NETWORK} -s belady").out
+    for line in (TIME, REUSE):
+        assert line in out.splitlines()
+
+
 def test_csv_has_operations_unless_told_otherwise(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     record = run(f"analyze {NETWORK} -s belady --json --csv {path}").record
@@ -90,7 +105,7 @@ def test_figures_that_are_infinite_are_left_out(run: Run, tmp_path: Path) -> Non
     path = tmp_path / "i.json"
     write_instance(path, tiny({"a": (4, "in")}, [Op(cycles=3), Op(reads="a")], spm=8))
     ran = run(f"analyze {path} -s belady --per operation --json --csv {tmp_path / 'rows.csv'}")
-    assert [row["reuse_frequency"] for row in ran.record["operations"]] == [None, 0]
+    assert [row["flop_per_byte"] for row in ran.record["operations"]] == [None, 0]
     assert run(f"analyze {path} -s belady --per operation").code == 0
 
 
@@ -98,7 +113,7 @@ def test_a_result_file_is_analysed_as_it_is(run: Run, stored: Path) -> None:
     direct: dict[str, Any] = run(f"analyze {NETWORK} -s belady --per layer --json").record
     read: dict[str, Any] = run(f"analyze {stored} --per layer --json").record
     assert read["result"]["scheduler"] == "belady"
-    for part in ("network", "types", "scopes", "layers", "ridge_point"):
+    for part in ("network", "types", "scopes", "layers", "ridge_point_flop_per_byte"):
         assert read[part] == direct[part]
 
 

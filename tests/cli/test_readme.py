@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from spmopt.analysis import Cause, Scope
 from spmopt.cli import Code
 from spmopt.cli.app import app
 from spmopt.machines.load import load_machine
@@ -71,6 +72,18 @@ def test_energy_defaults_are_those_of_the_program() -> None:
         for name in re.findall(r"energy\.(\w+)", names)
     }
     assert documented == {name: getattr(energy, name) for name in energy.__slots__}
+
+
+def test_words_of_an_analysis_are_explained(run: Run) -> None:
+    words = README.split("### Words of an analysis")[1].split("\n## ")[0]
+    causes = [cause.words for cause in Cause if cause is not Cause.NONE]
+    for word in (*causes, *(scope.words for scope in Scope), "compute", "memory"):
+        assert f"`{word}`" in words
+    named = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\|.*?\|(.*?)\|", words, re.M))))
+    found = run("analyze bert-tiny -s stream --time-limit 0 --per use --json").record
+    known = {*found["types"][0], *found["scopes"][0], *found["uses"][0]}
+    assert len(named) > 15
+    assert named <= known
 
 
 def test_folders_exist() -> None:

@@ -28,7 +28,7 @@ def detail(analysis: Analysis, per: str) -> Columns:
 def breakdown_columns(groups: Breakdown, label: str | None = None) -> Columns:
     """One row a group; ``label`` names the column of the labels."""
     clock = groups.machine.clock_hz
-    bound = ["compute" if above else "memory" for above in groups.compute_bound]
+    roofline = ["compute" if above else "memory" for above in groups.compute_bound]
     return {
         "name": list(groups.names),
         **({} if label is None else {label: list(groups.labels)}),
@@ -43,13 +43,13 @@ def breakdown_columns(groups: Breakdown, label: str | None = None) -> Columns:
         "dram_out_bytes": plain(groups.out_bytes),
         "bandwidth_bytes_per_s": plain(groups.bandwidth),
         "active_time": plain(groups.active_time),
-        "operations": plain(groups.operations),
+        "flop": plain(groups.operations),
         "macs": plain(groups.macs),
         "compute_utilisation": plain(groups.utilisation),
         "operand_bytes": plain(groups.operand_bytes),
-        "reuse_frequency": plain(groups.reuse_frequency),
-        "attainable_operations_per_s": plain(groups.attainable),
-        "bound": list(bound),
+        "flop_per_byte": plain(groups.reuse_frequency),
+        "attainable_flop_per_s": plain(groups.attainable),
+        "roofline": list(roofline),
         "peak_spm_bytes": plain(groups.peak_spm_bytes),
         "mean_spm_bytes": plain(groups.mean_spm_bytes),
     }
@@ -64,8 +64,8 @@ def tensor_columns(tensors: TensorFigures) -> Columns:
         "uses": plain(tensors.uses),
         "dram_in_bytes": plain(tensors.in_bytes),
         "dram_out_bytes": plain(tensors.out_bytes),
-        "operations": plain(tensors.operations),
-        "reuse_frequency": plain(tensors.reuse_frequency),
+        "flop": plain(tensors.operations),
+        "flop_per_byte": plain(tensors.reuse_frequency),
         "reusable_bytes": plain(tensors.possible_bytes),
         "captured_bytes": plain(tensors.captured_bytes),
         "resident": plain(tensors.resident),
@@ -85,8 +85,8 @@ def use_columns(analysis: Analysis) -> Columns:
         "access": [Access(kind).name.lower() for kind in uses.kind.tolist()],
         "size_bytes": plain(uses.size_bytes),
         "resident_bytes": plain(uses.resident_bytes),
-        "reuse_frequency": plain(uses.reuse_frequency),
-        "bound": ["memory" if memory else "compute" for memory in uses.memory_bound.tolist()],
+        "flop_per_byte": plain(uses.reuse_frequency),
+        "roofline": ["memory" if memory else "compute" for memory in uses.memory_bound.tolist()],
         "next_operation": [None if step < 0 else names[step] for step in ahead],
         "scope": [None if number < 0 else Scope(number).words for number in scope],
         "captured_bytes": plain(uses.captured_bytes),

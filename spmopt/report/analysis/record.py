@@ -26,7 +26,7 @@ def analysis_record(analysis: Analysis, result: Result, per: str | None) -> Reco
     record: Record = {
         "instance": instance_record(analysis.instance),
         "result": result_record(machine, result),
-        "ridge_point": ridge_point(machine),
+        "ridge_point_flop_per_byte": ridge_point(machine),
         "network": {**whole, "loaded_in_vain_bytes": analysis.vain_bytes},
         "stall_s_by_cause": {c.words: float(stalls[c]) for c in Cause if c is not Cause.NONE},
         "types": _records(breakdown_columns(analysis.types(), "kind")),

@@ -13,6 +13,7 @@ from spmopt.core.result import Result
 from spmopt.core.table import Ints
 from spmopt.report.analysis.columns import rows as rows_of
 from spmopt.report.analysis.columns import use_columns
+from spmopt.report.analysis.legend import REUSE, TIME
 from spmopt.report.quantities import share, si
 from spmopt.report.table import draw_rows, draw_text
 from spmopt.report.view import heading
@@ -29,10 +30,10 @@ _TABLE = (
     "active",
     "utilised",
     "FLOP/B",
-    "bound",
+    "roofline",
     "SPM peak",
 )
-_LESS = ("SPM peak", "FLOP/B", "bandwidth", "active", "bound", "utilised", "cause")
+_LESS = ("SPM peak", "FLOP/B", "bandwidth", "active", "roofline", "utilised", "cause")
 """What a narrow terminal does without, in that order; likewise below."""
 _SCOPES = (
     "reuse scope",
@@ -46,10 +47,6 @@ _SCOPES = (
     "with shorter",
 )
 _LESS_SCOPES = ("gaps", "90 % of gaps", "formula", "with shorter", "exact, alone", "reusable")
-_LEGEND = (
-    "captured: kept on chip from use to use. Capacity by the formula of Tsai (2021), for all gaps "
-    "and nine tenths of them; exactly, for this scope alone and with those above it."
-)
 _USES = (
     "tensor",
     "in",
@@ -57,12 +54,12 @@ _USES = (
     "size",
     "on chip",
     "FLOP/B",
-    "bound",
+    "roofline",
     "next",
     "scope",
     "captured",
 )
-_LESS_USES = ("FLOP/B", "bound", "next", "access", "scope", "size", "on chip")
+_LESS_USES = ("FLOP/B", "roofline", "next", "access", "scope", "size", "on chip")
 _TENSORS = ("tensor", "kind", "size", "uses", "in", "out", "FLOP/B", "reusable", "captured")
 _LESS_TENSORS = ("FLOP/B", "kind", "uses", "size", "out", "in")
 
@@ -77,10 +74,11 @@ def draw_analysis(analysis: Analysis, result: Result, per: str | None, console: 
     types = analysis.types()
     head = ("type", "kind", "steps", *_TABLE)
     draw_rows(head, _rows(types), console, left=head[:2], dispensable=(*_LESS, "steps", "kind"))
+    draw_text(TIME, console)
     console.print()
     scopes = [_scope(scope) for scope in analysis.scopes()]
     draw_rows(_SCOPES, scopes, console, left=_SCOPES[:1], dispensable=_LESS_SCOPES)
-    draw_text(_LEGEND, console)
+    draw_text(REUSE, console)
     if per is not None:
         console.print()
         _draw_detail(analysis, per, console)
@@ -138,8 +136,9 @@ def _roofline(analysis: Analysis, ridge: float, cycles: int) -> str:
     part = share(int(groups.cycles[memory].sum()) / cycles)
     uses = analysis.by_use().memory_bound
     return (
-        f"ridge point {ridge:.4g} FLOP/B; memory-bound are {memory.sum()} of {memory.size} layer "
-        f"passes ({part} of the time) and {uses.sum()} of {uses.size} uses of tensors"
+        f"ridge point {ridge:.4g} FLOP/B; memory-bound, were all operands in DRAM, are "
+        f"{memory.sum()} of {memory.size} layer passes ({part} of the time) and {uses.sum()} of "
+        f"{uses.size} uses of tensors"
     )
 
 
@@ -147,7 +146,7 @@ def _rows(groups: Breakdown) -> list[tuple[str, ...]]:
     """Name, label, number of steps, and the columns of :data:`_TABLE`."""
     time, stall, traffic = groups.time_s, groups.stall_cycles, groups.traffic_bytes
     bandwidth, active, used = groups.bandwidth, groups.active_time, groups.utilisation
-    frequency, bound = groups.reuse_frequency, groups.compute_bound
+    frequency, above = groups.reuse_frequency, groups.compute_bound
     return [
         (
             name,
@@ -161,7 +160,7 @@ def _rows(groups: Breakdown) -> list[tuple[str, ...]]:
             share(active[k]),
             _finite(used[k], share),
             _finite(frequency[k], "{:.3g}".format),
-            "compute" if bound[k] else "memory",
+            "compute" if above[k] else "memory",
             si(float(groups.peak_spm_bytes[k]), "B", fill=True),
         )
         for k, (name, cause) in enumerate(zip(groups.names, groups.cause, strict=True))
@@ -208,7 +207,7 @@ def _use_rows(analysis: Analysis) -> Sequence[tuple[str, ...]]:
     columns["size_bytes"] = [*_sizes(uses.size_bytes)]
     columns["resident_bytes"] = [*_sizes(uses.resident_bytes)]
     columns["captured_bytes"] = [*_sizes(uses.captured_bytes)]
-    columns["reuse_frequency"] = [f"{value:.3g}" for value in uses.reuse_frequency.tolist()]
+    columns["flop_per_byte"] = [f"{value:.3g}" for value in uses.reuse_frequency.tolist()]
     return [tuple(_NONE if cell is None else str(cell) for cell in row) for row in rows_of(columns)]
 
 

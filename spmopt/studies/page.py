@@ -29,7 +29,7 @@ def publish(study: Study, recorded: Recorded, folder: Path) -> Findings:
 def markdown(study: Study, head: Mapping[str, Any], findings: Findings) -> str:
     """The command first, then the question, where it was answered, tables, what they mean."""
     title = study.title[0].upper() + study.title[1:]
-    parts = [f"    {head['command']}", f"# {title}", study.about, where(head)]
+    parts = [f"    {head['command']}", f"# {title}", study.about, where(head, study.kept)]
     for sheet in findings.sheets:
         parts += [f"## {sheet.title}"] if sheet.title else []
         parts.append("\n".join(lines(sheet)))
@@ -47,14 +47,14 @@ def lines(sheet: Sheet) -> list[str]:
     return [_line(cells) for cells in (sheet.heads, rule, *sheet.rows)]
 
 
-def where(head: Mapping[str, Any]) -> str:
-    """Date, source, computer and packages."""
+def where(head: Mapping[str, Any], kept: str) -> str:
+    """Date, source, computer and packages; ``kept`` says what is in the CSV file."""
     computer = head["computer"]
+    csv = f"[{head['study']}.csv]({head['study']}.csv)"
     packages = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
     return (
         f"{head['date']}, commit {head['commit']}; {computer['cpu']}, {computer['cores']} cores, "
-        f"{computer['system']}; {packages}. All rows are in [{head['study']}.csv]"
-        f"({head['study']}.csv); every schedule in them is verified."
+        f"{computer['system']}; {packages}. {kept.format(csv=csv)}"
     )
 
 

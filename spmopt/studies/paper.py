@@ -21,6 +21,9 @@ TITLES = {
     "transformer": "Transformer",
     "gnmt": "GNMT",
 }
+MACHINE = "RTX 2080 Ti (616 GB/s, 13.45 TFLOP/s)"
+STEP = "training, batch 32 (Transformer 128)"
+"""Conditions as pictures tell them."""
 
 
 def network(name: str, *, lowering: str = "ideal", batch: int | None = None) -> Network:

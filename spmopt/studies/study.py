@@ -75,6 +75,8 @@ class Study:
         made again from what was recorded.
     figures
         Measures what is in no row; kept in the first line of the CSV file.
+    kept
+        What is in the CSV file, said on the page.
     draw
         Writes a picture of rows and figures to a PNG file; None where there is none.
     """
@@ -85,4 +87,5 @@ class Study:
     parts: Callable[[], tuple[Part, ...]]
     find: Callable[[Rows, Figures], Findings]
     figures: Callable[[], Figures] = _nothing
+    kept: str = "All rows are in {csv}; every schedule in them is verified."
     draw: Callable[[Rows, Figures, Path], None] | None = None

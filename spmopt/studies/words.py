@@ -17,12 +17,19 @@ def milliseconds(seconds: float) -> str:
 
 def percent(share: float) -> str:
     """A share of one, as ``12.3 %``."""
-    return f"{100 * share:.1f} %"
+    text = f"{100 * share:.1f} %"
+    return text.removeprefix("-") if text == "-0.0 %" else text
 
 
 def change(ratio: float) -> str:
-    """A change in percent with its sign, as ``-48.1 %`` for 0.519."""
-    return f"{100 * (ratio - 1):+.1f} %"
+    """A change in percent with its sign, as ``-48.1 %`` for 0.519; one that is none has no sign."""
+    return f"{signed(100 * (ratio - 1))} %"
+
+
+def signed(value: float) -> str:
+    """A number with its sign and one digit, ``0.0`` without one."""
+    text = f"{value:+.1f}"
+    return text[1:] if float(text) == 0 else text
 
 
 def listing(words: list[str]) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 from matplotlib.collections import PathCollection
 
 from spmopt.report.plots.strips import Strip, Strips, plot_strips, save_strips
+from spmopt.report.plots.style import Heading
 
 DATA = Strips(
     title="Time",
@@ -28,9 +29,9 @@ def test_medians_and_means() -> None:
     assert all(abs(y) <= 0.25 for _, y in offsets[0])
     assert [each.get_text() for each in ax.get_yticklabels()] == ["a", "b"]
     assert ax.yaxis_inverted()
-    assert ax.get_xlabel() == "gap, %"
+    assert ax.get_xlabel() == "gap, %\n(linear to 1, then logarithmic)"
 
 
 def test_a_picture_is_written(tmp_path: Path) -> None:
-    save_strips([DATA, DATA], tmp_path / "x.png")
+    save_strips([DATA, DATA], Heading(title="Gaps", conditions="none"), tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")

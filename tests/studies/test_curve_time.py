@@ -2,13 +2,17 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
+from shlex import split
 
 import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
 from spmopt.studies import curve_time
+from spmopt.studies.paper import SMALL
 from spmopt.studies.rows import Rows
+from spmopt.sweep.axes import setting_axis
 from spmopt.sweep.run import Found
 from spmopt.sweep.work import Finding
 from tests.studies.small import SIZES, case
@@ -93,3 +97,14 @@ def test_a_point_without_a_bound_is_told() -> None:
 def test_the_conditions() -> None:
     assert len(curve_time.CAPACITIES) == 489
     assert curve_time.CAPACITIES[-1] == 10**9
+
+
+def test_the_command_that_writes_the_points_asks_for_the_same() -> None:
+    words = split(curve_time.COMMAND)
+    assert words[:2] == ["spmopt", "sweep"]
+    assert tuple(words[2:5]) == SMALL
+    options = dict(pairwise(words[5:]))
+    assert setting_axis("spm", options["--spm"], "--spm") == curve_time.CAPACITIES
+    assert tuple(options["-s"].split(",")) == curve_time.SCHEDULERS
+    assert float(options["--tolerance"]) == curve_time.TOLERANCE
+    assert options["--lowering"] == "ideal"

@@ -1,4 +1,4 @@
-"""Lines over a quantity: policies as marked lines, bounds as a thick line below them."""
+"""Lines over a quantity: schedules marked, bounds grey; few certified points are not joined."""
 
 from __future__ import annotations
 
@@ -13,19 +13,27 @@ from spmopt.report.plots.style import (
     BOUND,
     COLOURS,
     MARKERS,
+    Heading,
     alone,
     canvas,
     common_legend,
     dress,
+    entitle,
     save,
 )
 
 _MOST_MARKED = 20
+_APART = 0.14
+_FLAT = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
 class Line:
-    """A line; ``rank`` chooses its colour and mark. Of a bound it is thick and grey."""
+    """A line; ``rank`` chooses its colour and mark.
+
+    A bound is grey: a thick line where it has many points, else circles, because nothing is
+    certified between two of them.
+    """
 
     label: str
     x: Sequence[float]
@@ -33,38 +41,34 @@ class Line:
     rank: int = 0
     is_bound: bool = False
 
+    @property
+    def is_dense(self) -> bool:
+        """Whether its points are too many to mark each."""
+        return len(self.x) > _MOST_MARKED
+
 
 @dataclass(frozen=True, kw_only=True)
 class Panel:
-    """Lines in one pair of axes; ``ticks`` are values of x to name, on a logarithmic axis."""
+    """Lines in one pair of axes; ``ticks`` are values of x to name, on a logarithmic axis.
+
+    y begins at nothing; with ``cut`` not, where the lines would run into each other at the top,
+    and the panel says so.
+    """
 
     title: str
     x_label: str
     y_label: str
     lines: tuple[Line, ...]
     ticks: tuple[float, ...] = ()
+    cut: bool = False
 
 
 def plot_lines(panel: Panel, ax: Axes | None = None) -> Axes:
-    """Draw a panel, by default into a figure of its own; y from nothing up."""
+    """Draw a panel, by default into a figure of its own."""
     ax = alone(ax)
     for line in panel.lines:
-        if line.is_bound:
-            ax.plot(line.x, line.y, color=BOUND, linewidth=4.5, label=line.label, zorder=1.5)
-            continue
-        marked = len(line.x) <= _MOST_MARKED
-        ax.plot(
-            line.x,
-            line.y,
-            color=COLOURS[line.rank % len(COLOURS)],
-            marker=MARKERS[line.rank % len(MARKERS)] if marked else "",
-            markersize=3.5,
-            linewidth=1.3,
-            label=line.label,
-        )
-    # The margin of matplotlib is a share of the lines' own range, too little for marks at the top.
-    highest = max((value for line in panel.lines for value in line.y), default=0.0)
-    ax.set_ylim(0.0, 1.05 * highest or 1.0)
+        (_bound if line.is_bound else _schedules)(ax, line)
+    _limit(ax, panel)
     if panel.ticks:
         ax.set_xscale("log")
         ax.set_xticks(panel.ticks, [f"{value:g}" for value in panel.ticks])
@@ -73,11 +77,59 @@ def plot_lines(panel: Panel, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def save_lines(panels: Sequence[Sequence[Panel]], path: Path) -> None:
+def _bound(ax: Axes, line: Line) -> None:
+    if line.is_dense:
+        ax.plot(line.x, line.y, color=BOUND, linewidth=4.5, label=line.label, zorder=1.5)
+        return
+    ax.plot(
+        line.x,
+        line.y,
+        linestyle="",
+        marker="o",
+        markersize=7,
+        markerfacecolor="none",
+        markeredgecolor=BOUND,
+        markeredgewidth=1.6,
+        clip_on=False,
+        label=line.label,
+        zorder=2.5,
+    )
+
+
+def _schedules(ax: Axes, line: Line) -> None:
+    ax.plot(
+        line.x,
+        line.y,
+        color=COLOURS[line.rank % len(COLOURS)],
+        marker=MARKERS[line.rank % len(MARKERS)],
+        # Of many points some are marked, as far apart on paper as this share of the axes.
+        markevery=(0.04 * line.rank, _APART) if line.is_dense else 1,
+        markersize=3.5,
+        linewidth=1.3,
+        label=line.label,
+    )
+
+
+def _limit(ax: Axes, panel: Panel) -> None:
+    values = [value for line in panel.lines for value in line.y]
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    if panel.cut and low > _FLAT * high:
+        room = 0.08 * (high - low)
+        ax.set_ylim(low - 3 * room, high + room)
+        ax.text(
+            0.03, 0.03, "axis does not begin at 0", transform=ax.transAxes, fontsize=7, color="#555"
+        )
+        return
+    # The margin of matplotlib is a share of the lines' own range, too little for marks at the top.
+    ax.set_ylim(0.0, 1.05 * high or 1.0)
+
+
+def save_lines(panels: Sequence[Sequence[Panel]], heading: Heading, path: Path) -> None:
     """Write panels, in rows of the same length, with one legend; raises :class:`InputError`."""
-    figure, axes = canvas(len(panels), len(panels[0]), 0.5 + 2.6 * len(panels))
+    figure, axes = canvas(len(panels), len(panels[0]), 1.0 + 2.6 * len(panels))
     for line, some in zip(panels, axes, strict=True):
         for panel, ax in zip(line, some, strict=True):
             plot_lines(panel, ax)
+    entitle(figure, heading)
     common_legend(figure, [ax for some in axes for ax in some])
     save(figure, path)

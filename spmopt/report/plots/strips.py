@@ -10,7 +10,16 @@ from statistics import mean, median
 import numpy as np
 from matplotlib.axes import Axes
 
-from spmopt.report.plots.style import COLOURS, alone, canvas, common_legend, dress, save
+from spmopt.report.plots.style import (
+    COLOURS,
+    Heading,
+    alone,
+    canvas,
+    common_legend,
+    dress,
+    entitle,
+    save,
+)
 
 _DOT, _MEDIAN, _MEAN = COLOURS[0], COLOURS[6], COLOURS[1]
 
@@ -25,7 +34,7 @@ class Strip:
 
 @dataclass(frozen=True, kw_only=True)
 class Strips:
-    """Strips one below the other; linear up to ``linear``, logarithmic beyond."""
+    """Strips one below the other; linear up to ``linear``, logarithmic beyond: the axis says so."""
 
     title: str
     x_label: str
@@ -49,17 +58,18 @@ def plot_strips(data: Strips, ax: Axes | None = None) -> Axes:
     ax.set_xlim(left=-0.1 * data.linear)
     ax.set_yticks(range(len(data.strips)), [strip.label for strip in data.strips])
     ax.set_ylim(len(data.strips) - 0.4, -0.6)
-    dress(ax, data.title, data.x_label, "")
+    dress(ax, data.title, f"{data.x_label}\n(linear to {data.linear:g}, then logarithmic)", "")
     return ax
 
 
-def save_strips(data: Sequence[Strips], path: Path) -> None:
+def save_strips(data: Sequence[Strips], heading: Heading, path: Path) -> None:
     """Write strips side by side, with one legend; raises :class:`InputError`."""
     rows = max(len(each.strips) for each in data)
-    figure, (axes,) = canvas(1, len(data), 1.2 + 0.27 * rows)
+    figure, (axes,) = canvas(1, len(data), 1.7 + 0.27 * rows)
     for each, ax in zip(data, axes, strict=True):
         plot_strips(each, ax)
     for ax in axes[1:]:
         ax.set_yticklabels([])
+    entitle(figure, heading)
     common_legend(figure, axes)
     save(figure, path)

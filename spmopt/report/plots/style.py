@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from matplotlib.artist import Artist
@@ -21,6 +22,14 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BOUND = "#999999"
 """Colour of bounds: no schedule's."""
 _TEXT = 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """What a picture shows, and under which conditions: read without the page around it."""
+
+    title: str
+    conditions: str
 
 
 def canvas(rows: int, columns: int, height_inches: float) -> tuple[Figure, list[list[Axes]]]:
@@ -48,8 +57,13 @@ def dress(ax: Axes, title: str, x_label: str, y_label: str) -> None:
         ax.spines[side].set_visible(False)
 
 
+def entitle(figure: Figure, heading: Heading) -> None:
+    """Title and conditions above all axes."""
+    figure.suptitle(f"{heading.title}\n{heading.conditions}", fontsize=_TEXT - 0.5, linespacing=1.5)
+
+
 def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend above all axes; a label that several have is there once."""
+    """One legend below all axes; a label that several have is there once."""
     found: dict[str, Artist] = {}
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
@@ -58,7 +72,7 @@ def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
     figure.legend(
         list(found.values()),
         list(found),
-        loc="outside upper center",
+        loc="outside lower center",
         ncols=min(6, max(1, len(found))),
         frameon=False,
         fontsize=_TEXT,

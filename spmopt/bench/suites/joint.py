@@ -43,12 +43,13 @@ def joint() -> Suite:
         name="joint",
         title="what each simplification costs on small networks",
         about="Cycles of the replay of whole tensors in ranges of addresses, in any order "
-        "(`joint`), its bound, and what is lost: by the best policy; by the listed order; by "
+        "(`joint`), its bound, and what is lost: by the best policy (less than nothing where it "
+        "moves tensors in parts, which the class does not); by the listed order; by "
         "moving each tensor in one command (the best replay in the listed order over that of "
         "`whole`, which may let one come and go in parts between uses); by barriers between "
         "steps (best step time of `whole` over the better of these replays); by whole tensors "
-        "(step time of `whole` over that of `page`); by ranges in place of pages (at most: over "
-        "the bound without addresses). Exact where the gap is 0, else of the best found; "
+        "(step time of `whole` over that of the better of `page` and `whole`); by ranges in "
+        "place of pages (at most: over the bound without addresses). Exact where the gap is 0, else of the best found; "
         f"{LIMIT_S:g} s for each search. Lines of up to {_PROVED_UP_TO} operations must be "
         "proved optimal in 60 s.",
         heads=("network", "step", "SPM bytes"),

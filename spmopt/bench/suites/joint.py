@@ -49,9 +49,9 @@ def joint() -> Suite:
         "`whole`, which may let one come and go in parts between uses); by barriers between "
         "steps (best step time of `whole` over the better of these replays); by whole tensors "
         "(step time of `whole` over that of the better of `page` and `whole`); by ranges in "
-        "place of pages (at most: over the bound without addresses). Exact where the gap is 0, else of the best found; "
-        f"{LIMIT_S:g} s for each search. Lines of up to {_PROVED_UP_TO} operations must be "
-        "proved optimal in 60 s.",
+        "place of pages (at most: over the bound without addresses). Exact where the gap is 0, "
+        f"else of the best found; {LIMIT_S:g} s for each search. Lines of up to "
+        f"{_PROVED_UP_TO} operations must be proved optimal in 60 s.",
         heads=("network", "step", "SPM bytes"),
         rows=rows,
         columns=(

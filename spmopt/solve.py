@@ -174,6 +174,8 @@ class _Bench:
 
     def _optimise(self, entry: Entry) -> _Run:
         """From the best policy on, and never worse; those that it asks for count in its seconds."""
+        if not STARTS[entry.granularity]:
+            return self._call(entry, None)
         starts: list[_Run] = []
         for name in STARTS[entry.granularity]:
             if not (self._request.stop() and any(run.legal is not None for run in starts)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from spmopt.assemble.addresses import place
 from spmopt.assemble.check import check_plan
 from spmopt.assemble.commands import derive_commands
+from spmopt.assemble.ranges import in_ranges
 from spmopt.core.instance import Instance
 from spmopt.core.plan import Plan
 from spmopt.core.schedule import Schedule, Steps
@@ -28,5 +29,9 @@ def assemble(instance: Instance, plan: Plan) -> Schedule:
         steps=Steps(operation=plan.operation, mode=plan.mode),
         residency=plan.residency,
         commands=derive_commands(arrays, plan),
-        placements=place(instance.machine, arrays, plan.residency),
+        placements=(
+            place(instance.machine, arrays, plan.residency)
+            if plan.ranges is None
+            else in_ranges(instance.machine, arrays, plan.residency, plan.ranges)
+        ),
     )

@@ -34,14 +34,29 @@ class Stores(Table):
     size_bytes: Ints
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranges(Table):
+    """Rows "what is resident of ``tensor`` in steps [begin, end) lies from ``spm_page`` on".
+
+    Each residency row lies within one of them, so that every tensor has one range of addresses.
+    """
+
+    tensor: Ints
+    begin: Ints
+    end: Ints
+    spm_page: Ints
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """Order, modes, residency and stores; loads, streams and addresses are derived.
 
-    ``operation[i]`` and ``mode[i]`` are what step ``i`` runs.
+    ``operation[i]`` and ``mode[i]`` are what step ``i`` runs. With ``ranges`` the addresses are
+    those (``contiguous``), the scratch at the top; without, pages go wherever there is room.
     """
 
     operation: Ints
     mode: Ints
     residency: Residency
     stores: Stores
+    ranges: Ranges | None = None

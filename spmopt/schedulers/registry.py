@@ -45,7 +45,8 @@ class Entry:
     target
         ``module:callable`` of a :class:`~spmopt.core.scheduler.Scheduler`.
     granularity
-        What may be resident of a tensor: ``whole``, ``page`` or ``fluid``.
+        What may be resident of a tensor: ``whole``, ``page`` or ``fluid``; ``contiguous`` is
+        ``page`` in one range of addresses.
     objectives
         Names of the objectives that it minimises; a policy takes all and heeds none.
     summary, source
@@ -226,6 +227,14 @@ _ENTRIES = (
         source="problem statement, sections 2 and 5",
     ),
     Entry(
+        name="contiguous",
+        kind=Kind.FORMULATION,
+        target="formulations.contiguous.schedule:schedule",
+        granularity="contiguous",
+        summary="gives each tensor one range of addresses (page's plan, repaired by programs)",
+        source="problem statement, section 3, rule R8",
+    ),
+    Entry(
         name="joint",
         kind=Kind.FORMULATION,
         target="formulations.joint:schedule",
@@ -249,14 +258,15 @@ BEST_RULE = "belady-size:granularity=page"
 COMPARED = tuple(
     name
     for entry in _ENTRIES
-    if "makespan" in entry.objectives
+    if "makespan" in entry.objectives and entry.granularity != "contiguous"
     for name in ((BEST_RULE, entry.name) if entry.name == "whole" else (entry.name,))
 )
-"""Those of a comparison: all that know time, and the best policy, which needs an option."""
+"""Those of a comparison: all that know time, with pages anywhere, and the best policy."""
 STARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "whole": ("belady", "belady-size", "stream"),
         "page": ("belady", BEST_RULE, "stream"),
+        "contiguous": (),  # no policy has such addresses
     }
 )
 """Policies whose best plan an optimiser starts from, by its granularity."""

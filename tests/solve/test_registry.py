@@ -24,14 +24,14 @@ def test_entries_are_complete_and_load(name: str) -> None:
     for meanings in entry.options.values():
         assert len(meanings) > 1
         assert all(meaning and "\n" not in meaning for meaning in meanings.values())
-    assert entry.granularity in ("whole", "page", "fluid")
+    assert entry.granularity in ("whole", "page", "contiguous", "fluid")
     assert find_spec(entry.target.split(":")[0]) is not None
     assert callable(entry.load())
 
 
 def test_roles() -> None:
     kinds = Counter(entry.kind for entry in SCHEDULERS.values())
-    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (3, 1)
+    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (4, 1)
     for granularity, names in STARTS.items():
         starts = [find(name) for name in names]
         assert {start.kind for start in starts} == {Kind.POLICY}

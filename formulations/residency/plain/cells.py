@@ -52,8 +52,8 @@ class Cells:
 
 def plain_cells(line: Timeline) -> Cells:
     """Cells of ``line``, about one for each tensor and step between its first and last use."""
-    changed = _changed(line)
-    after = np.flatnonzero(line.live_after & (changed | (line.next >= 0)))
+    touched = changed(line)
+    after = np.flatnonzero(line.live_after & (touched | (line.next >= 0)))
     before = np.flatnonzero((line.first_access >= 0) & line.live_before)
     begin = np.concatenate([line.step[after] + 1, np.zeros_like(before)])
     following = np.concatenate([line.next[after], line.first_access[before]])
@@ -69,7 +69,7 @@ def plain_cells(line: Timeline) -> Cells:
     access = np.concatenate([np.arange(line.step.size), np.full(carried.size, -1, np.int64)])
     loads = np.concatenate([line.kind != Access.WRITE, (following >= 0)[carried]])
     dirty = np.concatenate(
-        [changed & line.live_after, np.concatenate([changed[after], unchanged_start])[carried]]
+        [touched & line.live_after, np.concatenate([touched[after], unchanged_start])[carried]]
     )
     order = np.lexsort((step, tensor))
     tensor, step, access = tensor[order], step[order], access[order]
@@ -90,7 +90,7 @@ def plain_cells(line: Timeline) -> Cells:
     )
 
 
-def _changed(line: Timeline) -> Bools:
+def changed(line: Timeline) -> Bools:
     """(a,) Whether an operation has written the tensor, up to and including the access."""
     order = np.argsort(line.tensor, kind="stable")
     writes = np.cumsum(line.kind[order] != Access.READ)

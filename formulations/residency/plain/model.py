@@ -16,9 +16,18 @@ from itertools import accumulate
 import numpy as np
 
 from formulations.residency.plain import rows
+from formulations.residency.plain.arrays import (
+    byte_unit,
+    byte_value,
+    constant,
+    cost,
+    in_whole_pages,
+    number_columns,
+    program,
+)
 from formulations.residency.plain.cells import Cells, plain_cells
 from formulations.solver import highs
-from formulations.solver.program import Answer, Floats, Program, compressed
+from formulations.solver.program import Answer, Floats, Program
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
@@ -34,9 +43,6 @@ SETTINGS: Mapping[str, Mapping[str, highs.Option]] = {
 
 _EXACT: Mapping[str, highs.Option] = {"presolve": "off", "mip_rel_gap": 0.0}
 """For whole pages: with presolve HiGHS 1.15 proved 19 where 18 is feasible, once in 4,500."""
-
-_FINE = 1024
-"""The scratchpad has about this many byte units: coefficients and sides of moderate size."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,7 +101,7 @@ def plain_model(instance: Instance, objective: Objective, *, pages: bool = False
     machine, line = instance.machine, relaxed_timeline(instance)
     cells = plain_cells(line)
     timed = objective.cycle > 0
-    columns = _columns(line, cells, timed=timed, pages=pages)
+    columns = number_columns(line, cells, timed=timed, pages=pages)
     streams = rows.Streams.of(line, cells)
     context = rows.Context(
         machine=machine, line=line, cells=cells, columns=columns, streams=streams
@@ -109,16 +115,17 @@ def plain_model(instance: Instance, objective: Objective, *, pages: bool = False
         *(rows.whole_pages(context) if pages else []),
     ]
     first = [0, *accumulate(family.lower.size for family in families)]
-    unit = 1 if pages else _byte_unit(machine.spm_bytes)
-    value = _byte_value(context, objective)
+    unit = 1 if pages else byte_unit(machine.spm_bytes)
+    value = byte_value(context, objective)
+    fluid = program(context, families, cost(context, objective, value), unit)
     return PlainModel(
-        program=_program(context, families, _cost(context, objective, value), unit),
+        program=in_whole_pages(context, fluid) if pages else fluid,
         line=line,
         cells=cells,
         columns=columns,
         byte_unit=unit,
         byte_value=value,
-        constant=_constant(context, objective),
+        constant=constant(context, objective),
         capacity_rows=first[3],
         channel_rows=tuple(first[4 : 6 if machine.duplex else 5]) if timed else (),
     )
@@ -175,101 +182,4 @@ def read_answer(model: PlainModel, answer: Answer) -> PlainAnswer:
         spm_price=-price * dual[model.capacity_rows : model.capacity_rows + steps],
         dram_in_price=channels[0] if channels else free,
         dram_out_price=channels[-1] if channels else free,
-    )
-
-
-def _columns(line: Timeline, cells: Cells, *, timed: bool, pages: bool) -> rows.Columns:
-    """Number the variables, family by family."""
-    everywhere = np.ones(len(cells), bool)
-    paged = everywhere & pages
-    steps = np.full(line.steps, timed)
-    present = [everywhere, cells.loads, cells.dirty, cells.dirty, paged, paged, steps]
-    numbers, count = [], 0
-    for there in present:
-        numbers.append(np.where(there, count + np.cumsum(there) - 1, -1))
-        count += int(there.sum())
-    resident, load, dirty, store, whole, full, duration = numbers
-    return rows.Columns(
-        resident=resident,
-        load=load,
-        dirty=dirty,
-        store=store,
-        pages=whole,
-        full=full,
-        duration=duration,
-        count=count,
-    )
-
-
-def _byte_unit(spm_bytes: int) -> int:
-    return 1 << max(0, spm_bytes.bit_length() - _FINE.bit_length())
-
-
-def _byte_value(c: rows.Context, objective: Objective) -> Fraction:
-    """Return the most that one DMA byte can cost, a unit for costs; 1 if nothing costs."""
-    time = objective.cycle / c.machine.bytes_per_cycle
-    return max(time, objective.dram_in_byte, objective.dram_out_byte) or Fraction(1)
-
-
-def _constant(c: rows.Context, objective: Objective) -> Fraction:
-    """Return the part of the objective that no schedule changes, and that of streaming all."""
-    streamed_in = int(c.streams.into @ c.size)
-    streamed_out = int(c.streams.out @ c.size)
-    return (
-        objective.spm_read_byte * int(c.line.spm_read_bytes.sum())
-        + objective.spm_write_byte * int(c.line.spm_write_bytes.sum())
-        + objective.mac * int(c.line.macs.sum())
-        + objective.dram_in_byte * streamed_in
-        + objective.dram_out_byte * streamed_out
-    )
-
-
-def _cost(c: rows.Context, objective: Objective, value: Fraction) -> Floats:
-    """Cost of each column in units of ``value``; residency saves what would be streamed."""
-    columns, streams = c.columns, c.streams
-    cost = np.zeros(columns.count)
-    into = float(objective.dram_in_byte / value)
-    out = float(objective.dram_out_byte / value)
-    cost[columns.resident] = -into * streams.into - out * streams.out
-    cost[columns.load[columns.load >= 0]] = into
-    cost[columns.store[columns.store >= 0]] = out
-    if objective.cycle > 0:
-        cost[columns.duration] = float(objective.cycle / c.machine.bytes_per_cycle / value)
-    return cost
-
-
-def _program(c: rows.Context, families: list[rows.Rows], cost: Floats, unit: int) -> Program:
-    """Stack the families; sides and bounds in ``unit`` bytes."""
-    columns, size = c.columns, c.size / unit
-    upper = np.full(columns.count, np.inf)
-    lower = np.zeros(columns.count)
-    for column in (columns.resident, columns.load, columns.dirty, columns.store):
-        upper[column[column >= 0]] = size[column >= 0]
-    lower[columns.resident] = np.where(c.stationary, size, 0.0)
-    # A tensor to be kept has nothing dirty in the end (R7).
-    upper[columns.dirty[c.cells.last & c.cells.dirty]] = 0.0
-    paged = columns.pages >= 0
-    upper[columns.pages[paged]] = rows.ceil_div(c.size[paged], c.machine.page_bytes)
-    upper[columns.full[paged]] = 1.0
-    integer = np.zeros(columns.count, bool)
-    for column in (columns.pages[paged], columns.full[paged]):
-        integer[column] = True
-    if paged.any():
-        integer[columns.store[columns.store >= 0]] = True
-    first = [0, *accumulate(family.lower.size for family in families)]
-    matrix = compressed(
-        np.concatenate([start + f.row for start, f in zip(first, families, strict=False)]),
-        np.concatenate([family.column for family in families]),
-        np.concatenate([family.value for family in families]),
-        first[-1],
-        by_rows=True,
-    )
-    return Program(
-        cost=cost,
-        lower=lower,
-        upper=upper,
-        row_lower=np.concatenate([family.lower for family in families]) / unit,
-        row_upper=np.concatenate([family.upper for family in families]) / unit,
-        matrix=matrix,
-        integer=integer if paged.any() else None,
     )

@@ -92,7 +92,7 @@ _Values = Floats | Ints | float
 _Term = tuple[Ints, Ints, _Values]
 
 
-def _rows(terms: Sequence[_Term], *, lower: _Values, upper: _Values, count: int) -> Rows:
+def collect(terms: Sequence[_Term], *, lower: _Values, upper: _Values, count: int) -> Rows:
     """Collect (row, column, value) terms, without those whose column does not exist."""
     row = np.concatenate([term[0] for term in terms])
     column = np.concatenate([term[1] for term in terms])
@@ -121,7 +121,7 @@ def growth(c: Context) -> Rows:
         (row, before, -1.0),
         (row, columns.load[k], -1.0),
     ]
-    return _rows(terms, lower=-np.inf, upper=0.0, count=k.size)
+    return collect(terms, lower=-np.inf, upper=0.0, count=k.size)
 
 
 def dirt(c: Context) -> Rows:
@@ -135,7 +135,7 @@ def dirt(c: Context) -> Rows:
         (row, columns.store[k], 1.0),
         (row, source, -1.0),
     ]
-    return _rows(terms, lower=0.0, upper=0.0, count=k.size)
+    return collect(terms, lower=0.0, upper=0.0, count=k.size)
 
 
 def no_lost_write(c: Context) -> Rows:
@@ -144,7 +144,7 @@ def no_lost_write(c: Context) -> Rows:
     k = np.flatnonzero(before >= 0)
     row = np.arange(k.size, dtype=np.int64)
     terms: list[_Term] = [(row, c.columns.resident[k], 1.0), (row, before[k], -1.0)]
-    return _rows(terms, lower=0.0, upper=np.inf, count=k.size)
+    return collect(terms, lower=0.0, upper=np.inf, count=k.size)
 
 
 def capacity(c: Context) -> Rows:
@@ -155,7 +155,7 @@ def capacity(c: Context) -> Rows:
     column = np.where(whole, paged, c.columns.resident)
     terms: list[_Term] = [(c.cells.step, column, np.where(whole, page, 1.0))]
     room = page * (c.machine.spm_pages - scratch)
-    return _rows(terms, lower=-np.inf, upper=room, count=c.line.steps)
+    return collect(terms, lower=-np.inf, upper=room, count=c.line.steps)
 
 
 def channel(c: Context) -> list[Rows]:
@@ -202,7 +202,7 @@ def _busy(c: Context, passes: Ints, load: Ints, store: Ints, fixed: _Values = 0.
     ]
     weights = (passes * c.size).astype(np.float64)
     streams = np.bincount(step, weights=weights, minlength=c.line.steps).astype(np.float64)
-    return _rows(terms, lower=streams + fixed, upper=np.inf, count=c.line.steps)
+    return collect(terms, lower=streams + fixed, upper=np.inf, count=c.line.steps)
 
 
 def whole_pages(c: Context) -> list[Rows]:
@@ -220,9 +220,9 @@ def whole_pages(c: Context) -> list[Rows]:
     reached: list[_Term] = [(row, pages, 1.0), (row, full, -1.0)]
     filled: list[_Term] = [(row, pages, 1.0), (row, full, -most)]
     return [
-        _rows(prefix, lower=0.0, upper=0.0, count=k.size),
-        _rows(reached, lower=-np.inf, upper=most - 1, count=k.size),
-        _rows(filled, lower=0.0, upper=np.inf, count=k.size),
+        collect(prefix, lower=0.0, upper=0.0, count=k.size),
+        collect(reached, lower=-np.inf, upper=most - 1, count=k.size),
+        collect(filled, lower=0.0, upper=np.inf, count=k.size),
     ]
 
 

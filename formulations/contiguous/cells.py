@@ -1,0 +1,63 @@
+"""Cells of the plain model where a tensor may be resident or is used, and nowhere else."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.residency.plain.cells import Cells, changed
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline
+
+
+def kept_cells(line: Timeline, tensor: Ints, begin: Ints, end: Ints) -> Cells:
+    """Cells of the spans ``[begin, end)`` of ``tensor``, which do not overlap, and all uses.
+
+    Where a span ends and the contents live on, ``last`` is set: nothing may be dirty after it.
+    """
+    steps = line.steps
+    length = end - begin
+    inside = np.repeat(begin - np.cumsum(length) + length, length) + np.arange(length.sum())
+    key = np.unique(
+        np.concatenate(
+            (np.repeat(tensor, length) * steps + inside, line.tensor * steps + line.step)
+        )
+    )
+    owner, step = key // steps, key % steps
+    access, used = _latest_access(line, key)
+    before = access < 0
+    first = line.first_access[owner]
+    following = np.where(before, first, line.next[np.maximum(access, 0)])
+    written = np.where(before, False, changed(line)[np.maximum(access, 0)])
+    live = np.where(before, line.live_before[owner], line.live_after[np.maximum(access, 0)])
+    # Contents that are dead, or final and as they are in DRAM, are not worth a page.
+    of_use = used | (live & (written | (following >= 0)))
+    owner, step, access, following = (c[of_use] for c in (owner, step, access, following))
+    used, dirty = used[of_use], (written & live)[of_use]
+    access = np.where(used, access, -1)
+    kind = np.where(used, line.kind[np.maximum(access, 0)], -1)
+    blind = kind == Access.WRITE
+    inherits = np.zeros(owner.size, bool)
+    inherits[1:] = (owner[1:] == owner[:-1]) & (step[1:] == step[:-1] + 1) & ~blind[1:]
+    followed = np.append(inherits[1:], False)[: owner.size]
+    return Cells(
+        tensor=owner,
+        step=step,
+        access=access,
+        previous=np.where(inherits, np.arange(owner.size) - 1, -1),
+        loads=np.where(used, kind != Access.WRITE, following >= 0),
+        blind=blind,
+        written=blind | (kind == Access.UPDATE),
+        dirty=dirty,
+        last=dirty & ~followed,
+    )
+
+
+def _latest_access(line: Timeline, key: Ints) -> tuple[Ints, Bools]:
+    """Each cell's access, or else the one before it (-1: none), and whether it is its own."""
+    keys = line.tensor * line.steps + line.step
+    order = np.argsort(keys, kind="stable")
+    at = np.searchsorted(keys[order], key, side="right") - 1
+    access = np.where(at >= 0, order[np.maximum(at, 0)], -1)
+    same = (access >= 0) & (line.tensor[np.maximum(access, 0)] == key // line.steps)
+    access = np.where(same, access, -1)
+    return access, same & (keys[np.maximum(access, 0)] == key)

@@ -1,0 +1,161 @@
+"""Contiguous addresses: legal, one range a tensor, never below the bound, close to the optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.contiguous.memory import Memory
+from formulations.contiguous.pack import ORDERS, cut, pack
+from formulations.contiguous.schedule import schedule
+from formulations.contiguous.stays import Stay
+from formulations.residency import page
+from spmopt.assemble import assemble
+from spmopt.core.errors import InfeasibleError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.plan import Ranges
+from spmopt.core.schedule import Schedule
+from spmopt.core.scheduler import Request
+from spmopt.frontends import zoo
+from spmopt.graph.lower import lower
+from spmopt.graph.training import training_graph
+from spmopt.machines.load import load_machine
+from spmopt.verify import bound, require_legal
+from tests.strategies import random_instance
+
+
+def ranges(found: Schedule) -> None:
+    """Every tensor lies in one range of pages for as long as it stays."""
+    table = found.placements
+    order = np.lexsort((table.tensor_page, table.begin, table.tensor))
+    last: dict[int, tuple[int, int]] = {}
+    for k in order.tolist():
+        tensor, begin, end = (int(column[k]) for column in (table.tensor, table.begin, table.end))
+        base = int(table.spm_page[k] - table.tensor_page[k])
+        if tensor >= 0 and tensor in last and last[tensor][0] >= begin:
+            assert last[tensor][1] == base
+        last[tensor] = (end, base)
+
+
+def scheduled(instance: Instance, objective: Objective, limit_s: float = 20.0) -> Schedule:
+    request = Request(objective=objective, time_limit_s=limit_s)
+    outcome = schedule(instance, request)
+    assert outcome.plan is not None
+    assert outcome.certificate is not None
+    found = assemble(instance, outcome.plan)
+    report = require_legal(instance, found)
+    assert report.totals is not None
+    assert report.totals.value(objective) >= bound(instance, outcome.certificate)
+    ranges(found)
+    return found
+
+
+@given(st.integers(0, 100_000), st.sampled_from([MAKESPAN, TRAFFIC]))
+@settings(max_examples=40, deadline=None)
+def test_random_instances(seed: int, objective: Objective) -> None:
+    instance = random_instance(seed)
+    try:
+        scheduled(instance, objective, 5.0)
+    except InfeasibleError:
+        return
+
+
+@pytest.mark.parametrize(("name", "spm", "percent"), [("resnet50", "24MB", 0.5)])
+def test_contiguity_costs_little(name: str, spm: str, percent: float) -> None:
+    machine = load_machine("rtx2080ti", {"spm": spm})
+    instance = lower(training_graph(zoo.network(name)), machine, lowering="tiled")
+    found = require_legal(instance, scheduled(instance, MAKESPAN)).totals
+    outcome = page.schedule(instance, Request())
+    assert found is not None
+    assert outcome.certificate is not None
+    least = bound(instance, outcome.certificate)
+    assert found.makespan_cycles <= least * (1 + Fraction(percent) / 100)
+
+
+def stay(begin: int, heights: list[int], uses: list[int], stationary: Sequence[int] = ()) -> Stay:
+    return Stay(
+        tensor=0,
+        begin=begin,
+        heights=np.array(heights),
+        uses=np.array(uses),
+        stationary=np.array(stationary, np.int64),
+    )
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_packed_stays_keep_apart(order: str) -> None:
+    rng = np.random.default_rng(7)
+    for _ in range(30):
+        stays = []
+        for _ in range(12):
+            begin, length = int(rng.integers(0, 15)), int(rng.integers(1, 6))
+            heights = rng.integers(1, 7, length).tolist()
+            uses = sorted({begin, begin + int(rng.integers(0, length))})
+            stays.append(stay(begin, heights, uses))
+        wanted = [one.heights for one in stays]
+        assert pack(stays, Memory(10, np.zeros(21, np.int64)), order)
+        taken = np.zeros((21, 10), int)
+        for one, heights in zip(stays, wanted, strict=True):
+            assert (one.heights <= heights).all()
+            for step, height in enumerate(one.heights.tolist(), one.begin):
+                taken[step, one.base : one.base + height] += 1
+        assert taken.max() == 1
+
+
+def test_a_stay_is_cut_where_least_is_lost() -> None:
+    # The first fills pages 0 to 5 of 8; above it there is room for 2 pages of the second.
+    stays = [stay(0, [6, 6, 6], [0, 2]), stay(1, [4, 4], [1, 2])]
+    assert pack(stays, Memory(8, np.zeros(3, np.int64)), "area")
+    assert [one.base for one in stays] == [0, 6]
+    assert stays[1].heights.tolist() == [2, 2]
+
+
+def test_a_stationary_operand_is_never_cut() -> None:
+    stays = [stay(0, [6, 6, 6], [0, 2]), stay(1, [4, 4], [1, 2], [1])]
+    assert pack(stays, Memory(8, np.zeros(3, np.int64)), "area")
+    assert stays[1].heights.tolist() == [4, 4]
+    assert stays[0].heights.tolist() in ([6, 4, 4], [4, 4, 4], [6, 4, 6])
+    crowd = [stay(0, [5], [0], [0]), stay(0, [5], [0], [0])]
+    assert not pack(crowd, Memory(8, np.zeros(1, np.int64)), "area")
+
+
+def test_what_is_cut_comes_back_at_a_use() -> None:
+    one = replace(stay(0, [2, 4, 4, 4, 4, 4], [0, 4]), base=0)
+    assert cut(one, np.array([9, 9, 1, 9, 9, 9])).tolist() == [2, 4, 1, 1, 4, 4]
+
+
+def test_plans_without_a_range_are_refused() -> None:
+    instance = random_instance(5)
+    outcome = schedule(instance, Request(time_limit_s=5.0))
+    assert outcome.plan is not None
+    assert outcome.plan.ranges is not None
+    none = np.empty(0, np.int64)
+    missing = replace(outcome.plan, ranges=Ranges(tensor=none, begin=none, end=none, spm_page=none))
+    assert len(missing.residency)
+    with pytest.raises(ScheduleError, match="has no range of addresses there"):
+        assemble(instance, missing)
+
+
+def test_scratch_lies_at_the_top() -> None:
+    memory = Memory(10, np.array([0, 3, 0]))
+    assert memory.roof.tolist() == [10, 7, 10]
+    low, high = memory.around(0, 3, -2).free_runs(10)
+    assert (low.tolist(), high.tolist()) == ([0], [7])
+
+
+def test_taking_again_gives_back_first() -> None:
+    memory = Memory(10, np.zeros(4, np.int64))
+    memory.take(0, 2, 1, np.array([3, 3, 5]))
+    assert memory.around(0, 4, -2).high.tolist() == [5, 7]
+    memory.take(0, 2, 1, np.array([1]))
+    taken = memory.around(0, 4, -2)
+    assert (taken.low.tolist(), taken.high.tolist()) == ([2], [3])
+    low, high = taken.free_runs(10)
+    assert (low.tolist(), high.tolist()) == ([0, 3], [2, 10])

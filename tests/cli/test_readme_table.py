@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 from spmopt.schedulers.registry import COMPARED, Kind, find
 from tests.cli.run import Run
 

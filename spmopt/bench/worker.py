@@ -16,6 +16,8 @@ from spmopt.bench.small import TINY, small_instance
 from spmopt.bench.suite import Case, Figures
 from spmopt.core.instance import Instance
 from spmopt.frontends import zoo
+from spmopt.frontends.networks import load_network
+from spmopt.frontends.shipped import shipped
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.machines.load import load_machine
@@ -31,12 +33,16 @@ MEASURES: Mapping[str, Callable[..., Figures]] = {
 
 
 def build(case: Case) -> Instance:
-    """Lower the training graph of ``case``; of a small network also the forward graph."""
+    """Lower the training graph of ``case``; small networks and ONNX models forward, if asked."""
     if case.machine == TINY:
         training = bool(case.parameters["training"])
         return small_instance(case.network, int(case.spm), training=training)
     machine = load_machine(case.machine, {"spm": case.spm})
-    graph = training_graph(zoo.network(case.network, **case.parameters))
+    if case.network.endswith(".onnx"):
+        path = shipped()[case.network.removesuffix(".onnx")]
+        graph = load_network(str(path), training=bool(case.parameters["training"]))
+    else:
+        graph = training_graph(zoo.network(case.network, **case.parameters))
     return lower(graph, machine, lowering=case.lowering)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from statistics import mean
 
 from spmopt.frontends import zoo
+from spmopt.frontends.shipped import shipped
 from spmopt.machines.load import load_machine
 from spmopt.studies.gaps import BOUND, PAGES, WIDTH, Gaps, gaps, levels, own_of, rule
-from spmopt.studies.models import shipped
 from spmopt.studies.paper import MACHINE, MB
 from spmopt.studies.rows import Rows
 from spmopt.studies.study import Figures, Findings, Part, Study

@@ -38,7 +38,7 @@ def test_targets_are_shown(suite: Suite) -> None:
 @pytest.mark.parametrize("suite", ALL)
 def test_cases_exist(suite: Suite) -> None:
     for case in (row.case for row in suite.rows):
-        if case.machine == TINY:
+        if case.machine == TINY or case.network.endswith(".onnx"):
             assert 6 <= len(build(case).operations) <= 40
             continue
         assert set(case.parameters) <= set(zoo.entry(case.network).parameters)

@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from statistics import mean, median
 
+from spmopt.frontends.shipped import shipped
 from spmopt.studies import gaps, policies
-from spmopt.studies.models import shipped
 from spmopt.studies.page import publish
 from spmopt.studies.record import read
 from spmopt.studies.rows import Rows

@@ -8,21 +8,23 @@ from spmopt.bench.suite import Case, Column, Part, Row, Suite, Target
 LIMIT_S = 30.0
 _PROVED_UP_TO = 12  # operations
 _INSTANCES = (
-    ("residual", 6, 2048, 0),
-    ("depthwise", 6, 4096, 0),
-    ("attention", 9, 2048, 0),
-    ("lenet", 9, 6144, 0),
-    ("lstm-1", 9, 1024, 0),
-    ("mlp", 9, 3072, 1),
-    ("depthwise", 14, 6144, 1),
-    ("residual", 15, 3072, 1),
-    ("lstm-2", 18, 1024, 0),
-    ("lstm-1", 19, 1024, 1),
-    ("attention", 21, 3072, 1),
-    ("lenet", 22, 12288, 1),
-    ("lstm-3", 27, 1024, 0),
+    ("residual", 6, "2048", 0),
+    ("depthwise", 6, "4096", 0),
+    ("attention", 9, "2048", 0),
+    ("lenet", 9, "6144", 0),
+    ("lstm-1", 9, "1024", 0),
+    ("mlp", 9, "3072", 1),
+    ("depthwise", 14, "6144", 1),
+    ("residual", 15, "3072", 1),
+    ("lstm-2", 18, "1024", 0),
+    ("lstm-1", 19, "1024", 1),
+    ("attention", 21, "3072", 1),
+    ("lenet", 22, "12288", 1),
+    ("bvlc_alexnet.onnx", 21, "4MB", 0),
+    ("zfnet512.onnx", 21, "8MB", 0),
+    ("lstm-3", 27, "1024", 0),
 )
-"""Network, operations, bytes of SPM, whether it is a training step."""
+"""Network, operations, SPM, whether it is a training step; models of the onnx package as such."""
 
 
 def joint() -> Suite:
@@ -31,13 +33,16 @@ def joint() -> Suite:
     rows = tuple(
         Row(
             case=Case(
-                network=network, spm=str(spm_bytes), machine=TINY, parameters={"training": training}
+                network=network,
+                spm=spm,
+                machine="rtx2080ti" if network.endswith(".onnx") else TINY,
+                parameters={"training": training},
             ),
-            cells=(network, "training" if training else "forward", str(spm_bytes)),
+            cells=(network, "training" if training else "forward", spm),
             parts={"": Part(measure="simplifications", options={"limit_s": LIMIT_S})},
             targets=proved if operations <= _PROVED_UP_TO else (),
         )
-        for network, operations, spm_bytes, training in _INSTANCES
+        for network, operations, spm, training in _INSTANCES
     )
     return Suite(
         name="joint",
@@ -52,7 +57,7 @@ def joint() -> Suite:
         "place of pages (at most: over the bound without addresses). Exact where the gap is 0, "
         f"else of the best found; {LIMIT_S:g} s for each search. Lines of up to "
         f"{_PROVED_UP_TO} operations must be proved optimal in 60 s.",
-        heads=("network", "step", "SPM bytes"),
+        heads=("network", "step", "SPM"),
         rows=rows,
         columns=(
             Column(figure="operations", heading="operations", form="n"),

@@ -20,7 +20,7 @@ def shipped() -> dict[str, Path]:
     """
     spec = find_spec("onnx")
     if spec is None or spec.origin is None:
-        raise InputError("the package onnx is not installed; its models are studied")
+        raise InputError("the package onnx is not installed; its models are used")
     folder = Path(spec.origin).parent / "backend" / "test" / "data" / "light"
     found = {path.stem.removeprefix(_PREFIX): path for path in sorted(folder.glob("*.onnx"))}
     if not found:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from time import monotonic, process_time
+from time import monotonic
 
 from spmopt.assemble import assemble
+from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.order import other_order, reordered
@@ -210,7 +211,7 @@ class _Bench:
 
         report("scheduling", None)
         scheduler = entry.load()
-        wall, cpu = monotonic(), process_time()
+        wall, cpu = monotonic(), cpu_s()
         plan = None if start is None else start.plan
         request = replace(self._request, started=wall, start=plan, report=report)
         outcome: Outcome | None = None
@@ -220,7 +221,7 @@ class _Bench:
             notes = outcome.notes
         except InfeasibleError as error:
             notes = (str(error),)
-        wall, cpu = monotonic() - wall, process_time() - cpu
+        wall, cpu = monotonic() - wall, cpu_s() - cpu
         legal = None
         if outcome is not None and outcome.schedule is not None:
             report("verifying", None)

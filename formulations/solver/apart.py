@@ -22,6 +22,7 @@ from time import monotonic
 from typing import Any
 
 from formulations.solver.apart_worker import Kind
+from spmopt.core import clock
 from spmopt.core.errors import SpmoptError
 
 _SERVE = "from formulations.solver.apart_worker import main; main()"
@@ -136,7 +137,8 @@ class _Process:
             start_new_session=True,
         )
         self.replies: SimpleQueue[tuple[Kind, Any]] = SimpleQueue()
-        Thread(target=self._read, daemon=True).start()
+        self._reader = Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def alive(self) -> bool:
         return self._popen.poll() is None
@@ -152,12 +154,16 @@ class _Process:
         with suppress(ProcessLookupError):
             os.killpg(self._popen.pid, signal.SIGKILL)  # it leads a group: its programs end too
         self._popen.wait()
+        self._reader.join(_POLL_S)  # it has counted the seconds then
 
     def _read(self) -> None:
         assert self._popen.stdout is not None
         with suppress(EOFError, pickle.UnpicklingError):  # cut off
             while True:
-                self.replies.put(pickle.load(self._popen.stdout))
+                reply = pickle.load(self._popen.stdout)
+                clock.heard(self._popen.pid, reply[2])
+                self.replies.put(reply[:2])
         code = self._popen.wait()
+        clock.ended(self._popen.pid)
         why = f"the solver's process ended by itself (exit code {code}); was there enough memory?"
         self.replies.put((Kind.RAISED, SpmoptError(why)))

@@ -12,6 +12,8 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, BinaryIO
 
+from spmopt.core import clock
+
 
 class Kind(Enum):
     """What an answer is."""
@@ -57,8 +59,8 @@ def _serve(function: str, arguments: tuple[Any, ...]) -> Iterator[tuple[Kind, An
 
 def _send(replies: BinaryIO, reply: tuple[Kind, Any]) -> None:
     try:
-        data = pickle.dumps(reply, pickle.HIGHEST_PROTOCOL)
+        data = pickle.dumps((*reply, clock.cpu_s()), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        data = pickle.dumps((Kind.RAISED, TypeError(f"cannot be sent: {error}")))
+        data = pickle.dumps((Kind.RAISED, TypeError(f"cannot be sent: {error}"), clock.cpu_s()))
     replies.write(data)
     replies.flush()

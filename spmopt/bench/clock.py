@@ -6,15 +6,17 @@ import resource
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from time import monotonic, process_time
+from time import monotonic
 from typing import TypeVar
+
+from spmopt.core.clock import cpu_s
 
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """Seconds; CPU seconds are those of all threads."""
+    """Seconds; CPU seconds are those of all threads, and of solvers' processes."""
 
     wall_s: float
     cpu_s: float
@@ -22,9 +24,9 @@ class Taken:
 
 def timed(work: Callable[[], T]) -> tuple[T, Taken]:
     """Call ``work``; give its value and what it took."""
-    wall, cpu = monotonic(), process_time()
+    wall, cpu = monotonic(), cpu_s()
     value = work()
-    return value, Taken(wall_s=monotonic() - wall, cpu_s=process_time() - cpu)
+    return value, Taken(wall_s=monotonic() - wall, cpu_s=cpu_s() - cpu)
 
 
 def peak_mb() -> float:

@@ -9,6 +9,7 @@ from time import monotonic
 import pytest
 
 from formulations.solver.apart import StoppedError, call, stream
+from spmopt.core.clock import cpu_s
 from spmopt.core.errors import SpmoptError
 
 
@@ -82,3 +83,14 @@ def test_a_process_that_dies_is_one_clear_line() -> None:
 def test_what_it_prints_is_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
     assert call("builtins:print", "a solver's log") is None
     assert capfd.readouterr().out == ""
+
+
+def test_its_cpu_seconds_count_here() -> None:
+    before = cpu_s()
+    call("math:factorial", 200_000)
+    own = cpu_s() - before
+    assert own > 0.05
+    with pytest.raises(StoppedError):
+        call("math:factorial", 20_000_000, time_limit_s=1.0)
+    # A process that was ended counts in full, and once.
+    assert own + 0.2 < cpu_s() - before < own + 3

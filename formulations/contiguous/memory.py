@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
 
 from spmopt.core.table import Bools, Ints
+
+_STRETCH = 64
+"""Steps whose rectangles are kept together; those of more steps are cut there."""
+_OWNER = 4
 
 
 class Taken(NamedTuple):
@@ -31,6 +36,36 @@ class Taken(NamedTuple):
         return begin[free], low[free]
 
 
+class _Stretch:
+    """Rectangles within a few steps, in a table that grows; rows given back are used again."""
+
+    def __init__(self) -> None:
+        self._table = np.zeros((5, 16), np.int64)
+        self._count = 0
+        self._spare: list[int] = []
+
+    def add(self, rectangle: tuple[int, int, int, int, int]) -> int:
+        """Its row."""
+        if self._spare:
+            row = self._spare.pop()
+        else:
+            row, self._count = self._count, self._count + 1
+            if row == self._table.shape[1]:
+                self._table = np.concatenate((self._table, np.zeros_like(self._table)), axis=1)
+        self._table[:, row] = rectangle
+        return row
+
+    def remove(self, row: int) -> None:
+        """Never met again."""
+        self._table[3, row] = -1  # ends before it begins
+        self._spare.append(row)
+
+    def met(self, begin: int, end: int, but: int) -> Ints:
+        """(5, r) Rectangles in steps ``[begin, end)``."""
+        table = self._table[:, : self._count]
+        return table[:, (table[2] < end) & (table[3] > begin) & (table[_OWNER] != but)]
+
+
 class Memory:
     """The scratchpad's pages over the steps, the scratch of every step at the top."""
 
@@ -38,35 +73,32 @@ class Memory:
         self.pages = pages
         self.roof: Ints = pages - scratch_pages
         """(n,) Pages under the scratch."""
-        busy = np.flatnonzero(scratch_pages)
-        self._count = busy.size
-        self._table = np.zeros((5, max(1024, 2 * busy.size)), np.int64)
-        self._table[:, : busy.size] = (
-            self.roof[busy],
-            np.full(busy.size, pages),
-            busy,
-            busy + 1,
-            np.full(busy.size, -1),
-        )
+        self._stretches = [_Stretch() for _ in range(scratch_pages.size // _STRETCH + 1)]
+        self._rows: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for step in np.flatnonzero(scratch_pages).tolist():
+            self._add(-1, int(self.roof[step]), pages, (step, step + 1))
 
     def around(self, begin: int, end: int, but: int) -> Taken:
-        """What is taken in steps ``[begin, end)`` by others than ``but``."""
-        table = self._table[:, : self._count]
-        met = (table[2] < end) & (table[3] > begin) & (table[4] != but)
-        return Taken(*table[:, met])
+        """What is taken in steps ``[begin, end)`` by others than ``but``; long ones in pieces."""
+        last = max(begin, end - 1) // _STRETCH
+        met = [one.met(begin, end, but) for one in self._stretches[begin // _STRETCH : last + 1]]
+        return Taken(*(met[0] if len(met) == 1 else np.concatenate(met, axis=1)))
 
     def take(self, owner: int, base: int, begin: int, heights: Ints) -> None:
         """Take ``heights[k]`` pages from ``base`` on in step ``begin + k``, in place of earlier."""
-        held = self._table[:, : self._count]
-        held[3, held[4] == owner] = -1  # ends before it begins: met by nothing
+        for place, row in self._rows.pop(owner, []):
+            self._stretches[place].remove(row)
         change = np.flatnonzero(np.diff(heights, prepend=heights[0] - 1))
-        first, last = begin + change, begin + np.append(change[1:], heights.size)
-        there = heights[change] > 0
-        count = int(there.sum())
-        while self._count + count > self._table.shape[1]:
-            self._table = np.concatenate((self._table, np.zeros_like(self._table)), axis=1)
-        rows = self._table[:, self._count : self._count + count]
-        rows[0] = base
-        rows[1] = base + heights[change][there]
-        rows[2], rows[3], rows[4] = first[there], last[there], owner
-        self._count += count
+        ends = np.append(change[1:], heights.size)
+        for height, first, last in zip(
+            heights[change].tolist(), change.tolist(), ends.tolist(), strict=True
+        ):
+            if height > 0:
+                self._add(owner, base, base + height, (begin + first, begin + last))
+
+    def _add(self, owner: int, low: int, high: int, steps: tuple[int, int]) -> None:
+        begin, end = steps
+        for place in range(begin // _STRETCH, (end - 1) // _STRETCH + 1):
+            first, last = max(begin, place * _STRETCH), min(end, (place + 1) * _STRETCH)
+            row = self._stretches[place].add((low, high, first, last, owner))
+            self._rows[owner].append((place, row))

@@ -50,8 +50,8 @@ def pack(stays: list[Stay], memory: Memory, order: str) -> bool:
 
 def _losses(stay: Stay, taken: Taken, pages: int) -> tuple[Ints, _Floats]:
     """Bases, lowest first, and what is lost at each."""
-    bases = np.unique(np.concatenate(([0], taken.high, taken.low - stay.peak)))
-    bases = bases[(bases >= 0) & (bases < pages)]
+    bases = np.sort(np.concatenate(([0], taken.high, taken.low - stay.peak)))
+    bases = bases[(bases >= 0) & (bases < pages) & (np.diff(bases, prepend=-1) > 0)]
     if bases.size > _FEW:
         bases = bases[np.linspace(0, bases.size - 1, _FEW).astype(np.int64)]
     loss = np.zeros(bases.size)

@@ -66,8 +66,8 @@ def sweep(
         Option(
             "--output",
             "-o",
-            help="CSV file; rows are added as they are finished, and one of the same sweep is "
-            "gone on with. Without it: to stdout.",
+            help="CSV file; rows are added as they are finished, after the bounds of their "
+            "network, and one of the same sweep is gone on with. Without it: to stdout.",
         ),
     ] = None,
     json: Json = False,
@@ -91,20 +91,27 @@ def sweep(
     }
     table = Table(output, columns, _identity(swept, effort, names))
     code = Code.OK
+    part = None if output is None else output.with_name(f".{output.name}.part")
+    store = Store(part, table.head, effort.objective)
     try:
-        part = None if output is None else output.with_name(f".{output.name}.part")
-        store = Store(part, table.head, effort.objective)
         _run(cases, names, effort, (table, store, columns))
         store.remove()
     except (Interrupted, KeyboardInterrupt):
         code = Code.INTERRUPTED
-        again = "" if output is None else f" are in {output}: the same command goes on from there"
-        tell(f"interrupted: {len(table)} of {len(keys)} rows{again}")
+        tell(f"interrupted: {len(table)} of {len(keys)} rows{_kept(output, part, store)}")
     finally:
         table.close(list(keys) if len(table) == len(keys) else None)
     if code is Code.OK or json or output is None:
         _print(table, output, json)
     return code
+
+
+def _kept(output: Path | None, part: Path | None, store: Store) -> str:
+    """What an interrupted sweep leaves on disk."""
+    if output is None:
+        return ""
+    bounds = f", {len(store)} solutions for their bounds in {part}" if len(store) else ""
+    return f" are in {output}{bounds}: the same command goes on from there"
 
 
 def _schedulers(text: str, effort: Effort) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
 from heapq import heappop, heappush
 from itertools import count
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -53,10 +54,11 @@ class Pool:
     ) -> None:
         if self._executor is None:
             return
-        if self._running:
-            for worker in multiprocessing.active_children():
-                worker.terminate()
-        self._executor.shutdown(wait=True, cancel_futures=True)
+        with _undisturbed():
+            if self._running:
+                for worker in multiprocessing.active_children():
+                    worker.terminate()
+            self._executor.shutdown(wait=True, cancel_futures=True)
 
     def add(
         self, urgency: tuple[int, ...], task: Callable[[], T], then: Callable[[T], None]
@@ -84,6 +86,19 @@ class Pool:
                 then = self._running.pop(future)
                 then(future.result())
                 yield
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Take no second Ctrl-C while processes end, which is soon: it would leave some of them."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _begin() -> None:

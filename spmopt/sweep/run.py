@@ -1,7 +1,7 @@
 """The sweep itself: what waits for what, and what comes out of it as it is finished.
 
 A case is sorted into sections of one instance each; in a section, the orders that its policies
-take; for each order a curve of the relaxation, solve by solve; then every point.
+take; for each order a curve of the relaxation, solve by solve; then every point, policies first.
 """
 
 from __future__ import annotations
@@ -10,11 +10,15 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from spmopt.schedulers.registry import Kind, find
 from spmopt.sweep.cases import Case, Order, Section
 from spmopt.sweep.curve import Curve, Solved
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.store import Store
 from spmopt.sweep.work import Finding, Search, enclose, orders, point, prepare
+
+_CURVE, _QUICK, _SLOW = range(3)
+"""What goes first in a section."""
 
 Done = Callable[[Case, int, str], bool]
 Tell = Callable[[str], None]
@@ -90,9 +94,9 @@ class _Lane:
 
 @dataclass(kw_only=True)
 class _Lanes:
-    """All curves that the points of a section wait for; ``rank`` is that of its case."""
+    """All curves that the points of a section wait for; ``rank`` is of its case, and its own."""
 
-    rank: int
+    rank: tuple[int, int]
     section: Section
     open: dict[int, tuple[str, ...]]
     lanes: list[_Lane] = field(default_factory=list)
@@ -118,11 +122,12 @@ class _Run:
     def begin(self, rank: int, case: Case) -> None:
         """Sort a case into sections, unless all of it is done.
 
-        Tasks of the cases before it go first, and curves before points: those come step by
-        step, and many points wait for them.
+        Tasks of the cases before it go first, then those of smaller sections, so that rows come
+        early; in a section curves before points, many of which wait for each solve, and policies
+        before optimisers, which take longer.
         """
         if any(self._missing(case, size) for size in case.capacities):
-            self.pool.add((rank, 0), partial(prepare, case), partial(self._prepared, rank))
+            self.pool.add((rank, 0, _CURVE), partial(prepare, case), partial(self._prepared, rank))
 
     def _missing(self, case: Case, spm_bytes: int) -> tuple[str, ...]:
         return tuple(name for name in self.schedulers if not self.done(case, spm_bytes, name))
@@ -133,13 +138,13 @@ class _Run:
             if text not in self.warned:
                 self.warned.add(text)
                 self.warn(text)
-        for section in found:
+        for number, section in enumerate(found):
             missing = {size: self._missing(section.case, size) for size in section.capacities}
             still = {size: names for size, names in missing.items() if names}
             if still:
                 task = partial(orders, section, self.schedulers, self.search)
-                curves = _Lanes(rank=rank, section=section, open=still)
-                self.pool.add((rank, 0), task, partial(self._ordered, curves))
+                curves = _Lanes(rank=(rank, number), section=section, open=still)
+                self.pool.add((*curves.rank, _CURVE), task, partial(self._ordered, curves))
 
     def _ordered(self, curves: _Lanes, found: Collection[Order]) -> None:
         """Begin the curves, over all capacities of the section, done or not.
@@ -171,7 +176,8 @@ class _Run:
                 prices = None if neighbour is None else neighbour.certificate
                 size = lane.spm_bytes[capacity]
                 task = partial(enclose, section, order, size, self.search, prices)
-                self.pool.add((curves.rank, 0), task, partial(self._solved, curves, lane))
+                then = partial(self._solved, curves, lane)
+                self.pool.add((*curves.rank, _CURVE), task, then)
                 lane.under_way += 1
         lane.complete = not lane.under_way
 
@@ -195,11 +201,23 @@ class _Run:
             if size not in section.infeasible:
                 usable = section.usable_bytes(size)
                 known = {lane.order: lane.curve.at(usable) for lane in curves.lanes}
-            task = partial(point, section, size, names, known, self.search)
-            self.pool.add((curves.rank, 1), task, partial(self._finish, section.case, size))
+            for urgency, some in _by_urgency(names):
+                task = partial(point, section, size, some, known, self.search)
+                then = partial(self._finish, section.case, size)
+                self.pool.add((*curves.rank, urgency), task, then)
 
     def _finish(self, case: Case, spm_bytes: int, findings: list[Finding]) -> None:
         self.tell(f"{case.network.label} at {spm_bytes / 1e6:g} MB")
         self.found += [
             Found(case=case, spm_bytes=spm_bytes, finding=finding) for finding in findings
         ]
+
+
+def _by_urgency(names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Policies and the relaxation, whose rows are quick, together; each optimiser by itself."""
+    slow = [name for name in names if find(name).kind is Kind.FORMULATION]
+    quick = tuple(name for name in names if name not in slow)
+    if quick:
+        yield _QUICK, quick
+    for name in slow:
+        yield _SLOW, (name,)

@@ -43,9 +43,14 @@ class Store:
     def __init__(self, path: Path | None, head: str, objective: str) -> None:
         self._path, self._objective = path, objective
         self._records: dict[str, dict[str, object]] = {}
+        self._added = 0
         if path is not None:
             lines = self._read(path, head)
             self._write("w", "".join(f"{line}\n" for line in (head, *lines)))
+
+    def __len__(self) -> int:
+        """Solutions on disk."""
+        return len(self._records) + self._added
 
     def get(self, section: Section, order: Order, capacity_bytes: int) -> Solved | None:
         """Return the solution at a capacity (bytes, of whole pages), if there is one."""
@@ -63,6 +68,7 @@ class Store:
             return
         key = _key(section, order, solved.capacity_bytes)
         self._write("a", json.dumps({"key": key, **_record(solved)}) + "\n")
+        self._added += 1
 
     def remove(self) -> None:
         """Remove the file: the sweep is complete."""

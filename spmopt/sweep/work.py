@@ -12,7 +12,7 @@ from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
-from spmopt.core.result import Certificate, Status, Totals
+from spmopt.core.result import UNFINISHED, Certificate, Status, Totals
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, find
 from spmopt.solve import solve
@@ -161,8 +161,10 @@ class _Point:
             return found
         found = replace(found, order_name=self._section.order_name(found.order))
         best, proof = self._bound(found.order), self._bound_from(found.order)
+        notes = [note for note in found.note.split("; ") if note not in UNFINISHED]
+        notes.append(self._unfinished(found.order))
         if best is None or (found.bound is not None and found.bound >= best):
-            best, proof = found.bound, _OWN
+            best, proof, notes = found.bound, _OWN, [found.note]
         if best is None:
             return found
         if best > value:
@@ -170,9 +172,20 @@ class _Point:
                 f"{name} at {self._spm_bytes} bytes: the bound {float(best):.9g} is above the "
                 f"schedule, {float(value):.9g}: one of them is wrong"
             )
-        proved = value <= best * (1 + Fraction(self._search.tolerance))
-        status = Status.OPTIMAL if proved else Status.FEASIBLE
-        return replace(found, bound=best, bound_from=proof, status=status)
+        found = replace(found, bound=best, bound_from=proof)
+        if value <= best * (1 + Fraction(self._search.tolerance)):
+            return replace(found, status=Status.OPTIMAL)
+        return replace(found, status=Status.FEASIBLE, note="; ".join(filter(None, notes)))
+
+    def _unfinished(self, order: Order) -> str:
+        """A note where the bound may be lower than the tolerance asked for makes it."""
+        between = self._known.get(order)
+        gap = None if between is None else between.gap
+        if gap is None:
+            return "its bound is from a relaxation that was not solved in time"
+        if gap <= Fraction(self._search.tolerance):
+            return ""
+        return f"its bound is from a relaxation enclosed to within {float(100 * gap):.3g} % only"
 
     def _relaxation(self, name: str) -> Finding:
         if self._spm_bytes in self._section.infeasible:
@@ -252,7 +265,11 @@ class _Point:
     def _evaluated(self, order: Order) -> Fraction | None:
         between = self._known.get(order)
         if between is None:
-            return enclose(self._section, order, self._spm_bytes, self._search).lower
+            solved = enclose(self._section, order, self._spm_bytes, self._search)
+            lower, upper = solved.lower, solved.upper
+            here = Between(lower=lower, upper=upper, cut=solved, chord=(solved.capacity_bytes,))
+            self._known = {**self._known, order: here}
+            return lower
         if between.cut is None or between.cut.certificate is None:
             return None
         proved = bound(self._section.instance(self._spm_bytes, order), between.cut.certificate)

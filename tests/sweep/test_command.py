@@ -109,8 +109,12 @@ def test_interrupted_and_taken_up_again(
         patch.setattr(spmopt.sweep.run._Run, "_finish", interrupt_after(2))
         ran = run(f"{LINE} -o {part}")
     assert ran.code == 130
+    solutions = tmp_path / ".part.csv.part"
+    count = len(solutions.read_text().splitlines()) - 1
+    assert count >= 2
     assert ran.err == (
-        f"interrupted: 4 of 10 rows are in {part}: the same command goes on from there\n"
+        f"interrupted: 4 of 10 rows are in {part}, {count} solutions for their bounds in "
+        f"{solutions}: the same command goes on from there\n"
     )
     assert len(untimed(part)) == 2 + 4
     with monkeypatch.context() as patch:

@@ -10,7 +10,7 @@ import pytest
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.order import depth_first, reordered
-from spmopt.core.result import Outcome, Status
+from spmopt.core.result import OUT_OF_TIME, Outcome, Status
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
@@ -157,6 +157,40 @@ def test_a_bound_above_a_schedule_is_an_error(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(work, "bound", lambda *_: Fraction(10**12))
     with pytest.raises(ScheduleError, match="one of them is wrong"):
         work.point(section, SIZES[-1], ("belady",), {}, SEARCH)
+
+
+def test_a_bound_that_was_not_solved_in_time_is_marked() -> None:
+    case = Case(network=BERT, machine=MACHINE, capacities=SIZES[:2])
+    (section,), _ = work.prepare(case)
+    hurried = replace(SEARCH, time_limit_s=0.0)
+    solved = enclose(section, None, SIZES[0], hurried)
+    between = Between(lower=solved.lower, upper=solved.upper, cut=solved, chord=())
+    assert between.gap is not None
+    open_end = f"enclosed to within {float(100 * between.gap):.3g} % only"
+    both: list[dict[Order, Between]] = [{}, {None: between}]
+    for known in both:
+        lru, page = work.point(section, SIZES[0], ("lru", "page"), known, hurried)
+        assert lru.status is Status.FEASIBLE
+        assert lru.note == f"its bound is from a relaxation {open_end}"
+        assert "its bound is" in page.note or OUT_OF_TIME in page.note
+    (lru,) = work.point(section, SIZES[0], ("lru",), {}, SEARCH)
+    assert lru.note == ""
+
+
+def test_sections_and_policies_come_first() -> None:
+    """Rows of a section before the curves of the next, those of optimisers last."""
+    case = Case(network=BERT, machine=MACHINE, capacities=(40_000, 80_000, 120_000, 160_000))
+    found, _ = work.prepare(case)
+    parts = [section.capacities for section in found]
+    assert [len(part) for part in parts] == [1, 3]
+    keys = list(swept(case, ["page", "belady", "fluid"]))
+    assert keys == [
+        (size, name)
+        for part in parts
+        for names in (("belady", "fluid"), ("page",))
+        for size in part
+        for name in names
+    ]
 
 
 def test_a_network_that_cannot_be_built_is_bad_input() -> None:

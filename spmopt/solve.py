@@ -104,14 +104,8 @@ class _Bound:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Proof:
-    """A certificate not yet evaluated."""
-
-    certificate: Certificate
-    cut_short: bool
-
-
+_Proof = tuple[Certificate, bool]
+"""A certificate not yet evaluated, and whether the search for it was cut short."""
 _SOLVER_ROUNDING = Fraction(1, 10**6)  # relative, in a bound that is not certified
 _Key = bytes | None
 """An order; None for the instance's own."""
@@ -142,7 +136,7 @@ class _Bench:
         """
         proofs: dict[_Key, list[_Proof]] = {}
         for proof in _proofs(runs):
-            proofs.setdefault(_key(proof.certificate.order), []).append(proof)
+            proofs.setdefault(_key(proof[0].order), []).append(proof)
         if self._request.objective.replayed:
             return {}  # prices of steps prove nothing about it
         for run in runs:
@@ -155,15 +149,13 @@ class _Bench:
             return _proofs([self.run(find(BOUNDER))])
         bench = _Bench(reordered(self._instance, order), self._request)
         found = _proofs([bench.run(find(BOUNDER))])
-        return [
-            replace(proof, certificate=replace(proof.certificate, order=order)) for proof in found
-        ]
+        return [(replace(certificate, order=order), cut_short) for certificate, cut_short in found]
 
     def _best(self, proofs: Sequence[_Proof]) -> _Bound:
         """The best one; a search that was finished leaves little to be raised by the others."""
-        found = [self._evaluate(proof.certificate) for proof in proofs]
+        found = [self._evaluate(certificate) for certificate, _ in proofs]
         best = max(found, key=lambda each: each.value)
-        if not all(proof.cut_short for proof in proofs):
+        if not all(cut_short for _, cut_short in proofs):
             return best
         return replace(best, notes=(INTERRUPTED if self._request.stop() else OUT_OF_TIME,))
 
@@ -266,11 +258,7 @@ def _key(order: Ints | None) -> _Key:
 
 def _proofs(runs: Sequence[_Run]) -> list[_Proof]:
     outcomes = [run.outcome for run in runs if run.outcome is not None]
-    return [
-        _Proof(certificate=outcome.certificate, cut_short=outcome.cut_short)
-        for outcome in outcomes
-        if outcome.certificate is not None
-    ]
+    return [(each.certificate, each.cut_short) for each in outcomes if each.certificate is not None]
 
 
 def _result(run: _Run, best: _Bound | None, request: Request) -> Result:

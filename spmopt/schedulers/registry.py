@@ -95,12 +95,8 @@ class Entry:
                 )
         chosen = {option: choices[option] for option in self.options if option in choices}
         name = ":".join((self.name, *(f"{key}={value}" for key, value in chosen.items())))
-        return replace(
-            self,
-            name=name,
-            chosen=chosen,
-            granularity=chosen.get("granularity", self.granularity),
-        )
+        granularity = chosen.get("granularity", self.granularity)
+        return replace(self, name=name, chosen=chosen, granularity=granularity)
 
     def on(self, backend: str) -> Entry:
         """Return this scheduler with another solver, as ``pulp:cbc``: a family and a name in it.

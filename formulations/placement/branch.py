@@ -7,11 +7,11 @@ placement is one maximum of two arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from formulations.placement.orders import arrange
+from formulations.placement.orders import Floats, arrange
 from formulations.placement.part import Part
 from spmopt.core.table import Ints
 
@@ -23,17 +23,29 @@ PLACED = 1 << 61
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """A part, scaled, that all branches of a search share: ``apart`` (k, k), ``needs`` (k, m)."""
+    """A part, scaled, that all branches of a search share: ``apart`` (k, k), ``needs`` (k, m).
+
+    It is searched in the order ``word``, shaken by ``noise`` (k,) if there is any.
+    """
 
     part: Part
-    word: str
     apart: Ints
     needs: Ints
+    word: str = ""
+    noise: Floats | None = None
 
     @classmethod
-    def of(cls, part: Part, word: str) -> Ground:
-        """Scale ``part``, to be searched in the order ``word``."""
-        return cls(part=part, word=word, apart=part.apart * SCALE, needs=part.needs * SCALE)
+    def of(cls, part: Part) -> Ground:
+        """Scale ``part``."""
+        return cls(part=part, apart=part.apart * SCALE, needs=part.needs * SCALE)
+
+    def ordered(self, word: str, noise: Floats | None = None) -> Ground:
+        """The same in another order."""
+        return replace(self, word=word, noise=noise)
+
+    def arrange(self, which: Ints, totals: Ints, origin: int) -> Ints:
+        """Buffers ``which`` in the order in which they are tried."""
+        return arrange(self.part, self.word, which, totals, origin, noise=self.noise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +119,7 @@ def root(ground: Ground) -> Branch:
     crossing = np.zeros(totals.size + 1, dtype=np.int64)
     np.add.at(crossing, part.first, 1)
     np.add.at(crossing, part.last - 1, -1)
-    which = arrange(part, ground.word, np.arange(len(part)), totals, 0)
+    which = ground.arrange(np.arange(len(part)), totals, 0)
     sections, members = np.nonzero(ground.needs[which].T)
     return _branch(
         ground,
@@ -142,7 +154,7 @@ class Rest:
         totals = self.totals[self.begin : self.end]
         origin = whole.origin + self.begin
         old = whole.which[self.chosen]
-        which = arrange(ground.part, ground.word, old, totals, origin)
+        which = ground.arrange(old, totals, origin)
         rank = np.full(len(ground.part), -1, dtype=np.int64)
         rank[which] = np.arange(which.size)
         offsets = np.empty(which.size, dtype=np.int64)

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 from time import monotonic
 
 import numpy as np
 
+from formulations.placement.branch import Ground
 from formulations.placement.orders import LEARNED, SEARCHED
 from formulations.placement.part import Part
 from formulations.placement.sat import Answer, Learner
@@ -54,8 +56,25 @@ class Limit:
         return self.left_s() <= 0
 
 
+@dataclass(frozen=True)
+class Tools:
+    """What all hunts and dives of one part share."""
+
+    part: Part
+
+    @cached_property
+    def ground(self) -> Ground | None:
+        """For searches, if there can be any."""
+        return Ground.of(self.part) if searchable(self.part) else None
+
+    @cached_property
+    def learner(self) -> Learner:
+        """For CP-SAT."""
+        return Learner(self.part)
+
+
 class Hunt:
-    """Rounds of looking for offsets of ``part`` under ``capacity``.
+    """Rounds of looking for offsets of a part under ``capacity``.
 
     Attributes
     ----------
@@ -63,24 +82,27 @@ class Hunt:
         Once found.
     method
         What found them, or proved that there are none.
+    effort
+        So far, in nodes of a search or what takes as long.
 
     ``exploring`` is for one capacity of several, any of which would do.
     """
 
-    def __init__(self, part: Part, capacity: int, *, exploring: bool = False) -> None:
+    def __init__(self, tools: Tools, capacity: int, *, exploring: bool = False) -> None:
         self.verdict = Verdict.OPEN
         self.offsets: Ints | None = None
         self.method = ""
-        self._part = part
-        self._learner = Learner(part)
+        self.effort = 0
+        self._part = part = tools.part
+        self._learner = tools.learner
         self._capacity = capacity
-        self._round = self._learned = self._price = 0
+        self._round = self._learned = self._searched = 0
         self._alone = _ALONE * (_LOOSE if exploring and capacity > part.load else 1)
         self._searches: dict[str, Search] = {}
         if part.load > capacity:
             self.verdict, self.method = Verdict.INFEASIBLE, "load"
-        elif searchable(part):
-            self._searches = {word: Search(part, capacity, word) for word in SEARCHED}
+        elif (ground := tools.ground) is not None:
+            self._searches = {w: Search(ground.ordered(w), capacity) for w in SEARCHED}
 
     def step(self, limit: Limit) -> None:
         """One round, if it is open, within ``limit``."""
@@ -89,24 +111,26 @@ class Hunt:
         for word, search in list(self._searches.items()):
             if self._over(limit):
                 return
+            before = search.nodes
             end = search.run(nodes, limit.over)
+            self._searched += search.nodes - before
+            self.effort += search.nodes - before
             if end is End.FOUND:
                 self._found(search.offsets, f"search, order {word}")
             elif end is End.EXHAUSTED and self._part.rectangles:
                 self.verdict, self.method = Verdict.INFEASIBLE, "search"
             elif end is End.EXHAUSTED:
                 del self._searches[word]
-        spent = sum(search.nodes for search in self._searches.values())
-        if not self._over(limit) and (
-            not self._searches or spent > max(self._alone, self._price / _SHARE)
-        ):
+        learned = self.effort - self._searched
+        enough = self._searched > max(self._alone, learned / _SHARE)
+        if not self._over(limit) and (enough or not self._searches):
             self._learn(limit)
 
     def _learn(self, limit: Limit) -> None:
         conflicts = _CONFLICTS * 3 ** min(self._learned, _LAST_ROUND)
         self._learned += 1
         # A conflict visits most of the sections' members; a tenth of a node is one of them.
-        self._price += len(LEARNED) * conflicts * np.count_nonzero(self._part.needs) // 10
+        self.effort += len(LEARNED) * conflicts * np.count_nonzero(self._part.needs) // 10
         for word in LEARNED:
             if self._over(limit):
                 return

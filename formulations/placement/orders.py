@@ -8,21 +8,37 @@ earliest begin.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from formulations.placement.part import Part
 from spmopt.core.table import Ints
 
+Floats = NDArray[np.float64]
+
 SEARCHED = ("TWA", "WAT", "TAW", "L", "E")
 LEARNED = ("TWA", "WAT", "TAW")
+DIVED = ("WAT", "WZ", "TWA", "WA", "E")
 FITTED = ("WZ", "A", "Z", "TA", "E", "L")
 
 
-def arrange(part: Part, word: str, which: Ints, totals: Ints, origin: int = 0) -> Ints:
+def arrange(
+    part: Part,
+    word: str,
+    which: Ints,
+    totals: Ints,
+    origin: int = 0,
+    *,
+    noise: Floats | None = None,
+) -> Ints:
     """Buffers ``which`` of ``part`` in the order ``word``; ties as they stand.
 
-    ``totals`` is what is needed in the sections from ``origin`` on.
+    ``totals`` is what is needed in the sections from ``origin`` on; what counts of a buffer is
+    multiplied by its ``noise`` (k,).
     """
     keys = [_key(part, letter, which, totals, origin) for letter in reversed(word)]
+    if noise is not None:
+        shaken: Ints = which[np.lexsort([key * noise[which] for key in keys])]
+        return shaken
     arranged: Ints = which[np.lexsort(keys)]
     return arranged
 
@@ -34,13 +50,14 @@ def arranged(part: Part, word: str) -> Ints:
 
 def _key(part: Part, letter: str, which: Ints, totals: Ints, origin: int) -> Ints:
     size, lower, upper = part.size[which], part.lower[which], part.upper[which]
+    begun: Ints = lower - part.lower.min()  # noise grows with it
     match letter:
         case "A":
             return -size * (upper - lower)
         case "E":
-            return lower
+            return begun
         case "L":
-            return -lower
+            return -begun
         case "W":
             return lower - upper
         case "Z":

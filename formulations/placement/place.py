@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from formulations.placement.conflict import clash, explain
-from formulations.placement.hunt import Limit, Verdict
+from formulations.placement.descent import descend, fill
+from formulations.placement.hunt import Limit
 from formulations.placement.table import Table, hinted
 from spmopt.core.placement import Buffer, Placed
 from spmopt.core.result import Status
 
-_LARGE = 500  # buffers of a part for which greedy ways come first
-_PATIENCE = 4  # rounds at the load bound before anything else
-_RUNGS = 24
 _EXPLAINING_S = 2.0
 
 
@@ -39,9 +37,7 @@ def _decide(buffers: Sequence[Buffer], capacity_bytes: int, limit: Limit) -> Pla
         return early
     capacity = table.units.floor(capacity_bytes)
     if table.bound_bytes <= capacity_bytes:
-        table.fit(capacity, _LARGE)
-        while not table.limit.over() and table.round(capacity) is Verdict.OPEN:
-            pass
+        fill(table, capacity)
     return table.answer(capacity_bytes)
 
 
@@ -53,8 +49,7 @@ def minimize(
 ) -> Placed:
     """Find a placement of least height, at most ``capacity_bytes`` if that is given.
 
-    The load bound comes first: a tight capacity is often easier than a loose one. Then come
-    heights between the bound and the best one, from tight to loose, round after round.
+    With a capacity this begins as :func:`place` does, and improves what that finds.
     """
     limit = Limit(time_limit_s=time_limit_s, stop=stop)
     return _explained(_lowest(buffers, capacity_bytes, limit), buffers, capacity_bytes, limit)
@@ -67,8 +62,10 @@ def _lowest(buffers: Sequence[Buffer], capacity_bytes: int | None, limit: Limit)
         return early
     known = None if early is None or early.placement is None else early.placement.height_bytes
     ceiling = _ceiling(table, capacity_bytes, known)
+    if ceiling is not None and table.bound <= ceiling and early is None:
+        fill(table, ceiling)
     if ceiling is None or table.bound <= ceiling:
-        _descend(table, ceiling)
+        descend(table, ceiling)
     found = table.answer(capacity_bytes)
     if found.placement is None and early is not None:
         return replace(early, bound_bytes=found.bound_bytes)
@@ -115,32 +112,3 @@ def _ceiling(table: Table, capacity_bytes: int | None, known: int | None) -> int
     """Units that a placement may have at most to be of use."""
     limits = [bytes_ for bytes_ in (capacity_bytes, known and known - 1) if bytes_ is not None]
     return table.units.floor(min(limits)) if limits else None
-
-
-def _descend(table: Table, ceiling: int | None) -> None:
-    table.fit(table.bound, _LARGE)
-    for _ in range(_PATIENCE):
-        if table.limit.over() or table.round(table.bound) is not Verdict.OPEN:
-            break
-    if table.height is None:
-        table.fit(table.bound)
-    while not table.limit.over() and (top := _top(table, ceiling)) >= table.bound:
-        for capacity in _ladder(table.bound, top):
-            verdict = table.round(capacity, exploring=True)
-            if table.limit.over() or verdict is not Verdict.OPEN:
-                break
-
-
-def _top(table: Table, ceiling: int | None) -> int:
-    """The largest height that would be news."""
-    heights = [table.height - 1] if table.height is not None else []
-    return min(heights if ceiling is None else [*heights, ceiling])
-
-
-def _ladder(bound: int, top: int) -> list[int]:
-    """Heights from tight to loose, the same ones as before where they can be.
-
-    Which heights are easy is a matter of luck, so there are many, each with little effort.
-    """
-    step = 1 << ((top - bound) // _RUNGS).bit_length()
-    return sorted({bound, top, *range(-(-bound // step) * step, top + 1, step)})

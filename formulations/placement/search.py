@@ -19,6 +19,8 @@ from formulations.placement.branch import PLACED, SCALE, Branch, Ground, Rest, r
 from formulations.placement.part import NEVER, Part
 from spmopt.core.table import Ints
 
+_REMEMBERED = 1 << 18  # states, some 25 MB
+
 
 class End(Enum):
     """How a search ended."""
@@ -66,12 +68,11 @@ class Search:
         Buffers put in place so far.
     """
 
-    def __init__(self, part: Part, capacity: int, word: str) -> None:
+    def __init__(self, ground: Ground, capacity: int) -> None:
         self.nodes = 0
-        self._part = part
+        self._ground = ground
         self._limit = (capacity + 1) * SCALE
-        self._word = word
-        self._offsets = np.full(len(part), -1, dtype=np.int64)
+        self._offsets = np.full(len(ground.part), -1, dtype=np.int64)
         self._failed: set[bytes] = set()
         self._stack: list[_Frame] = []
 
@@ -84,9 +85,9 @@ class Search:
         """Search until the end, ``node_limit`` nodes in all, or ``stop``."""
         stack = self._stack
         if not stack:
-            if self._part.load * SCALE >= self._limit:
+            if self._ground.part.load * SCALE >= self._limit:
                 return End.EXHAUSTED
-            self._enter(root(Ground.of(self._part, self._word)), 0, None)
+            self._enter(root(self._ground), 0, None)
         while stack:
             frame = stack[-1]
             if not frame.left:
@@ -95,6 +96,8 @@ class Search:
                 following, back, pending = frame.pending
                 self._enter(following.branch(), back, pending)
             elif not frame.candidates or _hatless(frame):
+                if len(self._failed) == _REMEMBERED:
+                    self._failed.clear()
                 self._failed.add(frame.state)
                 del stack[frame.back :]
             elif self.nodes >= node_limit or (self.nodes % 64 == 0 and stop()):

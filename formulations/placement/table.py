@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from formulations.placement import greedy
-from formulations.placement.hunt import Hunt, Limit, Verdict
+from formulations.placement.dives import Dives
+from formulations.placement.hunt import Hunt, Limit, Tools, Verdict
 from formulations.placement.part import split
 from formulations.placement.units import in_units
 from spmopt.core.errors import ScheduleError
@@ -23,16 +24,21 @@ class Table:
     ----------
     bound
         Units.
+    effort
+        Spent on rounds and dives, in nodes of a search or what takes as long.
     """
 
     def __init__(self, buffers: Sequence[Buffer], limit: Limit) -> None:
         self.limit = limit
         self.units = in_units(buffers)
         self.parts = split(self.units)
+        self.effort = 0
         self.bound = max((part.load for part in self.parts), default=0)
         self._buffers = buffers
         self._found: dict[int, tuple[Ints, str]] = {}
+        self._tools = [Tools(part) for part in self.parts]
         self._hunts: dict[tuple[int, int], Hunt] = {}
+        self._dives: dict[int, Dives] = {}
         self._proof = "load"
         self._lowest = max(((b.fixed_bytes or 0) + b.size_bytes for b in buffers), default=0)
 
@@ -51,13 +57,15 @@ class Table:
     def round(self, capacity: int, *, exploring: bool = False) -> Verdict:
         """Spend one round on each part that is not yet under ``capacity``."""
         done = True
-        for k, part in enumerate(self.parts):
+        for k in range(len(self.parts)):
             if k in self._found and self._height(k) <= capacity:
                 continue
             if (k, capacity) not in self._hunts:
-                self._hunts[k, capacity] = Hunt(part, capacity, exploring=exploring)
+                self._hunts[k, capacity] = Hunt(self._tools[k], capacity, exploring=exploring)
             hunt = self._hunts[k, capacity]
+            before = hunt.effort
             hunt.step(self.limit)
+            self.effort += max(1, hunt.effort - before)
             if hunt.verdict is Verdict.INFEASIBLE:
                 self._prove(capacity + 1, hunt.method)
                 return Verdict.INFEASIBLE
@@ -67,10 +75,29 @@ class Table:
                 self._keep(k, hunt.offsets, hunt.method)
         return Verdict.FOUND if done else Verdict.OPEN
 
+    def dive(self) -> bool:
+        """Search the tallest part once, in passing; there must be offsets of all parts.
+
+        False, and nothing done, if it cannot be searched.
+        """
+        k = max(self._found, key=self._height)
+        ground = self._tools[k].ground
+        if ground is None:
+            return False
+        if k not in self._dives:
+            self._dives[k] = Dives(ground)
+        dives = self._dives[k]
+        before = dives.nodes
+        found = dives.dive(self.bound, self._height(k), self.limit.over)
+        if found is not None:
+            self._keep(k, found[1], found[0])
+        self.effort += max(1, dives.nodes - before)
+        return True
+
     def fit(self, capacity: int, larger_than: int = 0) -> None:
         """Place parts of more than ``larger_than`` buffers the greedy ways, until one is enough."""
         for k, part in enumerate(self.parts):
-            if len(part) <= larger_than:
+            if len(part) <= larger_than or (k in self._found and self._height(k) <= capacity):
                 continue
             for method, offsets in greedy.fits(part):
                 self._keep(k, offsets, method)
@@ -112,6 +139,9 @@ class Table:
     def _keep(self, k: int, offsets: Ints, method: str) -> None:
         if k not in self._found or greedy.height(self.parts[k], offsets) < self._height(k):
             self._found[k] = offsets, method
+            height = self._height(k)
+            for key in [key for key in self._hunts if key[0] == k and key[1] >= height]:
+                del self._hunts[key]
 
     def _prove(self, bound: int, proof: str) -> None:
         if bound > self.bound:

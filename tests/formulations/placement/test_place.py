@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.placement import greedy
+from formulations.placement.branch import Ground
 from formulations.placement.part import split
 from formulations.placement.place import minimize, place
 from formulations.placement.search import End, Search
@@ -187,7 +188,8 @@ def test_alignment_leaves_what_is_common_to_sizes() -> None:
 
 def test_a_search_goes_on_where_it_was_stopped() -> None:
     (part,) = split(in_units(published("J")))
-    whole, halves = Search(part, 1024, "TWA"), Search(part, 1024, "TWA")
+    ground = Ground.of(part).ordered("TWA")
+    whole, halves = Search(ground, 1024), Search(ground, 1024)
     assert whole.run(10_000, bool) is End.FOUND
     for limit in range(50, 10_000, 50):
         if halves.run(limit, bool) is End.FOUND:

@@ -1,0 +1,110 @@
+"""Least height: what each of the ways down gives, and what a capacity does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.placement import greedy
+from formulations.placement import search as search_module
+from formulations.placement.branch import Ground
+from formulations.placement.descent import descend, fill
+from formulations.placement.dives import Dives
+from formulations.placement.hunt import Limit
+from formulations.placement.part import split
+from formulations.placement.place import minimize, place
+from formulations.placement.table import Table
+from formulations.placement.units import in_units
+from spmopt.core.placement import Placement, require_placement
+from spmopt.core.result import Status
+from tests.formulations.placement.brute_force import draw, least_height
+from tests.formulations.placement.test_place import PUBLISHED, published
+
+
+def test_dives_come_down_and_stay_legal() -> None:
+    buffers = published("D")
+    (part,) = split(in_units(buffers))
+    dives, best = Dives(Ground.of(part)), 1250
+    for _ in range(60):
+        found = dives.dive(part.load, best, bool)
+        if found is not None:
+            height = greedy.height(part, found[1])
+            assert height >= part.load
+            best = min(best, height)
+    assert best <= 1060  # greedy ways end at 1274, and the load is 963
+    assert dives.nodes <= 60 * 1.5 * len(part)
+    kept = [buffers[k] for k in part.ids]
+    again, offsets = Dives(Ground.of(part)), None
+    while offsets is None:
+        found = again.dive(part.load, 1250, bool)
+        offsets = None if found is None else found[1]
+    require_placement(kept, Placement.of(kept, (offsets * 1024).tolist()))
+
+
+@given(st.integers(0, 100_000))
+@settings(max_examples=60, deadline=None)
+def test_dives_are_never_below_the_least_height(seed: int) -> None:
+    buffers = draw(seed, windows=True)
+    least = least_height(buffers, 24)
+    units = in_units(buffers)
+    parts = split(units)
+    if least is None or len(parts) != 1 or units.ids.size != len(buffers):
+        return
+    dives = Dives(Ground.of(parts[0]))
+    for _ in range(10):
+        found = dives.dive(parts[0].load, units.floor(least) + 4, bool)
+        if found is not None:
+            placement = Placement.of(
+                units.kept, (found[1][np.argsort(parts[0].ids)] * units.unit_bytes).tolist()
+            )
+            require_placement(units.kept, placement)
+            assert placement.height_bytes >= least
+
+
+def test_with_a_capacity_it_is_never_worse_than_without_minimize() -> None:
+    for name in ("C", "J"):
+        enough = place(published(name), PUBLISHED, 60.0)
+        lowest = minimize(published(name), PUBLISHED, 2.0)
+        assert enough.placement is not None
+        assert lowest.placement is not None
+        assert lowest.placement.height_bytes <= enough.placement.height_bytes
+
+
+def test_a_capacity_below_the_least_height_is_proved_to_be() -> None:
+    found = minimize(published("C"), 1039359, 20.0)
+    assert (found.status, found.bound_bytes) == (Status.INFEASIBLE, 1039360)
+
+
+def test_every_way_down_has_its_share() -> None:
+    """Where the bound is out of reach, rounds at it do not keep the others from their work."""
+    asked = 0
+
+    def stop() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked > 500
+
+    table = Table(published("D"), Limit(time_limit_s=60.0, stop=stop))
+    descend(table, None)
+    assert table.height is not None
+    assert table.bound < table.height <= 1100
+
+
+def test_filling_stops_at_the_first_placement() -> None:
+    table = Table(published("J"), Limit(time_limit_s=60.0))
+    fill(table, 1024)
+    effort = table.effort
+    assert table.height is not None
+    assert table.height <= 1024
+    fill(table, 1024)
+    assert table.effort == effort
+
+
+def test_a_search_that_forgets_proves_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search_module, "_REMEMBERED", 2)
+    for seed in range(30):
+        buffers = draw(seed)
+        least, found = least_height(buffers, 24), minimize(buffers, 24, 20.0)
+        assert (found.placement and found.placement.height_bytes) == least

@@ -1,0 +1,1 @@
+"""One layer as a matrix product in tiles: its gradients, and the orders of their products."""

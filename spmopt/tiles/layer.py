@@ -1,0 +1,93 @@
+"""A layer as a matrix product: Y (M, N) = X (M, K) W (K, N)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spmopt.core.errors import InputError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """A layer of ``groups`` products of the same size, one after another.
+
+    Attributes
+    ----------
+    m
+        Rows of X and Y: output pixels times batch.
+    k
+        Columns of X, rows of W: height times width times channels of a filter.
+    n
+        Columns of W and Y: filters.
+    groups
+        Products; more than one for a depth-wise convolution, which has one a channel.
+    """
+
+    name: str
+    m: int
+    k: int
+    n: int
+    groups: int = 1
+
+    def __post_init__(self) -> None:
+        for what in ("m", "k", "n", "groups"):
+            if getattr(self, what) < 1:
+                raise InputError(
+                    f"layer {self.name}: {what} is {getattr(self, what)}; "
+                    "every size must be at least 1"
+                )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Convolution:
+    """A convolution, as SCALE-Sim describes one; sizes in elements.
+
+    There is no padding: what the network pads is part of the feature map. A window that the
+    stride leaves only partly inside the feature map counts as a whole one (SCALE-Sim rounds up).
+    """
+
+    name: str
+    ifmap_height: int
+    ifmap_width: int
+    filter_height: int
+    filter_width: int
+    channels: int
+    filters: int
+    stride_height: int = 1
+    stride_width: int = 1
+    groups: int = 1
+
+    def __post_init__(self) -> None:
+        for what in self.__slots__[1:]:
+            if getattr(self, what) < 1:
+                raise InputError(
+                    f"layer {self.name}: {what.replace('_', ' ')} is {getattr(self, what)}; "
+                    "it must be at least 1"
+                )
+        for side in ("height", "width"):
+            window, ifmap = getattr(self, f"filter_{side}"), getattr(self, f"ifmap_{side}")
+            if window > ifmap:
+                raise InputError(
+                    f"layer {self.name}: filter {side} {window} is above ifmap {side} {ifmap}; "
+                    "add the padding to the ifmap"
+                )
+
+    @property
+    def output_height(self) -> int:
+        """Rows of windows, rounded up."""
+        return -(-(self.ifmap_height - self.filter_height) // self.stride_height) + 1
+
+    @property
+    def output_width(self) -> int:
+        """Columns of windows, rounded up."""
+        return -(-(self.ifmap_width - self.filter_width) // self.stride_width) + 1
+
+    def im2col(self, batch: int = 1) -> Layer:
+        """Return the matrix product of ``batch`` samples: one row a window, one column a filter."""
+        return Layer(
+            name=self.name,
+            m=batch * self.output_height * self.output_width,
+            k=self.filter_height * self.filter_width * self.channels,
+            n=self.filters,
+            groups=self.groups,
+        )

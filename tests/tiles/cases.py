@@ -1,0 +1,28 @@
+"""Small layers and machines."""
+
+from __future__ import annotations
+
+from spmopt.core.machine import Machine, SystolicArray
+from spmopt.tiles.grid import Grid, Tile
+from spmopt.tiles.layer import Layer
+
+WORD_BYTES = 4
+
+
+def grid(sizes: tuple[int, int, int], tile: tuple[int, int, int]) -> Grid:
+    """A layer and its tiles, sizes along M, K, N."""
+    (m, k, n), (tile_m, tile_k, tile_n) = sizes, tile
+    return Grid(layer=Layer(name="fc", m=m, k=k, n=n), tile=Tile(m=tile_m, k=tile_k, n=tile_n))
+
+
+def machine(spm_bytes: int, page_bytes: int = 64, array: SystolicArray | None = None) -> Machine:
+    """A machine that moves 8 bytes and computes 20 operations a cycle."""
+    return Machine(
+        name="small",
+        spm_bytes=spm_bytes,
+        page_bytes=page_bytes,
+        dram_bytes_per_s=8,
+        clock_hz=1,
+        operations_per_s=20,
+        array=array,
+    )

@@ -1,0 +1,99 @@
+"""Orders of both gradients, and the choice by aspect ratio."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.core.table import Ints
+from spmopt.tiles.layer import Layer
+from spmopt.tiles.order import ORDERS, Order, algorithm_1, find_order
+from spmopt.tiles.walk import Walk
+from tests.tiles.cases import grid
+
+GRID = grid((3, 4, 5), (1, 1, 1))
+HALF = GRID.products
+
+
+def dy_tiles(products: Ints) -> list[tuple[int, int]]:
+    """(i, j) of the tile of dY that each product reads."""
+    i, _, j = GRID.indices(products)
+    return list(zip(i.tolist(), j.tolist(), strict=True))
+
+
+def layer(m: int, k: int, n: int) -> Layer:
+    return Layer(name="fc", m=m, k=k, n=n)
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_every_order_is_a_permutation(name: str) -> None:
+    order = ORDERS[name].through(GRID)
+    assert np.array_equal(np.sort(order), np.arange(2 * HALF))
+
+
+def test_sequential_computes_dx_first() -> None:
+    order = ORDERS["sequential"].through(GRID)
+    assert (order[:HALF] < HALF).all()
+    assert order[:HALF].tolist() == Walk(loops="ikj").through(GRID).tolist()
+    assert (order[HALF:] - HALF).tolist() == Walk(loops="jki").through(GRID).tolist()
+
+
+@pytest.mark.parametrize("name", ["interleaved", "dx-major", "dw-major"])
+def test_the_others_alternate(name: str) -> None:
+    order = ORDERS[name].through(GRID)
+    assert (order[::2] < HALF).all()
+    assert (order[1::2] >= HALF).all()
+
+
+def test_interleaving_keeps_the_walks_of_the_baseline() -> None:
+    sequential = ORDERS["sequential"].through(GRID)
+    interleaved = ORDERS["interleaved"].through(GRID)
+    assert interleaved[::2].tolist() == sequential[:HALF].tolist()
+    assert interleaved[1::2].tolist() == sequential[HALF:].tolist()
+
+
+@pytest.mark.parametrize(("name", "line"), [("dx-major", 0), ("dw-major", 1)])
+def test_rearrangement_shares_dy(name: str, line: int) -> None:
+    order = ORDERS[name].through(GRID)
+    tiles = dy_tiles(order[::2])
+    assert tiles == dy_tiles(order[1::2])
+    # One row of dY after another, or one column.
+    lines = [tile[line] for tile in tiles]
+    assert lines == sorted(lines)
+
+
+def test_walks_of_one_kind_share_dy_in_blocks_too() -> None:
+    walk = Walk(loops="jik", block=(2, 3, 2), blocks="kji", boustrophedon=True)
+    order = Order(dx=walk, dw=walk, alternate=True).through(GRID)
+    assert (order[::2] + HALF).tolist() == order[1::2].tolist()
+
+
+def test_the_first_layer_needs_no_dx() -> None:
+    order = ORDERS["dx-major"].through(GRID, input_gradient=False)
+    assert (order - HALF).tolist() == Walk(loops="ikj").through(GRID).tolist()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "name"),
+    [
+        ((100, 100, 100), "interleaved"),
+        ((399, 100, 200), "interleaved"),
+        ((400, 100, 200), "dx-major"),
+        ((100, 400, 200), "dw-major"),
+        ((100, 200, 400), "dx-major"),
+        ((100, 400, 400), "dx-major"),
+        ((400, 400, 100), "dx-major"),
+        ((1, 1, 1), "interleaved"),
+        ((1, 5, 1), "dw-major"),
+    ],
+)
+def test_algorithm_1(sizes: tuple[int, int, int], name: str) -> None:
+    assert algorithm_1(layer(*sizes)) == name
+    assert find_order("algorithm-1", layer(*sizes)) == ORDERS[name]
+
+
+def test_orders_by_name() -> None:
+    assert find_order("dw-major", layer(9, 1, 1)) == ORDERS["dw-major"]
+    with pytest.raises(InputError, match="no order called 'dy-major'; did you mean d"):
+        find_order("dy-major", layer(1, 1, 1))

@@ -8,7 +8,7 @@ from formulations.placement.hunt import Verdict
 from formulations.placement.table import Table
 
 _LARGE = 500  # buffers of a part for which greedy ways come first
-_PATIENCE = 4  # rounds at the bound before anything else
+_PATIENCE = 20  # steps at the bound before anything else, where no part is large
 _RUNGS = 24  # heights between the bound and the best, at least, where there are as many
 _BOUND, _LADDER, _DIVES = 4, 1, 8  # shares of the effort
 
@@ -16,7 +16,7 @@ _BOUND, _LADDER, _DIVES = 4, 1, 8  # shares of the effort
 def fill(table: Table, capacity: int) -> None:
     """Look for any placement under ``capacity`` (units)."""
     table.fit(capacity, _LARGE)
-    while not table.limit.over() and table.round(capacity) is Verdict.OPEN:
+    while not table.limit.over() and table.step(capacity) is Verdict.OPEN:
         pass
 
 
@@ -25,31 +25,32 @@ def descend(table: Table, ceiling: int | None) -> None:
 
     Three ways share the effort, so that none starves the others:
 
-    1. Rounds at the bound, which find a placement there or raise it: a tight capacity is often
+    1. Steps at the bound, which find a placement there or raise it: a tight capacity is often
        easier than a loose one.
-    2. Rounds at heights between the bound and the best, each with as little effort as any other:
+    2. Dives, which come down fast from far above, and slowly later.
+    3. Steps at heights between the bound and the best, each with as little effort as any other:
        which heights are easy is a matter of luck.
-    3. Dives, which come down fast from far above, and slowly later.
 
     Heights above ``ceiling`` (units) are of no use.
     """
     table.fit(table.bound, _LARGE)
-    for _ in range(_PATIENCE):
-        if table.limit.over() or table.round(table.bound) is not Verdict.OPEN:
+    large = max((len(part) for part in table.parts), default=0) > _LARGE
+    for _ in range(1 if large else _PATIENCE):
+        if table.limit.over() or table.step(table.bound) is not Verdict.OPEN:
             break
     if table.height is None:
         table.fit(table.bound)
-    spent = {"bound": table.effort / _BOUND, "ladder": 0.0, "dives": 0.0}
+    spent = {"dives": 0.0, "ladder": 0.0, "bound": table.effort / _BOUND}
     rungs: dict[int, int] = defaultdict(int)
     while not table.limit.over() and (top := _top(table, ceiling)) >= table.bound:
         before = table.effort
         match min(spent, key=spent.__getitem__):
             case "bound":
-                table.round(table.bound)
+                table.step(table.bound)
                 spent["bound"] += (table.effort - before) / _BOUND
             case "ladder":
                 rung = min(_ladder(table.bound, top), key=lambda height: (rungs[height], -height))
-                table.round(rung, exploring=True)
+                table.step(rung, exploring=True)
                 rungs[rung] += table.effort - before
                 spent["ladder"] += (table.effort - before) / _LADDER
             case _:

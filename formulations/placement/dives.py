@@ -22,6 +22,8 @@ from spmopt.core.table import Ints
 _NODES = 1.5  # for each buffer
 _REACH = 3  # at most this part of the way to the bound at once
 _SHAKES = ((1.0, 0.05), (0.3, 0.1), (0.1, 0.1), (0.03, 0.1))  # share of buffers, deviation
+_HALVES = 4  # of the way to the bound, from which the first dives begin
+_CLOSE = 128  # a part of the bound that is close enough for that
 _ANEW = 0.03  # deviation of a new start
 _TURN = 0.1  # how often to another word
 _STALE = 25  # dives at least that lead no lower, before a new start
@@ -57,6 +59,10 @@ class Dives:
         level = self._level
         reach = (level - bound) // _REACH + 1
         capacity = max(bound, level - int(reach * self._random.random() ** 2))
+        if not self._word and not self._began:
+            # Where it is easy to come close, that is known after a few dives.
+            reach = max((best - bound) >> max(0, _HALVES - self._count // 2), bound // _CLOSE)
+            capacity = bound + min(reach, best - bound)
         word, noise = self._shaken()
         search = Search(self._ground.ordered(word, np.exp(noise)), capacity)
         self._count += 1
@@ -74,6 +80,8 @@ class Dives:
         """Word and noise (k,) of the next order."""
         random, size = self._random, len(self._ground.part)
         if not self._word:
+            if not self._began:
+                return DIVED[self._count % 2], np.zeros(size)
             return DIVED[self._count % len(DIVED)], random.normal(0.0, _ANEW, size)
         share, deviation = _SHAKES[random.integers(len(_SHAKES))]
         shaken = random.random(size) < share

@@ -74,7 +74,7 @@ class Tools:
 
 
 class Hunt:
-    """Rounds of looking for offsets of a part under ``capacity``.
+    """Rounds of looking for offsets of a part under ``capacity``, in small steps.
 
     Attributes
     ----------
@@ -98,33 +98,41 @@ class Hunt:
         self._capacity = capacity
         self._round = self._learned = self._searched = 0
         self._alone = _ALONE * (_LOOSE if exploring and capacity > part.load else 1)
+        self._nodes = 0
         self._searches: dict[str, Search] = {}
+        self._waiting: list[str] = []
         if part.load > capacity:
             self.verdict, self.method = Verdict.INFEASIBLE, "load"
         elif (ground := tools.ground) is not None:
             self._searches = {w: Search(ground.ordered(w), capacity) for w in SEARCHED}
 
     def step(self, limit: Limit) -> None:
-        """One round, if it is open, within ``limit``."""
-        nodes = int(_NODES * len(self._part) * 2 ** min(self._round, _LAST_ROUND))
-        self._round += 1
-        for word, search in list(self._searches.items()):
-            if self._over(limit):
-                return
-            before = search.nodes
-            end = search.run(nodes, limit.over)
-            self._searched += search.nodes - before
-            self.effort += search.nodes - before
-            if end is End.FOUND:
-                self._found(search.offsets, f"search, order {word}")
-            elif end is End.EXHAUSTED and self._part.rectangles:
-                self.verdict, self.method = Verdict.INFEASIBLE, "search"
-            elif end is End.EXHAUSTED:
-                del self._searches[word]
+        """The next search of a round, and CP-SAT after the last, if open and within ``limit``."""
+        if self._over(limit):
+            return
+        if not self._waiting:
+            self._nodes = int(_NODES * len(self._part) * 2 ** min(self._round, _LAST_ROUND))
+            self._round += 1
+            self._waiting = list(self._searches)
+        if self._waiting:
+            self._search(self._waiting.pop(0), limit)
         learned = self.effort - self._searched
         enough = self._searched > max(self._alone, learned / _SHARE)
-        if not self._over(limit) and (enough or not self._searches):
+        if not self._waiting and (enough or not self._searches) and not self._over(limit):
             self._learn(limit)
+
+    def _search(self, word: str, limit: Limit) -> None:
+        search = self._searches[word]
+        before = search.nodes
+        end = search.run(self._nodes, limit.over)
+        self._searched += search.nodes - before
+        self.effort += search.nodes - before
+        if end is End.FOUND:
+            self._found(search.offsets, f"search, order {word}")
+        elif end is End.EXHAUSTED and self._part.rectangles:
+            self.verdict, self.method = Verdict.INFEASIBLE, "search"
+        elif end is End.EXHAUSTED:
+            del self._searches[word]
 
     def _learn(self, limit: Limit) -> None:
         conflicts = _CONFLICTS * 3 ** min(self._learned, _LAST_ROUND)

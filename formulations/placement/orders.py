@@ -17,8 +17,8 @@ Floats = NDArray[np.float64]
 
 SEARCHED = ("TWA", "WAT", "TAW", "L", "E")
 LEARNED = ("TWA", "WAT", "TAW")
-DIVED = ("WAT", "WZ", "TWA", "WA", "E")
-FITTED = ("WZ", "A", "Z", "TA", "E", "L")
+DIVED = ("TWA", "TE", "WAT", "WZ", "WA")
+FITTED = ("Z", "WZ", "A", "TA")
 
 
 def arrange(

@@ -1,4 +1,4 @@
-"""What is known of all parts together, and rounds over them under one capacity."""
+"""What is known of all parts together, and steps with each of them under one capacity."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Table:
     bound
         Units.
     effort
-        Spent on rounds and dives, in nodes of a search or what takes as long.
+        Spent on steps and dives, in nodes of a search or what takes as long.
     """
 
     def __init__(self, buffers: Sequence[Buffer], limit: Limit) -> None:
@@ -54,8 +54,8 @@ class Table:
             return None
         return max((self._height(k) for k in self._found), default=0)
 
-    def round(self, capacity: int, *, exploring: bool = False) -> Verdict:
-        """Spend one round on each part that is not yet under ``capacity``."""
+    def step(self, capacity: int, *, exploring: bool = False) -> Verdict:
+        """Go on by one step with each part that is not yet under ``capacity``."""
         done = True
         for k in range(len(self.parts)):
             if k in self._found and self._height(k) <= capacity:

@@ -15,6 +15,7 @@ from spmopt.assemble import assemble
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
+from spmopt.core.objective import REPLAY
 from spmopt.core.order import other_order, reordered
 from spmopt.core.plan import Plan
 from spmopt.core.result import (
@@ -29,7 +30,7 @@ from spmopt.core.result import (
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.schedulers.registry import BOUNDER, STARTS, Entry, Kind, find
+from spmopt.schedulers.registry import BOUNDER, Entry, Kind, find
 from spmopt.verify import bound, require_legal
 
 
@@ -124,9 +125,9 @@ class _Bench:
         if entry.kind is Kind.FORMULATION:
             return self._optimise(entry)
         if entry.kind is Kind.RELAXATION:
-            return self._call(entry, None)
+            return self._call(entry)
         if entry.name not in self._policies:
-            self._policies[entry.name] = self._call(entry, None)
+            self._policies[entry.name] = self._call(entry)
         return self._policies[entry.name]
 
     def best_bounds(self, runs: Sequence[_Run]) -> dict[_Key, _Bound]:
@@ -167,45 +168,48 @@ class _Bench:
 
     def _optimise(self, entry: Entry) -> _Run:
         """From the best policy on, and never worse; those that it asks for count in its seconds."""
-        if not STARTS[entry.granularity]:
-            return self._call(entry, None)
         starts: list[_Run] = []
-        for name in STARTS[entry.granularity]:
-            if not (self._request.stop() and any(run.legal is not None for run in starts)):
+        for name in entry.starts:
+            if not self._request.stop() or all(run.legal is None for run in starts):
                 starts.append(self.run(find(name)))
-        legal = [
-            run.legal
-            for run in self._policies.values()
-            if run.legal is not None
-            and run.order is None
-            and run.entry.granularity in ("whole", entry.granularity)
-        ]
-        start = min(legal, key=lambda schedule: schedule.value, default=None)
-        run = self._call(entry, start)
+        legal = self._legal(entry)
+        run = self._call(entry, legal)
         run = replace(
             run,
             solve_s=run.solve_s + sum(start.solve_s for start in starts),
             cpu_s=run.cpu_s + sum(start.cpu_s for start in starts),
         )
-        if start is None or (run.legal is not None and run.legal.value <= start.value):
+        if not legal or entry.granularity == "contiguous":  # no policy has such addresses
+            return run
+        best = legal[0]
+        if run.legal is not None and run.legal.value <= best.value:
             return run
         if run.outcome is None:
             raise ScheduleError(
-                f"scheduler {entry.name}: infeasible, it says, but {start.origin} is not"
+                f"scheduler {entry.name}: infeasible, it says, but {best.origin} is not"
             )
-        note = f"nothing better found than {start.origin}, whose schedule this is"
-        outcome = _within_class(run.outcome, start.value)
-        return replace(run, outcome=outcome, legal=start, notes=(*run.notes, note))
+        note = f"nothing better found than {best.origin}, whose schedule this is"
+        outcome = _within_class(run.outcome, best.value)
+        return replace(run, outcome=outcome, legal=best, notes=(*run.notes, note))
 
-    def _call(self, entry: Entry, start: _Legal | None) -> _Run:
+    def _legal(self, entry: Entry) -> list[_Legal]:
+        """Schedules of policies that ``entry`` can start from, the best first."""
+        kept = ("whole", "page" if entry.granularity == "contiguous" else entry.granularity)
+        runs = [run for run in self._policies.values() if run.entry.granularity in kept]
+        free = self._request.objective == REPLAY  # its optimiser decides the order too
+        legal = [run.legal for run in runs if run.legal is not None and (free or run.order is None)]
+        return sorted(legal, key=lambda schedule: schedule.value)
+
+    def _call(self, entry: Entry, starts: Sequence[_Legal] = ()) -> _Run:
         def report(message: str, done: float | None) -> None:
             self._request.report(f"{entry.name}: {message}", done)
 
         report("scheduling", None)
         scheduler = entry.load()
         wall, cpu = monotonic(), cpu_s()
-        plan = None if start is None else start.plan
-        request = replace(self._request, started=wall, start=plan, report=report)
+        plans = [start.plan for start in starts if start.plan is not None]
+        start, others = (plans[0] if plans else None), tuple(plans[1:])
+        request = replace(self._request, started=wall, start=start, others=others, report=report)
         outcome: Outcome | None = None
         notes: tuple[str, ...] = ()
         try:
@@ -219,8 +223,8 @@ class _Bench:
             report("verifying", None)
             legal = self._check(entry.name, None, outcome.schedule)
         elif outcome is not None and outcome.plan is not None:
-            if start is not None and outcome.plan is start.plan:
-                legal = start  # verified already
+            if starts and outcome.plan is starts[0].plan:
+                legal = starts[0]  # verified already
             else:
                 report("verifying", None)
                 legal = self._verify(entry.name, outcome.plan)
@@ -278,18 +282,13 @@ def _result(run: _Run, best: _Bound | None, request: Request) -> Result:
         return replace(result, status=Status.INFEASIBLE)
     if run.legal is None:
         return result
-    result = replace(
-        result,
-        schedule=run.legal.schedule,
-        totals=run.legal.totals,
-        value=run.legal.value,
-        verified=True,
-    )
+    plan, totals, value = run.legal.schedule, run.legal.totals, run.legal.value
+    result = replace(result, schedule=plan, totals=totals, value=value, verified=True)
     gap = result.gap
-    if best is not None and best.value > run.legal.value:
+    if best is not None and best.value > value:
         raise ScheduleError(
             f"the bound {float(best.value):.9g} is above the schedule of {run.legal.origin}, "
-            f"{float(run.legal.value):.9g} {request.objective.unit}: one of them is wrong"
+            f"{float(value):.9g} {request.objective.unit}: one of them is wrong"
         )
     if gap is not None and gap <= request.tolerance:
         return replace(result, status=Status.OPTIMAL, notes=run.notes)

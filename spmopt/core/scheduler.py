@@ -35,6 +35,8 @@ class Request:
         Wall seconds after which to return the best found.
     start
         A legal plan to start from; an optimiser returns nothing worse.
+    others
+        More legal plans, worse ones, the best first.
     prices
         Prices to search from, those of the same instance at another capacity for one; whatever
         they are, the result is legal and its bound true.
@@ -50,6 +52,7 @@ class Request:
     tolerance: float = 1e-4
     time_limit_s: float = 60.0
     start: Plan | None = None
+    others: tuple[Plan, ...] = ()
     prices: Certificate | None = None
     threads: int = 2
     stop: Callable[[], bool] = _never

@@ -70,6 +70,11 @@ class Entry:
     chosen: Mapping[str, str] = field(default_factory=dict)
     backends: Mapping[str, str] = field(default_factory=dict)
 
+    @property
+    def starts(self) -> tuple[str, ...]:
+        """Policies to start from."""
+        return STARTS[self.name.partition("@")[0]]
+
     def load(self) -> Scheduler:
         """Import the callable; it is called with the options chosen."""
         module, _, name = self.target.partition(":")
@@ -262,10 +267,11 @@ STARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "whole": ("belady", "belady-size", "stream"),
         "page": ("belady", BEST_RULE, "stream"),
-        "contiguous": (),  # no policy has such addresses
+        "contiguous": ("belady", "belady-size", BEST_RULE, "stream"),
+        "joint": tuple(entry.name for entry in _ENTRIES if entry.kind is Kind.POLICY),
     }
 )
-"""Policies whose best plan an optimiser starts from, by its granularity."""
+"""Policies whose best plan an optimiser starts from, by its name."""
 BOUNDER = "fluid"
 """Proves the bound when no other scheduler of a run does."""
 

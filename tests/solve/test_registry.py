@@ -32,13 +32,13 @@ def test_entries_are_complete_and_load(name: str) -> None:
 def test_roles() -> None:
     kinds = Counter(entry.kind for entry in SCHEDULERS.values())
     assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (4, 1)
-    assert [granularity for granularity, names in STARTS.items() if not names] == ["contiguous"]
-    for granularity, names in STARTS.items():
+    for name, names in STARTS.items():
         starts = [find(name) for name in names]
-        assert {start.kind for start in starts} <= {Kind.POLICY}
-        assert {start.granularity for start in starts} <= {"whole", granularity}
+        assert {start.kind for start in starts} == {Kind.POLICY}
+        if name in ("whole", "page"):
+            assert {start.granularity for start in starts} <= {"whole", name}
     optimisers = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.FORMULATION]
-    assert {entry.granularity for entry in optimisers} == set(STARTS)
+    assert {entry.name for entry in optimisers} == set(STARTS)
     assert SCHEDULERS[BOUNDER].kind is Kind.RELAXATION
 
 

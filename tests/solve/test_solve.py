@@ -197,7 +197,7 @@ def test_contradiction_about_feasibility(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_no_plan_and_no_start_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes: dict[str, Answer] = {"page": without_plan, "belady-size": nowhere}
     install(monkeypatch, belady=nowhere, stream=nowhere, whole=nowhere, **fakes)
-    monkeypatch.setattr("spmopt.solve.STARTS", dict.fromkeys(STARTS, STARTS["whole"]))
+    monkeypatch.setattr("spmopt.schedulers.registry.STARTS", dict.fromkeys(STARTS, STARTS["whole"]))
     page, whole = compare(INSTANCE, ["page", "whole"], Request())
     assert (page.status, page.verified) == (Status.UNKNOWN, False)
     assert page.bound is not None

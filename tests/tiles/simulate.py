@@ -1,0 +1,188 @@
+"""Run the tile products of a schedule with numbers, in a scratchpad and a DRAM of bytes.
+
+Independent of the verifier: bytes move only as the commands say, an operation sees only what the
+residency table and the streams of its step give it, and every byte of the scratchpad that no
+tensor lies on is overwritten before each step.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spmopt.core.instance import Instance, Operation
+from spmopt.core.schedule import Command, Schedule
+from spmopt.core.table import Ints
+from spmopt.tiles.grid import Grid
+
+Matrix = NDArray[np.int32]
+Bytes = NDArray[np.uint8]
+JUNK = 0xA5
+_TILE = re.compile(r"(\w+)\[(\d+),(\d+)\]")
+_AXES = {"dY": "MN", "X": "MK", "W": "KN", "dX": "MK", "dW": "KN"}
+
+
+@dataclass(frozen=True)
+class Gradients:
+    """What was computed: dX, dW, and the operations that ran, by name."""
+
+    dx: Matrix
+    dw: Matrix
+    ran: list[str]
+
+
+def simulate(
+    grid: Grid, instance: Instance, schedule: Schedule, given: dict[str, Matrix]
+) -> Gradients:
+    """Compute the gradients from ``given`` (dY, X, W) as ``schedule`` says."""
+    run = _Run(grid, instance, schedule, given)
+    ran = [run.step(step) for step in range(len(schedule.steps))]
+    return Gradients(dx=run.matrix("dX"), dw=run.matrix("dW"), ran=ran)
+
+
+class _Run:
+    def __init__(
+        self, grid: Grid, instance: Instance, schedule: Schedule, given: dict[str, Matrix]
+    ) -> None:
+        self._grid = grid
+        self._instance = instance
+        self._schedule = schedule
+        self._page = instance.machine.page_bytes
+        self._spm: Bytes = np.full(instance.machine.spm_pages * self._page, JUNK, np.uint8)
+        self._dram: list[Bytes] = [self._initial(t, given) for t in range(len(instance.tensors))]
+
+    def matrix(self, name: str) -> Matrix:
+        """A matrix, put together from its tiles in DRAM."""
+        layer = self._grid.layer
+        lengths = {"M": layer.m, "K": layer.k, "N": layer.n}
+        whole: Matrix = np.zeros([lengths[axis] for axis in _AXES[name]], np.int32)
+        for tensor, record in enumerate(self._instance.tensors):
+            if record.name.startswith(f"{name}["):
+                part = self._slices(tensor)
+                shape = whole[part].shape
+                whole[part] = self._dram[tensor].view(np.int32).reshape(shape)
+        return whole
+
+    def step(self, step: int) -> str:
+        """Run one step; return the name of its operation."""
+        places = self._places(step)
+        self._forget(places)
+        operation = self._instance.operations[int(self._schedule.steps.operation[step])]
+        rows = np.flatnonzero(self._schedule.commands.step == step).tolist()
+        streams, later = [], []
+        for row in rows:
+            kind, tensor, _ = command = self._command(row)
+            if kind == Command.LOAD:
+                self._load(command, places)
+            elif kind == Command.STREAM_IN:
+                streams.append(command)
+            elif kind == Command.STREAM_OUT or tensor in operation.writes:
+                later.append(command)
+            else:
+                self._store(command, places)
+        result = self._compute(operation, self._inputs(operation, step, places, streams))
+        (written,) = operation.writes
+        kept = slice(0, self._resident(written, step))
+        self._spm[self._addresses(written, kept, places)] = result[kept]
+        for kind, tensor, part in later:
+            if kind == Command.STREAM_OUT:
+                self._dram[tensor][part] = result[part]
+            else:
+                self._store((kind, tensor, part), places)
+        return operation.name
+
+    def _initial(self, tensor: int, given: dict[str, Matrix]) -> Bytes:
+        record = self._instance.tensors[tensor]
+        if not record.in_dram:
+            return np.full(record.size_bytes, JUNK, np.uint8)
+        name, _, _ = self._tile(tensor)
+        tile = np.ascontiguousarray(given[name][self._slices(tensor)])
+        return tile.reshape(-1).view(np.uint8).copy()
+
+    def _tile(self, tensor: int) -> tuple[str, int, int]:
+        found = _TILE.fullmatch(self._instance.tensors[tensor].name)
+        assert found is not None
+        return found[1], int(found[2]), int(found[3])
+
+    def _slices(self, tensor: int) -> tuple[slice, slice]:
+        """Rows and columns of its matrix that a tile holds."""
+        name, row, column = self._tile(tensor)
+        tile = self._grid.tile
+        pieces = {"M": tile.m, "K": tile.k, "N": tile.n}
+        high, wide = (pieces[axis] for axis in _AXES[name])
+        return (slice(row * high, (row + 1) * high), slice(column * wide, (column + 1) * wide))
+
+    def _command(self, row: int) -> tuple[int, int, slice]:
+        commands = self._schedule.commands
+        part = slice(int(commands.begin[row]), int(commands.end[row]))
+        return int(commands.kind[row]), int(commands.tensor[row]), part
+
+    def _places(self, step: int) -> dict[tuple[int, int], int]:
+        """SPM page of each (tensor, page) in this step; no two share one."""
+        table = self._schedule.placements
+        now = table.take((table.begin <= step) & (step < table.end))
+        places: dict[tuple[int, int], int] = {}
+        columns = (now.tensor, now.tensor_page, now.pages, now.spm_page)
+        for tensor, first, pages, at in zip(*(c.tolist() for c in columns), strict=True):
+            places.update({(tensor, first + page): at + page for page in range(pages)})
+        assert len(set(places.values())) == len(places)
+        return places
+
+    def _forget(self, places: dict[tuple[int, int], int]) -> None:
+        free = np.ones(self._instance.machine.spm_pages, np.bool_)
+        free[list(places.values())] = False
+        self._spm.reshape(-1, self._page)[free] = JUNK
+
+    def _addresses(self, tensor: int, part: slice, places: dict[tuple[int, int], int]) -> Ints:
+        offsets = np.arange(part.start, part.stop)
+        pages = [places[tensor, page] for page in (offsets // self._page).tolist()]
+        addresses: Ints = np.array(pages, np.int64) * self._page + offsets % self._page
+        return addresses
+
+    def _load(self, command: tuple[int, int, slice], places: dict[tuple[int, int], int]) -> None:
+        _, tensor, part = command
+        self._spm[self._addresses(tensor, part, places)] = self._dram[tensor][part]
+
+    def _store(self, command: tuple[int, int, slice], places: dict[tuple[int, int], int]) -> None:
+        _, tensor, part = command
+        self._dram[tensor][part] = self._spm[self._addresses(tensor, part, places)]
+
+    def _resident(self, tensor: int, step: int) -> int:
+        table = self._schedule.residency
+        here = (table.tensor == tensor) & (table.begin <= step) & (step < table.end)
+        return int(table.size_bytes[here].sum())
+
+    def _inputs(
+        self,
+        operation: Operation,
+        step: int,
+        places: dict[tuple[int, int], int],
+        streams: list[tuple[int, int, slice]],
+    ) -> dict[int, Bytes]:
+        """What the operation sees of each tensor that it reads: junk where nothing is there."""
+        seen: dict[int, Bytes] = {}
+        for tensor in operation.reads:
+            size = self._instance.tensors[tensor].size_bytes
+            seen[tensor] = np.full(size, JUNK, np.uint8)
+            kept = slice(0, self._resident(tensor, step))
+            seen[tensor][kept] = self._spm[self._addresses(tensor, kept, places)]
+        for _, tensor, part in streams:
+            seen[tensor][part] = self._dram[tensor][part]
+        return seen
+
+    def _compute(self, operation: Operation, inputs: dict[int, Bytes]) -> Bytes:
+        tiles: dict[str, Matrix] = {}
+        for tensor, seen in inputs.items():
+            rows, _ = self._slices(tensor)
+            name, _, _ = self._tile(tensor)
+            length = {"M": self._grid.layer.m, "K": self._grid.layer.k}[_AXES[name][0]]
+            tiles[name] = seen.view(np.int32).reshape(min(rows.stop, length) - rows.start, -1)
+        if operation.kind == "dX":
+            product = tiles["dY"] @ tiles["W"].T
+        else:
+            product = tiles["X"].T @ tiles["dY"]
+        total = product + tiles.get(operation.kind, 0)
+        return np.ascontiguousarray(total, np.int32).reshape(-1).view(np.uint8)

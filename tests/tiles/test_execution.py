@@ -1,0 +1,145 @@
+"""Every order computes the exact gradients, through what its schedules keep on chip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.schedule import Command, Schedule
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
+from spmopt.solve import compare
+from spmopt.tiles.backward import backward
+from spmopt.tiles.grid import Grid
+from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.walk import LOOPS, Walk
+from tests.tiles.cases import grid, machine
+from tests.tiles.simulate import Matrix, simulate
+
+SCHEDULERS = ("belady", "page")
+
+
+def numbers(cells: Grid) -> dict[str, Matrix]:
+    """Small integers, so that every sum is exact."""
+    draw, layer = np.random.default_rng(1), cells.layer
+    shapes = {"dY": (layer.m, layer.n), "X": (layer.m, layer.k), "W": (layer.k, layer.n)}
+    return {name: draw.integers(-9, 10, shape).astype(np.int32) for name, shape in shapes.items()}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer in tiles, an order, and what the scheduler is asked for."""
+
+    cells: Grid
+    order: Ints
+    spm_bytes: int
+    resident: bool
+    objective: Objective
+
+    @cached_property
+    def instance(self) -> Instance:
+        small = machine(self.spm_bytes, page_bytes=16)
+        return backward(self.cells, small, self.order, resident=self.resident)
+
+    @cached_property
+    def given(self) -> dict[str, Matrix]:
+        return numbers(self.cells)
+
+    def schedules(self) -> list[Schedule]:
+        results = compare(self.instance, SCHEDULERS, Request(objective=self.objective))
+        found = [result.schedule for result in results if result.schedule is not None]
+        assert len(found) == len(SCHEDULERS)
+        return found
+
+    def check(self, schedule: Schedule) -> None:
+        """Every product once, and the gradients exact."""
+        computed = simulate(self.cells, self.instance, schedule, self.given)
+        both = self.order.size == 2 * self.cells.products
+        expected = [
+            f"{gradient}({i},{k},{j})"
+            for gradient in (("dX", "dW") if both else ("dW",))
+            for i, k, j in np.ndindex(self.cells.shape)
+        ]
+        assert sorted(computed.ran) == sorted(expected)
+        assert np.array_equal(computed.dw, self.given["X"].T @ self.given["dY"])
+        assert not both or np.array_equal(computed.dx, self.given["dY"] @ self.given["W"].T)
+
+    def partial_sums_return(self, schedule: Schedule) -> bool:
+        """Whether a tile of dX or dW is brought in from DRAM."""
+        commands = schedule.commands
+        inward = np.isin(commands.kind, (Command.LOAD, Command.STREAM_IN))
+        names = [self.instance.tensors[t].name for t in commands.tensor[inward].tolist()]
+        return any(name.startswith(("dX", "dW")) for name in names)
+
+
+@pytest.mark.parametrize("resident", [True, False])
+@pytest.mark.parametrize("name", ORDERS)
+def test_orders_of_the_paper(name: str, resident: bool) -> None:
+    cells = grid((7, 8, 5), (2, 3, 2))
+    case = Case(cells, ORDERS[name].through(cells), 160, resident, TRAFFIC)
+    for schedule in case.schedules():
+        case.check(schedule)
+        # The walks of the baseline finish a tile of dX or dW before they begin the next.
+        assert case.partial_sums_return(schedule) == name.endswith("major")
+
+
+@pytest.mark.parametrize(("dx", "dw"), [*zip(LOOPS, LOOPS[::-1], strict=True)])
+def test_all_loop_orders_of_each(dx: str, dw: str) -> None:
+    cells = grid((4, 5, 6), (2, 2, 3))
+    order = Order(dx=Walk(loops=dx), dw=Walk(loops=dw), alternate=True).through(cells)
+    case = Case(cells, order, 128, True, MAKESPAN)
+    for schedule in case.schedules():
+        case.check(schedule)
+
+
+def test_dw_alone() -> None:
+    cells = grid((7, 4, 5), (2, 2, 2))
+    order = ORDERS["sequential"].through(cells, input_gradient=False)
+    case = Case(cells, order, 96, True, TRAFFIC)
+    for schedule in case.schedules():
+        case.check(schedule)
+
+
+GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 7)] * 3), st.tuples(*[st.integers(2, 4)] * 3))
+WALKS = st.builds(
+    Walk,
+    loops=st.sampled_from(LOOPS),
+    block=st.none() | st.tuples(*[st.integers(1, 3)] * 3),
+    blocks=st.sampled_from(LOOPS),
+    boustrophedon=st.booleans(),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    cells=GRIDS,
+    order=st.builds(Order, dx=WALKS, dw=WALKS, alternate=st.booleans()),
+    pages=st.integers(12, 40),
+    resident=st.booleans(),
+    objective=st.sampled_from([TRAFFIC, MAKESPAN]),
+)
+def test_any_order_and_any_tiles(
+    cells: Grid, order: Order, pages: int, resident: bool, objective: Objective
+) -> None:
+    case = Case(cells, order.through(cells), 16 * pages, resident, objective)
+    for schedule in case.schedules():
+        case.check(schedule)
+
+
+@pytest.mark.parametrize("resident", [True, False])
+def test_without_any_one_command_the_result_is_wrong(resident: bool) -> None:
+    cells = grid((4, 4, 4), (2, 2, 2))
+    case = Case(cells, ORDERS["dx-major"].through(cells), 80, resident, TRAFFIC)
+    for schedule in case.schedules():
+        rows = np.arange(len(schedule.commands))
+        for row in rows.tolist():
+            fewer = replace(schedule, commands=schedule.commands.take(rows != row))
+            with pytest.raises(AssertionError):
+                case.check(fewer)

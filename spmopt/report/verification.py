@@ -5,13 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 from spmopt.audit import Audit
+from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.result import UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.report.conflict import conflict_record, conflict_rows
 from spmopt.report.quantities import percent, si
 from spmopt.report.view import heading, spoken, standing
-from spmopt.schedulers.registry import SCHEDULERS
+from spmopt.schedulers.registry import find
 
 SHOWN = 5
 
@@ -94,9 +95,17 @@ def _remarks(result: Result) -> list[str]:
         )
     if result.schedule is not None and not result.verified:
         lines.append("the file says of its schedule that it was not verified; now it is")
-    if result.scheduler.split(":")[0] not in SCHEDULERS:
+    if not _known(result.scheduler):
         lines.append(f"not checked: no scheduler of this program is called {result.scheduler!r}")
     return [*lines, *(note for note in result.notes if note in UNFINISHED)]
+
+
+def _known(scheduler: str) -> bool:
+    try:
+        find(scheduler)
+    except InputError:
+        return False
+    return True
 
 
 def _gap(found: Audit) -> float | None:

@@ -46,14 +46,17 @@ def test_what_is_not_checked_is_said() -> None:
     plain = text(RESULT)
     assert "optimal: the gap is within the tolerance asked for, 0.25" in plain
     assert "not checked" not in plain
-    known = ClassBound(value=11.5, holds_for="whole tensors", proved_by="a solver")
+    of_class = ClassBound(value=11.5, holds_for="whole tensors", proved_by="a solver")
     assert (
         "not checked: the bound for whole tensors, 11.5 cycles, is as the solver reported it"
-        in text(replace(RESULT, class_bound=known))
+        in text(replace(RESULT, class_bound=of_class))
     )
-    assert "no scheduler of this program is called 'magic'" in text(
-        replace(RESULT, scheduler="magic")
-    )
+    for known in ("whole@pulp:highs", "tsai:prefetch=next"):
+        assert "not checked" not in text(replace(RESULT, scheduler=known))
+    for unknown in ("magic", "whole@magic:cbc", "tsai:prefetch=magic"):
+        assert f"no scheduler of this program is called {unknown!r}" in text(
+            replace(RESULT, scheduler=unknown)
+        )
     assert "the file says of its schedule that it was not verified" in text(
         replace(RESULT, verified=False)
     )

@@ -35,7 +35,7 @@ def export(
     from spmopt.cli.inputs import load_instance
     from spmopt.cli.output import messages, print_json, say, warn
     from spmopt.cli.progress import progress
-    from spmopt.core.objective import objective_named
+    from spmopt.core.objective import objective_named, spoken_name
     from spmopt.io.document import require_writable, write_text
     from spmopt.schedulers.registry import find
 
@@ -51,5 +51,5 @@ def export(
         print_json({"columns": program.columns, "rows": program.rows, "unit": program.unit})
     else:
         size = f"{program.columns} columns, {program.rows} rows"
-        say(f"{output}: {instance.name}, {size}, {aim.name} in {program.unit}")
+        say(f"{output}: {instance.name}, {size}, {spoken_name(aim.name)} in {program.unit}")
     return Code.OK

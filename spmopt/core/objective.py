@@ -40,6 +40,11 @@ class Objective:
                 raise InputError(f"objective {self.name}: weight {name} must not be negative")
 
 
+def spoken_name(name: str) -> str:
+    """Name of an objective as the options have it."""
+    return "time" if name == "makespan" else name
+
+
 MAKESPAN = Objective(name="makespan", unit="cycles", cycle=Fraction(1))
 REPLAY = Objective(name="replay", unit="cycles", cycle=Fraction(1))
 TRAFFIC = Objective(

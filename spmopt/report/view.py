@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
-from spmopt.core.objective import Objective
+from spmopt.core.objective import Objective, spoken_name
 from spmopt.core.order import depth_first, same_order
 from spmopt.core.result import UNFINISHED, Result, Status
 from spmopt.metrics import in_unit, metrics, tensor_bytes
@@ -127,7 +127,7 @@ def heading(instance: Instance, result: Result) -> str:
 
 def spoken(objective: Objective) -> str:
     """Name of an objective as the command line has it."""
-    return "time" if objective.name == "makespan" else objective.name
+    return spoken_name(objective.name)
 
 
 def describe(machine: Machine) -> str:

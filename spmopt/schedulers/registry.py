@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, cast
 
 from spmopt.core.errors import InputError
-from spmopt.core.objective import Objective
+from spmopt.core.objective import Objective, spoken_name
 from spmopt.core.suggest import unknown
 from spmopt.schedulers.options import GRANULARITY, MSA, TSAI, Options
 
@@ -130,8 +130,9 @@ class Entry:
     def require(self, objective: Objective) -> None:
         """Raise :class:`InputError` when ``objective`` is not supported."""
         if self.kind is not Kind.POLICY and objective.name not in self.objectives:
-            choices = ", ".join(self.objectives)
-            raise InputError(f"scheduler {self.name}: no objective {objective.name}; use {choices}")
+            choices = ", ".join(map(spoken_name, self.objectives))
+            wanted = spoken_name(objective.name)
+            raise InputError(f"scheduler {self.name}: no objective {wanted}; use {choices}")
 
 
 _ENTRIES = (

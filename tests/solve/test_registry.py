@@ -96,5 +96,5 @@ def test_bad_options(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> N
 
 def test_unsupported_objective() -> None:
     find("page").require(MAKESPAN)
-    with pytest.raises(InputError, match="scheduler page: no objective beauty; use makespan"):
+    with pytest.raises(InputError, match="scheduler page: no objective beauty; use time"):
         find("page").require(replace(MAKESPAN, name="beauty"))

@@ -55,7 +55,7 @@ def test_no_time_leaves_the_policy() -> None:
 
 
 def test_only_the_replay_is_minimised() -> None:
-    with pytest.raises(InputError, match="no objective makespan; use replay"):
+    with pytest.raises(InputError, match="no objective time; use replay"):
         solve(READS, "joint", Request(objective=MAKESPAN))
 
 

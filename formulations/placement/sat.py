@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from formulations.placement.model import Model
 from formulations.placement.orders import arranged
 from formulations.placement.part import Part
 from formulations.solver.apart import StoppedError, call
@@ -27,27 +28,6 @@ class Answer(Enum):
     FOUND = "found"
     INFEASIBLE = "infeasible"  # proved
     STOPPED = "stopped"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Model:
-    """Offsets of buffers ``0 .. k-1``, free of overlap.
-
-    Attributes
-    ----------
-    size, alignment, fixed : (k,)
-        ``fixed`` is -1 where the offset is free.
-    sections
-        Buffers of which no two overlap, section by section.
-    pairs : (p, 4)
-        Columns i, j, up, down: ``o_j >= o_i + up`` or ``o_i >= o_j + down``.
-    """
-
-    size: Ints
-    alignment: Ints
-    fixed: Ints
-    sections: list[Ints]
-    pairs: Ints
 
 
 @dataclass(frozen=True)

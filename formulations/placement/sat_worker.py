@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from ortools.sat.python import cp_model
 
-from formulations.placement.sat import Model
+from formulations.placement.model import Model
 from spmopt.core.table import Ints
 
 _PER_CONFLICT = 2e-4  # in the solver's deterministic seconds

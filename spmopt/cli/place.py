@@ -41,7 +41,7 @@ def place(
     from importlib import import_module
 
     from spmopt.cli.interrupt import interruptible
-    from spmopt.cli.output import print_json, say, tell
+    from spmopt.cli.output import print_json, say, tell, warn
     from spmopt.core.result import Status
     from spmopt.core.units import Dimension, parse_quantity
     from spmopt.io.document import require_writable
@@ -51,7 +51,7 @@ def place(
     if capacity is not None:
         size = parse_quantity(capacity, Dimension.BYTES, "--capacity")
     require_writable(output)
-    buffers = read_buffers(file)
+    buffers = read_buffers(file, warn)
     search = import_module(_TARGET)
     with interruptible(tell) as stopped:
         way: Callable[..., Placed] = search.minimize if minimize else search.place
@@ -63,7 +63,7 @@ def place(
         if json:
             print_json(_record(found, len(buffers)))
         else:
-            say(_sentence(found, len(buffers), output))
+            say(_sentence(found, len(buffers), output, interrupted=stopped()))
         if stopped():
             return Code.INTERRUPTED
     if found.placement is not None:
@@ -86,12 +86,14 @@ def _record(found: Placed, buffers: int) -> dict[str, object]:
     }
 
 
-def _sentence(found: Placed, buffers: int, output: Path) -> str:
+def _sentence(found: Placed, buffers: int, output: Path, *, interrupted: bool) -> str:
     from spmopt.report.quantities import percent
 
     if found.placement is None:
-        return f"no placement found within the limits; none is lower than {found.bound_bytes} bytes"
+        until = "until the interruption" if interrupted else "within the limits"
+        return f"no placement found {until}; none is lower than {found.bound_bytes} bytes"
     height = found.placement.height_bytes
     above = percent(found.gap or 0).removeprefix("+")
     known = "the least" if found.gap == 0 else f"at most {above} over the least"
-    return f"{buffers} buffers in {height} bytes ({known}, {found.bound_bytes} needed): {output}"
+    what = "1 buffer" if buffers == 1 else f"{buffers} buffers"
+    return f"{what} in {height} bytes ({known}, {found.bound_bytes} needed): {output}"

@@ -1,17 +1,18 @@
 """The CSV files of MiniMalloc: ``id,lower,upper,size[,alignment,hint,gaps,offset]``.
 
-Columns come in any order, others are passed over, and a blank line ends the table, as in the
-reader of github.com/google/minimalloc (``src/converter.cc``). ``id`` may be called ``buffer`` or
-``buffer_id``; ``lower`` may be called ``start`` or ``begin``; ``upper`` may be called ``end``, and
-then it and the ends of gaps are inclusive. A gap is ``lower-upper``, or ``lower-upper@low:high``
-when the bytes from ``low`` to ``high`` are needed in it; blanks separate gaps. A negative hint is
-none. An offset fixes a buffer.
+Columns come in any order, others are passed over, names may repeat or be empty, and a blank line
+ends the table, as in the reader of github.com/google/minimalloc (``src/converter.cc``). ``id`` may
+be called ``buffer`` or ``buffer_id``; ``lower`` may be called ``start`` or ``begin``; ``upper`` may
+be called ``end``, and then it and the ends of gaps are inclusive. A gap is ``lower-upper``, or
+``lower-upper@low:high`` when the bytes from ``low`` to ``high`` are needed in it; blanks separate
+gaps. A negative hint is none. An offset fixes a buffer.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from spmopt.core.errors import InputError
@@ -26,15 +27,18 @@ _ALIASES = {
     "start": "lower",
 }
 _REQUIRED = ("id", "lower", "upper", "size")
+_KNOWN = (*_REQUIRED, "alignment", "hint", "gaps", "offset")
 _FIRST_LINE = "the first line must name id,lower,upper,size"
 _SHOWN = 80
 """Characters of a line that an error repeats."""
-_INTEGER = re.compile(r"\s*[+-]?[0-9]{1,19}\s*")
+_INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
+_DIGITS = 19
+"""Of a figure; more are too large, and Python would not read thousands of them."""
 _GAP = re.compile(r"([0-9]+)-([0-9]+)(?:@([0-9]+):([0-9]+))?")
 
 
-def read_buffers(path: Path) -> tuple[Buffer, ...]:
-    """Read a file.
+def read_buffers(path: Path, warn: Callable[[str], None] | None = None) -> tuple[Buffer, ...]:
+    """Read a file; ``warn`` is told of what is odd in it but no mistake.
 
     Raises
     ------
@@ -47,7 +51,11 @@ def read_buffers(path: Path) -> tuple[Buffer, ...]:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: not a text file; name a CSV file of buffers") from None
-    return parse_buffers(text, str(path))
+    buffers = parse_buffers(text, str(path))
+    if warn is not None:
+        for oddity in _oddities(text, buffers):
+            warn(f"{path}: {oddity}")
+    return buffers
 
 
 def parse_buffers(text: str, where: str = "CSV") -> tuple[Buffer, ...]:
@@ -97,6 +105,26 @@ def format_buffers(buffers: Sequence[Buffer], offsets_bytes: Sequence[int] | Non
     return "".join(",".join(map(str, row)) + "\n" for row in rows)
 
 
+def _oddities(text: str, buffers: Sequence[Buffer]) -> Iterator[str]:
+    names = text.partition("\n")[0].rstrip("\r").split(",")
+    unknown = [name for name in names if _ALIASES.get(name, name) not in _KNOWN]
+    if unknown:
+        what = "column" if len(unknown) == 1 else "columns"
+        listed = _short(", ".join(map(repr, unknown)))
+        yield f"{what} {listed} not known, passed over and not written"
+    nameless = sum(not buffer.name.strip() for buffer in buffers)
+    if nameless:
+        yield f"lines without an id: {nameless}"
+    often = Counter(buffer.name for buffer in buffers if buffer.name.strip()).most_common(1)
+    if often and often[0][1] > 1:
+        name, times = often[0]
+        yield f"{times} buffers have the id {_short(repr(name))}; each is placed by itself"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
 def _columns(header: str, where: str) -> tuple[list[str], bool]:
     names = header.split(",")
     columns = [_ALIASES.get(name, name) for name in names]
@@ -104,8 +132,8 @@ def _columns(header: str, where: str) -> tuple[list[str], bool]:
     if len(missing) == len(_REQUIRED):
         raise InputError(f"{where}: not a CSV of buffers: {_FIRST_LINE}")
     if len(set(columns)) != len(columns):
-        shown = header if len(header) <= _SHOWN else f"{header[:_SHOWN]}..."
-        raise InputError(f"{where}: two columns of the same meaning in {shown!r}; keep one")
+        shown = repr(_short(header))
+        raise InputError(f"{where}: two columns of the same meaning in {shown}; keep one")
     if missing:
         raise InputError(f"{where}: no column {missing[0]}; {_FIRST_LINE}")
     return columns, "end" in names
@@ -130,8 +158,12 @@ def _integer(fields: Mapping[str, str], column: str, default: int | None = None)
     if text is None and default is not None:
         return default
     if text is None or _INTEGER.fullmatch(text) is None:
-        raise InputError(f"{column} is {text!r}; it must be a whole number")
-    return int(text)
+        raise InputError(f"{column} is {_short(repr(text))}; it must be a whole number")
+    digits = text.strip().lstrip("+-0")
+    if len(digits) > _DIGITS:
+        shown = _short(text.strip())
+        raise InputError(f"{column} is {shown}, too large: at most 2**60 can be computed with")
+    return int(digits or 0) * (-1 if "-" in text else 1)
 
 
 def _gap(text: str, inclusive: bool) -> Gap:

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.core.placement import Placement, require_placement
+from spmopt.cli.place import _sentence
+from spmopt.core.placement import Placed, Placement, require_placement
+from spmopt.core.result import Status
 from spmopt.io.minimalloc import read_buffers
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
@@ -92,6 +94,22 @@ def test_a_time_limit_is_not_infeasible(run: Run, tmp_path: Path) -> None:
 def test_what_is_refused(run: Run, tmp_path: Path, arguments: str, message: str) -> None:
     assert message in refused(run(f"place {SMALL} {arguments} -o {tmp_path}/o.csv"))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_odd_buffer(run: Run, tmp_path: Path) -> None:
+    source, output = tmp_path / "i.csv", tmp_path / "o.csv"
+    source.write_text("id,lower,upper,size,colour\na,0,5,3,red\n")
+    ran = run(f"place {source} --minimize -o {output}")
+    assert ran.code == 0
+    assert ran.out.startswith("1 buffer in 3 bytes")
+    assert "column 'colour' not known, passed over and not written" in ran.err
+
+
+def test_without_a_result_it_is_said_why() -> None:
+    none = Placed(status=Status.UNKNOWN, placement=None, bound_bytes=7)
+    for interrupted, why in ((False, "within the limits"), (True, "until the interruption")):
+        shown = _sentence(none, 2, Path("o.csv"), interrupted=interrupted)
+        assert shown == f"no placement found {why}; none is lower than 7 bytes"
 
 
 def test_files_in_the_wrong_place(run: Run, tmp_path: Path) -> None:

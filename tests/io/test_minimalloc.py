@@ -50,6 +50,25 @@ def test_a_blank_line_ends_the_table_and_other_columns_are_passed_over() -> None
     assert parse_buffers(text) == (Buffer(name="a", lower=0, upper=5, size_bytes=3),)
 
 
+def test_what_is_odd_is_told(tmp_path: Path) -> None:
+    path, told = tmp_path / "odd.csv", list[str]()
+    path.write_text("buffer,lower,end,size,colour\na,0,5,3,red\na,-02,5,03,red\n,0,5,0,\n")
+    found = read_buffers(path, told.append)
+    assert [(b.name, b.lower, b.size_bytes) for b in found] == [
+        ("a", 0, 3),
+        ("a", -2, 3),
+        ("", 0, 0),
+    ]
+    assert told == [
+        f"{path}: column 'colour' not known, passed over and not written",
+        f"{path}: lines without an id: 1",
+        f"{path}: 2 buffers have the id 'a'; each is placed by itself",
+    ]
+    told.clear()
+    read_buffers(FOLDER / "input.12.csv", told.append)
+    assert told == []
+
+
 def test_a_negative_hint_is_none() -> None:
     (found,) = parse_buffers("id,lower,upper,size,hint\na,0,5,3,-1\n")
     assert found.hint_bytes is None
@@ -68,7 +87,12 @@ def test_a_negative_hint_is_none() -> None:
         ("id,lower,upper,size\na,0,5,3\nb,0,x,3\n", "f.csv, line 3: upper is 'x'"),
         ("id,lower,upper,size\na,0,5,1_0\n", "size is '1_0'; it must be a whole number"),
         ("id,lower,upper,size\na,7,5,3\n", "line 2: buffer a: ends at 5, before it begins at 7"),
-        ("id,lower,upper,size\na,0,5,99999999999999999999\n", "it must be a whole number"),
+        (
+            "id,lower,upper,size\na,0,5,99999999999999999999\n",
+            "size is 99999999999999999999, too large",
+        ),
+        ("id,lower,upper,size\na,0,5," + "9" * 5000 + "\n", "999..., too large: at most 2**60"),
+        ("id,lower,upper,size\na,0,5," + "x" * 5000 + "\n", "xxx...; it must be a whole number"),
         ("id,lower,upper,size,gaps\na,0,5,3,1:2\n", "gap '1:2' is not of the form 3-5"),
         ("id,lower,upper,size,gaps\na,0,5,3,1-9\n", "gap 1-9 is not within 0-5"),
         ("id,lower,upper,size,alignment\na,0,5,3,0\n", "alignment is 0"),

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from rich.console import Console
 
 from spmopt.report.fit import GAP, Layout, folded, layout, room
-from spmopt.report.view import COLUMNS, View
+from spmopt.report.view import View
 
 _STYLES = {"optimal": "green", "infeasible": "red"}
 _LEFT = ("scheduler", "status")
@@ -18,11 +18,12 @@ def draw(view: View, console: Console) -> None:
     """Print ``view``: heading, table, remarks."""
     draw_text(view.heading, console)
     _line("", console)
-    fit = layout(COLUMNS, view.rows, room(console), dispensable=view.dispensable, words=())
-    head, *body = (_aligned(cells, COLUMNS, fit, _LEFT) for cells in (COLUMNS, *view.rows))
+    columns = view.columns
+    fit = layout(columns, view.rows, room(console), dispensable=view.dispensable, words=())
+    head, *body = (_aligned(cells, columns, fit, _LEFT) for cells in (columns, *view.rows))
     _lines(head, console, "bold")
     _line("─" * max(map(len, (line for lines in (head, *body) for line in lines))), console)
-    status = COLUMNS.index("status")
+    status = columns.index("status")
     for lines, row in zip(body, view.rows, strict=True):
         _lines(lines, console, _STYLES.get(row[status]))
     _line("", console)

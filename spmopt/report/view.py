@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
-from spmopt.core.objective import Objective, spoken_name
+from spmopt.core.objective import REPLAY, Objective, spoken_name
 from spmopt.core.order import depth_first, same_order
 from spmopt.core.result import UNFINISHED, Result, Status
 from spmopt.metrics import in_unit, metrics, tensor_bytes
@@ -34,6 +34,7 @@ _NONE = "-"
 class View:
     """A heading, one row of texts a result, and remarks below.
 
+    ``columns`` are :data:`COLUMNS`, with the time that was minimised: of the replay if that was.
     ``dispensable`` names columns in the order in which a narrow terminal does without them.
     """
 
@@ -41,6 +42,7 @@ class View:
     rows: tuple[tuple[str, ...], ...]
     remarks: tuple[str, ...]
     dispensable: tuple[str, ...] = ()
+    columns: tuple[str, ...] = COLUMNS
 
 
 def compare_view(
@@ -66,9 +68,11 @@ def compare_view(
     rows += [(name, *[_NONE] * 5, "not run", _NONE) for name in not_run]
     infeasible = any(result.status is Status.INFEASIBLE for result in results)
     minimised = spoken(results[0].objective)
-    others = tuple(name for name in ("energy", "traffic", "time") if name != minimised)
+    time = "replay" if results[0].objective == REPLAY else "time"
+    others = tuple(name for name in ("energy", "traffic", time) if name != minimised)
     return View(
         heading=heading(instance, results[0]),
+        columns=tuple(time if name == "time" else name for name in COLUMNS),
         rows=tuple(rows),
         dispensable=("seconds", *others, "vs best", "status"),
         remarks=(
@@ -152,7 +156,8 @@ def remarks(result: Result) -> list[str]:
     known = result.class_bound
     if known is not None and result.value is not None and known.value > 0:
         over = percent(max(0.0, float(result.value) / known.value - 1)).removeprefix("+")
-        lines.append(f"{over} above the least for {known.holds_for} ({known.proved_by})")
+        least = f"the least for {known.holds_for} (bound of {known.proved_by})"
+        lines.append(f"at most {over} above {least}" if known.value < result.value else least)
     return lines
 
 
@@ -172,9 +177,10 @@ def _figures(machine: Machine, result: Result) -> tuple[str, ...]:
         row[columns.get(result.objective.name, 1)] = value
         return tuple(row)
     figures = metrics(machine, result.totals)
+    replayed = result.objective == REPLAY
     return (
         result.scheduler,
-        si(figures.time_s, "s", fill=True),
+        si(figures.replay_s if replayed else figures.time_s, "s", fill=True),
         si(result.totals.traffic_bytes, "B", fill=True),
         si(figures.energy_j, "J", fill=True),
     )

@@ -56,7 +56,10 @@ def joint() -> Suite:
         "(step time of `whole` over that of the better of `page` and `whole`); by ranges in "
         "place of pages (at most: over the bound without addresses). Exact where the gap is 0, "
         f"else of the best found; {LIMIT_S:g} s for each search. Lines of up to "
-        f"{_PROVED_UP_TO} operations must be proved optimal in 60 s.",
+        f"{_PROVED_UP_TO} operations must be proved optimal in 60 s. The networks are built in "
+        f"`spmopt/bench/small.py`, for a machine of their size called {TINY}; the attention there "
+        "is another network than that of `instances/attention.json`. Names with `.onnx`: models "
+        "of the onnx package, on rtx2080ti.",
         heads=("network", "step", "SPM"),
         rows=rows,
         columns=(

@@ -36,11 +36,14 @@ from spmopt.analysis.roofline import Reals
 from spmopt.core.instance import Instance
 from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.verify import bound
 
 _FRACTION = 128
+_REST = 1e-3
+_NOISE = 1e-6
+"""Of a cycle, or of the price of a byte moved: a page that costs less costs nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +72,8 @@ class Worth:
     channel_price : (n,)
         What a cycle of the channel costs in each step, 0 to 1: in parts of a cycle of the
         schedule.
+    page_bytes
+        Of the machine.
     """
 
     bound: Fraction
@@ -77,6 +82,7 @@ class Worth:
     spm_price: Reals
     channel_price: Reals
     certificate: Certificate
+    page_bytes: int
 
     @classmethod
     def of(cls, instance: Instance, certificate: Certificate) -> Self:
@@ -98,12 +104,30 @@ class Worth:
             spm_price=np.ldexp(certificate.spm.astype(np.float64), -certificate.bits),
             channel_price=channel.astype(np.float64) * share,
             certificate=certificate,
+            page_bytes=instance.machine.page_bytes,
         )
 
+    @property
+    def counted(self) -> Bools:
+        """(n,) Where the scratchpad has a price that is more than what a solver leaves.
+
+        Not the lowest, that together are less than 1/1000 of all; nor where all are nothing.
+        """
+        price, objective = self.spm_price, self.certificate.objective
+        unit = float(objective.cycle or max(objective.dram_in_byte, objective.dram_out_byte))
+        order = np.argsort(price, kind="stable")
+        # Equal prices count together or not at all.
+        last = np.searchsorted(price[order], price, side="right") - 1
+        upto = np.cumsum(price[order])[last]
+        enough = upto > _REST * price.sum()
+        counted: Bools = enough & (price * self.page_bytes > _NOISE * unit)
+        return counted
+
     def stretches(self) -> list[Stretch]:
-        """Where the scratchpad has a price, dearest first."""
-        price = self.certificate.spm
-        priced = np.concatenate(([0], price > 0, [0])).astype(np.int64)
+        """Where the scratchpad has a price that counts, dearest first."""
+        counted = self.counted
+        price = np.where(counted, self.certificate.spm, 0)
+        priced = np.concatenate(([0], counted, [0])).astype(np.int64)
         begins, ends = np.flatnonzero(np.diff(priced) > 0), np.flatnonzero(np.diff(priced) < 0)
         upto = [0]
         for value in price.tolist():  # sums of prices may be too large for 64 bits

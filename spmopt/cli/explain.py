@@ -54,6 +54,7 @@ def explain(
                 return code()
             from spmopt.analysis.explanation import Explanation
             from spmopt.report.explanation import csv_text, explanation_lines, explanation_record
+            from spmopt.report.fit import room
 
             found = Explanation.of(instance, result.schedule)
             steps = found.largest(top) if step is None else [_existing(step, result)]
@@ -64,7 +65,12 @@ def explain(
                 print_json(explanation_record(found, worth, result, steps))
             else:
                 for line in explanation_lines(
-                    found, worth, result, steps, in_full=step is not None
+                    found,
+                    worth,
+                    result,
+                    steps,
+                    in_full=step is not None,
+                    width=room(results()),
                 ):
                     results().print(line, markup=False, highlight=False, soft_wrap=True)
             return code()

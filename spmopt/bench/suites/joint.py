@@ -25,6 +25,21 @@ _INSTANCES = (
     ("lstm-3", 27, "1024", 0),
 )
 """Network, operations, SPM, whether it is a training step; models of the onnx package as such."""
+_ABOUT = (
+    "Cycles of the replay of whole tensors in ranges of addresses, in any order "
+    "(`joint`), its bound, and what is lost: by the best policy (less than nothing where it "
+    "moves tensors in parts, which the class does not); by the listed order; by "
+    "moving each tensor in one command (the best replay in the listed order over that of "
+    "`whole`, which may let one come and go in parts between uses); by barriers between "
+    "steps (best step time of `whole` over the better of these replays); by whole tensors "
+    "(step time of `whole` over that of the better of `page` and `whole`); by ranges in "
+    "place of pages (at most: over the bound without addresses). Exact where the gap is 0, "
+    f"else of the best found; {LIMIT_S:g} s for each search. Lines of up to "
+    f"{_PROVED_UP_TO} operations must be proved optimal in 60 s. The networks are built in "
+    f"`spmopt/bench/small.py`, for a machine of their size called {TINY}; the attention there "
+    "is another network than that of `instances/attention.json`. Names with `.onnx`: models "
+    "of the onnx package, on rtx2080ti."
+)
 
 
 def joint() -> Suite:
@@ -47,19 +62,7 @@ def joint() -> Suite:
     return Suite(
         name="joint",
         title="what each simplification costs on small networks",
-        about="Cycles of the replay of whole tensors in ranges of addresses, in any order "
-        "(`joint`), its bound, and what is lost: by the best policy (less than nothing where it "
-        "moves tensors in parts, which the class does not); by the listed order; by "
-        "moving each tensor in one command (the best replay in the listed order over that of "
-        "`whole`, which may let one come and go in parts between uses); by barriers between "
-        "steps (best step time of `whole` over the better of these replays); by whole tensors "
-        "(step time of `whole` over that of the better of `page` and `whole`); by ranges in "
-        "place of pages (at most: over the bound without addresses). Exact where the gap is 0, "
-        f"else of the best found; {LIMIT_S:g} s for each search. Lines of up to "
-        f"{_PROVED_UP_TO} operations must be proved optimal in 60 s. The networks are built in "
-        f"`spmopt/bench/small.py`, for a machine of their size called {TINY}; the attention there "
-        "is another network than that of `instances/attention.json`. Names with `.onnx`: models "
-        "of the onnx package, on rtx2080ti.",
+        about=_ABOUT,
         heads=("network", "step", "SPM"),
         rows=rows,
         columns=(

@@ -69,7 +69,7 @@ def settings() -> Suite:
         title="ways to solve the plain model, objective time",
         about="Simplex to the optimum; interior point (without crossover) and PDLP to a relative "
         "gap of 0.01 %. At most 60 s each. Ended: `other` is that HiGHS stopped by itself, with a "
-        "value near the optimum that it does not call optimal, as happens without crossover.",
+        "value that it does not call optimal, as interior point may.",
         heads=("network", "SPM", "setting"),
         rows=tuple(
             Row(case=case, cells=(case.title, case.spm, way), parts={"": _solve(way, 60.0)})

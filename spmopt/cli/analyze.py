@@ -9,7 +9,7 @@ from typer import Option
 
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Search, Source, choices
-from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal
+from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal, require_new
 
 _PER = {
     "operation": "each operation, in the order of the schedule",
@@ -44,13 +44,13 @@ def analyze(
     """
     from spmopt.analysis import Analysis
     from spmopt.core.suggest import unknown
-    from spmopt.io.document import require_writable, write_text
+    from spmopt.io.document import write_text
     from spmopt.report.analysis import analysis_record, csv_text, draw_analysis
 
     if per is not None and per not in _PER:
         raise unknown("choice for --per", per, _PER)
     if csv is not None:
-        require_writable(csv)
+        require_new(csv, source)
     with legal(source, search, scheduler) as (instance, result, code):
         if result.schedule is None:
             return code()

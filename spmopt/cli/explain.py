@@ -10,7 +10,7 @@ from typer import Option
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Search, Source
-from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal
+from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal, require_new
 from spmopt.core.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
@@ -42,12 +42,12 @@ def explain(
 ) -> int:
     """Say why a schedule stalls and what more SPM and bandwidth are worth; NETWORK: as analyze."""
     from spmopt.cli.output import print_json, results
-    from spmopt.io.document import require_writable, write_text
+    from spmopt.io.document import write_text
 
     if top < 1:
         raise InputError(f"--top {top}: must be at least 1")
     if csv is not None:
-        require_writable(csv)
+        require_new(csv, source)
     try:
         with legal(source, search, scheduler) as (instance, result, code):
             if result.schedule is None:

@@ -44,6 +44,22 @@ def legal(
         yield instance, result, lambda: exit_code(found, stopped())
 
 
+def require_new(csv: Path, source: Source) -> None:
+    """Fail before the work unless rows can be written to ``csv``, which is not to be read.
+
+    Raises
+    ------
+    InputError
+        It is the network's or the machine's file, or cannot be written.
+    """
+    from spmopt.io.document import require_writable
+
+    for name in (source.network, source.machine):
+        if name and csv.is_file() and Path(name).is_file() and csv.samefile(name):
+            raise InputError(f"--csv {csv}: would replace the file that is read; name another")
+    require_writable(csv)
+
+
 def _require_schedules(scheduler: str) -> None:
     from spmopt.schedulers.registry import Kind, find
 

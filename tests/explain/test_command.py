@@ -199,3 +199,16 @@ def test_infeasible_is_explained_in_fields(run: Run, tmp_path: Path) -> None:
 )
 def test_what_is_refused(run: Run, stored: Path, options: str, message: str) -> None:
     assert message in refused(run(f"explain {stored} {options}"))
+
+
+@pytest.mark.parametrize("command", ["explain", "analyze"])
+def test_rows_do_not_replace_what_is_read(
+    run: Run, stored: Path, tmp_path: Path, command: str
+) -> None:
+    before = stored.read_bytes()
+    link = tmp_path / "link.csv"
+    link.symlink_to(stored)
+    for csv_path in (stored, link):
+        error = refused(run(f"{command} {stored} --csv {csv_path}"))
+        assert f"--csv {csv_path}: would replace the file that is read" in error
+    assert stored.read_bytes() == before

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from formulations.contiguous.window import Window
 from formulations.residency.plain.cells import Cells, changed
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
 
-def kept_cells(line: Timeline, tensor: Ints, begin: Ints, end: Ints) -> Cells:
-    """Cells of the spans ``[begin, end)`` of ``tensor``, which do not overlap, and all uses.
+def kept_cells(line: Timeline, window: Window, tensor: Ints, spans: Ints) -> Cells:
+    """Cells of the ``spans`` (s, 2) of ``tensor``, which do not overlap, and of all uses.
 
     Where a span ends and the contents live on, ``last`` is set: nothing may be dirty after it.
+    Spans lie in ``window``, of which other uses are left out.
     """
     steps = line.steps
-    length = end - begin
+    begin, length = spans[:, 0], spans[:, 1] - spans[:, 0]
     inside = np.repeat(begin - np.cumsum(length) + length, length) + np.arange(length.sum())
+    uses = slice(int(line.first[window.begin]), int(line.first[window.last]))
     key = np.unique(
         np.concatenate(
-            (np.repeat(tensor, length) * steps + inside, line.tensor * steps + line.step)
+            (
+                np.repeat(tensor, length) * steps + inside,
+                line.tensor[uses] * steps + line.step[uses],
+            )
         )
     )
     owner, step = key // steps, key % steps
@@ -39,7 +45,7 @@ def kept_cells(line: Timeline, tensor: Ints, begin: Ints, end: Ints) -> Cells:
     inherits = np.zeros(owner.size, bool)
     inherits[1:] = (owner[1:] == owner[:-1]) & (step[1:] == step[:-1] + 1) & ~blind[1:]
     followed = np.append(inherits[1:], False)[: owner.size]
-    return Cells(
+    cells = Cells(
         tensor=owner,
         step=step,
         access=access,
@@ -50,6 +56,7 @@ def kept_cells(line: Timeline, tensor: Ints, begin: Ints, end: Ints) -> Cells:
         dirty=dirty,
         last=dirty & ~followed,
     )
+    return window.cells_of(line, cells)
 
 
 def _latest_access(line: Timeline, key: Ints) -> tuple[Ints, Bools]:

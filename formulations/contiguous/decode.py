@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from formulations.contiguous.memory import Memory
-from formulations.contiguous.stays import Stay, Uses
+from formulations.contiguous.stays import Stay
 from formulations.residency.plain.cells import Cells
 from formulations.residency.plain.rows import Context
 from formulations.solver.program import Floats
@@ -13,6 +15,13 @@ from spmopt.core.plan import Plan, Ranges, Residency, Stores
 from spmopt.core.table import Bools, Ints
 
 _NEARLY = 1e-4  # of a page, and of a stored byte: more than the solver's tolerance
+
+
+class Now(NamedTuple):
+    """Stays, and of each the stay that its cells were of."""
+
+    stays: list[Stay]
+    owner: list[int]
 
 
 def in_pages(c: Context, resident: Floats) -> Ints:
@@ -24,56 +33,72 @@ def in_pages(c: Context, resident: Floats) -> Ints:
     return pages
 
 
-def stays_now(
-    c: Context, stay: Ints, bases: Ints | Floats, resident: Ints, uses: Uses
-) -> list[Stay]:
-    """Stays that ``resident`` makes, at the ``bases`` of those whose cells they are."""
-    found = []
+def stays_now(c: Context, first: int, stay: Ints, bases: Ints | Floats, resident: Ints) -> Now:
+    """Stays that ``resident`` makes, at the ``bases`` of those whose cells they are.
+
+    The steps of the cells count from ``first``.
+    """
+    now = Now([], [])
     for cells in _runs(c.cells, resident > 0, stay):
-        tensor, begin = int(c.cells.tensor[cells.start]), int(c.cells.step[cells.start])
-        heights = -(-resident[cells] // c.machine.page_bytes)
-        used, stationary = uses.of(tensor, begin, begin + heights.size)
-        found.append(
-            Stay(
-                tensor=tensor,
-                begin=begin,
-                heights=heights,
-                uses=used,
-                stationary=stationary,
-                base=bases[stay[cells.start]],
-            )
+        owner = int(stay[cells.start])
+        one = Stay(
+            tensor=int(c.cells.tensor[cells.start]),
+            begin=int(c.cells.step[cells.start]) + first,
+            heights=-(-resident[cells] // c.machine.page_bytes),
+            base=bases[owner],
         )
-    return found
+        now.stays.append(one)
+        now.owner.append(owner)
+    return now
 
 
-def settle(stays: list[Stay], memory: Memory) -> None:
+def settle(stays: list[Stay], fixed: Bools, memory: Memory) -> bool:
     """Let each stay down onto what is below it: whole pages, and never higher than it was.
 
     A base is a sum of heights below it, or less than a real one was: rounded heights make it
-    smaller, or larger by a few of the solver's tolerances, which are no page.
+    smaller, or larger by a few of the solver's tolerances, which are no page. Those ``fixed``
+    (s,) stay where they are; false if something is in their way.
     """
     for owner in sorted(range(len(stays)), key=lambda k: stays[k].base):
         stay = stays[owner]
         below = memory.around(stay.begin, stay.end, owner)
-        stay.base = int(below.high[below.owner >= 0].max(initial=0))
-        memory.take(owner, int(stay.base), stay.begin, stay.heights)
+        base = int(below.high[below.owner >= 0].max(initial=0))
+        if fixed[owner]:
+            if base > round(stay.base):
+                return False
+            base = round(stay.base)
+        stay.base = base
+        memory.take(owner, base, stay.begin, stay.heights)
+    return True
 
 
-def plan_of(c: Context, resident: Ints, dirty: Floats, stays: list[Stay]) -> Plan:
-    """Residency, stores and addresses; stores when the program has them, at the latest in time.
+def stores(c: Context, resident: Ints, dirty: Floats) -> tuple[Ints, Ints]:
+    """(k,) Bytes to store in each cell, at the latest in time, and those dirty after it.
 
     Stored in a step is what (P2) and (P3) ask for: nothing is dirty that the next step does not
-    hold, nor more than the program leaves dirty.
+    hold, nor more than the program leaves ``dirty``.
     """
-    cells, line = c.cells, c.line
-    order = np.arange(len(cells))
+    cells = c.cells
     follows = np.zeros(len(cells), bool)
-    follows[:-1] = cells.previous[1:] == order[:-1]
-    after = np.where(follows, np.append(resident[1:], 0), 0)
-    # Dead contents are no cells: then nothing follows, and nothing is dirty.
-    limit = np.minimum(np.floor(np.minimum(dirty, c.size) + _NEARLY).astype(np.int64), after)
-    limit[~follows & ~cells.last] = np.iinfo(np.int64).max
-    store = _stored(cells, resident, limit)
+    follows[:-1] = cells.previous[1:] == np.arange(1, len(cells)) - 1
+    most = np.where(
+        follows, np.append(resident[1:], 0)[: len(cells)], np.where(cells.last, 0, c.size)
+    )
+    limit = np.minimum(np.floor(np.minimum(dirty, c.size) + _NEARLY).astype(np.int64), most)
+    store, after = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
+    left = 0
+    k = np.flatnonzero(cells.dirty)
+    source = np.where(cells.written[k], resident[k], np.where(cells.previous[k] >= 0, -1, 0))
+    for cell, fresh, allowed in zip(k.tolist(), source.tolist(), limit[k].tolist(), strict=True):
+        before = left if fresh < 0 else fresh
+        left = min(before, allowed)
+        store[cell], after[cell] = before - left, left
+    return store, after
+
+
+def plan_of(c: Context, resident: Ints, store: Ints, stays: list[Stay]) -> Plan:
+    """Residency, stores and addresses, by the steps of the cells."""
+    cells, line = c.cells, c.line
     stored = np.flatnonzero(store)
     stored = stored[np.lexsort((cells.tensor[stored], cells.step[stored]))]
     rows = _runs(cells, resident > 0, resident)
@@ -98,24 +123,6 @@ def plan_of(c: Context, resident: Ints, dirty: Floats, stays: list[Stay]) -> Pla
             spm_page=np.array([stay.base for stay in stays], np.int64),
         ),
     )
-
-
-def _stored(cells: Cells, resident: Ints, limit: Ints) -> Ints:
-    """(k,) Bytes to store: what is dirty beyond ``limit`` after each cell."""
-    store = np.zeros(len(cells), np.int64)
-    left = 0
-    changed = np.flatnonzero(cells.dirty)
-    for k, fresh, held, most in zip(
-        changed.tolist(),
-        cells.written[changed].tolist(),
-        resident[changed].tolist(),
-        limit[changed].tolist(),
-        strict=True,
-    ):
-        before = held if fresh else left
-        left = min(before, most)
-        store[k] = before - left
-    return store
 
 
 def _runs(cells: Cells, there: Bools, key: Ints) -> list[slice]:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.contiguous.memory import Memory
-from formulations.contiguous.stays import Stay, Uses
+from formulations.contiguous.stays import Stay
+from formulations.contiguous.window import Window
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
@@ -31,10 +32,14 @@ class Again:
     pages: Ints
     worth: Floats
 
-    def spans(self) -> Iterator[tuple[int, int, int, int]]:
+    def spans(self, window: Window) -> Iterator[tuple[int, int, int, int]]:
         """Tensor, first and last step, pages of the tensor: worth most for its time first."""
         line = self.line
-        access = np.flatnonzero((line.next >= 0) & line.live_after & (self.worth > 0))
+        inside = slice(int(line.first[window.begin]), int(line.first[window.end]))
+        access = np.arange(inside.start, inside.stop)
+        again = (line.next[inside] >= 0) & line.live_after[inside] & (self.worth[inside] > 0)
+        access = access[again]
+        access = access[line.step[line.next[access]] < window.end]
         begin, end = line.step[access], line.step[line.next[access]]
         order = np.argsort(-self.worth[access] / (end - begin), kind="stable")
         tensor = line.tensor[access]
@@ -42,14 +47,15 @@ class Again:
         return zip(*columns, strict=True)
 
 
-def fill(stays: list[Stay], memory: Memory, uses: Uses, again: Again) -> int:
+def fill(stays: list[Stay], memory: Memory, window: Window, again: Again) -> int:
     """Keep more of what is used again, where pages are free until then; how often that was so.
 
-    ``stays`` have bases, as they are in ``memory``; they grow, and there are more of them.
+    ``stays`` have bases, as they are in ``memory``; they grow, and there are more of them, in
+    steps of ``window`` only. They lose their uses.
     """
     kept = _Kept(stays)
     count = 0
-    for tensor, begin, last, pages in again.spans():
+    for tensor, begin, last, pages in again.spans(window):
         end = last + 1
         found = kept.around(tensor, begin, end)
         if found is None:
@@ -61,8 +67,6 @@ def fill(stays: list[Stay], memory: Memory, uses: Uses, again: Again) -> int:
                 count += 1
         elif _grow(stays[found[0]], found[0], memory, (begin, end), pages):
             count += 1
-    for stay in stays:
-        stay.uses, stay.stationary = uses.of(stay.tensor, stay.begin, stay.end)
     return count
 
 
@@ -76,17 +80,7 @@ def _add(stays: list[Stay], memory: Memory, where: tuple[int, int, int], pages: 
     enough = np.flatnonzero(room >= pages)
     run = enough[room[enough].argmin()] if enough.size else room.argmax()
     heights = np.full(end - begin, min(pages, int(room[run])))
-    none = np.empty(0, np.int64)
-    stays.append(
-        Stay(
-            tensor=tensor,
-            begin=begin,
-            heights=heights,
-            uses=none,
-            stationary=none,
-            base=int(low[run]),
-        )
-    )
+    stays.append(Stay(tensor=tensor, begin=begin, heights=heights, base=int(low[run])))
     memory.take(len(stays) - 1, int(low[run]), begin, heights)
     return len(stays) - 1
 

@@ -67,27 +67,38 @@ class _Stretch:
 
 
 class Memory:
-    """The scratchpad's pages over the steps, the scratch of every step at the top."""
+    """The scratchpad's pages over some steps, the scratch of every step at the top.
 
-    def __init__(self, pages: int, scratch_pages: Ints) -> None:
+    What lies before or after these steps is left out.
+    """
+
+    def __init__(self, pages: int, scratch_pages: Ints, first: int = 0) -> None:
+        """Of the steps from ``first`` on, (n,) pages of scratch."""
         self.pages = pages
-        self.roof: Ints = pages - scratch_pages
-        """(n,) Pages under the scratch."""
+        self.first, self.last = first, first + scratch_pages.size
         self._stretches = [_Stretch() for _ in range(scratch_pages.size // _STRETCH + 1)]
         self._rows: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         for step in np.flatnonzero(scratch_pages).tolist():
-            self._add(-1, int(self.roof[step]), pages, (step, step + 1))
+            self._add(-1, pages - int(scratch_pages[step]), pages, (step, step + 1))
 
     def around(self, begin: int, end: int, but: int) -> Taken:
         """What is taken in steps ``[begin, end)`` by others than ``but``; long ones in pieces."""
-        last = max(begin, end - 1) // _STRETCH
-        met = [one.met(begin, end, but) for one in self._stretches[begin // _STRETCH : last + 1]]
-        return Taken(*(met[0] if len(met) == 1 else np.concatenate(met, axis=1)))
+        begin, end = max(begin, self.first) - self.first, min(end, self.last) - self.first
+        if begin >= end:
+            return Taken(*np.empty((5, 0), np.int64))
+        stretches = self._stretches[begin // _STRETCH : (end - 1) // _STRETCH + 1]
+        met = [one.met(begin, end, but) for one in stretches]
+        taken = Taken(*(met[0] if len(met) == 1 else np.concatenate(met, axis=1)))
+        return taken._replace(begin=taken.begin + self.first, end=taken.end + self.first)
 
     def take(self, owner: int, base: int, begin: int, heights: Ints) -> None:
         """Take ``heights[k]`` pages from ``base`` on in step ``begin + k``, in place of earlier."""
         for place, row in self._rows.pop(owner, []):
             self._stretches[place].remove(row)
+        heights = heights[max(self.first - begin, 0) : max(self.last - begin, 0)]
+        if not heights.size:
+            return
+        begin = max(begin, self.first) - self.first
         change = np.flatnonzero(np.diff(heights, prepend=heights[0] - 1))
         ends = np.append(change[1:], heights.size)
         for height, first, last in zip(
@@ -97,6 +108,7 @@ class Memory:
                 self._add(owner, base, base + height, (begin + first, begin + last))
 
     def _add(self, owner: int, low: int, high: int, steps: tuple[int, int]) -> None:
+        """Steps are counted from the memory's first."""
         begin, end = steps
         for place in range(begin // _STRETCH, (end - 1) // _STRETCH + 1):
             first, last = max(begin, place * _STRETCH), min(end, (place + 1) * _STRETCH)

@@ -18,9 +18,9 @@ _FORBIDDEN = 1e12
 _Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 ORDERS: Mapping[str, Callable[[Stay], tuple[int, ...]]] = {
-    "begin": lambda stay: (stay.begin, -stay.heights.size),
-    "area": lambda stay: (-stay.area,),
     "peak": lambda stay: (-stay.peak, stay.begin),
+    "area": lambda stay: (-stay.area,),
+    "begin": lambda stay: (stay.begin, -stay.heights.size),
 }
 """Orders in which stays are packed; those with a stationary operand come first in each."""
 

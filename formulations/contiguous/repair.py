@@ -1,6 +1,7 @@
 """A paged plan made contiguous at little cost.
 
-1. Its stays get bases one after the other, in several orders; one that does not fit is cut
+1. Its stays get bases, all at once if they fit (:mod:`formulations.contiguous.fit`), else one
+   after the other, in several orders; one that does not fit is cut
    (:mod:`formulations.contiguous.pack`).
 2. Room that is left over is filled (:mod:`formulations.contiguous.fill`).
 3. With the neighbours so found, a linear program finds the best residency and bases of all stays
@@ -11,42 +12,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
-from formulations.contiguous.decode import in_pages, plan_of, settle, stays_now
-from formulations.contiguous.fill import Again, fill
-from formulations.contiguous.memory import Memory
+from formulations.contiguous.fill import Again
+from formulations.contiguous.fit import fit
 from formulations.contiguous.pack import ORDERS, pack
-from formulations.contiguous.stack import Case, cells_of, own_spans, stack, values
+from formulations.contiguous.rounds import Found, Rounds
+from formulations.contiguous.stack import Case
 from formulations.contiguous.stays import Stay, Uses, stays_of
-from formulations.residency.cost import plan_value
-from formulations.residency.plain.rows import Context, ceil_div
-from formulations.solver import highs
+from formulations.contiguous.sweep import swept, windows
+from formulations.contiguous.window import whole
+from formulations.residency.plain.rows import ceil_div
 from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
 from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
-from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, timeline
 
-_SIMPLEX: dict[str, highs.Option] = {"solver": "simplex", "presolve": "off"}
 _LARGE = 300_000  # cells, from which on a linear program would take too long
 _EACH, _MORE = 3, 12  # rounds from every order, then from the best of them
 _LEAST = Fraction(1, 5000)  # gain of a round that makes another one worth while
 _TINY = 1e-6  # worth of a page that saves time nowhere, of the largest
-
-
-@dataclass(frozen=True, kw_only=True)
-class Found:
-    """A plan with contiguous addresses, and its stays."""
-
-    plan: Plan
-    value: Fraction
-    stays: list[Stay]
 
 
 class Repair:
@@ -55,13 +45,18 @@ class Repair:
     def __init__(
         self, instance: Instance, request: Request, plan: Plan, prices: Certificate | None
     ) -> None:
-        self._instance, self._request = instance, request
-        self._line = timeline(instance, plan.operation, plan.mode)
-        self._page = instance.machine.page_bytes
-        self._uses = Uses(self._line)
-        self._paged = stays_of(plan.residency, self._page, self._uses)
-        self._worth = _worth(self._line, prices)
-        self._case = Case(instance, self._line, request.objective)
+        self._request = request
+        line = timeline(instance, plan.operation, plan.mode)
+        page = instance.machine.page_bytes
+        self._uses, self._whole = Uses(line), whole(line)
+        self._paged = stays_of(plan.residency, page, self._uses)
+        self._rounds = Rounds(
+            case=Case(instance, line, request.objective),
+            request=request,
+            again=Again(
+                line=line, pages=ceil_div(line.size_bytes, page), worth=_worth(line, prices)
+            ),
+        )
         self._large = sum(stay.heights.size for stay in self._paged) > _LARGE
 
     def plans(self) -> Iterator[Found]:
@@ -69,31 +64,43 @@ class Repair:
         best: Found | None = None
         for start in self._begun():
             yield start
-            for found in self._rounds(start, _EACH):
+            best = _better(best, start)
+            for found in self._after(start, _EACH):
                 yield found
                 best = _better(best, found)
-        while best is not None and not self._large and self._request.remaining_s() > 0:
+        while best is not None and self._request.remaining_s() > 0:
             before = best
-            for found in self._neighbourhood(before):
+            for found in self._sweep(before) if self._large else self._neighbourhood(before):
                 yield found
                 best = _better(best, found)
             if best.value > before.value * (1 - _LEAST):
                 break
         if best is not None and not self._large:
-            last = self._round(best, tie=True)
+            last = self._rounds.solved(best.held, self._whole, tie=True)
             if last is not None:
                 yield last
 
     def _neighbourhood(self, best: Found) -> Iterator[Found]:
         """More rounds, and rounds from its stays placed anew."""
-        yield from self._rounds(best, _MORE)
+        yield from self._after(best, _MORE)
         for order in ORDERS:
-            anew = self._packed(best.stays, order)
+            anew = self._packed(best.held.stays, order)
             if anew is not None:
-                yield from self._rounds(anew, _EACH)
+                yield from self._after(anew, _EACH)
+
+    def _sweep(self, best: Found) -> Iterator[Found]:
+        """Window by window, and again with windows between these."""
+        held = best.held
+        for half in (False, True):
+            held = swept(self._rounds, held, windows(held.stays, self._whole.steps, half=half))
+            yield self._rounds.placed(held.stays, self._whole, held.dirty)
 
     def _begun(self) -> Iterator[Found]:
-        """The paged stays cut to fit; else stationary operands alone."""
+        """The paged stays, if they fit; else cut to fit; else stationary operands alone."""
+        fitted = None if self._large else self._fitted()
+        if fitted is not None:
+            yield fitted
+            return
         orders = list(ORDERS)[:1] if self._large else list(ORDERS)
         any_found = False
         for stays, ways in ((self._paged, orders), (self._stationary(), list(ORDERS))):
@@ -107,17 +114,34 @@ class Repair:
             if any_found:
                 return
 
+    def _fitted(self) -> Found | None:
+        stays = [replace(stay) for stay in self._paged]
+        request, case = self._request, self._rounds.case
+        request.report("contiguous addresses, nothing cut", None)
+        machine = case.instance.machine
+        scratch = ceil_div(case.line.scratch_bytes, machine.page_bytes)
+        if not fit(stays, machine.spm_pages, scratch, request.stop, request.remaining_s()):
+            return None
+        self._uses.mark(stays)
+        return self._rounds.placed(stays, self._whole)
+
     def _packed(self, stays: list[Stay], order: str) -> Found | None:
         stays = [replace(stay) for stay in stays]
+        self._uses.mark(stays)
         self._request.report(f"contiguous addresses, by {order}", None)
-        return self._placed(stays) if pack(stays, self._memory(), order) else None
+        if not pack(stays, self._rounds.case.memory(self._whole), order):
+            return None
+        return self._rounds.placed(stays, self._whole)
 
-    def _rounds(self, start: Found, most: int) -> Iterator[Found]:
-        for number in range(1 if self._large else most):
+    def _after(self, start: Found, most: int) -> Iterator[Found]:
+        """Rounds while they help; none where a program of all steps would take too long."""
+        if self._large:
+            return
+        for number in range(most):
             if self._request.remaining_s() <= 0:
                 return
             self._request.report(f"contiguous addresses, round {number + 1}", None)
-            found = self._round(start)
+            found = self._rounds.solved(start.held, self._whole)
             if found is None:
                 return
             yield found
@@ -125,77 +149,19 @@ class Repair:
                 return
             start = found
 
-    def _round(self, start: Found, *, tie: bool = False) -> Found | None:
-        """Fill, then solve; None where the solver was stopped. Where much is kept, only fill."""
-        stays, memory, line = [replace(stay) for stay in start.stays], self._memory(), self._line
-        for owner, stay in enumerate(stays):
-            memory.take(owner, int(stay.base), stay.begin, stay.heights)
-        pages = ceil_div(line.size_bytes, self._page)
-        fill(stays, memory, self._uses, Again(line=line, pages=pages, worth=self._worth))
-        if self._large:
-            return self._placed(stays)
-        built = stack(self._case, stays, memory, tie=tie)
-        answer = highs.solve(
-            built.program,
-            options=_SIMPLEX,
-            time_limit_s=self._request.remaining_s(),
-            stop=self._request.stop,
-        )
-        if not answer.feasible or answer.primal is None:
-            return None
-        resident, dirty, bases = values(built, answer.primal)
-        in_whole = in_pages(built.context, resident)
-        return self._found(built.context, built.stay, (in_whole, dirty), bases)
-
-    def _placed(self, stays: list[Stay]) -> Found:
-        """What ``stays`` say, every store at the latest."""
-        context, owner = cells_of(self._case, stays, own_spans(stays))
-        cells = context.cells
-        first = np.cumsum([0, *(stay.heights.size for stay in stays)])[:-1]
-        begin = np.array([stay.begin for stay in stays], np.int64)
-        heights = np.concatenate([np.empty(0, np.int64), *(stay.heights for stay in stays)])
-        there = np.flatnonzero(owner >= 0)
-        row = owner[there]
-        resident = np.zeros(len(cells), np.int64)
-        pages = heights[first[row] + cells.step[there] - begin[row]]
-        resident[there] = np.minimum(pages * self._page, context.size[there])
-        bases = np.array([stay.base for stay in stays], np.int64)
-        return self._found(context, owner, (resident, np.full(len(cells), np.inf)), bases)
-
-    def _found(
-        self, c: Context, owner: Ints, held: tuple[Ints, Floats], bases: Ints | Floats
-    ) -> Found:
-        """From the resident and the dirty bytes of each cell."""
-        resident, dirty = held
-        stays = stays_now(c, owner, bases, resident, self._uses)
-        if bases.dtype == np.float64:
-            settle(stays, self._memory())
-        plan = plan_of(c, resident, dirty, stays)
-        value = plan_value(self._instance, plan, self._request.objective)
-        return Found(plan=plan, value=value, stays=stays)
-
-    def _memory(self) -> Memory:
-        scratch = ceil_div(self._line.scratch_bytes, self._page)
-        return Memory(self._instance.machine.spm_pages, scratch)
-
     def _stationary(self) -> list[Stay]:
         """Only what must be resident, only while it must."""
-        line = self._line
+        line = self._rounds.case.line
         found: list[Stay] = []
         order = np.lexsort((line.step, line.tensor))
         for access in order[line.stationary[order]].tolist():
             tensor, step = int(line.tensor[access]), int(line.step[access])
-            pages = -(-int(line.size_bytes[tensor]) // self._page)
-            here = np.array([step], np.int64)
+            pages = int(self._rounds.again.pages[tensor])
             last = found[-1] if found else None
             if last is not None and last.tensor == tensor and last.end == step:
                 last.heights = np.append(last.heights, pages)
-                last.uses = last.stationary = np.append(last.uses, step)
                 continue
-            heights = np.array([pages], np.int64)
-            found.append(
-                Stay(tensor=tensor, begin=step, heights=heights, uses=here, stationary=here)
-            )
+            found.append(Stay(tensor=tensor, begin=step, heights=np.array([pages], np.int64)))
         return found
 
 

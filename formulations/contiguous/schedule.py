@@ -1,12 +1,16 @@
-"""Residency in pages, one range of addresses a tensor: the paged optimum, repaired."""
+"""Residency in pages, one range of addresses a tensor: good plans, repaired."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 from formulations.contiguous.repair import Repair
+from formulations.contiguous.rounds import Found
 from formulations.residency import page
+from formulations.residency.cost import plan_value
 from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 
@@ -16,7 +20,8 @@ _NONE = "found no schedule in which each tensor has one range of addresses"
 def schedule(instance: Instance, request: Request) -> Outcome:
     """Good schedule with contiguous addresses; its bound is that of any addresses.
 
-    Half of the time limit is for the paged optimum.
+    The paged optimum, for which half of the time limit is, is repaired first; then those of the
+    plans to start from that are better than what that gave.
 
     Raises
     ------
@@ -24,15 +29,21 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         An operation's stationary operands and scratch do not fit the SPM.
     """
     paged = page.schedule(instance, replace(request, time_limit_s=request.time_limit_s / 2))
-    if paged.plan is None:
-        return paged
-    best = min(
-        Repair(instance, request, paged.plan, paged.certificate).plans(),
-        key=lambda found: found.value,
-        default=None,
-    )
+    best: Found | None = None
+
+    def value(plan: Plan) -> Fraction:
+        return plan_value(instance, plan, request.objective)
+
+    starts = [plan for plan in (request.start, *request.others) if plan is not None]
+    plans = [*([] if paged.plan is None else [paged.plan]), *starts]
+    for plan in plans:
+        if best is not None and (request.remaining_s() <= 0 or value(plan) >= best.value):
+            continue
+        for found in Repair(instance, request, plan, paged.certificate).plans():
+            best = found if best is None or found.value < best.value else best
     return Outcome(
         plan=None if best is None else best.plan,
         certificate=paged.certificate,
         notes=paged.notes if best is not None else (*paged.notes, _NONE),
+        cut_short=paged.cut_short,
     )

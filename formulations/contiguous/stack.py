@@ -15,8 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.contiguous.cells import kept_cells
+from formulations.contiguous.held import Held
 from formulations.contiguous.memory import Memory
+from formulations.contiguous.spans import heights_at, lengthened
 from formulations.contiguous.stays import Stay
+from formulations.contiguous.window import Window
 from formulations.residency.plain import rows
 from formulations.residency.plain.arrays import (
     byte_unit,
@@ -61,14 +64,20 @@ class Case(NamedTuple):
     line: Timeline
     objective: Objective
 
+    def memory(self, window: Window) -> Memory:
+        """All free but the scratch."""
+        machine, steps = self.instance.machine, slice(window.first, window.last)
+        scratch = rows.ceil_div(self.line.scratch_bytes[steps], machine.page_bytes)
+        return Memory(machine.spm_pages, scratch, window.first)
 
-def stack(case: Case, stays: list[Stay], memory: Memory, *, tie: bool = False) -> Stack:
-    """The program for the neighbours that ``stays`` have now.
+
+def stack(case: Case, held: Held, memory: Memory, window: Window, *, tie: bool = False) -> Stack:
+    """The program for the neighbours that the stays have now.
 
     With ``tie`` also the one of its solutions that moves less, which takes longer.
     """
-    objective = case.objective
-    c, stay = cells_of(case, stays, lengthened(stays, memory, case.line.steps))
+    objective, stays = case.objective, held.stays
+    c, stay = cells_of(case, stays, lengthened(stays, memory, window), window)
     families = [rows.growth(c), rows.dirt(c), rows.no_lost_write(c)]
     if objective.cycle > 0:
         families += [*rows.channel(c), rows.serial(c)]
@@ -77,26 +86,54 @@ def stack(case: Case, stays: list[Stay], memory: Memory, *, tie: bool = False) -
     if tie:
         total += _TIE * cost(c, replace(TRAFFIC, dram_in_byte=value, dram_out_byte=value), value)
     unit = byte_unit(case.instance.machine.spm_bytes)
-    return Stack(
-        program=program(
-            c,
-            [*families, _neighbours(c, stays, stay)],
-            np.concatenate((total, np.zeros(len(stays)))),
-            unit,
-            absent=stay < 0,
-        ),
-        context=c,
-        stay=stay,
-        bases=c.columns.count,
-        byte_unit=unit,
+    pages = heights_at(stays, stay, c.cells.step + window.first)
+    free = program(
+        c,
+        [
+            *families,
+            _neighbours(
+                c, stays, np.where(window.edges(c.cells.step + window.first), -1, stay), pages
+            ),
+        ],
+        np.concatenate((total, np.zeros(len(stays)))),
+        unit,
+        absent=stay < 0,
     )
+    built = Stack(program=free, context=c, stay=stay, bases=c.columns.count, byte_unit=unit)
+    return replace(built, program=_with_edges(built, held, pages, window))
 
 
-def cells_of(case: Case, stays: list[Stay], spans: Ints) -> tuple[rows.Context, Ints]:
-    """Cells for ``stays`` that may last over the steps ``spans`` (s, 2); the stay of each (k,)."""
-    line = case.line
+def _with_edges(built: Stack, held: Held, pages: Ints, window: Window) -> Program:
+    """The program with what is fixed at the edges of the window."""
+    c, unit = built.context, built.byte_unit
+    lower, upper = built.program.lower.copy(), built.program.upper.copy()
+    step = c.cells.step + window.first
+    k = np.flatnonzero(window.edges(step))
+    page = c.machine.page_bytes
+    lower[c.columns.resident[k]] = upper[c.columns.resident[k]] = (
+        np.minimum(pages[k] * page, c.size[k]) / unit
+    )
+    dirty = held.dirty.of(c.cells.tensor[k], step[k]) / unit
+    column, before = c.columns.dirty[k], step[k] < window.begin
+    upper[column[column >= 0]] = dirty[column >= 0]
+    lower[column[(column >= 0) & before]] = dirty[(column >= 0) & before]
+    fixed = np.unique(built.stay[k[pages[k] > 0]])
+    base = np.array([held.stays[owner].base for owner in fixed.tolist()], np.float64)
+    lower[built.bases + fixed] = upper[built.bases + fixed] = base * page / unit
+    return replace(built.program, lower=lower, upper=upper)
+
+
+def cells_of(
+    case: Case, stays: list[Stay], spans: Ints, window: Window
+) -> tuple[rows.Context, Ints]:
+    """Cells for ``stays`` that may last over the steps ``spans`` (s, 2); the stay of each (k,).
+
+    Steps of the cells count from the first one of the window.
+    """
+    steps = case.line.steps
     tensor = np.array([stay.tensor for stay in stays], np.int64)
-    cells = kept_cells(line, tensor, spans[:, 0], spans[:, 1])
+    cells = kept_cells(case.line, window, tensor, spans)
+    line = window.part_of(case.line)
     context = rows.Context(
         machine=case.instance.machine,
         line=line,
@@ -106,64 +143,22 @@ def cells_of(case: Case, stays: list[Stay], spans: Ints) -> tuple[rows.Context, 
     )
     if not stays:
         return context, np.full(len(cells), -1, np.int64)
-    key = tensor * line.steps + spans[:, 0]
+    step = cells.step + window.first
+    key = tensor * steps + spans[:, 0]
     order = np.argsort(key)
-    at = np.searchsorted(key[order], cells.tensor * line.steps + cells.step, side="right") - 1
+    at = np.searchsorted(key[order], cells.tensor * steps + step, side="right") - 1
     owner = order[np.maximum(at, 0)]
-    inside = (at >= 0) & (tensor[owner] == cells.tensor) & (cells.step < spans[owner, 1])
+    inside = (at >= 0) & (tensor[owner] == cells.tensor) & (step < spans[owner, 1])
     return context, np.where(inside, owner, -1)
 
 
-def own_spans(stays: list[Stay]) -> Ints:
-    """(s, 2) First step of each stay, and one past its last."""
-    return np.array([(stay.begin, stay.end) for stay in stays], np.int64).reshape(-1, 2)
-
-
-def lengthened(stays: list[Stay], memory: Memory, steps: int) -> Ints:
-    """(s, 2) Steps around each stay in which no other is across its base.
-
-    Stays of one tensor keep a step apart: the bytes of one do not stay for the other.
-    """
-    spans = own_spans(stays)
-    order = sorted(range(len(stays)), key=lambda k: (stays[k].tensor, stays[k].begin))
-    before = -1
-    for owner, after in zip(order, [*order[1:], -1], strict=False):
-        stay = stays[owner]
-        least, most = 0, steps
-        if before >= 0 and stays[before].tensor == stay.tensor:
-            least = int(spans[before, 1]) + 1
-        if after >= 0 and stays[after].tensor == stay.tensor:
-            most = stays[after].begin - 1
-        first, last = _free_around(stay, owner, memory, steps)
-        spans[owner] = min(max(least, first), stay.begin), max(min(most, last), stay.end)
-        before = owner
-    return spans
-
-
-def _free_around(stay: Stay, owner: int, memory: Memory, steps: int) -> tuple[int, int]:
-    """First and last steps around a stay between which no other is across its base."""
-    taken = memory.around(0, steps, owner)
-    across = (taken.low < stay.base) & (stay.base < taken.high)
-    across |= (taken.owner < 0) & (taken.low <= stay.base)
-    begin, end = taken.begin[across], taken.end[across]
-    after = int(begin[begin >= stay.end].min(initial=steps))
-    before = int(end[end <= stay.begin].max(initial=0))
-    return before, after
-
-
-def _neighbours(c: rows.Context, stays: list[Stay], stay: Ints) -> rows.Rows:
+def _neighbours(c: rows.Context, stays: list[Stay], stay: Ints, pages: Ints) -> rows.Rows:
     """``a_s + g ceil(s/g)/s r_s(i) <= a_u``, or the room under the scratch, in every step."""
     page, line = c.machine.page_bytes, c.line
     k = np.flatnonzero(stay >= 0)
     owner, step = stay[k], c.cells.step[k]
     base = np.array([one.base for one in stays], np.int64)
-    begin = np.array([one.begin for one in stays], np.int64)
-    heights = np.concatenate([np.empty(0, np.int64), *(one.heights for one in stays)])
-    first = np.concatenate(([0], np.cumsum([one.heights.size for one in stays])))
-    at = step - begin[owner]
-    own = (at >= 0) & (at < np.diff(first)[owner])
-    height = np.where(own, heights[np.where(own, first[owner] + at, 0)] if heights.size else 0, 0)
-    order = np.lexsort((owner, height > 0, base[owner], step))
+    order = np.lexsort((owner, pages[k] > 0, base[owner], step))
     k, owner, step = k[order], owner[order], step[order]
     last = np.append(step[1:] != step[:-1], True)[: step.size]
     scratch = rows.ceil_div(line.scratch_bytes, page)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,8 +30,8 @@ class Stay:
     tensor: int
     begin: int
     heights: Ints
-    uses: Ints
-    stationary: Ints
+    uses: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    stationary: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     base: float = NOWHERE
 
     @property
@@ -64,6 +64,11 @@ class Uses:
         steps, stationary = self._step[first:last], self._stationary[first:last]
         inside = (steps >= begin) & (steps < end)
         return steps[inside], steps[inside & stationary]
+
+    def mark(self, stays: list[Stay]) -> None:
+        """Set the uses of each."""
+        for stay in stays:
+            stay.uses, stay.stationary = self.of(stay.tensor, stay.begin, stay.end)
 
 
 def stays_of(residency: Residency, page_bytes: int, uses: Uses) -> list[Stay]:

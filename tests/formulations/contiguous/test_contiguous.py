@@ -27,7 +27,9 @@ from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.machines.load import load_machine
+from spmopt.solve import compare
 from spmopt.verify import bound, require_legal
+from tests.instances.golden import instance as golden
 from tests.strategies import random_instance
 
 
@@ -145,7 +147,7 @@ def test_plans_without_a_range_are_refused() -> None:
 
 def test_scratch_lies_at_the_top() -> None:
     memory = Memory(10, np.array([0, 3, 0]))
-    assert memory.roof.tolist() == [10, 7, 10]
+    assert memory.around(1, 2, -2).low.tolist() == [7]
     low, high = memory.around(0, 3, -2).free_runs(10)
     assert (low.tolist(), high.tolist()) == ([0], [7])
 
@@ -159,3 +161,13 @@ def test_taking_again_gives_back_first() -> None:
     assert (taken.low.tolist(), taken.high.tolist()) == ([2], [3])
     low, high = taken.free_runs(10)
     assert (low.tolist(), high.tolist()) == ([0, 3], [2, 10])
+
+
+@pytest.mark.parametrize("name", ["mlp", "attention", "residual"])
+def test_no_worse_than_policies_that_fit_as_they_are(name: str) -> None:
+    belady, contiguous = compare(golden(name), ["belady", "contiguous"], Request(time_limit_s=20.0))
+    assert belady.value is not None
+    assert contiguous.value is not None
+    assert contiguous.value <= belady.value
+    assert contiguous.schedule is not None
+    ranges(contiguous.schedule)

@@ -67,6 +67,15 @@ def backward(
         tensors=tiles.tensors(),
         operations=_operations(grid, order, tiles, costs.modes()),
         lowering="tiles",
+        source=_source(grid, element_bytes),
+    )
+
+
+def _source(grid: Grid, element_bytes: int) -> str:
+    layer, tile = grid.layer, grid.tile
+    return (
+        f"gradients of a product, M {layer.m}, K {layer.k}, N {layer.n}, in tiles of {tile.m}, "
+        f"{tile.k}, {tile.n}, elements of {element_bytes} bytes"
     )
 
 

@@ -16,7 +16,6 @@ from types import MappingProxyType
 
 import numpy as np
 
-from spmopt.core.suggest import unknown
 from spmopt.core.table import Ints
 from spmopt.tiles.grid import Grid
 from spmopt.tiles.layer import Layer
@@ -70,21 +69,6 @@ ORDERS: Mapping[str, Order] = MappingProxyType(
     }
 )
 """The orders of the paper, by name; ``sequential`` is its baseline."""
-
-
-def find_order(name: str, layer: Layer) -> Order:
-    """One of :data:`ORDERS`, or the one that ``algorithm-1`` chooses for ``layer``.
-
-    Raises
-    ------
-    InputError
-        No such order.
-    """
-    if name == "algorithm-1":
-        return ORDERS[algorithm_1(layer)]
-    if name not in ORDERS:
-        raise unknown("order", name, (*ORDERS, "algorithm-1"))
-    return ORDERS[name]
 
 
 def algorithm_1(layer: Layer) -> str:

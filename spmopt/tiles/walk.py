@@ -26,7 +26,7 @@ class Walk:
         Tile products of a block along i, k and j; None: all is one block. Blocks are gone
         through one after another.
     blocks
-        One of :data:`LOOPS`, over the blocks.
+        One of :data:`LOOPS`, over the blocks; the first where there are none.
     boustrophedon
         Every loop runs backwards every second time that it is entered, as an ox ploughs; in one
         block each step then changes one index by one.
@@ -34,7 +34,7 @@ class Walk:
 
     loops: str
     block: tuple[int, int, int] | None = None
-    blocks: str = "ikj"
+    blocks: str = LOOPS[0]
     boustrophedon: bool = False
 
     def __post_init__(self) -> None:
@@ -43,6 +43,10 @@ class Walk:
                 raise InputError(f"walk: loops {loops!r} are unknown; use {', '.join(LOOPS)}")
         if self.block is not None and min(self.block) < 1:
             raise InputError(f"walk: block {self.block}; every size must be at least 1")
+        if self.block is None and self.blocks != LOOPS[0]:
+            raise InputError(
+                f"walk: loops {self.blocks!r} over blocks, but no block; give its size"
+            )
 
     def through(self, grid: Grid) -> Ints:
         """(I K J,) Numbers of the tile products in the order walked."""

@@ -1,12 +1,24 @@
-"""Small layers and machines."""
+"""Small layers and machines, and all kinds of orders."""
 
 from __future__ import annotations
+
+from hypothesis import strategies as st
 
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.tiles.grid import Grid, Tile
 from spmopt.tiles.layer import Layer
+from spmopt.tiles.order import Order
+from spmopt.tiles.walk import LOOPS, Walk
 
-WORD_BYTES = 4
+_NESTS = st.sampled_from(LOOPS)
+ANY_WALK = st.builds(Walk, loops=_NESTS, boustrophedon=st.booleans()) | st.builds(
+    Walk,
+    loops=_NESTS,
+    block=st.tuples(*[st.integers(1, 3)] * 3),
+    blocks=_NESTS,
+    boustrophedon=st.booleans(),
+)
+ANY_ORDER = st.builds(Order, dx=ANY_WALK, dw=ANY_WALK, alternate=st.booleans())
 
 
 def grid(sizes: tuple[int, int, int], tile: tuple[int, int, int]) -> Grid:

@@ -28,7 +28,10 @@ def tensor_sizes(instance: Instance, matrix: str) -> list[int]:
 
 def test_tiles_are_tensors() -> None:
     instance = backward(RAGGED, machine(4096), ORDER, element_bytes=2)
-    assert instance.name == "fc"
+    assert (instance.name, instance.lowering) == ("fc", "tiles")
+    assert instance.source == (
+        "gradients of a product, M 5, K 4, N 7, in tiles of 2, 4, 3, elements of 2 bytes"
+    )
     assert tensor_sizes(instance, "dY") == [12, 12, 4, 12, 12, 4, 6, 6, 2]
     assert tensor_sizes(instance, "X") == tensor_sizes(instance, "dX") == [16, 16, 8]
     assert tensor_sizes(instance, "W") == tensor_sizes(instance, "dW") == [24, 24, 8]

@@ -20,7 +20,7 @@ from spmopt.tiles.backward import backward
 from spmopt.tiles.grid import Grid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.walk import LOOPS, Walk
-from tests.tiles.cases import grid, machine
+from tests.tiles.cases import ANY_ORDER, grid, machine
 from tests.tiles.simulate import Matrix, simulate
 
 SCHEDULERS = ("belady", "page")
@@ -108,19 +108,12 @@ def test_dw_alone() -> None:
 
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 7)] * 3), st.tuples(*[st.integers(2, 4)] * 3))
-WALKS = st.builds(
-    Walk,
-    loops=st.sampled_from(LOOPS),
-    block=st.none() | st.tuples(*[st.integers(1, 3)] * 3),
-    blocks=st.sampled_from(LOOPS),
-    boustrophedon=st.booleans(),
-)
 
 
 @settings(max_examples=25, deadline=None)
 @given(
     cells=GRIDS,
-    order=st.builds(Order, dx=WALKS, dw=WALKS, alternate=st.booleans()),
+    order=ANY_ORDER,
     pages=st.integers(12, 40),
     resident=st.booleans(),
     objective=st.sampled_from([TRAFFIC, MAKESPAN]),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.order import ORDERS, Order, algorithm_1, find_order
+from spmopt.tiles.order import ORDERS, Order, algorithm_1
 from spmopt.tiles.walk import Walk
 from tests.tiles.cases import grid
 
@@ -90,10 +89,3 @@ def test_the_first_layer_needs_no_dx() -> None:
 )
 def test_algorithm_1(sizes: tuple[int, int, int], name: str) -> None:
     assert algorithm_1(layer(*sizes)) == name
-    assert find_order("algorithm-1", layer(*sizes)) == ORDERS[name]
-
-
-def test_orders_by_name() -> None:
-    assert find_order("dw-major", layer(9, 1, 1)) == ORDERS["dw-major"]
-    with pytest.raises(InputError, match="no order called 'dy-major'; did you mean d"):
-        find_order("dy-major", layer(1, 1, 1))

@@ -107,7 +107,9 @@ def test_bad_walks_are_refused() -> None:
     with pytest.raises(InputError, match="walk: loops 'iij' are unknown; use ikj, ijk, kij"):
         Walk(loops="iij")
     with pytest.raises(InputError, match="walk: loops 'x' are unknown"):
-        Walk(loops="ikj", blocks="x")
+        Walk(loops="ikj", block=(1, 1, 1), blocks="x")
+    with pytest.raises(InputError, match="walk: loops 'jki' over blocks, but no block; give"):
+        Walk(loops="ikj", blocks="jki")
     with pytest.raises(InputError, match=r"walk: block \(1, 0, 1\); every size must be at least 1"):
         Walk(loops="ikj", block=(1, 0, 1))
     with pytest.raises(InputError, match="tile: k is 0; every size must be at least 1"):

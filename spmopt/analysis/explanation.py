@@ -54,6 +54,8 @@ class Transfer:
         The nearest step without room for it, and without time; None where that is no obstacle.
     anyway_step
         The step in which the bytes are on chip anyway, for their last or next use.
+    needed_step
+        The last step that may load it, where the first step loads it and could do so later.
     later
         It could be made later; earlier otherwise.
     """
@@ -69,6 +71,7 @@ class Transfer:
     full_step: int | None
     busy_step: int | None
     anyway_step: int | None
+    needed_step: int | None
     later: bool
 
     @property
@@ -128,9 +131,10 @@ class Explanation:
         of, stalls = self.obstacles, self.figures.stalls
         command = int(of.command[row])
         table = self.figures.view.schedule.commands
+        cause = Cause(int(stalls.cause[command]))
         return Transfer(
             command=command,
-            cause=Cause(int(stalls.cause[command])),
+            cause=cause,
             name=self.figures.view.name(int(table.tensor[command])),
             size_bytes=int(table.end[command] - table.begin[command]),
             passes=int(table.passes[command]),
@@ -140,6 +144,9 @@ class Explanation:
             full_step=_some(of.full_step[row]),
             busy_step=_some(of.busy_step[row]),
             anyway_step=_some(of.limit_step[row]) if of.supplied[row] else None,
+            needed_step=_some(of.limit_step[row])
+            if of.later[row] and cause is Cause.PREFETCH
+            else None,
             later=bool(of.later[row]),
         )
 

@@ -3,6 +3,7 @@
 * What comes in could come earlier, after it was on chip last, or be kept since then.
 * What a step makes and sends out could be sent later, until it is updated or read for the last
   time; kept until then, it need not be sent at all.
+* What the first step loads for a later one could come later, at no room, until it is needed.
 * An older result that is stored could be stored earlier, at no room, since it was made.
 """
 
@@ -17,7 +18,7 @@ from spmopt.core.schedule import Command
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 from spmopt.verify import View
-from spmopt.verify.lookup import StepIndex, pick
+from spmopt.verify.lookup import StepIndex, pick, pick_flag
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -57,6 +58,9 @@ class Moves:
         writes = np.isin(pick(view.timeline.kind, access, -1), (Access.WRITE, Access.UPDATE))
         store = kind == Command.STORE
         later = (kind == Command.STREAM_OUT) | (store & writes)
+        until = _first_need(view, command)
+        ahead = until > step
+        later |= ahead
         into = ~later & ~store
         start, low = step.copy(), step.copy()
         supplied = np.ones(step.size, bool)
@@ -65,8 +69,10 @@ class Moves:
         rows = np.flatnonzero(store & ~later)
         low[rows] = _last_write(view, tensor[rows], step[rows])
         start[rows], supplied[rows] = low[rows] - 1, False
-        rows = np.flatnonzero(later)
         last = view.timeline.steps - 1
+        low[ahead] = last - until[ahead]
+        start[ahead], supplied[ahead] = low[ahead] - 1, False
+        rows = np.flatnonzero(later & ~ahead)
         free, until, supplied[rows] = _outbound(view, command[rows])
         start[rows], low[rows] = last - free, last - until
         return cls(
@@ -109,6 +115,20 @@ def _inbound(view: View, command: Ints) -> tuple[Ints, Ints, Bools]:
     partial = stream & (pick(line.kind, view.command_access[command], -1) == Access.WRITE)
     low[partial], supplied[partial] = step[partial], True
     return np.where(stream, step, step - 1), np.minimum(low, step), supplied
+
+
+def _first_need(view: View, command: Ints) -> Ints:
+    """The last step that may load what the first step loads for later ones; -1 for all others.
+
+    It is that of the first use, or where it is stationary, the one before; unused, the last of all.
+    """
+    table, line = view.schedule.commands, view.timeline
+    ahead = (table.kind[command] == Command.LOAD) & (table.step[command] == 0)
+    ahead &= view.command_access[command] < 0
+    used = np.where(ahead, line.first_access[table.tensor[command]], -1)
+    before = pick_flag(line.stationary, used) & (pick(line.kind, used, -1) != Access.WRITE)
+    until: Ints = pick(line.step, used, line.steps - 1) - before
+    return np.where(ahead, until, -1)
 
 
 def _held_until(view: View, tensor: Ints, step: Ints, byte: Ints, since: Ints) -> Ints:

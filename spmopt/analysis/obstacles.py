@@ -2,7 +2,8 @@
 
 What comes in (a load, a stream) could have come earlier, or have been kept since it was last on
 chip; what a step makes and sends out could be sent later, or be kept until nobody needs it any
-more; an older result that is stored now could have been stored earlier. Walking away from the
+more; an older result that is stored now could have been stored earlier; what the first step loads
+for others could come later. Walking away from the
 step, the first thing in the way is the obstacle, byte by byte:
 
 * *capacity*: next to the step there is no room for them. They could be nowhere beyond, either;

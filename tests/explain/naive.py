@@ -139,11 +139,24 @@ class Naive:
         step, kind, tensor, begin, _, _ = self.commands[k]
         touch = self.touches(step, tensor)
         if self.inward(k):
+            if step == 0 and kind == Command.LOAD and not touch:
+                return self._until_needed(tensor), None
             return self._back(step, tensor, begin, kind, touch)
         if kind == Command.STORE and touch not in ("write", "update"):
             made = max(p for p in range(step) if self.touches(p, tensor) in ("write", "update"))
             return [(p, False) for p in range(step - 1, made - 1, -1)], None
         return self._forth(step, tensor, kind)
+
+    def _until_needed(self, tensor: int) -> list[tuple[int, bool]]:
+        """Later steps that could load what the first one does."""
+        uses = [p for p in range(self.steps) if self.touches(p, tensor)]
+        if not uses:
+            return [(p, False) for p in range(1, self.steps)]
+        use = uses[0]
+        op, mode = self.operation[use], self.mode[use]
+        stationary = mode.operands[op.tensors.index(tensor)].stationary
+        last = use - 1 if stationary and tensor in op.reads else use
+        return [(p, False) for p in range(1, last + 1)]
 
     def _back(
         self, step: int, tensor: int, begin: int, kind: int, touch: str

@@ -173,6 +173,23 @@ def test_the_first_step_has_none_before() -> None:
     assert reasons(tight, 0) == {(Cause.STREAM_IN, "a"): (3, 0, 3, 0)}
 
 
+def test_the_first_step_could_leave_loads_to_later_ones() -> None:
+    # Step 1 has 5 idle cycles, step 2, which needs a first, has 1: 6/8 of 6 cycles, rounded.
+    operations = [Op(cycles=2), Op(cycles=5), Op(reads="a", cycles=1)]
+    found = explained(operations, ("a", 0, 3, 8), spm=8)
+    assert reasons(found, 0) == {(Cause.PREFETCH, "a"): (0, 2, 0, 4)}
+    (transfer,) = found.transfers(0)
+    assert (transfer.later, transfer.busy_step, transfer.needed_step) == (True, 1, 2)
+    # A stationary operand has to be there before the step begins.
+    operations[2] = Op(reads="a", stationary="a", cycles=9)
+    found = explained(operations, ("a", 0, 3, 8), spm=8)
+    assert found.transfers(0)[0].needed_step == 1
+    assert reasons(found, 0) == {(Cause.PREFETCH, "a"): (0, 3, 0, 3)}
+    found = explained([operations[0], operations[2]], ("a", 0, 2, 8), spm=8)
+    assert reasons(found, 0) == {(Cause.PREFETCH, "a"): (0, 0, 6, 0)}
+    assert found.transfers(0)[0].needed_step is None
+
+
 def test_the_last_step_makes_what_it_sends() -> None:
     found = explained([Op(cycles=9), Op(writes="z")], spm=32)
     assert reasons(found, 1) == {(Cause.STREAM_OUT, "z"): (0, 0, 8, 0)}

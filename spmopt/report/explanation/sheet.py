@@ -111,9 +111,13 @@ def _reasons(found: Explanation, of: Transfer) -> dict[Obstacle, str]:
     """What is in the way, in words."""
     when = "later" if of.later else "earlier"
     free = f"room and time are free for it {when}"
-    if of.anyway_step is not None:
+    if of.needed_step is not None:
+        free = f"time is free for it later, until step {of.needed_step}"
+    elif of.anyway_step is not None:
         free += f", or room to keep it {'until' if of.later else 'since'} step {of.anyway_step}"
     no_step = "made by the last step" if of.later else "needed by the first step"
+    if of.cause is Cause.PREFETCH and not of.later:
+        no_step = "no step is before it, and the next one needs it to begin"
     return {
         Obstacle.CAPACITY: _full(found, of.full_step),
         Obstacle.CHANNEL: _busy(found, of.busy_step),

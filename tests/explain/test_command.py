@@ -138,6 +138,7 @@ def test_by_hand(run: Run, tmp_path: Path) -> None:
     assert "step 1, op1: stall 5 s of 8 s 5.000 s stream in: b (8 B) channel: " in text
     assert "the channel has no time in step 0: stream in of a (8 s)" in text
     assert "dependency: needed by the first step" in text
+    assert "Avoidable: each transfer is judged alone" in text
     assert "because 47.1 % avoidable, 29.4 % channel, 23.5 % dependency" in text
 
 

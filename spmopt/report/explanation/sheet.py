@@ -15,6 +15,10 @@ from spmopt.report.explanation.lines import Line, share, si
 from spmopt.report.explanation.worth import worth_lines
 from spmopt.report.view import heading
 
+_ALONE = (
+    "Avoidable: each transfer is judged alone, all others where they are; several may count on the "
+    "same free room and time, so not all of it need be avoidable together."
+)
 _NAMED = 3
 """Transfers of a step, holders of a full step and moves of a busy one that are named."""
 _SHOWN = 5e-4
@@ -36,6 +40,8 @@ def explanation_lines(
     title = f"{heading(found.instance, result)}; scheduler {result.scheduler}"
     lines = [Line(title), Line(""), *_summary(found)]
     lines += _stalls(found, steps, in_full)
+    if found.by_obstacle[Obstacle.AVOIDABLE]:
+        lines += [Line(""), Line(_ALONE)]
     lines += [Line(""), *worth_lines(found.instance.machine, worth)]
     return [part for line in lines for part in line.fit(width)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,9 @@ from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal, require_new
 from spmopt.core.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
+    from spmopt.analysis.explanation import Explanation
     from spmopt.analysis.worth import Worth
+    from spmopt.core.infeasible import Conflict
     from spmopt.core.instance import Instance
     from spmopt.core.result import Result
 
@@ -41,7 +44,7 @@ def explain(
     json: Json = False,
 ) -> int:
     """Say why a schedule stalls and what more SPM and bandwidth are worth; NETWORK: as analyze."""
-    from spmopt.cli.output import print_json, results
+    from spmopt.cli.output import print_json
     from spmopt.io.document import write_text
 
     if top < 1:
@@ -53,8 +56,7 @@ def explain(
             if result.schedule is None:
                 return code()
             from spmopt.analysis.explanation import Explanation
-            from spmopt.report.explanation import csv_text, explanation_lines, explanation_record
-            from spmopt.report.fit import room
+            from spmopt.report.explanation import csv_text, explanation_record
 
             found = Explanation.of(instance, result.schedule)
             steps = found.largest(top) if step is None else [_existing(step, result)]
@@ -64,23 +66,38 @@ def explain(
             if json:
                 print_json(explanation_record(found, worth, result, steps))
             else:
-                for line in explanation_lines(
-                    found,
-                    worth,
-                    result,
-                    steps,
-                    in_full=step is not None,
-                    width=room(results()),
-                ):
-                    results().print(line, markup=False, highlight=False, soft_wrap=True)
+                _print(found, worth, result, steps, in_full=step is not None)
             return code()
     except InfeasibleError as error:
         if not json or error.conflict is None:
             raise
-        from spmopt.report.conflict import conflict_record
+        return _print_conflict(error.conflict)
 
-        print_json({"status": "infeasible", "conflict": conflict_record(error.conflict)})
-        return Code.INFEASIBLE
+
+def _print(
+    found: Explanation,
+    worth: Worth | None,
+    result: Result,
+    steps: Sequence[int],
+    *,
+    in_full: bool,
+) -> None:
+    from spmopt.cli.output import results
+    from spmopt.report.explanation import explanation_lines
+    from spmopt.report.fit import room
+
+    console = results()
+    width = room(console)
+    for line in explanation_lines(found, worth, result, steps, in_full=in_full, width=width):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _print_conflict(conflict: Conflict) -> Code:
+    from spmopt.cli.output import print_json
+    from spmopt.report.conflict import conflict_record
+
+    print_json({"status": "infeasible", "conflict": conflict_record(conflict)})
+    return Code.INFEASIBLE
 
 
 def _existing(step: int, result: Result) -> int:

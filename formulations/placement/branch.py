@@ -7,12 +7,12 @@ placement is one maximum of two arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from formulations.placement.orders import Floats, arrange
-from formulations.placement.part import Part
+from formulations.placement.part import NEVER, Part
 from spmopt.core.table import Ints
 
 SCALE = 1 << 12
@@ -90,11 +90,19 @@ class Branch:
     crossing: Ints
     special: bool
     identity: bytes
+    _raised: dict[int, tuple[Ints, int]] = field(default_factory=dict)
 
-    def raised(self, rank: int) -> Ints:
-        """From the scaled offset of a buffer, put in place, to the least keys of others (k,)."""
-        raised: Ints = self.ground.apart[self.which[rank], self.which] + self.ranks
-        return raised
+    def raised(self, rank: int) -> tuple[Ints, int]:
+        """What a buffer put in place does to others.
+
+        From its scaled offset to their least keys (k,); and the ranks of those that it is in the
+        way of, as the bits of a number.
+        """
+        if rank not in self._raised:
+            raised: Ints = self.ground.apart[self.which[rank], self.which] + self.ranks
+            met = np.packbits(raised > NEVER * SCALE // 2, bitorder="little")
+            self._raised[rank] = raised, int.from_bytes(met.tobytes(), "little")
+        return self._raised[rank]
 
     def needs(self, rank: int) -> Ints:
         """What a buffer takes up in each section (m,), scaled."""

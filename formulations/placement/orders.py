@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 SEARCHED = ("TWA", "WAT", "TAW", "L", "E")
 LEARNED = ("TWA", "WAT", "TAW")
 DIVED = ("TWA", "TE", "WAT", "WZ", "WA")
-FITTED = ("Z", "WZ", "A", "TA")
+FITTED = ("Z", "WZ")
 
 
 def arrange(

@@ -34,8 +34,9 @@ class End(Enum):
 class _Frame:
     """A node: what is left to be put in place, and which buffers may be next.
 
-    ``back`` is how many frames are left when nothing is found here; ``pending`` are branches that
-    have to be placed after this one, each with its ``back``.
+    ``waiting`` has a bit for each rank that is left. ``back`` is how many frames are left when
+    nothing is found here; ``pending`` are branches that have to be placed after this one, each
+    with its ``back``.
     """
 
     branch: Branch
@@ -44,6 +45,7 @@ class _Frame:
     crossing: Ints
     last: int
     left: int
+    waiting: int
     back: int
     pending: _Pending | None
     candidates: list[int] = field(default_factory=list)
@@ -116,6 +118,7 @@ class Search:
                 crossing=start.crossing,
                 last=-1,
                 left=start.which.size,
+                waiting=(1 << start.which.size) - 1,
                 back=back,
                 pending=pending,
             )
@@ -144,14 +147,16 @@ class Search:
         rank = key % SCALE
         base = key - rank
         frame.tried = rank
-        keys = np.maximum(frame.keys, start.raised(rank) + base)
+        raised, _ = start.raised(rank)
+        keys = np.maximum(frame.keys, raised + base)
         keys[rank] = PLACED
         if start.special and not start.settle(keys):
             return
         totals = frame.totals - start.needs(rank)
-        # What a section still needs goes above its lowest buffer, and above this one.
-        floors = np.maximum(np.minimum.reduceat(keys[start.members], start.starts), base)
-        if ((floors + totals >= self._limit) & (totals > 0)).any():
+        # What a section still needs goes above its lowest buffer; above this one it has room.
+        ends = np.minimum.reduceat(keys.take(start.members), start.starts)
+        ends += totals
+        if np.count_nonzero((ends >= self._limit) & (totals > 0)):
             return
         left = frame.left - 1
         if np.count_nonzero(keys + start.heights < self._limit) < left:
@@ -160,15 +165,17 @@ class Search:
         crossing = frame.crossing.copy()
         span = crossing[start.first[rank] : start.last[rank] - 1]
         span -= 1
-        depth = len(self._stack)
-        if left and not span.all():
+        pending, depth = frame.pending, len(self._stack)
+        if left and np.count_nonzero(span) < span.size:
             parts = _fallen_apart(start, keys, totals, crossing)
             if len(parts) > 1:
-                pending = frame.pending
-                for part in parts[1:]:
+                large = [part for part in parts if not self._alone(part)]
+                for part in large[1:]:
                     pending = (part, depth, pending)
-                self._enter(parts[0].branch(), depth, pending)
-                return
+                if large:
+                    self._enter(large[0].branch(), depth, pending)
+                    return
+                left = 0
         self._open(
             _Frame(
                 branch=start,
@@ -177,18 +184,24 @@ class Search:
                 crossing=crossing,
                 last=key,
                 left=left,
+                waiting=frame.waiting & ~(1 << rank),
                 back=depth,
-                pending=frame.pending,
+                pending=pending,
             )
         )
+
+    def _alone(self, part: Rest) -> bool:
+        """Put a buffer in place that no other meets any more; False if there are several."""
+        if part.chosen.size > 1:
+            return False
+        one = part.chosen[0]
+        self._offsets[part.whole.which[one]] = part.keys[one] // SCALE
+        return True
 
 
 def _hatless(frame: _Frame) -> bool:
     """Whether what was tried last is in nobody's way: then it is not what made it fail."""
-    if frame.tried < 0:
-        return False
-    apart = frame.branch.raised(frame.tried)
-    return not ((apart > NEVER * SCALE // 2) & (frame.keys < PLACED)).any()
+    return frame.tried >= 0 and not frame.branch.raised(frame.tried)[1] & frame.waiting
 
 
 def _fallen_apart(start: Branch, keys: Ints, totals: Ints, crossing: Ints) -> list[Rest]:

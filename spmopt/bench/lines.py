@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -36,11 +36,33 @@ def line(suite: Suite, row: Row, runs: Runs) -> Line:
         for label, figures in folded.items()
         for name, value in figures.items()
     }
-    errors = [figures["error"] for figures in folded.values() if "error" in figures]
+    return _derived(suite, row, measured, list(folded.values()))
+
+
+def total(suite: Suite, row: Row, lines: Mapping[str, Line]) -> Line:
+    """Add up the figures of the lines that ``row`` names."""
+    parts = [lines[name].figures for name in row.sums]
+    names = dict.fromkeys(name for figures in parts for name in figures)
+    sums = {name: summed([figures.get(name) for figures in parts]) for name in names}
+    return _derived(suite, row, sums, parts)
+
+
+def _derived(suite: Suite, row: Row, measured: Figures, parts: Sequence[Figures]) -> Line:
+    errors = [figures["error"] for figures in parts if "error" in figures]
     more = {"error": errors[0]} if errors else suite.derive(measured)
     figures = {**measured, **more}
     missed = tuple(target for target in row.targets if not target.met(figures))
     return Line(row=row, figures=figures, missed=missed)
+
+
+def summed(values: Sequence[Figure]) -> Figure:
+    """The sum; of yes and no, the worst. Nothing if one is no number."""
+    numbers = [value for value in values if isinstance(value, int | float)]
+    if len(numbers) < len(values):
+        return None
+    if all(isinstance(value, bool) for value in numbers):
+        return all(numbers)
+    return sum(numbers)
 
 
 def fold(runs: Sequence[Figures]) -> dict[str, Figure]:

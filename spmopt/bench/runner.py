@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import asdict
 
 from spmopt.bench.lines import Line, line
+from spmopt.bench.lines import total as total_line
 from spmopt.bench.record import Record
 from spmopt.bench.suite import Case, Figures, Part, Row, Suite
 
@@ -47,6 +48,7 @@ def run(
     runs = int(record.head["runs"])
     total = sum(len(row.parts) for row in suite.rows) * runs
     done = 0
+    lines: dict[str, Line] = {}
     for row in suite.rows:
         for label, part in row.parts.items():
             for number in range(runs):
@@ -55,10 +57,15 @@ def run(
                 done += 1
                 if len(record.runs(row, label)) <= number:
                     record.add(row, label, measure(row.case, part))
-        yield line(suite, row, record.rows[row.name])
+        if row.sums:
+            lines[row.name] = total_line(suite, row, lines)
+        else:
+            lines[row.name] = line(suite, row, record.rows[row.name])
+        yield lines[row.name]
 
 
 def select(suite: Suite, text: str) -> tuple[Row, ...]:
-    """Rows whose name contains every word of ``text``."""
+    """Rows whose name contains every word of ``text``, and of sums those that can be had."""
     words = text.lower().split()
-    return tuple(row for row in suite.rows if all(word in row.name.lower() for word in words))
+    found = {r.name: r for r in suite.rows if all(word in r.name.lower() for word in words)}
+    return tuple(row for row in found.values() if all(name in found for name in row.sums))

@@ -61,12 +61,15 @@ class Row:
         Texts of the line's first columns; together they name it.
     parts
         Measurements by label; a figure of a part with a label is called ``label.figure``.
+    sums
+        Names of rows before this one: its figures are the sums of theirs.
     """
 
     case: Case
     cells: tuple[str, ...]
     parts: Mapping[str, Part]
     targets: tuple[Target, ...] = ()
+    sums: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

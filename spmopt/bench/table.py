@@ -49,7 +49,7 @@ def document(record: Record, lines: Sequence[Line]) -> dict[str, Any]:
                 {**asdict(target), "met": target not in line.missed} for target in line.row.targets
             ],
             "figures": dict(line.figures),
-            "runs": record.rows[line.row.name],
+            "runs": record.rows.get(line.row.name, {}),
         }
         for line in lines
     ]
@@ -100,6 +100,8 @@ def _cells(suite: Suite, line: Line) -> list[str]:
 
 def _aim(target: Target, form: str) -> str:
     sign = "≥" if target.at_least else "≤"
+    if form == "n":
+        return f"{sign} {FORMS[form](target.value)}"
     return f"{sign} {100 * target.value if form == '%' else target.value:g}"
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spmopt.bench import joint, models, schedules
+from spmopt.bench import joint, models, placement, schedules
 from spmopt.bench.small import TINY, small_instance
 from spmopt.bench.suite import Case, Figures
 from spmopt.core.instance import Instance
@@ -29,7 +29,11 @@ MEASURES: Mapping[str, Callable[..., Figures]] = {
     "priced": models.priced,
     "plain": models.plain,
     "simplifications": joint.simplifications,
+    "place": placement.place,
+    "minimize": placement.minimize,
+    "peer": placement.peer,
 }
+_OF_BUFFERS = ("place", "minimize", "peer")
 
 
 def build(case: Case) -> Instance:
@@ -48,8 +52,12 @@ def build(case: Case) -> Instance:
 
 def measure(job: Mapping[str, Any]) -> Figures:
     """Do one job."""
-    instance = build(Case(**job["case"]))
-    return MEASURES[job["measure"]](instance, **job["options"])
+    case, name = Case(**job["case"]), job["measure"]
+    if case.machine in (placement.FILE, placement.RANDOM):
+        return MEASURES[name](placement.read(case), **job["options"])
+    instance = build(case)
+    subject = placement.lifetimes(instance) if name in _OF_BUFFERS else instance
+    return MEASURES[name](subject, **job["options"])
 
 
 if __name__ == "__main__":

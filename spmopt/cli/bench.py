@@ -1,8 +1,10 @@
 """The command that measures the program."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from typer import Argument, Option
 
@@ -10,8 +12,12 @@ from spmopt.cli import Code
 from spmopt.cli.options import Json
 from spmopt.core.errors import InputError
 
+if TYPE_CHECKING:
+    from spmopt.bench.suite import Suite
+
 
 def bench(
+    *,
     suite: Annotated[
         str | None, Argument(help="Suite to run; without one, list what there is.")
     ] = None,
@@ -22,6 +28,14 @@ def bench(
     output: Annotated[
         Path, Option("--output", "-o", help="Folder for SUITE.md and SUITE.json.")
     ] = Path("results"),
+    peer: Annotated[
+        str | None,
+        Option(
+            metavar="COMMAND",
+            help="Suite place: another program to measure too, with {file}, {capacity} and "
+            "{output} for the CSV file, the bytes and the CSV file to write.",
+        ),
+    ] = None,
     json: Json = False,
 ) -> int:
     """Measure the program against its targets."""
@@ -31,7 +45,27 @@ def bench(
         raise InputError(f"--runs {runs}: must be at least 1")
     if only is None and not output.is_dir():
         raise InputError(f"{output}: no such folder; create it first, or name one by --output")
-    return _run(suite, runs, only, output, json)
+    command = _command(suite, runs, peer, only)
+    return _run(_named(suite, peer), command, runs=runs, only=only, output=output, as_json=json)
+
+
+def _named(name: str, peer: str | None) -> Suite:
+    from spmopt.bench.suites import find
+    from spmopt.bench.suites.placement import with_peer
+
+    suite = find(name)
+    if peer is None:
+        return suite
+    if name != "place":
+        raise InputError(f"--peer: only suite place has one, not {name}")
+    return with_peer(suite, peer)
+
+
+def _command(name: str, runs: int, peer: str | None, only: str | None) -> str:
+    words = ["spmopt", "bench", name, "--runs", str(runs)]
+    words += [] if peer is None else ["--peer", f"'{peer}'"]
+    words += [] if only is None else ["--only", f"'{only}'"]
+    return " ".join(words)
 
 
 def _list(as_json: bool) -> int:
@@ -51,20 +85,19 @@ def _list(as_json: bool) -> int:
     return Code.OK
 
 
-def _run(name: str, runs: int, only: str | None, output: Path, as_json: bool) -> int:
+def _run(
+    suite: Suite, command: str, *, runs: int, only: str | None, output: Path, as_json: bool
+) -> int:
     from spmopt.bench.record import Record
     from spmopt.bench.runner import run, select
-    from spmopt.bench.suites import find
     from spmopt.bench.table import document, markdown, write
     from spmopt.cli.interrupt import Interrupted
     from spmopt.cli.output import messages, print_json, results, tell
     from spmopt.cli.progress import progress
     from spmopt.report.page import draw_page
 
-    suite = find(name)
-    command = f"spmopt bench {name} --runs {runs}"
+    name = suite.name
     if only is not None:
-        command += f" --only '{only}'"
         suite = replace(suite, rows=select(suite, only))
         if not suite.rows:
             raise InputError(f"--only {only!r}: no line of suite {name} has these words")

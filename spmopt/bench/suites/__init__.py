@@ -1,4 +1,4 @@
-"""The suites by name: of training steps on rtx2080ti, and of small networks (`joint`)."""
+"""The suites: of training steps on rtx2080ti, small networks (`joint`), buffers (`place`)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from spmopt.bench.suite import Suite
 from spmopt.bench.suites.certified import deep, gnmt, page, whole
 from spmopt.bench.suites.joint import joint
 from spmopt.bench.suites.models import plain, settings
+from spmopt.bench.suites.placement import place
 from spmopt.bench.suites.policies import gaps, walk
 from spmopt.core.suggest import unknown
 
-_ALL = (gaps(), page(), whole(), gnmt(), deep(), walk(), plain(), settings(), joint())
+_ALL = (gaps(), page(), whole(), gnmt(), deep(), walk(), plain(), settings(), joint(), place())
 SUITES: Mapping[str, Suite] = MappingProxyType({suite.name: suite for suite in _ALL})
 
 

@@ -51,7 +51,7 @@ class Repair:
         self._uses, self._whole = Uses(line), whole(line)
         self._paged = stays_of(plan.residency, page, self._uses)
         self._rounds = Rounds(
-            case=Case(instance, line, request.objective),
+            case=Case(instance, line, self._uses, request.objective),
             request=request,
             again=Again(
                 line=line, pages=ceil_div(line.size_bytes, page), worth=_worth(line, prices)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.contiguous.memory import Memory, Taken
-from formulations.contiguous.stays import Stay
+from formulations.contiguous.stays import Stay, Uses
 from formulations.contiguous.window import Window
 from spmopt.core.table import Bools, Ints
+
+REACH = 30
+"""Steps before a tensor's first use, and after its last, in which it is worth having."""
 
 
 def own_spans(stays: list[Stay], window: Window) -> Ints:
@@ -16,10 +19,11 @@ def own_spans(stays: list[Stay], window: Window) -> Ints:
     return np.clip(spans, window.first, window.last)
 
 
-def lengthened(stays: list[Stay], memory: Memory, window: Window) -> Ints:
+def lengthened(stays: list[Stay], memory: Memory, window: Window, uses: Uses) -> Ints:
     """(s, 2) Steps around each stay in which no other is across its base, none more at an edge.
 
-    Stays of one tensor keep a step apart: the bytes of one do not stay for the other.
+    Few steps more than to the outermost uses of the tensor among them. Stays of one tensor keep
+    a step apart: the bytes of one do not stay for the other.
     """
     spans = own_spans(stays, window)
     taken = memory.around(window.first, window.last, -2)
@@ -34,7 +38,11 @@ def lengthened(stays: list[Stay], memory: Memory, window: Window) -> Ints:
             most = min(most, stays[after].begin - 1)
         first, last = _free_around(stay, owner, taken, window)
         begin, end = spans[owner].tolist()
-        spans[owner] = min(max(least, first), begin), max(min(most, last), end)
+        first, last = min(max(least, first), begin), max(min(most, last), end)
+        used = uses.of(stay.tensor, first, last)[0]
+        first = max(first, min(begin, int(used.min(initial=begin))) - REACH)
+        last = min(last, max(end, int(used.max(initial=end)) + 1) + REACH)
+        spans[owner] = first, last
         before = owner
     return spans
 

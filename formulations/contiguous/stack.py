@@ -18,7 +18,7 @@ from formulations.contiguous.cells import kept_cells
 from formulations.contiguous.held import Held
 from formulations.contiguous.memory import Memory
 from formulations.contiguous.spans import heights_at, lengthened
-from formulations.contiguous.stays import Stay
+from formulations.contiguous.stays import Stay, Uses
 from formulations.contiguous.window import Window
 from formulations.residency.plain import rows
 from formulations.residency.plain.arrays import (
@@ -62,6 +62,7 @@ class Case(NamedTuple):
 
     instance: Instance
     line: Timeline
+    uses: Uses
     objective: Objective
 
     def memory(self, window: Window) -> Memory:
@@ -77,7 +78,7 @@ def stack(case: Case, held: Held, memory: Memory, window: Window, *, tie: bool =
     With ``tie`` also the one of its solutions that moves less, which takes longer.
     """
     objective, stays = case.objective, held.stays
-    c, stay = cells_of(case, stays, lengthened(stays, memory, window), window)
+    c, stay = cells_of(case, stays, lengthened(stays, memory, window, case.uses), window)
     families = [rows.growth(c), rows.dirt(c), rows.no_lost_write(c)]
     if objective.cycle > 0:
         families += [*rows.channel(c), rows.serial(c)]

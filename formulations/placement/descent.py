@@ -9,15 +9,24 @@ from formulations.placement.table import Table
 
 _LARGE = 500  # buffers of a part for which greedy ways come first
 _PATIENCE = 20  # steps at the bound before anything else, where no part is large
+_ALONE = 60_000  # effort of steps under a capacity before dives
 _RUNGS = 24  # heights between the bound and the best, at least, where there are as many
 _BOUND, _LADDER, _DIVES = 4, 1, 8  # shares of the effort
 
 
 def fill(table: Table, capacity: int) -> None:
-    """Look for any placement under ``capacity`` (units)."""
+    """Look for any placement under ``capacity`` (units): by steps, later by dives as well."""
     table.fit(capacity, _LARGE)
+    diving, dived = capacity > table.bound, 0
     while not table.limit.over() and table.step(capacity) is Verdict.OPEN:
-        pass
+        if table.height is None and table.effort > _ALONE:
+            table.fit(capacity)
+        while diving and dived < table.effort // 2 - _ALONE and not table.limit.over():
+            if table.height is None or table.height <= capacity:
+                break
+            before = table.effort
+            diving = table.dive()
+            dived += table.effort - before
 
 
 def descend(table: Table, ceiling: int | None) -> None:

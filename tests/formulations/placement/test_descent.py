@@ -12,7 +12,7 @@ from formulations.placement import search as search_module
 from formulations.placement.branch import Ground
 from formulations.placement.descent import descend, fill
 from formulations.placement.dives import Dives
-from formulations.placement.hunt import Limit
+from formulations.placement.hunt import Limit, Verdict
 from formulations.placement.part import split
 from formulations.placement.place import minimize, place
 from formulations.placement.table import Table
@@ -100,6 +100,20 @@ def test_filling_stops_at_the_first_placement() -> None:
     assert table.height <= 1024
     fill(table, 1024)
     assert table.effort == effort
+
+
+def test_dives_help_where_steps_find_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = Table(published("D"), Limit(time_limit_s=60.0))
+
+    def step(capacity: int) -> Verdict:
+        table.effort += 10_000
+        found = table.height is not None and table.height <= capacity
+        return Verdict.FOUND if found else Verdict.OPEN
+
+    monkeypatch.setattr(table, "step", step)
+    fill(table, 1060)
+    assert table.height is not None
+    assert table.height <= 1060
 
 
 def test_a_search_that_forgets_proves_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

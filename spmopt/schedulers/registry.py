@@ -1,8 +1,7 @@
 """The registry: what each scheduler is, what it supports, where its code is.
 
-A scheduler may have options, each with a few choices; ``name:option=choice:option=choice`` names
-one with its options chosen. Some have backends, other solvers for their program; ``name@backend``
-names one of them.
+``name:option=choice:option=choice`` names a scheduler with its options chosen, ``name@backend``
+one with another solver for its program.
 
 Nothing here imports a scheduler: a solver library loads only when its scheduler runs.
 """
@@ -45,8 +44,7 @@ class Entry:
     target
         ``module:callable`` of a :class:`~spmopt.core.scheduler.Scheduler`.
     granularity
-        What may be resident of a tensor: ``whole``, ``page`` or ``fluid``; ``contiguous`` is
-        ``page`` in one range of addresses.
+        What may be resident of a tensor: ``whole``, ``page``, ``contiguous`` or ``fluid``.
     objectives
         Names of the objectives that it minimises; a policy takes all and heeds none.
     summary, source
@@ -263,15 +261,13 @@ COMPARED = tuple(
     if "makespan" in entry.objectives and entry.granularity != "contiguous"
     for name in ((BEST_RULE, entry.name) if entry.name == "whole" else (entry.name,))
 )
-"""Those of a comparison: all that know time, with pages anywhere, and the best policy."""
-STARTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "whole": ("belady", "belady-size", "stream"),
-        "page": ("belady", BEST_RULE, "stream"),
-        "contiguous": ("belady", "belady-size", BEST_RULE, "stream"),
-        "joint": tuple(entry.name for entry in _ENTRIES if entry.kind is Kind.POLICY),
-    }
-)
+"""Those of a comparison: all that know time, with pages anywhere; and the best policy."""
+STARTS: Mapping[str, tuple[str, ...]] = {
+    "whole": ("belady", "belady-size", "stream"),
+    "page": ("belady", BEST_RULE, "stream"),
+    "contiguous": ("belady", "belady-size", BEST_RULE, "stream"),
+    "joint": tuple(entry.name for entry in _ENTRIES if entry.kind is Kind.POLICY),
+}
 """Policies whose best plan an optimiser starts from, by its name."""
 BOUNDER = "fluid"
 """Proves the bound when no other scheduler of a run does."""

@@ -4,20 +4,25 @@ Tiles of dY, X and W are in DRAM at the start, those of dX and dW must be there 
 first product of a tile of dX or dW writes it blindly, every later one updates it in place, so
 partial sums spill and return like any tensor. Sums commute: the first product is the only
 predecessor of the later ones, which may run in any order.
+
+Several cores run in lock-step: an operation is what they compute at the same time. It takes as long
+as the longest of its products, and its operands are those of all of them, each once. A tile that
+several cores sum has partial tiles (:mod:`spmopt.tiles.lockstep`), ordinary tensors that may spill;
+an operation ``sum dW[k,j]`` adds them to it, element by element, with all cores at work.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
+from dataclasses import replace
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, Operation
+from spmopt.core.instance import Instance, Tensor
 from spmopt.core.machine import Machine
-from spmopt.core.table import Bools, Ints
+from spmopt.core.table import Ints
 from spmopt.tiles.grid import Grid
-from spmopt.tiles.matrices import AXES, INPUTS, Costs, ModeOf, Tiles
+from spmopt.tiles.lockstep import Lockstep, Sums
+from spmopt.tiles.matrices import Tiles
+from spmopt.tiles.operations import Work
 
 
 def backward(
@@ -27,6 +32,7 @@ def backward(
     *,
     element_bytes: int = 4,
     resident: bool = True,
+    add_early: bool = False,
 ) -> Instance:
     """Gradients of one layer in tiles; of several groups, one.
 
@@ -37,112 +43,85 @@ def backward(
     grid
         The layer in tiles.
     machine
-        SPM, DRAM and array.
-    order : (2 I K J,) or (I K J,)
+        SPM, DRAM and array; of several cores, the SPM, DRAM and rate of all and the array of one
+        (:func:`spmopt.tiles.cores.scaled`).
+    order : (2 I K J,) or (I K J,), or (steps, cores)
         Numbers of the tile products, in the order of the operations: each of both gradients
-        once, or each of dW once where dX is not needed.
+        once, or each of dW once where dX is not needed. On several cores, those of every step,
+        and ``IDLE`` for a core that has none.
     element_bytes
         Bytes of an element of every matrix; partial sums have no more.
     resident
-        Whether an operation needs its three tiles in the SPM (stationary), as an array does that
+        Whether an operation needs all its tiles in the SPM (stationary), as an array does that
         reads them several times; else it may also stream them, each once.
+    add_early
+        Whether the partial tiles of several cores are added to their tile in the step after its
+        last product; else after all products, tile by tile.
 
     Raises
     ------
     InputError
-        Not such an order, elements without bytes, or three tiles that do not fit in the SPM.
+        Not such an order, elements without bytes, or tiles of an operation that do not fit in the
+        SPM.
     """
     if element_bytes < 1:
         raise InputError(
             f"layer {grid.layer.name}: elements of {element_bytes} bytes; give at least 1"
         )
-    gradients = _gradients(grid, order)
-    if resident:
-        _require_room(grid, machine, gradients, element_bytes)
-    tiles = Tiles.of(grid, gradients, element_bytes)
-    costs = Costs(machine=machine, element_bytes=element_bytes, resident=resident)
-    return Instance(
+    products = Lockstep.of(grid, order)
+    tiles = Tiles.of(grid, products.gradients, element_bytes)
+    operands = tiles.operands(grid, products.product)
+    sums = Sums.of(products, operands[:, 2], tiles.count)
+    tensors = _tensors(tiles, sums)
+    work = Work(
+        grid=grid,
+        machine=machine,
+        products=products,
+        sums=sums,
+        tensors=tensors,
+        element_bytes=element_bytes,
+        resident=resident,
+    )
+    instance = Instance(
         name=grid.layer.name,
         machine=machine,
-        tensors=tiles.tensors(),
-        operations=_operations(grid, order, tiles, costs.modes()),
+        tensors=tensors,
+        operations=work.operations(operands, add_early),
         lowering="tiles",
-        source=_source(grid, element_bytes),
+        source=_source(grid, element_bytes, products.cores),
     )
+    if resident:
+        _require_room(grid, instance)
+    return instance
 
 
-def _source(grid: Grid, element_bytes: int) -> str:
+def _tensors(tiles: Tiles, sums: Sums) -> tuple[Tensor, ...]:
+    """Tiles, then partial tiles, named ``dW@1[k,j]`` for that of core 1."""
+    whole = tiles.tensors()
+    partial = []
+    for number, core in zip(sums.tile.tolist(), sums.core.tolist(), strict=True):
+        tile = whole[number]
+        partial.append(replace(tile, name=tile.name.replace("[", f"@{core}["), keep=False))
+    return (*whole, *partial)
+
+
+def _source(grid: Grid, element_bytes: int, cores: int) -> str:
     layer, tile = grid.layer, grid.tile
     return (
         f"gradients of a product, M {layer.m}, K {layer.k}, N {layer.n}, in tiles of {tile.m}, "
         f"{tile.k}, {tile.n}, elements of {element_bytes} bytes"
-    )
+    ) + (f", on {cores} cores" if cores > 1 else "")
 
 
-def _gradients(grid: Grid, order: Ints) -> tuple[str, ...]:
-    """Those that ``order`` computes; an error unless it names each of their products once."""
-    first = 0 if order.size == 2 * grid.products else grid.products
-    if not np.array_equal(np.sort(order, axis=None), np.arange(first, 2 * grid.products)):
+def _require_room(grid: Grid, instance: Instance) -> None:
+    page, tile = instance.machine.page_bytes, grid.tile
+    pages = [-(-tensor.size_bytes // page) for tensor in instance.tensors]
+    needs = [sum(pages[t] for t in operation.tensors) for operation in instance.operations]
+    most, room = max(needs), instance.machine.spm_pages
+    if most > room:
+        operation = instance.operations[needs.index(most)]
         raise InputError(
-            f"layer {grid.layer.name}: the order must name each of the {grid.products} tile "
-            "products of dX and of dW once, or those of dW alone"
+            f"layer {grid.layer.name}: tiles of m {tile.m}, k {tile.k}, n {tile.n} need "
+            f"{most * page} bytes of SPM at once, in pages of {page}, for {operation.name}, but "
+            f"there are {room * page}; give smaller tiles or a larger --spm"
         )
-    return ("dW",) if first else ("dX", "dW")
-
-
-def _require_room(
-    grid: Grid, machine: Machine, gradients: Sequence[str], element_bytes: int
-) -> None:
-    page, tile = machine.page_bytes, [int(sides[0]) for sides in grid.sides]
-    for gradient in gradients:
-        matrices = (*INPUTS[gradient], gradient)
-        elements = [tile[rows] * tile[columns] for rows, columns in map(AXES.__getitem__, matrices)]
-        need = sum(-(-count * element_bytes // page) for count in elements)
-        if need > machine.spm_pages:
-            raise InputError(
-                f"layer {grid.layer.name}: tiles of m {tile[0]}, k {tile[1]}, n {tile[2]} need "
-                f"{need * page} bytes of SPM for {', '.join(matrices[:2])} and {gradient} in pages "
-                f"of {page}, but there are {machine.spm_pages * page}; give smaller tiles or a "
-                "larger --spm"
-            )
-
-
-def _operations(grid: Grid, order: Ints, tiles: Tiles, modes: ModeOf) -> tuple[Operation, ...]:
-    place = grid.indices(order)
-    is_dw: Bools = order >= grid.products
-    operands = _operands(place, is_dw, tiles)
-    _, first, result = np.unique(operands[:, 2], return_index=True, return_inverse=True)
-    sides = [side[index] for side, index in zip(grid.sides, place, strict=True)]
-    rows = zip(
-        is_dw.tolist(),
-        np.stack(place, axis=1).tolist(),
-        np.stack(sides, axis=1).tolist(),
-        operands.tolist(),
-        first[result].tolist(),
-        strict=True,
-    )
-    operations = []
-    for step, (dw, (i, k, j), (m, depth, n), (left, right, out), start) in enumerate(rows):
-        gradient, update = "dW" if dw else "dX", start != step
-        operations.append(
-            Operation(
-                name=f"{gradient}({i},{k},{j})",
-                reads=(left, right, out) if update else (left, right),
-                writes=(out,),
-                modes=modes(gradient, m, depth, n, update),
-                predecessors=(start,) if update else (),
-                kind=gradient,
-            )
-        )
-    return tuple(operations)
-
-
-def _operands(place: Sequence[Ints], is_dw: Bools, tiles: Tiles) -> Ints:
-    """(n, 3) Tensors of the two tiles multiplied and of the result, for each product."""
-    operands: Ints = np.empty((is_dw.size, 3), np.int64)
-    for gradient, chosen in (("dX", ~is_dw), ("dW", is_dw)):
-        if chosen.any():
-            part = [index[chosen] for index in place]
-            for column, matrix in enumerate((*INPUTS[gradient], gradient)):
-                operands[chosen, column] = tiles.touched(matrix, part)
-    return operands

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import accumulate
+from itertools import accumulate, product
 from types import MappingProxyType
 from typing import Self
 
 import numpy as np
 
-from spmopt.core.instance import STATIONARY, STREAMED, Mode, Tensor, TensorKind
+from spmopt.core.instance import Tensor, TensorKind
 from spmopt.core.machine import Machine
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.tiles.grid import Grid
@@ -62,6 +61,11 @@ class Tiles:
         ends = accumulate((size.size for size in sizes.values()), initial=0)
         return cls(first=dict(zip(sizes, ends, strict=False)), size_bytes=sizes)
 
+    @property
+    def count(self) -> int:
+        """Tiles of all these matrices."""
+        return sum(sizes.size for sizes in self.size_bytes.values())
+
     def tensors(self) -> tuple[Tensor, ...]:
         """Tensors, named ``dY[i,j]`` and so on; gradients of the layer are to be kept."""
         return tuple(
@@ -83,37 +87,32 @@ class Tiles:
         number: Ints = self.first[matrix] + row * self.size_bytes[matrix].shape[1] + column
         return number
 
+    def operands(self, grid: Grid, products: Ints) -> Ints:
+        """(n, 3) Tensors of the two tiles multiplied and of the result, for each product."""
+        operands: Ints = np.empty((products.size, 3), np.int64)
+        is_dw: Bools = products >= grid.products
+        for gradient, chosen in (("dX", ~is_dw), ("dW", is_dw)):
+            if chosen.any():
+                place = grid.indices(products[chosen])
+                for column, matrix in enumerate((*INPUTS[gradient], gradient)):
+                    operands[chosen, column] = self.touched(matrix, place)
+        return operands
 
-ModeOf = Callable[[str, int, int, int, bool], tuple[Mode, ...]]
 
+def product_cycles(grid: Grid, machine: Machine, cores: int = 1) -> Ints:
+    """(2 I K J,) Compute cycles of each tile product on one of ``cores``, by its number.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Costs:
-    """Modes of tile products; there are few, because few sizes of tiles are."""
-
-    machine: Machine
-    element_bytes: int
-    resident: bool
-
-    def modes(self) -> ModeOf:
-        """Return a function (gradient, elements along M, K, N, whether an update) -> modes."""
-        return cache(self._modes)
-
-    def _modes(self, gradient: str, m: int, k: int, n: int, update: bool) -> tuple[Mode, ...]:
-        sides = (m, k, n)
-        (rows, columns), summed = AXES[gradient], _SUMMED[gradient]
-        # dX = dY W^T has rows along M and columns along K, dW = X^T dY along K and N.
-        gemm = Gemm(m=sides[rows], k=sides[summed], n=sides[columns])
-        left, right, result = (
-            sides[a] * sides[b] * self.element_bytes
-            for a, b in (AXES[matrix] for matrix in (*INPUTS[gradient], gradient))
-        )
-        operand = STATIONARY if self.resident else STREAMED
-        mode = Mode(
-            compute_cycles=compute_cycles(self.machine, 2 * gemm.macs, gemm),
-            operands=(operand,) * 3,
-            macs=gemm.macs,
-            spm_read_bytes=left + right + (result if update else 0),
-            spm_write_bytes=result,
-        )
-        return (mode,)
+    Those of a matrix product of the tile's size (:mod:`spmopt.graph.cycles`): on the array, which
+    each core has, or else at the core's share of the machine's rate.
+    """
+    cycles: Ints = np.empty((2, *grid.shape), np.int64)
+    sides = grid.sides
+    # Few sizes of tiles are there: a row of tiles is cut short at its end only.
+    for lengths in product(*(sorted(set(side.tolist())) for side in sides)):
+        same = np.ix_(*(side == length for side, length in zip(sides, lengths, strict=True)))
+        for number, gradient in enumerate(("dX", "dW")):
+            # dX = dY W^T has rows along M and columns along K, dW = X^T dY along K and N.
+            (rows, columns), summed = AXES[gradient], _SUMMED[gradient]
+            gemm = Gemm(m=lengths[rows], k=lengths[summed], n=lengths[columns])
+            cycles[number][same] = compute_cycles(machine, cores * 2 * gemm.macs, gemm)
+    return cycles.reshape(-1)

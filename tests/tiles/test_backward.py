@@ -138,8 +138,8 @@ def test_tiles_larger_than_the_spm_are_refused() -> None:
     with pytest.raises(InputError) as raised:
         backward(RAGGED, machine(128), ORDER)
     assert str(raised.value) == (
-        "layer fc: tiles of m 2, k 4, n 3 need 192 bytes of SPM for dY, W and dX in pages of 64, "
-        "but there are 128; give smaller tiles or a larger --spm"
+        "layer fc: tiles of m 2, k 4, n 3 need 192 bytes of SPM at once, in pages of 64, for "
+        "dX(0,0,0), but there are 128; give smaller tiles or a larger --spm"
     )
     assert backward(RAGGED, machine(64), ORDER, resident=False).operations
 

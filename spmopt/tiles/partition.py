@@ -1,0 +1,137 @@
+"""Partitions: a layer cut into smaller ones, whose gradients are computed one after another.
+
+J. Kim et al., "Improving Data Reuse in NPU On-chip Memory with Interleaved Gradient Order for DNN
+Training", MICRO 2023, section 5. A cut
+
+* along M (their weight-sharing) makes tiles of dX independent, those of dW sums over all pieces;
+* along N (dY-sharing) makes those of dW independent, those of dX sums over all pieces;
+* along K (ifmap-sharing) makes both independent, and all pieces read all of dY.
+
+A piece is whole rows of tiles; pieces are as equal as that lets them be, the longer ones first. A
+layer with fewer tiles along the axis than parts asked for is cut into one piece a row of tiles.
+As text, a partition is ``m/2``, ``k/2`` or ``n/2``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from spmopt.core.errors import InputError
+from spmopt.core.table import Ints
+from spmopt.tiles.grid import Grid
+from spmopt.tiles.layer import Layer
+from spmopt.tiles.order import Order
+
+AXIS_NAMES = ("m", "k", "n")
+_PARTITION = re.compile(r"([mkn])/([0-9]{1,9})")
+
+OrderOf = Order | Callable[[Layer], Order]
+"""An order for every piece, or how to choose one by the sizes of a piece."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Partition:
+    """A cut into ``parts`` along ``axis``: ``m``, ``k`` or ``n``; one part is no cut."""
+
+    axis: str
+    parts: int
+
+    def __post_init__(self) -> None:
+        if self.axis not in AXIS_NAMES:
+            raise InputError(f"partition: axis {self.axis!r} is unknown; use m, k or n")
+        if self.parts < 1:
+            raise InputError(f"partition: {self.parts} parts; give at least 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Piece:
+    """Rows of tiles of ``whole`` from ``first`` on along ``axis`` (0: M, 1: K, 2: N)."""
+
+    whole: Grid
+    axis: int
+    first: int
+    grid: Grid
+
+    def numbers(self, products: Ints) -> Ints:
+        """Return the numbers in ``whole`` of tile products numbered in the piece's ``grid``."""
+        place = list(self.grid.indices(products))
+        place[self.axis] = place[self.axis] + self.first
+        i, k, j = place
+        _, inner, columns = self.whole.shape
+        numbers: Ints = (i * inner + k) * columns + j
+        return numbers + self.whole.products * (products >= self.grid.products)
+
+
+def pieces(grid: Grid, partition: Partition) -> tuple[Piece, ...]:
+    """Cut ``grid``; there are at most as many pieces as tiles along the axis."""
+    axis = AXIS_NAMES.index(partition.axis)
+    sides = np.array_split(grid.sides[axis], min(partition.parts, grid.shape[axis]))
+    found, first = [], 0
+    for side in sides:
+        lengths = [grid.layer.m, grid.layer.k, grid.layer.n]
+        lengths[axis] = int(side.sum())
+        m, k, n = lengths
+        own = replace(grid, layer=replace(grid.layer, m=m, k=k, n=n))
+        found.append(Piece(whole=grid, axis=axis, first=first, grid=own))
+        first += side.size
+    return tuple(found)
+
+
+def orders_of_pieces(
+    grid: Grid, partition: Partition, order: OrderOf, *, input_gradient: bool = True
+) -> list[Ints]:
+    """Order the tile products of every piece, by their numbers in ``grid``."""
+    found = []
+    for piece in pieces(grid, partition):
+        own = order if isinstance(order, Order) else order(piece.grid.layer)
+        found.append(piece.numbers(own.through(piece.grid, input_gradient=input_gradient)))
+    return found
+
+
+def partitioned(
+    grid: Grid, partition: Partition, order: OrderOf, *, input_gradient: bool = True
+) -> Ints:
+    """Return the order of all tile products on one core: that of the pieces, one after another.
+
+    What is a sum over the pieces goes on in the same tiles of dX or dW.
+
+    Parameters
+    ----------
+    grid
+        The layer in tiles, I K J products for each gradient.
+    order
+        For every piece, or a function that chooses by the piece's sizes (algorithm 1 does).
+    input_gradient
+        Whether dX is computed.
+
+    Returns
+    -------
+    Ints
+        (2 I K J,) a permutation, or (I K J,) the products of dW alone; see
+        :func:`~spmopt.tiles.backward.backward`.
+    """
+    own = orders_of_pieces(grid, partition, order, input_gradient=input_gradient)
+    return np.concatenate(own)
+
+
+def parse_partition(text: str) -> Partition:
+    """Read ``m/2``.
+
+    Raises
+    ------
+    InputError
+        It is no partition.
+    """
+    found = _PARTITION.fullmatch(text)
+    if found is None:
+        raise InputError(f"partition {text!r}: write m/2, k/2 or n/2 for two pieces")
+    return Partition(axis=found[1], parts=int(found[2]))
+
+
+def format_partition(partition: Partition) -> str:
+    """Text that :func:`parse_partition` reads back."""
+    return f"{partition.axis}/{partition.parts}"

@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
-from spmopt.graph.ir import Graph
+from spmopt.graph.ir import Graph, Node
+from spmopt.graph.operators.attributes import integer
 
 
 def parameters(graph: Graph) -> int:
-    """Elements of all trained tensors (without running statistics)."""
-    return sum(value.elements for value in graph.values if value.kind is TensorKind.WEIGHT)
+    """Elements of all trained tensors (without running statistics).
+
+    Of an embedding table that is looked up (``Lookup``) the whole table, though the graph only
+    holds the rows that one step reads.
+    """
+    held = sum(value.elements for value in graph.values if value.kind is TensorKind.WEIGHT)
+    return held + sum(map(partial(_not_held, graph), graph.nodes))
+
+
+def _not_held(graph: Graph, node: Node) -> int:
+    if node.operator != "Lookup":
+        return 0
+    rows, width = graph.values[node.inputs[0]].shape
+    return (integer(node.attributes, "table") - rows) * width
 
 
 def macs(graph: Graph) -> int:

@@ -65,6 +65,8 @@ SPECS: tuple[OperatorSpec, ...] = (
     *unary("HardSwish", 5, 5, _X),
     *unary("Tanh", 5, 3, _Y),
     *unary("Gelu", 5, 9, _X),
+    # x sigmoid(x), also called SiLU.
+    *unary("Swish", 5, 9, _X),
     *unary("Erf", 1, 4, _X),
     *_softmax("Softmax", 5),
     *_softmax("LogSoftmax", 5),

@@ -67,6 +67,28 @@ def _layer_training_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     return (result, rows, rows)
 
 
+def _root_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    expect_inputs(inputs, 2)
+    position(integer(attributes, "axis", -1), len(inputs[0]))
+    return (inputs[0],)
+
+
+def _root_training_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    """Y, and the inverse root mean square of each normalised row."""
+    expect_inputs(inputs, 2)
+    return _layer_training_shapes(inputs, attributes)[:2]
+
+
+def _root_gradients(
+    inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
+) -> tuple[GradientRule, ...]:
+    """All gradients at once; reads X, scale and the saved statistic."""
+    reads = (("x", 0), ("x", 1), ("y", 1))
+    return (
+        GradientRule(of=tuple(sorted(needed)), reads=reads, operator="RMSNormalizationGradient"),
+    )
+
+
 def _statistics_gradients(
     inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
 ) -> tuple[GradientRule, ...]:
@@ -108,6 +130,16 @@ SPECS: tuple[OperatorSpec, ...] = (
     pointwise(
         "LayerNormalizationTraining", per_output(7), _layer_training_shapes, _statistics_gradients
     ),
+    pointwise(
+        "RMSNormalization",
+        per_output(4),
+        _root_shapes,
+        training=TrainingForm(operator="RMSNormalizationTraining", inputs=(0, 1)),
+    ),
+    # Square, sum of squares; multiply, scale.
+    pointwise("RMSNormalizationTraining", per_output(4), _root_training_shapes, _root_gradients),
+    # Normalise again (1), the sum for the scale (2), then dX (5).
+    pointwise("RMSNormalizationGradient", per_input(8), shapes=None),
     # Normalise again (2), sums for the shift (1) and the scale (2), then dX (5).
     pointwise("NormalizationGradient", per_input(10), shapes=None),
     pointwise(

@@ -1,4 +1,12 @@
-"""Shape-only operators: the result is the operand under another shape, no data moves."""
+"""Shape-only operators: the result is the operand under another shape, no data moves.
+
+``Lookup`` stands for reading an embedding table that is far larger than any SPM and stays in
+DRAM. Its operand is not the table but the rows looked up, one after another, which the DMA
+gathers when they are loaded; attribute ``table`` is the number of rows of the whole table, which
+only the count of parameters needs. The gradient is that of these rows (a "sparse" one), and so
+is what an optimiser reads and writes. Row numbers, a few bytes each, are left out, and a row that
+is looked up twice counts twice. (``Gather`` reads the whole table and has a dense gradient.)
+"""
 
 from __future__ import annotations
 
@@ -6,7 +14,13 @@ from dataclasses import replace
 from math import prod
 
 from spmopt.core.errors import InputError
-from spmopt.graph.operators.attributes import integer, integers, position, positions
+from spmopt.graph.operators.attributes import (
+    expect_inputs,
+    integer,
+    integers,
+    position,
+    positions,
+)
 from spmopt.graph.operators.pointwise import (
     ShapeRule,
     gradient_reads,
@@ -67,6 +81,15 @@ def _unsqueeze_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     return (tuple(shape),)
 
 
+def _lookup_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
+    expect_inputs(inputs, 1)
+    if len(inputs[0]) != 2:
+        raise InputError(f"rows {inputs[0]} must have 2 dimensions, one row for each look-up")
+    if integer(attributes, "table") < 1:
+        raise InputError(f"table has {integer(attributes, 'table')} rows; give at least 1")
+    return (inputs[0],)
+
+
 def _view(
     name: str, shapes: ShapeRule | None, constants: dict[int, str] | None = None
 ) -> OperatorSpec:
@@ -94,6 +117,7 @@ SPECS: tuple[OperatorSpec, ...] = (
     _view("Flatten", _flatten_shapes),
     _view("Squeeze", _squeeze_shapes, {1: "axes"}),
     _view("Unsqueeze", _unsqueeze_shapes, {1: "axes"}),
+    _view("Lookup", _lookup_shapes),
     # The gradient of a view, or of a sum: dY itself.
     _view("ViewGradient", None),
     # At inference a dropout does nothing; in training it also writes a mask of 1 byte an

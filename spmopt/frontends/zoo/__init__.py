@@ -5,17 +5,24 @@ from __future__ import annotations
 from spmopt.frontends.zoo import (
     bert,
     branching,
+    detection,
     gnmt,
     mobile,
     plain,
+    recommendation,
     registry,
     residual,
+    t5,
     transformer,
+    yolo,
 )
 from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
-_MODULES = (residual, plain, branching, mobile, transformer, gnmt, bert)
+_MODULES = (
+    *(residual, plain, branching, mobile, detection, yolo),
+    *(transformer, gnmt, bert, t5, recommendation),
+)
 ENTRIES: dict[str, Entry] = {entry.name: entry for module in _MODULES for entry in module.ENTRIES}
 
 

@@ -45,6 +45,13 @@ def project(net: Layers, name: str, x: int, features: int, *, bias: bool) -> int
 
 def attention(net: Layers, name: str, x: int, memory: int, widths: Widths) -> int:
     """Sublayer: queries from ``x``, keys and values from ``memory``; residual and norm."""
+    return _residual(net, name, x, attend(net, name, x, memory, widths))
+
+
+def attend(
+    net: Layers, name: str, x: int, memory: int, widths: Widths, *, positions: int | None = None
+) -> int:
+    """Attention itself; ``positions`` (heads, length, span) is added to the scores."""
     batch, length, hidden = net.builder.shape(x)
     span = net.builder.shape(memory)[1]
     heads, width = widths.heads, hidden // widths.heads
@@ -58,6 +65,8 @@ def attention(net: Layers, name: str, x: int, memory: int, widths: Widths) -> in
         net.reshape(query, batch, heads, length, width),
         net.reshape(key, batch, heads, width, span),
     )
+    if positions is not None:
+        scores = net.pointwise("Add", f"{name}.positions", scores, positions)
     weights = net.builder.add("Softmax", [scores], name=f"{name}.softmax", axis=-1)
     weights = net.pointwise("Dropout", f"{name}.softmax.drop", weights)
     context = net.pointwise(
@@ -67,7 +76,7 @@ def attention(net: Layers, name: str, x: int, memory: int, widths: Widths) -> in
         net.reshape(value, batch, heads, span, width),
     )
     joined = net.reshape(context, batch, length, hidden)
-    return _residual(net, name, x, project(net, f"{name}.output", joined, hidden, bias=bias))
+    return project(net, f"{name}.output", joined, hidden, bias=bias)
 
 
 def feed_forward(net: Layers, name: str, x: int, widths: Widths) -> int:

@@ -1,4 +1,8 @@
-"""BERT encoders with the pooler, as published (vocabulary 30,522, 512 positions)."""
+"""BERT encoders with the pooler, as published (vocabulary 30,522, 512 positions).
+
+TinyBERT of 4 layers is a BERT of other widths; the projections that its distillation adds in
+training are left out.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,7 @@ def _bert(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
     widths = Widths(
         hidden=hidden,
         heads=parameters["heads"],
-        inner=4 * hidden,
+        inner=parameters.get("inner", 4 * hidden),
         activation="Gelu",
         attention_bias=True,
     )
@@ -59,20 +63,28 @@ def _embedded(net: Layers, batch: int, length: int, hidden: int) -> int:
     return net.pointwise("Dropout", "embedding.drop", net.layer_norm("embedding.norm", x))
 
 
-def _entry(name: str, size: str, *, layers: int, hidden: int, heads: int) -> Entry:
+def _entry(name: str, size: str, paper: str, *, layers: int, hidden: int, heads: int) -> Entry:
     return Entry(
         name=name,
         description=f"BERT-{size}, {layers} layers, encoder with pooler",
-        paper="Devlin et al., BERT, NAACL 2019"
-        if size == "large"
-        else "Turc et al., Well-Read Students Learn Better, arXiv:1908.08962, 2019",
+        paper=paper,
         batch=32,
         parameters={"layers": layers, "sequence": 128, "hidden": hidden, "heads": heads},
         build=_bert,
     )
 
 
+_TURC = "Turc et al., Well-Read Students Learn Better, arXiv:1908.08962, 2019"
+_DEVLIN = "Devlin et al., BERT, NAACL 2019"
 ENTRIES = (
-    _entry("bert-tiny", "tiny", layers=2, hidden=128, heads=2),
-    _entry("bert-large", "large", layers=24, hidden=1024, heads=16),
+    _entry("bert-tiny", "tiny", _TURC, layers=2, hidden=128, heads=2),
+    Entry(
+        name="tinybert",
+        description="TinyBERT, 4 layers, encoder with pooler",
+        paper="Jiao et al., TinyBERT, Findings of EMNLP 2020",
+        batch=32,
+        parameters={"layers": 4, "sequence": 128, "hidden": 312, "heads": 12, "inner": 1200},
+        build=_bert,
+    ),
+    _entry("bert-large", "large", _DEVLIN, layers=24, hidden=1024, heads=16),
 )

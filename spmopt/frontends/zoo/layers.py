@@ -70,6 +70,15 @@ class Layers:
         ]
         return self.builder.add("LayerNormalization", operands, name=name, axis=-1)
 
+    def root_mean_square_norm(self, name: str, x: int) -> int:
+        """Division by the root mean square over the last axis, and a scale."""
+        scale = self.builder.weight(f"{name}.weight", self.builder.shape(x)[-1:])
+        return self.builder.add("RMSNormalization", [x, scale], name=name, axis=-1)
+
+    def join(self, name: str, *parts: int) -> int:
+        """Channels (or columns) of several tensors side by side."""
+        return self.builder.add("Concat", parts, name=name, axis=1)
+
     def pointwise(self, operator: str, name: str, *operands: int) -> int:
         """Element-wise operator without attributes: ``Relu``, ``Add``, ``Dropout``, ..."""
         return self.builder.add(operator, operands, name=name)

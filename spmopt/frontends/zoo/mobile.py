@@ -1,4 +1,4 @@
-"""MobileNetV2: inverted residuals with depth-wise convolutions."""
+"""MobileNet and MobileNetV2: networks of depth-wise convolutions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from spmopt.frontends.zoo.layers import Layers
 from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
-_STAGES = (  # expansion, channels, blocks, stride of the first block (paper, table 2)
+_SEPARABLE = (  # channels, stride (paper of the first, table 1)
+    *((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)),
+    *((512, 1), (512, 1), (512, 1), (512, 1), (512, 1), (1024, 2), (1024, 1)),
+)
+_STAGES = (  # expansion, channels, blocks, stride of the first block (paper of V2, table 2)
     (1, 16, 1, 1),
     (6, 24, 2, 2),
     (6, 32, 3, 2),
@@ -25,6 +29,17 @@ def _conv(
     y = net.conv(f"{name}.conv", x, channels, kernel, stride=stride, pad=kernel // 2, groups=groups)
     y = net.batch_norm(f"{name}.norm", y)
     return net.builder.add("Clip", [y], name=f"{name}.relu6", min=0.0, max=6.0)
+
+
+def _mobilenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    net = Layers(name)
+    x = _conv(net, "stem", net.image(batch, parameters["image"]), 32, 3, stride=2)
+    for index, (channels, stride) in enumerate(_SEPARABLE, 1):
+        inputs = net.builder.shape(x)[1]
+        x = _conv(net, f"block{index}.depthwise", x, inputs, 3, stride=stride, groups=inputs)
+        x = _conv(net, f"block{index}.pointwise", x, channels, 1)
+    x = net.global_pool("pool", x)
+    return net.finish(net.linear("classifier", x, parameters["classes"]))
 
 
 def _block(net: Layers, name: str, x: int, *, expansion: int, channels: int, stride: int) -> int:
@@ -59,6 +74,14 @@ def _mobilenetv2(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
 
 
 ENTRIES = (
+    Entry(
+        name="mobilenet",
+        description="MobileNet (V1), image classification",
+        paper="Howard et al., MobileNets, arXiv:1704.04861, 2017",
+        batch=32,
+        parameters={"image": 224, "classes": 1000},
+        build=_mobilenet,
+    ),
     Entry(
         name="mobilenetv2",
         description="MobileNetV2, image classification",

@@ -6,14 +6,19 @@ ResNet-50 puts the stride of a stage on its 3x3 convolution ("v1.5"), which all 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from spmopt.frontends.zoo.layers import Layers
 from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 _PAPER = "He et al., Deep Residual Learning for Image Recognition, CVPR 2016"
-_WIDTHS = (64, 128, 256, 512)
+WIDTHS = (64, 128, 256, 512)
+"""Of the blocks of each stage."""
+DEPTHS = (3, 4, 6, 3)
+"""Blocks of each stage of ResNet-50."""
+
+Block = Callable[[Layers, str, int, int, int], int]
 
 
 def _conv_norm(
@@ -37,7 +42,8 @@ def _basic(net: Layers, name: str, x: int, width: int, stride: int) -> int:
     return net.relu(f"{name}.relu2", y)
 
 
-def _bottleneck(net: Layers, name: str, x: int, width: int, stride: int) -> int:
+def bottleneck(net: Layers, name: str, x: int, width: int, stride: int) -> int:
+    """Block of ResNet-50; its result has 4 ``width`` channels."""
     y = net.relu(f"{name}.relu1", _conv_norm(net, f"{name}.1", x, width, 1))
     y = net.relu(f"{name}.relu2", _conv_norm(net, f"{name}.2", y, width, 3, stride=stride))
     y = _conv_norm(net, f"{name}.3", y, 4 * width, 1)
@@ -46,17 +52,23 @@ def _bottleneck(net: Layers, name: str, x: int, width: int, stride: int) -> int:
 
 
 def _resnet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
-    block, depths = (_basic, (2, 2, 2, 2)) if name == "resnet18" else (_bottleneck, (3, 4, 6, 3))
+    block, depths = (_basic, (2, 2, 2, 2)) if name == "resnet18" else (bottleneck, DEPTHS)
     net = Layers(name)
-    x = net.conv("stem.conv", net.image(batch, parameters["image"]), 64, 7, stride=2, pad=3)
+    x = stages(net, net.image(batch, parameters["image"]), block, depths)
+    x = net.linear("classifier", net.global_pool("pool", x), parameters["classes"])
+    return net.finish(x)
+
+
+def stages(net: Layers, image: int, block: Block, depths: tuple[int, ...]) -> int:
+    """The stem and ``len(depths)`` stages."""
+    x = net.conv("stem.conv", image, 64, 7, stride=2, pad=3)
     x = net.relu("stem.relu", net.batch_norm("stem.norm", x))
     x = net.max_pool("stem.pool", x, 3, 2, pad=1)
-    for stage, (width, depth) in enumerate(zip(_WIDTHS, depths, strict=True)):
+    for stage, (width, depth) in enumerate(zip(WIDTHS, depths, strict=False)):
         for index in range(depth):
             stride = 2 if stage and not index else 1
             x = block(net, f"stage{stage + 1}.{index}", x, width, stride)
-    x = net.linear("classifier", net.global_pool("pool", x), parameters["classes"])
-    return net.finish(x)
+    return x
 
 
 ENTRIES = (

@@ -1,0 +1,110 @@
+"""Neural collaborative filtering and DLRM: small networks behind huge embedding tables.
+
+Only the rows that a step looks up are tensors of the graph (operator ``Lookup``): a table itself
+is far larger than any SPM, stays in DRAM, and is counted among the parameters. Each sample looks
+up one row of each table.
+
+NCF is NeuMF as in MLPerf training (64 factors; layers of 256, 256, 128, 64), its tables those of
+release 0.6: MovieLens 20M expanded 16 x 32, 2,197,225 users and 855,776 items.
+
+DLRM is that of MLPerf training 0.7 on Criteo Terabyte: 26 tables, indices below 40 million, rows
+of 128. The interaction takes the scalar product of each pair of the 27 vectors; its lower
+triangle is picked out of the square of products, which are all computed, as in the reference
+code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from spmopt.core.errors import InputError
+from spmopt.frontends.zoo.layers import Layers
+from spmopt.frontends.zoo.registry import Entry
+from spmopt.graph.ir import Graph
+
+_ROWS = (
+    *(39884406, 39043, 17289, 7420, 20263, 3, 7120, 1543, 63, 38532951, 2953546, 403346, 10),
+    *(2208, 11938, 155, 4, 976, 14, 39979771, 25641295, 39664984, 585935, 12972, 108, 36),
+)
+_TOP = (1024, 1024, 512, 256)
+
+
+def _looked_up(net: Layers, name: str, batch: int, width: int, table: int) -> int:
+    """Rows of a table, one a sample: (batch, width)."""
+    rows = net.builder.weight(f"{name}.rows", (batch, width))
+    return net.builder.add("Lookup", [rows], name=name, table=table)
+
+
+def _perceptron(net: Layers, name: str, x: int, widths: Sequence[int]) -> int:
+    """Fully connected layers with rectifiers."""
+    for index, width in enumerate(widths):
+        layer = f"{name}{index}"
+        x = net.relu(f"{layer}.relu", net.linear(layer, x, width))
+    return x
+
+
+def _ncf(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    factors, width = parameters["factors"], parameters["width"]
+    net = Layers(name)
+    looked_up = {
+        (part, side): _looked_up(net, f"{part}.{side}", batch, columns, parameters[side])
+        for part, columns in (("factors", factors), ("perceptron", width))
+        for side in ("users", "items")
+    }
+    product = net.pointwise(
+        "Mul", "product", looked_up["factors", "users"], looked_up["factors", "items"]
+    )
+    pair = looked_up["perceptron", "users"], looked_up["perceptron", "items"]
+    hidden = (2 * width, width, max(1, width // 2))
+    x = _perceptron(net, "perceptron", net.join("perceptron.join", *pair), hidden)
+    x = net.linear("prediction", net.join("join", product, x), 1)
+    return net.finish(net.pointwise("Sigmoid", "prediction.sigmoid", x))
+
+
+def _dlrm(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    width, tables = parameters["width"], parameters["tables"]
+    if tables > len(_ROWS):
+        raise InputError(f"network {name}: tables must be at most {len(_ROWS)}, is {tables}")
+    net = Layers(name)
+    dense = net.builder.input("dense", (batch, parameters["dense"]))
+    dense = _perceptron(net, "bottom", dense, (512, 256, width))
+    vectors = [dense] + [
+        _looked_up(net, f"table{index}", batch, width, rows)
+        for index, rows in enumerate(_ROWS[:tables])
+    ]
+    pairs = _interaction(net, vectors)
+    x = _perceptron(net, "top", net.join("top.join", dense, pairs), _TOP)
+    x = net.linear("prediction", x, 1)
+    return net.finish(net.pointwise("Sigmoid", "prediction.sigmoid", x))
+
+
+def _interaction(net: Layers, vectors: Sequence[int]) -> int:
+    """Scalar products of all pairs, (batch, pairs)."""
+    batch, width = net.builder.shape(vectors[0])
+    count = len(vectors)
+    rows = net.reshape(net.join("vectors", *vectors), batch, count, width)
+    columns = net.reshape(rows, batch, width, count)  # a strided view
+    square = net.pointwise("MatMul", "interaction", rows, columns)
+    which = net.builder.state("pairs", (count * (count - 1) // 2,))
+    flat = net.reshape(square, batch, count * count)
+    return net.builder.add("Gather", [flat, which], name="interaction.pairs", axis=1)
+
+
+ENTRIES = (
+    Entry(
+        name="ncf",
+        description="Neural collaborative filtering (NeuMF), recommendation",
+        paper="He et al., Neural Collaborative Filtering, WWW 2017",
+        batch=2048,
+        parameters={"users": 2_197_225, "items": 855_776, "factors": 64, "width": 128},
+        build=_ncf,
+    ),
+    Entry(
+        name="dlrm",
+        description="DLRM of MLPerf (Criteo Terabyte), recommendation",
+        paper="Naumov et al., Deep Learning Recommendation Model, arXiv:1906.00091, 2019",
+        batch=2048,
+        parameters={"dense": 13, "width": 128, "tables": 26},
+        build=_dlrm,
+    ),
+)

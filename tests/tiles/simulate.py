@@ -21,7 +21,8 @@ from spmopt.tiles.grid import Grid
 Matrix = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
 JUNK = 0xA5
-_TILE = re.compile(r"(\w+)\[(\d+),(\d+)\]")
+_TILE = re.compile(r"(\w+)(?:@\d+)?\[(\d+),(\d+)\]")
+_PRODUCT = re.compile(r"(dX|dW)\((\d+),(\d+),(\d+)\)")
 _AXES = {"dY": "MN", "X": "MK", "W": "KN", "dX": "MK", "dW": "KN"}
 
 
@@ -83,13 +84,14 @@ class _Run:
                 later.append(command)
             else:
                 self._store(command, places)
-        result = self._compute(operation, self._inputs(operation, step, places, streams))
-        (written,) = operation.writes
-        kept = slice(0, self._resident(written, step))
-        self._spm[self._addresses(written, kept, places)] = result[kept]
+        inputs = self._inputs(operation, step, places, streams)
+        results = (self._add if operation.kind == "sum" else self._multiply)(operation, inputs)
+        for written in operation.writes:
+            kept = slice(0, self._resident(written, step))
+            self._spm[self._addresses(written, kept, places)] = results[written][kept]
         for kind, tensor, part in later:
             if kind == Command.STREAM_OUT:
-                self._dram[tensor][part] = result[part]
+                self._dram[tensor][part] = results[tensor][part]
             else:
                 self._store((kind, tensor, part), places)
         return operation.name
@@ -173,16 +175,38 @@ class _Run:
             seen[tensor][part] = self._dram[tensor][part]
         return seen
 
-    def _compute(self, operation: Operation, inputs: dict[int, Bytes]) -> Bytes:
-        tiles: dict[str, Matrix] = {}
-        for tensor, seen in inputs.items():
-            rows, _ = self._slices(tensor)
-            name, _, _ = self._tile(tensor)
-            length = {"M": self._grid.layer.m, "K": self._grid.layer.k}[_AXES[name][0]]
-            tiles[name] = seen.view(np.int32).reshape(min(rows.stop, length) - rows.start, -1)
-        if operation.kind == "dX":
-            product = tiles["dY"] @ tiles["W"].T
-        else:
-            product = tiles["X"].T @ tiles["dY"]
-        total = product + tiles.get(operation.kind, 0)
-        return np.ascontiguousarray(total, np.int32).reshape(-1).view(np.uint8)
+    def _multiply(self, operation: Operation, inputs: dict[int, Bytes]) -> dict[int, Bytes]:
+        """The tile products that an operation is named by, each added to what it writes."""
+        tiles = {self._instance.tensors[t].name: self._numbers(t, inputs[t]) for t in inputs}
+        results = {}
+        for name, written in zip(operation.name.split("+"), operation.writes, strict=True):
+            found = _PRODUCT.fullmatch(name)
+            assert found is not None
+            gradient, i, k, j = found.groups()
+            if gradient == "dX":
+                product, place = tiles[f"dY[{i},{j}]"] @ tiles[f"W[{k},{j}]"].T, (i, k)
+            else:
+                product, place = tiles[f"X[{i},{k}]"].T @ tiles[f"dY[{i},{j}]"], (k, j)
+            assert self._tile(written) == (gradient, *map(int, place))
+            before = inputs.get(written)
+            total = product if before is None else product + self._numbers(written, before)
+            results[written] = _bytes(total)
+        return results
+
+    def _add(self, operation: Operation, inputs: dict[int, Bytes]) -> dict[int, Bytes]:
+        """The sum of all that an operation reads, all partial sums of one tile."""
+        (written,) = operation.writes
+        assert {self._tile(tensor) for tensor in inputs} == {self._tile(written)}
+        numbers = [self._numbers(tensor, seen) for tensor, seen in inputs.items()]
+        return {written: _bytes(np.sum(numbers, axis=0))}
+
+    def _numbers(self, tensor: int, seen: Bytes) -> Matrix:
+        rows, _ = self._slices(tensor)
+        name, _, _ = self._tile(tensor)
+        length = {"M": self._grid.layer.m, "K": self._grid.layer.k}[_AXES[name][0]]
+        numbers: Matrix = seen.view(np.int32).reshape(min(rows.stop, length) - rows.start, -1)
+        return numbers
+
+
+def _bytes(numbers: Matrix) -> Bytes:
+    return np.ascontiguousarray(numbers, np.int32).reshape(-1).view(np.uint8)

@@ -1,0 +1,77 @@
+"""A case to execute: an order, its schedules, and whether they compute the exact gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.schedule import Command, Schedule
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
+from spmopt.solve import compare
+from spmopt.tiles.backward import backward
+from spmopt.tiles.grid import Grid
+from tests.tiles.cases import machine
+from tests.tiles.simulate import Matrix, simulate
+
+
+def numbers(cells: Grid) -> dict[str, Matrix]:
+    """Small integers, so that every sum is exact."""
+    draw, layer = np.random.default_rng(1), cells.layer
+    shapes = {"dY": (layer.m, layer.n), "X": (layer.m, layer.k), "W": (layer.k, layer.n)}
+    return {name: draw.integers(-9, 10, shape).astype(np.int32) for name, shape in shapes.items()}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer in tiles, an order on any number of cores, and what schedulers are asked for."""
+
+    cells: Grid
+    order: Ints
+    spm_bytes: int
+    resident: bool
+    objective: Objective
+    schedulers: tuple[str, ...] = ("belady", "page")
+    add_early: bool = False
+
+    @cached_property
+    def instance(self) -> Instance:
+        small = machine(self.spm_bytes, page_bytes=16)
+        return backward(
+            self.cells, small, self.order, resident=self.resident, add_early=self.add_early
+        )
+
+    @cached_property
+    def given(self) -> dict[str, Matrix]:
+        return numbers(self.cells)
+
+    def schedules(self) -> list[Schedule]:
+        results = compare(self.instance, self.schedulers, Request(objective=self.objective))
+        found = [result.schedule for result in results if result.schedule is not None]
+        assert len(found) == len(self.schedulers)
+        return found
+
+    def check(self, schedule: Schedule) -> None:
+        """Every product once, and the gradients exact."""
+        computed = simulate(self.cells, self.instance, schedule, self.given)
+        both = bool(((self.order >= 0) & (self.order < self.cells.products)).any())
+        expected = [
+            f"{gradient}({i},{k},{j})"
+            for gradient in (("dX", "dW") if both else ("dW",))
+            for i, k, j in np.ndindex(self.cells.shape)
+        ]
+        ran = [name for step in computed.ran for name in step.split("+")]
+        assert sorted(name for name in ran if not name.startswith("sum")) == sorted(expected)
+        assert np.array_equal(computed.dw, self.given["X"].T @ self.given["dY"])
+        assert not both or np.array_equal(computed.dx, self.given["dY"] @ self.given["W"].T)
+
+    def partial_sums_return(self, schedule: Schedule) -> bool:
+        """Whether a tile of dX or dW is brought in from DRAM."""
+        commands = schedule.commands
+        inward = np.isin(commands.kind, (Command.LOAD, Command.STREAM_IN))
+        names = [self.instance.tensors[t].name for t in commands.tensor[inward].tolist()]
+        return any(name.startswith(("dX", "dW")) for name in names)

@@ -1,0 +1,249 @@
+"""Several cores in lock-step: steps, instances by hand, machines."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.machine import SystolicArray
+from spmopt.graph.cycles import systolic_cycles
+from spmopt.graph.operators.spec import Gemm
+from spmopt.machines.load import load_machine
+from spmopt.tiles.backward import backward
+from spmopt.tiles.cores import baseline, on_cores, scaled
+from spmopt.tiles.grid import Grid
+from spmopt.tiles.lockstep import IDLE
+from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.partition import Partition, parse_partition, partitioned
+from tests.tiles.cases import ANY_ORDER, grid, machine
+from tests.tiles.test_partition import ANY_GRID, ANY_PARTITION
+
+SEQUENTIAL = ORDERS["sequential"]
+
+
+def steps(cells: Grid, cut: str, cores: int) -> list[list[int]]:
+    table: list[list[int]] = on_cores(cells, parse_partition(cut), SEQUENTIAL, cores).tolist()
+    return table
+
+
+def described(instance: Instance) -> list[tuple[str, list[str], list[str], tuple[int, ...]]]:
+    """Every operation: its name, what it reads and writes, its predecessors."""
+    names = instance.tensor_names
+    return [
+        (op.name, [names[t] for t in op.reads], [names[t] for t in op.writes], op.predecessors)
+        for op in instance.operations
+    ]
+
+
+def test_a_piece_on_every_core() -> None:
+    cells = grid((3, 1, 1), (1, 1, 1))  # numbers 0 to 2 are dX(i,0,0), 3 to 5 dW
+    assert steps(cells, "m/3", 3) == [[0, 1, 2], [3, 4, 5]]
+    assert steps(cells, "m/2", 2) == [[0, 2], [1, 5], [3, IDLE], [4, IDLE]]
+    assert steps(cells, "k/2", 2) == [[n, IDLE] for n in range(6)]
+
+
+def test_more_pieces_than_cores_are_dealt_in_turn() -> None:
+    cells = grid((5, 1, 1), (1, 1, 1))
+    assert steps(cells, "m/5", 2) == [[0, 1], [5, 6], [2, 3], [7, 8], [4, IDLE], [9, IDLE]]
+
+
+@given(cells=ANY_GRID, cut=ANY_PARTITION, order=ANY_ORDER, cores=st.integers(1, 4))
+def test_every_product_once_on_some_core(
+    cells: Grid, cut: Partition, order: Order, cores: int
+) -> None:
+    table = on_cores(cells, cut, order, cores)
+    busy = table != IDLE
+    assert np.array_equal(np.sort(table[busy]), np.arange(2 * cells.products))
+    # A core never waits: once it is idle, it is done.
+    assert (busy[1:] <= busy[:-1]).all()
+    assert table.shape[1] == cores
+    if cores == 1:
+        assert np.array_equal(table[:, 0], partitioned(cells, cut, order))
+
+
+def test_two_cores_along_m_by_hand() -> None:
+    cells = grid((3, 2, 4), (2, 2, 4))  # two tiles along M, the second has one row
+    array = SystolicArray(rows=2, columns=3)
+    table = on_cores(cells, parse_partition("m/2"), SEQUENTIAL, 2)
+    instance = backward(cells, machine(4096, array=array), table)
+    assert described(instance) == [
+        (
+            "dX(0,0,0)+dX(1,0,0)",
+            ["dY[0,0]", "W[0,0]", "dY[1,0]"],  # both cores use W: it is there once
+            ["dX[0,0]", "dX[1,0]"],
+            (),
+        ),
+        (
+            "dW(0,0,0)+dW(1,0,0)",
+            ["dY[0,0]", "X[0,0]", "dY[1,0]", "X[1,0]"],
+            ["dW[0,0]", "dW@1[0,0]"],
+            (),
+        ),
+        ("sum dW[0,0]", ["dW[0,0]", "dW@1[0,0]"], ["dW[0,0]"], (1,)),
+    ]
+    (dx,), (dw,), (total,) = (operation.modes for operation in instance.operations)
+    # dX: 2 x 4 by 4 x 2 on core 0, one row on core 1. dW: 2 x 2 by 2 x 4, one column by one row.
+    assert dx.compute_cycles == systolic_cycles(array, Gemm(m=2, k=4, n=2)) == 7
+    assert dw.compute_cycles == systolic_cycles(array, Gemm(m=2, k=2, n=4)) == 10
+    assert (dx.macs, dw.macs, total.macs) == (24, 24, 0)
+    # 2 x 4 elements to add, 20 a cycle.
+    assert total.compute_cycles == 1
+    # dY 32 and 16 bytes, W 32; dX 16 and 8. X 16 and 8, dW 32 twice.
+    assert (dx.spm_read_bytes, dx.spm_write_bytes) == (32 + 32 + 16, 16 + 8)
+    assert (dw.spm_read_bytes, dw.spm_write_bytes) == (32 + 16 + 16 + 8, 64)
+    assert (total.spm_read_bytes, total.spm_write_bytes) == (64, 32)
+    assert [len(mode.operands) for mode in (dx, dw, total)] == [5, 6, 2]
+    partial = instance.tensors[-1]
+    assert (partial.name, partial.size_bytes) == ("dW@1[0,0]", 32)
+    assert (partial.kind, partial.in_dram, partial.keep) == (
+        TensorKind.WEIGHT_GRADIENT,
+        False,
+        False,
+    )
+    assert [op.kind for op in instance.operations] == ["dX", "dW", "sum"]
+    assert instance.source.endswith("elements of 4 bytes, on 2 cores")
+
+
+def test_along_n_dx_is_summed() -> None:
+    cells = grid((1, 1, 2), (1, 1, 1))
+    instance = backward(
+        cells, machine(4096), on_cores(cells, parse_partition("n/2"), SEQUENTIAL, 2)
+    )
+    assert described(instance) == [
+        (
+            "dX(0,0,0)+dX(0,0,1)",
+            ["dY[0,0]", "W[0,0]", "dY[0,1]", "W[0,1]"],
+            ["dX[0,0]", "dX@1[0,0]"],
+            (),
+        ),
+        ("dW(0,0,0)+dW(0,0,1)", ["dY[0,0]", "X[0,0]", "dY[0,1]"], ["dW[0,0]", "dW[0,1]"], ()),
+        ("sum dX[0,0]", ["dX[0,0]", "dX@1[0,0]"], ["dX[0,0]"], (0,)),
+    ]
+
+
+def test_along_k_nothing_is_summed() -> None:
+    cells = grid((4, 6, 4), (2, 2, 2))
+    for cores in (2, 3):
+        table = on_cores(cells, Partition(axis="k", parts=cores), SEQUENTIAL, cores)
+        instance = backward(cells, machine(4096), table)
+        assert not any("@" in name for name in instance.tensor_names)
+        assert len(instance.operations) == len(table)
+
+
+def test_later_products_update_what_their_own_core_sums() -> None:
+    cells = grid((4, 1, 1), (1, 1, 1))
+    instance = backward(cells, machine(4096), baseline(cells, 2))
+    assert described(instance)[2:] == [
+        (
+            "dW(0,0,0)+dW(2,0,0)",
+            ["dY[0,0]", "X[0,0]", "dY[2,0]", "X[2,0]"],
+            ["dW[0,0]", "dW@1[0,0]"],
+            (),
+        ),
+        (
+            "dW(1,0,0)+dW(3,0,0)",
+            ["dY[1,0]", "X[1,0]", "dY[3,0]", "X[3,0]", "dW[0,0]", "dW@1[0,0]"],
+            ["dW[0,0]", "dW@1[0,0]"],
+            (2,),
+        ),
+        ("sum dW[0,0]", ["dW[0,0]", "dW@1[0,0]"], ["dW[0,0]"], (2, 3)),
+    ]
+
+
+def test_additions_come_last_or_as_soon_as_they_can() -> None:
+    cells = grid((4, 1, 2), (2, 1, 1))
+    table = baseline(cells, 2)
+    late = backward(cells, machine(4096), table)
+    early = backward(cells, machine(4096), table, add_early=True)
+    products = ["dX(0,0,0)+dX(1,0,0)", "dX(0,0,1)+dX(1,0,1)"]
+    first, second = "dW(0,0,0)+dW(1,0,0)", "dW(0,0,1)+dW(1,0,1)"
+    sums = ["sum dW[0,0]", "sum dW[0,1]"]
+    assert [op.name for op in late.operations] == [*products, first, second, *sums]
+    assert [op.name for op in early.operations] == [*products, first, sums[0], second, sums[1]]
+    assert [op.predecessors for op in early.operations] == [(), (0,), (), (2,), (), (4,)]
+    assert early.tensors == late.tensors
+
+
+def test_a_core_that_never_works_needs_no_partial_tiles() -> None:
+    cells = grid((2, 1, 1), (1, 1, 1))
+    instance = backward(cells, machine(4096), baseline(cells, 8))
+    assert [name for name in instance.tensor_names if "@" in name] == ["dW@1[0,0]"]
+    assert instance.operations[0].name == "dX(0,0,0)+dX(1,0,0)"
+
+
+def test_cores_at_different_gradients() -> None:
+    cells = grid((3, 1, 1), (1, 1, 1))
+    instance = backward(cells, machine(4096), np.array(steps(cells, "m/2", 2)))
+    assert [op.kind for op in instance.operations] == ["dX", "dW+dX", "dW", "dW", "sum"]
+    # Core 1 is the first to add to dW, but core 0 has the tile.
+    assert described(instance)[1][2] == ["dX[1,0]", "dW@1[0,0]"]
+    assert described(instance)[-1][3] == (1, 2, 3)
+
+
+def test_without_an_array_a_core_has_its_share_of_the_rate() -> None:
+    cells = grid((4, 4, 4), (2, 4, 4))
+    one = backward(cells, machine(4096), partitioned(cells, parse_partition("m/2"), SEQUENTIAL))
+    two = backward(cells, scaled(machine(4096), 2), baseline(cells, 2))
+    slower = backward(cells, machine(4096), baseline(cells, 2))
+    # 2 x 32 operations, 20 a cycle.
+    assert {op.modes[0].compute_cycles for op in one.operations} == {4}
+    assert [op.modes[0].compute_cycles for op in two.operations] == [4, 4, 1]
+    assert [op.modes[0].compute_cycles for op in slower.operations] == [7, 7, 1]
+
+
+def test_tiles_of_all_cores_must_fit() -> None:
+    cells = grid((4, 4, 4), (2, 4, 4))
+    # dY, X and dW of both cores, a page each.
+    assert backward(cells, machine(6 * 64), baseline(cells, 2)).operations
+    with pytest.raises(InputError) as raised:
+        backward(cells, machine(5 * 64), baseline(cells, 2))
+    assert str(raised.value) == (
+        "layer fc: tiles of m 2, k 4, n 4 need 384 bytes of SPM at once, in pages of 64, for "
+        "dW(0,0,0)+dW(1,0,0), but there are 320; give smaller tiles or a larger --spm"
+    )
+
+
+def test_steps_that_cannot_be() -> None:
+    cells = grid((2, 1, 1), (1, 1, 1))
+    for table in ([[0, 1], [2, 2]], [[0, 1], [2, IDLE]], [[0, 1], [2, 4]], [[0, 1], [2, -2]]):
+        with pytest.raises(InputError, match="layer fc: the order must name each of the 2 tile"):
+            backward(cells, machine(4096), np.array(table))
+    with pytest.raises(InputError, match="layer fc: no core has a product in step 1; leave it out"):
+        backward(cells, machine(4096), np.array([[0, 1], [IDLE, IDLE], [2, 3]]))
+
+
+def test_one_core_is_a_table_of_one_column() -> None:
+    cells = grid((5, 4, 7), (2, 4, 3))
+    order = SEQUENTIAL.through(cells)
+    assert backward(cells, machine(4096), order) == backward(
+        cells, machine(4096), order.reshape(-1, 1)
+    )
+    assert np.array_equal(baseline(cells, 1)[:, 0], order)
+
+
+def test_machines_of_several_cores() -> None:
+    core = load_machine("large-npu", {"energy.leakage_w": 1.5})
+    four = scaled(core, 4)
+    assert four.name == "large-npu-x4"
+    assert four.spm_bytes == 32_000_000
+    assert four.dram_bytes_per_s == 600_000_000_000
+    assert four.operations_per_s == 4 * core.operations_per_s
+    assert four.energy.leakage_w == 6.0
+    assert (four.array, four.clock_hz, four.page_bytes) == (
+        core.array,
+        core.clock_hz,
+        core.page_bytes,
+    )
+    assert scaled(core, 1) is core
+
+
+def test_no_cores_are_refused() -> None:
+    cells = grid((2, 1, 1), (1, 1, 1))
+    with pytest.raises(InputError, match="0 cores; give at least 1"):
+        scaled(machine(4096), 0)
+    with pytest.raises(InputError, match="0 cores; give at least 1"):
+        steps(cells, "m/2", 0)

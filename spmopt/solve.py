@@ -30,7 +30,7 @@ from spmopt.core.result import (
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.schedulers.registry import BOUNDER, Entry, Kind, find
+from spmopt.schedulers.registry import BOUNDER, Entry, Kind, find, start_names
 from spmopt.verify import bound, require_legal
 
 
@@ -169,7 +169,7 @@ class _Bench:
     def _optimise(self, entry: Entry) -> _Run:
         """From the best policy on, and never worse; those that it asks for count in its seconds."""
         starts: list[_Run] = []
-        for name in entry.starts:
+        for name in start_names(entry):
             if not self._request.stop() or all(run.legal is None for run in starts):
                 starts.append(self.run(find(name)))
         legal = self._legal(entry)

@@ -47,3 +47,11 @@ TSAI: Options = MappingProxyType(
         },
     }
 )
+DOUBLE_BUFFER: Options = MappingProxyType(
+    {
+        "reuse": {
+            "shared": "what a batch of operations shares with the one before it stays",
+            "none": "it is loaded again, if there is a step between for it to be away",
+        }
+    }
+)

@@ -1,4 +1,4 @@
-"""The registry: what each scheduler is, what it supports, where its code is.
+"""The registry: every scheduler by name.
 
 ``name:option=choice:option=choice`` names a scheduler with its options chosen, ``name@backend``
 one with another solver for its program.
@@ -9,129 +9,24 @@ Nothing here imports a scheduler: a solver library loads only when its scheduler
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from functools import partial
-from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, cast
 
 from spmopt.core.errors import InputError
-from spmopt.core.objective import Objective, spoken_name
 from spmopt.core.suggest import unknown
-from spmopt.schedulers.options import GRANULARITY, MSA, TSAI, Options
+from spmopt.schedulers.entry import Entry, Kind
+from spmopt.schedulers.options import DOUBLE_BUFFER, GRANULARITY, MSA, TSAI
 
-if TYPE_CHECKING:  # it would load numpy, and lists of names should not
-    from spmopt.core.scheduler import Scheduler
-
-
-class Kind(StrEnum):
-    """How a scheduler works."""
-
-    POLICY = "policy"  # greedy, no bound of its own
-    FORMULATION = "formulation"  # optimises from the best policy on, with a bound
-    RELAXATION = "relaxation"  # a bound only, no schedule
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """A scheduler.
-
-    Attributes
-    ----------
-    name
-        Of the scheduler; with its options, where some were chosen.
-    target
-        ``module:callable`` of a :class:`~spmopt.core.scheduler.Scheduler`.
-    granularity
-        What may be resident of a tensor: ``whole``, ``page``, ``contiguous`` or ``fluid``.
-    objectives
-        Names of the objectives that it minimises; a policy takes all and heeds none.
-    summary, source
-        One line on what it does, and where it is from.
-    options
-        Of :mod:`spmopt.schedulers.options`; the callable takes them as keyword arguments.
-    chosen
-        What was chosen of them; the callable's own defaults hold for the rest.
-    backends
-        Families of other solvers, each with the target that takes one as ``solver``.
-    """
-
-    name: str
-    kind: Kind
-    target: str
-    summary: str
-    source: str
-    granularity: str = "whole"
-    objectives: tuple[str, ...] = ("makespan", "traffic", "energy")
-    options: Options = field(default_factory=dict)
-    chosen: Mapping[str, str] = field(default_factory=dict)
-    backends: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def starts(self) -> tuple[str, ...]:
-        """Policies to start from."""
-        return STARTS[self.name.partition("@")[0]]
-
-    def load(self) -> Scheduler:
-        """Import the callable; it is called with the options chosen."""
-        module, _, name = self.target.partition(":")
-        scheduler = getattr(import_module(module), name)
-        return cast("Scheduler", partial(scheduler, **self.chosen) if self.chosen else scheduler)
-
-    def choose(self, choices: Mapping[str, str]) -> Entry:
-        """Return this scheduler with options chosen, named in full, in the order of the entry.
-
-        Raises
-        ------
-        InputError
-            No such option, or no such choice.
-        """
-        for option, choice in choices.items():
-            if not self.options:
-                raise InputError(f"scheduler {self.name}: has no options, so no {option!r}")
-            if option not in self.options:
-                raise unknown(f"option of scheduler {self.name}", option, self.options)
-            if choice not in self.options[option]:
-                raise unknown(
-                    f"choice of {option} of scheduler {self.name}", choice, self.options[option]
-                )
-        chosen = {option: choices[option] for option in self.options if option in choices}
-        name = ":".join((self.name, *(f"{key}={value}" for key, value in chosen.items())))
-        granularity = chosen.get("granularity", self.granularity)
-        return replace(self, name=name, chosen=chosen, granularity=granularity)
-
-    def on(self, backend: str) -> Entry:
-        """Return this scheduler with another solver, as ``pulp:cbc``: a family and a name in it.
-
-        Raises
-        ------
-        InputError
-            It has none, no such family, or no solver is named.
-        """
-        family, _, solver = backend.lower().partition(":")
-        if not self.backends:
-            able = ", ".join(entry.name for entry in _ENTRIES if entry.backends)
-            raise InputError(f"scheduler {self.name}: has no backends; {able} has")
-        if not solver:
-            choices = " or ".join(f"{known}:NAME" for known in self.backends)
-            raise InputError(f"backend {backend!r}: write {choices}, as pulp:cbc")
-        if family not in self.backends:
-            raise unknown(f"family of backends of scheduler {self.name}", family, self.backends)
-        return replace(
-            self,
-            name=f"{self.name}@{family}:{solver}",
-            target=self.backends[family],
-            chosen={"solver": solver},
-        )
-
-    def require(self, objective: Objective) -> None:
-        """Raise :class:`InputError` when ``objective`` is not supported."""
-        if self.kind is not Kind.POLICY and objective.name not in self.objectives:
-            choices = ", ".join(map(spoken_name, self.objectives))
-            wanted = spoken_name(objective.name)
-            raise InputError(f"scheduler {self.name}: no objective {wanted}; use {choices}")
-
+__all__ = [
+    "BEST_RULE",
+    "BOUNDER",
+    "COMPARED",
+    "SCHEDULERS",
+    "STARTS",
+    "Entry",
+    "Kind",
+    "find",
+    "start_names",
+]
 
 _ENTRIES = (
     Entry(
@@ -211,6 +106,14 @@ _ENTRIES = (
         source="Hildebrand et al., AutoTM, ASPLOS 2020",
     ),
     Entry(
+        name="double-buffer",
+        kind=Kind.POLICY,
+        target="spmopt.policies.double_buffer:double_buffer",
+        summary="computes in one half of the scratchpad while the other is filled (for tiles)",
+        source="Kim et al., MICRO 2023, section 4.2",
+        options=DOUBLE_BUFFER,
+    ),
+    Entry(
         name="whole",
         kind=Kind.FORMULATION,
         target="formulations.residency.whole:schedule",
@@ -258,10 +161,13 @@ BEST_RULE = "belady-size:granularity=page"
 COMPARED = tuple(
     name
     for entry in _ENTRIES
-    if "makespan" in entry.objectives and entry.granularity != "contiguous"
+    if "makespan" in entry.objectives
+    and entry.granularity != "contiguous"
+    and entry.name != "double-buffer"
     for name in ((BEST_RULE, entry.name) if entry.name == "whole" else (entry.name,))
 )
-"""Those of a comparison: all that know time, with pages anywhere; and the best policy."""
+"""Those of a comparison: all that know time, with pages anywhere and not for tiles, and the best
+policy."""
 STARTS: Mapping[str, tuple[str, ...]] = {
     "whole": ("belady", "belady-size", "stream"),
     "page": ("belady", BEST_RULE, "stream"),
@@ -271,6 +177,11 @@ STARTS: Mapping[str, tuple[str, ...]] = {
 """Policies whose best plan an optimiser starts from, by its name."""
 BOUNDER = "fluid"
 """Proves the bound when no other scheduler of a run does."""
+
+
+def start_names(entry: Entry) -> tuple[str, ...]:
+    """Policies that ``entry`` starts from."""
+    return STARTS[entry.name.partition("@")[0]]
 
 
 def find(name: str) -> Entry:
@@ -284,7 +195,11 @@ def find(name: str) -> Entry:
     """
     name, at, backend = name.partition("@")
     if at:
-        return find(name).on(backend)
+        entry = find(name)
+        if not entry.backends:
+            able = ", ".join(each.name for each in _ENTRIES if each.backends)
+            raise InputError(f"scheduler {entry.name}: has no backends; {able} has")
+        return entry.on(backend)
     plain, *words = name.split(":")
     if plain not in SCHEDULERS:
         raise unknown("scheduler", plain, SCHEDULERS)

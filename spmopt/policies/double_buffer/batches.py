@@ -1,0 +1,92 @@
+"""Batches: consecutive operations whose operands fit in half of the scratchpad together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from spmopt.core.machine import Machine
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Timeline
+
+_NEVER = -1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Batches:
+    """Batches (g) of steps (n) and what each of their accesses (a) holds.
+
+    Attributes
+    ----------
+    begin : (g + 1,)
+        Steps of batch ``b`` are ``begin[b]:begin[b + 1]``.
+    alone : (g,) bool
+        Its one operation needs more than half of the scratchpad.
+    held : (a,) bool
+        The operand is in the scratchpad during the step; else it streams.
+    """
+
+    begin: Ints
+    alone: Bools
+    held: Bools
+
+    @cached_property
+    def of_step(self) -> Ints:
+        """(n,) Batch of each step."""
+        return np.repeat(np.arange(self.alone.size), np.diff(self.begin))
+
+    @cached_property
+    def beside(self) -> Bools:
+        """(g,) Each batch is loaded during the one before it, whose results leave during it."""
+        open_before = ~self.alone
+        open_before[1:] &= ~self.alone[:-1]
+        open_before[0] = False
+        return open_before
+
+    @cached_property
+    def last_chance(self) -> Ints:
+        """(g,) Last step in which what a batch uses may be loaded."""
+        return np.where(self.beside, self.begin[:-1] - 1, self.begin[:-1])
+
+
+def batches(machine: Machine, timeline: Timeline) -> Batches:
+    """Cut the steps into batches, each as long as half of the scratchpad lets it be.
+
+    The half holds every tensor of the batch once, and the largest scratch of its operations. An
+    operation that needs more is a batch of its own, in the whole of the scratchpad; those of its
+    operands that need not be there then stream.
+    """
+    page, half = machine.page_bytes, machine.spm_pages // 2
+    pages = -(-timeline.size_bytes // page)[timeline.tensor]
+    scratch = -(-timeline.scratch_bytes // page)
+    need = np.bincount(timeline.step, pages, timeline.steps).astype(np.int64) + scratch
+    fits = need <= half
+    begin = _begins(timeline, pages, scratch, fits, half)
+    return Batches(
+        begin=begin, alone=~fits[begin[:-1]], held=timeline.stationary | fits[timeline.step]
+    )
+
+
+def _begins(timeline: Timeline, pages: Ints, scratch: Ints, fits: Bools, half: int) -> Ints:
+    """(g + 1,) First step of every batch, and the number of steps."""
+    again = timeline.previous >= 0
+    before: list[int] = np.where(again, timeline.step[timeline.previous], _NEVER).tolist()
+    size: list[int] = pages.tolist()
+    ends = timeline.first.tolist()
+    found = [0]
+    since = taken = most = 0
+    for step, (bounds, own, fitting) in enumerate(
+        zip(pairwise(ends), scratch.tolist(), fits.tolist(), strict=True)
+    ):
+        low, high = bounds
+        new = sum([size[a] for a in range(low, high) if before[a] < since])
+        taken, most = taken + new, max(most, own)
+        if taken + most > half and step > since:
+            found.append(step)
+            since, taken, most = step, sum(size[low:high]), own
+        if not fitting:
+            taken = half + 1  # nothing fits beside this one: the next operation begins anew
+    return np.array([*found, timeline.steps], np.int64)

@@ -1,0 +1,177 @@
+"""Layers of networks: counts and sizes by hand, and against the training graph."""
+
+from __future__ import annotations
+
+import pytest
+
+from spmopt.frontends import zoo
+from spmopt.graph import operators
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.ir import Graph
+from spmopt.graph.training import training_graph
+from spmopt.tiles.layer import Layer
+from spmopt.tiles.layers_of import distinct, first_layers, layers_of
+
+SHORT = {
+    "gnmt": {"steps": 2, "layers": 2, "hidden": 16, "vocabulary": 40},
+    "transformer": {"layers": 1, "sequence": 6, "hidden": 32, "vocabulary": 40},
+    "bert-large": {"layers": 2, "sequence": 6},
+    "t5-large": {"layers": 2, "sequence": 6, "target": 4},
+    "faster-rcnn-resnet50": {"regions": 2},
+}
+
+
+def _macs(layers: tuple[Layer, ...]) -> int:
+    return sum(each.m * each.k * each.n * each.groups for each in layers)
+
+
+def _size(layer: Layer) -> tuple[int, int, int, int]:
+    return layer.m, layer.k, layer.n, layer.groups
+
+
+def test_resnet50_by_hand() -> None:
+    layers = layers_of(zoo.network("resnet50", batch=4))
+    assert len(layers) == 53 + 1
+    size = {each.name: _size(each) for each in layers}
+    assert _size(layers[0]) == size["stem.conv"] == (4 * 112 * 112, 147, 64, 1)
+    assert size["stage1.0.1.conv"] == (4 * 56 * 56, 64, 64, 1)
+    assert size["stage2.0.2.conv"] == (4 * 28 * 28, 9 * 128, 128, 1)
+    assert size["stage4.0.shortcut.conv"] == (4 * 49, 1024, 2048, 1)
+    assert _size(layers[-1]) == size["classifier"] == (4, 2048, 1000, 1)
+    assert first_layers(zoo.network("resnet50", batch=4)) == {"stem.conv"}
+    counts = {each.name: count for each, count in distinct(layers)}
+    assert counts["stem.conv"] == 1
+    # 3x3 convolutions of the third stage: one of six has stride 2, but the same result.
+    assert counts["stage3.0.2.conv"] == 6
+    assert sum(counts.values()) == 54
+    assert _macs(layers) == 4 * 4_089_184_256
+
+
+def test_bert_large_by_hand() -> None:
+    graph = zoo.network("bert-large", batch=8, sequence=512)
+    rows = 8 * 512
+    assert [(_size(each), count) for each, count in distinct(layers_of(graph))] == [
+        ((rows, 1024, 1024, 1), 24 * 4),
+        ((rows, 1024, 4096, 1), 24),
+        ((rows, 4096, 1024, 1), 24),
+        ((8, 1024, 1024, 1), 1),
+    ]
+    # The embeddings before are trained.
+    assert not first_layers(graph)
+
+
+def test_depthwise_convolutions_have_one_group_a_channel() -> None:
+    layers = {each.name: each for each in layers_of(zoo.network("mobilenet", batch=4))}
+    assert _size(layers["block2.depthwise.conv"]) == (4 * 56 * 56, 9, 1, 64)
+    assert _size(layers["block2.pointwise.conv"]) == (4 * 56 * 56, 64, 128, 1)
+    assert len(layers) == 1 + 2 * 13 + 1
+
+
+def test_faster_rcnn_of_scale_sim() -> None:
+    # The topology FasterRCNN.csv: 46 layers, 13,258,944 weights.
+    layers = layers_of(zoo.network("faster-rcnn-resnet50", batch=1))
+    assert len(layers) == 46
+    assert sum(each.k * each.n for each in layers) == 13_258_944
+    assert [_size(each) for each in layers[-3:]] == [
+        (196, 9 * 1024, 512, 1),
+        (196, 512, 18, 1),
+        (196, 512, 36, 1),
+    ]
+
+
+def test_recommendation_by_hand() -> None:
+    dlrm = zoo.network("dlrm", batch=8)
+    assert [_size(each)[1:3] for each in layers_of(dlrm)] == [
+        *((13, 512), (512, 256), (256, 128)),
+        *((128 + 27 * 26 // 2, 1024), (1024, 1024), (1024, 512), (512, 256), (256, 1)),
+    ]
+    assert first_layers(dlrm) == {"bottom0"}
+    ncf = zoo.network("ncf", batch=8)
+    assert [_size(each)[:3] for each in layers_of(ncf)] == [
+        *((8, 256, 256), (8, 256, 128), (8, 128, 64), (8, 128, 1)),
+    ]
+    assert not first_layers(ncf)
+
+
+def test_a_gate_is_a_layer_in_each_step() -> None:
+    graph = zoo.network("gnmt", batch=3, **SHORT["gnmt"])
+    gates = [each for each in layers_of(graph) if each.name.startswith("encoder0.forward")]
+    assert [_size(each) for each in gates] == [(3, 32, 16, 1)] * (4 * 2)
+
+
+def test_weights_on_the_left_moved_weights_and_rows() -> None:
+    b = GraphBuilder("mixed")
+    x, left = b.input("x", (5, 7)), b.weight("left", (4, 5))
+    y = b.add("MatMul", [left, x], name="left_product")  # (4, 7) = W X
+    moved = b.add(
+        "Transpose",
+        [
+            b.add(
+                "Reshape",
+                [
+                    b.weight("w", (6, 7)),
+                ],
+                shape=(6, 7),
+            )
+        ],
+    )
+    y = b.add("MatMul", [y, moved], name="moved_product")
+    rows = b.add("Lookup", [b.weight("rows", (4, 6))], table=100)
+    z = b.add("Gemm", [rows, b.weight("v", (6, 2))], name="rows_product")
+    both = b.add("MatMul", [b.weight("p", (2, 6)), b.weight("q", (6, 3))], name="of_weights")
+    z = b.add("MatMul", [z, both], name="computed_weight")
+    graph = b.finish([y, z])
+    assert [(each.name, *_size(each)) for each in layers_of(graph)] == [
+        ("left_product", 7, 5, 4, 1),
+        ("moved_product", 4, 7, 6, 1),
+        ("rows_product", 4, 6, 2, 1),
+    ]
+    assert first_layers(graph) == {"left_product"}
+
+
+def test_a_transposed_convolution() -> None:
+    b = GraphBuilder("up")
+    x, w = b.input("x", (2, 8, 5, 5)), b.weight("w", (8, 3, 2, 2))
+    y = b.add("ConvTranspose", [x, w], name="up", strides=(2, 2))
+    assert layers_of(b.finish([y])) == (Layer(name="up", m=50, k=8, n=12),)
+
+
+def _no_weight_macs(graph: Graph) -> int:
+    """Multiplications of products of two activations."""
+    named = {each.name for each in layers_of(graph)}
+    total = 0
+    for node in graph.nodes:
+        gemm = operators.lookup(node.operator).gemm
+        if gemm is not None and node.name not in named:
+            assert node.operator == "MatMul"
+            total += gemm(
+                graph.shapes(node.inputs), graph.shapes(node.outputs), node.attributes
+            ).macs
+    return total
+
+
+@pytest.mark.parametrize("name", zoo.names())
+def test_layers_are_the_weight_gradients_of_the_training_graph(name: str) -> None:
+    forward = zoo.network(name, batch=2, **SHORT.get(name, {}))
+    layers, first = layers_of(forward), first_layers(forward)
+    step = training_graph(forward)
+    assert layers_of(step) == layers
+    assert first_layers(step) == first
+    operator = {node.name: node.operator for node in forward.nodes}
+    products = {
+        node.name: gemm(step.shapes(node.inputs), step.shapes(node.outputs), node.attributes)
+        for node in step.nodes
+        if (gemm := operators.lookup(node.operator).gemm) is not None
+    }
+    total = 0
+    for layer in layers:
+        gate = operator[layer.name] == "LSTMGate"
+        weight = products[f"{layer.name}.d{2 if gate else 1}"]
+        assert sorted((weight.m, weight.k, weight.n)) == sorted((layer.m, layer.k, layer.n))
+        data = {f"{layer.name}.d{k}" for k in ((0, 1) if gate else (0,))}
+        assert data.isdisjoint(products) == (layer.name in first)
+        total += products[layer.name].macs
+    assert total == _macs(layers)
+    assert total + _no_weight_macs(forward) == sum(
+        products[n].macs for n in operator if n in products
+    )

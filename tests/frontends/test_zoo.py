@@ -15,6 +15,8 @@ from .figures import MACHINE, macs, moving, parameters
 SMALL = {
     "gnmt": {"steps": 3, "layers": 3, "hidden": 32, "vocabulary": 100},
     "transformer": {"layers": 1, "hidden": 64, "vocabulary": 100},
+    "t5-large": {"layers": 3},
+    "faster-rcnn": {"regions": 16},
 }
 
 
@@ -58,6 +60,10 @@ def test_wrong_parameters() -> None:
         zoo.network("transformer", hidden=100)
     with pytest.raises(InputError, match="sequence must be at most 512, is 600"):
         zoo.network("bert-large", sequence=600)
+    with pytest.raises(InputError, match="tables must be at most 26, is 27"):
+        zoo.network("dlrm", tables=27)
+    with pytest.raises(InputError, match="faster-rcnn: regions must be even, is 3"):
+        zoo.network("faster-rcnn", regions=3)
     with pytest.raises(InputError, match=r"node .*kernel"):
         zoo.network("alexnet", image=8)
 

@@ -1,7 +1,10 @@
 """Parameters, MACs and operation counts against published figures.
 
 Sources: TV: torchvision 0.15 model pages (exact parameters; GFLOPS there are GMACs). HF: the
-``bert-large-uncased`` and ``prajjwal1/bert-tiny`` checkpoints (with pooler), counted exactly.
+``bert-large-uncased``, ``prajjwal1/bert-tiny`` and ``huawei-noah/TinyBERT_General_4L_312D``
+checkpoints (with pooler), ``t5-small`` and ``t5-large``, counted exactly. K: Keras applications
+(trainable), and 569 M multiply-adds in the paper. U: model summary of Ultralytics YOLOv5 6.0, 109.0
+GFLOPs.
 """
 
 from __future__ import annotations
@@ -9,6 +12,8 @@ from __future__ import annotations
 import pytest
 
 from spmopt.frontends import zoo
+from spmopt.graph.ir import Graph
+from spmopt.graph.statistics import parameters as whole_tables
 from spmopt.graph.training import training_graph
 
 from .figures import macs, moving, output_shapes, parameters
@@ -26,6 +31,11 @@ from .figures import macs, moving, output_shapes, parameters
         ("mobilenetv2", 3_504_872, 0.30, "TV"),
         ("bert-large", 335_141_888, None, "HF"),
         ("bert-tiny", 4_385_920, None, "HF"),
+        ("tinybert", 14_350_248, None, "HF"),
+        ("t5-small", 60_506_624, None, "HF"),
+        ("t5-large", 737_668_096, None, "HF"),
+        ("mobilenet", 4_231_976, 0.57, "K"),
+        ("yolov5l", 46_563_709, 54.5, "U"),
     ],
 )
 def test_published_figures(name: str, count: int, gmacs: float | None, source: str) -> None:
@@ -33,6 +43,59 @@ def test_published_figures(name: str, count: int, gmacs: float | None, source: s
     assert parameters(graph) == count, source
     if gmacs is not None:
         assert round(macs(graph) / 1e9, 2) == gmacs, source
+
+
+def _normalisations(graph: Graph) -> int:
+    """Scales and shifts of batch normalisation."""
+    return sum(
+        graph.values[value].elements
+        for node in graph.nodes
+        if node.operator == "BatchNormalization"
+        for value in node.inputs[1:3]
+    )
+
+
+def test_yolov2_tiny_fills_its_weight_file() -> None:
+    # yolov2-tiny.weights: 44,948,600 bytes with a header of 20; darknet stores the statistics too.
+    graph = zoo.network("yolov2-tiny", batch=1)
+    assert 4 * (parameters(graph) + _normalisations(graph)) + 20 == 44_948_600
+    # Redmon's page of models: 5.41 billion operations.
+    assert round(2 * macs(graph) / 1e9, 2) == 5.41
+
+
+def test_faster_rcnn_parameters() -> None:
+    # Torchvision: 19,386,354 in fasterrcnn_mobilenet_v3_large_fpn, its batch norms being frozen.
+    graph = zoo.network("faster-rcnn", batch=1)
+    assert parameters(graph) - _normalisations(graph) == 19_386_354
+    assert _normalisations(graph) == 24_400
+    short = zoo.network("faster-rcnn-resnet50", batch=1)
+    # Torchvision's ResNet-50 without its last stage (14,964,736) and classifier; proposals.
+    body = 25_557_032 - 14_964_736 - 2_049_000
+    proposals = 512 * (9 * 1024 + 1) + (18 + 36) * (512 + 1)
+    assert parameters(short) == body + proposals
+    full = zoo.network("faster-rcnn-resnet50", batch=1, regions=1)
+    assert parameters(full) == body + proposals + 14_964_736 + 5 * 91 * (2048 + 1)
+
+
+def test_recommendation_parameters() -> None:
+    # Whole tables, though the graph holds the rows of one step.
+    rows = 2_197_225 + 855_776
+    perceptron = 257 * 256 + 257 * 128 + 129 * 64 + (64 + 64 + 1)
+    assert whole_tables(zoo.network("ncf", batch=3)) == rows * (64 + 128) + perceptron
+    bottom = 14 * 512 + 513 * 256 + 257 * 128
+    top = (479 + 1) * 1024 + 1025 * 1024 + 1025 * 512 + 513 * 256 + 257
+    expected = 187_767_399 * 128 + bottom + top
+    assert whole_tables(zoo.network("dlrm", batch=3)) == expected
+    assert parameters(zoo.network("dlrm", batch=3)) == 26 * 3 * 128 + bottom + top
+
+
+def test_t5_macs() -> None:
+    n, s, t, h, layers, vocabulary = 2, 6, 4, 512, 3, 32_128
+    graph = zoo.network("t5-small", batch=n, sequence=s, target=t, layers=layers)
+    encoder = s * (4 * h * h + 8 * h * h) + 2 * s * s * h
+    cross = 2 * t * h * h + 2 * s * h * h + 2 * s * t * h
+    decoder = t * (4 * h * h + 8 * h * h) + 2 * t * t * h + cross
+    assert macs(graph) == n * (layers * (encoder + decoder) + t * h * vocabulary)
 
 
 def test_exact_macs_of_resnet50() -> None:

@@ -1,0 +1,84 @@
+"""Detectors, T5 and recommenders: structure, and what they hold of embedding tables."""
+
+from __future__ import annotations
+
+from spmopt.core.instance import TensorKind
+from spmopt.frontends import zoo
+from spmopt.graph.lower import lower
+from spmopt.graph.training import training_graph
+
+from .figures import MACHINE, moving, output_shapes
+
+
+def test_outputs_of_detectors() -> None:
+    tiny = zoo.network("yolov2-tiny", batch=2)
+    assert output_shapes(tiny) == [(2, 425, 13, 13)]
+    large = zoo.network("yolov5l", batch=2)
+    assert output_shapes(large) == [(2, 255, size, size) for size in (80, 40, 20)]
+    proposals = [(2, channels, size, size) for size in (10, 10, 5) for channels in (15, 60)]
+    found = zoo.network("faster-rcnn", batch=2, regions=6)
+    assert output_shapes(found) == [*proposals, (12, 91), (12, 364)]
+    short = zoo.network("faster-rcnn-resnet50", batch=2)
+    assert output_shapes(short) == [(2, 18, 14, 14), (2, 36, 14, 14)]
+    full = zoo.network("faster-rcnn-resnet50", batch=2, regions=5)
+    assert output_shapes(full)[2:] == [(10, 91), (10, 364)]
+
+
+def test_proposals_share_their_weights() -> None:
+    step = training_graph(zoo.network("faster-rcnn", batch=1, regions=2))
+    names = [value.name for value in step.values if value.kind is TensorKind.WEIGHT_GRADIENT]
+    assert names.count("proposals.inner.weight.gradient") == 1
+    adding = [
+        node.name
+        for node in step.nodes
+        if node.operator == "ConvWeightGradient"
+        and node.name.startswith("proposals")
+        # dY, X, and the sum so far where it is not the first.
+        and len(node.inputs) > 2
+    ]
+    assert len(adding) == 2 * 3
+
+
+def test_t5_shares_one_position_table_a_stack() -> None:
+    graph = zoo.network("t5-small", batch=2, sequence=6, target=4, layers=3)
+    nodes = {node.name: node for node in graph.nodes}
+    assert graph.shapes(nodes["encoder2.self.positions"].inputs) == ((2, 8, 6, 6), (8, 6, 6))
+    assert graph.shapes(nodes["decoder0.cross.scores"].outputs) == ((2, 8, 4, 6),)
+    assert "decoder0.cross.positions" not in nodes
+    counts = moving(graph)
+    assert counts["RMSNormalization"] == 3 * 2 + 3 * 3 + 2
+    assert counts["Transpose"] == 2
+    shared = nodes["decoder0.self.positions"].inputs[1]
+    assert sum(shared in node.inputs for node in graph.nodes) == 3
+    assert output_shapes(graph) == [(2 * 4, 32_128)]
+
+
+def test_only_looked_up_rows_of_tables_are_tensors() -> None:
+    graph = zoo.network("dlrm", batch=16)
+    looked_up = [node for node in graph.nodes if node.operator == "Lookup"]
+    assert len(looked_up) == 26
+    assert {graph.shapes(node.inputs) for node in looked_up} == {((16, 128),)}
+    assert sum(int(str(node.attributes["table"])) for node in looked_up) == 187_767_399
+    step = lower(training_graph(graph, optimizer="sgd"), MACHINE)
+    assert max(tensor.size_bytes for tensor in step.tensors) == 4 * 1024 * 1024
+    rows = [tensor for tensor in step.tensors if tensor.name.startswith("table")]
+    weights = [tensor for tensor in rows if tensor.kind is TensorKind.WEIGHT]
+    assert len(weights) == 26
+    # Read, and written back by the optimiser.
+    assert all(t.size_bytes == 4 * 16 * 128 and t.in_dram and t.keep for t in weights)
+
+
+def test_interaction_of_dlrm_takes_each_pair_once() -> None:
+    graph = zoo.network("dlrm", batch=2, tables=3)
+    nodes = {node.name: node for node in graph.nodes}
+    assert graph.shapes(nodes["interaction"].outputs) == ((2, 4, 4),)
+    assert graph.shapes(nodes["interaction.pairs"].outputs) == ((2, 6),)
+    assert graph.shapes(nodes["top.join"].outputs) == ((2, 128 + 6),)
+
+
+def test_ncf_multiplies_factors_and_joins_the_rest() -> None:
+    graph = zoo.network("ncf", batch=2, users=10, items=20, factors=4, width=6)
+    nodes = {node.name: node for node in graph.nodes}
+    assert graph.shapes(nodes["product"].outputs) == ((2, 4),)
+    assert graph.shapes(nodes["perceptron0"].inputs[:2]) == ((2, 12), (12, 12))
+    assert graph.shapes(nodes["prediction"].inputs[:2]) == ((2, 4 + 3), (7, 1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -14,10 +14,13 @@ from spmopt.core.table import Ints
 _FEW = 3000  # bases looked at
 _IDLE = 0.3  # worth of a page between no two uses, one between two being worth 1
 _FORBIDDEN = 1e12
+_SHAKEN = 0.3  # deviation, of the logarithm
 
 _Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
-ORDERS: Mapping[str, Callable[[Stay], tuple[int, ...]]] = {
+Order = Callable[[Stay], tuple[float, ...]]
+
+ORDERS: Mapping[str, Order] = {
     "peak": lambda stay: (-stay.peak, stay.begin),
     "area": lambda stay: (-stay.area,),
     "begin": lambda stay: (stay.begin, -stay.heights.size),
@@ -25,13 +28,22 @@ ORDERS: Mapping[str, Callable[[Stay], tuple[int, ...]]] = {
 """Orders in which stays are packed; those with a stationary operand come first in each."""
 
 
-def pack(stays: list[Stay], memory: Memory, order: str) -> bool:
+def shaken(random: np.random.Generator) -> Order:
+    """By area, each made greater or less by chance."""
+    return lambda stay: (-stay.area * random.lognormal(0.0, _SHAKEN),)
+
+
+def pack(
+    stays: list[Stay], memory: Memory, order: Order, owners: Iterable[int] | None = None
+) -> bool:
     """Give each stay a base, cut its heights to fit; false if a stationary operand does not fit.
 
     A stay goes where the least is lost: pages between two uses, which are then moved again.
+    With ``owners`` only these do, and ``memory`` has the others.
     """
     ranks = sorted(
-        range(len(stays)), key=lambda k: (not stays[k].stationary.size, ORDERS[order](stays[k]))
+        range(len(stays)) if owners is None else owners,
+        key=lambda k: (not stays[k].stationary.size, order(stays[k])),
     )
     complete = True
     for owner in ranks:
@@ -56,8 +68,7 @@ def _losses(stay: Stay, taken: Taken, pages: int) -> tuple[Ints, _Floats]:
         bases = bases[np.linspace(0, bases.size - 1, _FEW).astype(np.int64)]
     loss = np.zeros(bases.size)
     used = set(stay.uses.tolist())
-    cuts = np.unique(np.concatenate(([stay.begin], stay.uses, [stay.end]))).tolist()
-    for begin, end in pairwise(cuts):
+    for begin, end in pairwise(sorted({stay.begin, *used, stay.end})):
         # To the use at its end, which needs the pages too.
         last = min(end + 1, stay.end)
         wanted = int(stay.heights[begin - stay.begin : last - stay.begin].max())

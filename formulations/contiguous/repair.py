@@ -7,6 +7,7 @@
 3. With the neighbours so found, a linear program finds the best residency and bases of all stays
    at once (:mod:`formulations.contiguous.stack`).
 4. Its stays leave other room over: 2 and 3 again, until little is gained.
+5. The stays of some steps get other bases, by chance, and 2 to 4 follow.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ import numpy as np
 
 from formulations.contiguous.fill import Again
 from formulations.contiguous.fit import fit
-from formulations.contiguous.pack import ORDERS, pack
+from formulations.contiguous.pack import ORDERS, Order, pack, shaken
 from formulations.contiguous.rounds import Found, Rounds
 from formulations.contiguous.stack import Case
 from formulations.contiguous.stays import Stay, Uses, stays_of
-from formulations.contiguous.sweep import swept, windows
+from formulations.contiguous.sweep import Sweep
 from formulations.contiguous.window import whole
+from formulations.residency.cost import plan_value
 from formulations.residency.plain.rows import ceil_div
 from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
@@ -36,6 +38,10 @@ from spmopt.core.timeline import Access, Timeline, timeline
 _LARGE = 300_000  # cells, from which on a linear program would take too long
 _EACH, _MORE = 3, 12  # rounds from every order, then from the best of them
 _LEAST = Fraction(1, 5000)  # gain of a round that makes another one worth while
+_VAIN = 20  # starts by chance, one after the other, that led to nothing
+_SHARE = 16  # of the steps, at most, in which they differ from the best
+_CLOSE = Fraction(1, 10000)  # to what it is repaired from: good enough
+_FAR = Fraction(3, 1000)  # from the best, after one round
 _TINY = 1e-6  # worth of a page that saves time nowhere, of the largest
 
 
@@ -57,6 +63,7 @@ class Repair:
                 line=line, pages=ceil_div(line.size_bytes, page), worth=_worth(line, prices)
             ),
         )
+        self._goal = plan_value(instance, plan, request.objective)
         self._large = sum(stay.heights.size for stay in self._paged) > _LARGE
 
     def plans(self) -> Iterator[Found]:
@@ -68,31 +75,76 @@ class Repair:
             for found in self._after(start, _EACH):
                 yield found
                 best = _better(best, found)
-        while best is not None and self._request.remaining_s() > 0:
+        if best is not None:
+            yield from self._swept(best) if self._large else self._searched(best)
+
+    def _searched(self, best: Found) -> Iterator[Found]:
+        """Rounds while they help; of the solutions that cost the same, one that moves less."""
+        while self._request.remaining_s() > 0:
             before = best
-            for found in self._sweep(before) if self._large else self._neighbourhood(before):
+            for found in self._neighbourhood(before):
                 yield found
                 best = _better(best, found)
             if best.value > before.value * (1 - _LEAST):
                 break
-        if best is not None and not self._large:
-            last = self._rounds.solved(best.held, self._whole, tie=True)
-            if last is not None:
-                yield last
+        for found in self._shaken(best):
+            yield found
+            best = _better(best, found)
+        last = self._rounds.solved(best.held, self._whole, tie=True)
+        if last is not None:
+            yield last
 
     def _neighbourhood(self, best: Found) -> Iterator[Found]:
         """More rounds, and rounds from its stays placed anew."""
         yield from self._after(best, _MORE)
-        for order in ORDERS:
-            anew = self._packed(best.held.stays, order)
-            if anew is not None:
-                yield from self._after(anew, _EACH)
+        for order in ORDERS.values():
+            yield from self._anew(best, order)
 
-    def _sweep(self, best: Found) -> Iterator[Found]:
-        """Window by window, and again with windows between these."""
-        held = best.held
-        for half in (False, True):
-            held = swept(self._rounds, held, windows(held.stays, self._whole.steps, half=half))
+    def _anew(self, best: Found, order: Order) -> Iterator[Found]:
+        anew = self._packed(best.held.stays, order)
+        if anew is not None:
+            yield from self._after(anew, _EACH)
+
+    def _shaken(self, best: Found) -> Iterator[Found]:
+        """Rounds from the best stays, some placed anew by chance, until that is long in vain."""
+        random, vain = np.random.default_rng(0), 0
+        goal = self._goal * (1 + _CLOSE)
+        while best.value > goal and vain < _VAIN and self._request.remaining_s() > 0:
+            vain += 1
+            self._request.report("contiguous addresses, some placed anew", None)
+            start = self._partly(best.held.stays, random)
+            for found in () if start is None else self._hopeful(start, best):
+                yield found
+                if found.value < best.value:
+                    best, vain = found, 0
+
+    def _partly(self, stays: list[Stay], random: np.random.Generator) -> Found | None:
+        """Those that are there in some steps placed anew, the others where they are."""
+        stays = [replace(stay) for stay in stays]
+        self._uses.mark(stays)
+        steps = self._whole.steps
+        begin, count = random.integers(steps), 1 + random.integers(steps // _SHARE + 1)
+        apart = [stay.begin < begin + count and stay.end > begin for stay in stays]
+        memory = self._rounds.case.memory(self._whole)
+        for owner in np.flatnonzero(np.logical_not(apart)).tolist():
+            stay = stays[owner]
+            memory.take(owner, int(stay.base), stay.begin, stay.heights)
+        if not pack(stays, memory, shaken(random), np.flatnonzero(apart).tolist()):
+            return None
+        return self._rounds.placed(stays, self._whole)
+
+    def _hopeful(self, start: Found, best: Found) -> Iterator[Found]:
+        """Rounds while they help, and no second one where the first leads far from the best."""
+        for found in self._after(start, _EACH):
+            yield found
+            if found.value > best.value * (1 + _FAR):
+                return
+
+    def _swept(self, best: Found) -> Iterator[Found]:
+        """Sweep after sweep over windows, those of one between those of the one before."""
+        held, sweep = best.held, Sweep(self._rounds, best)
+        while sweep.worth_while and self._request.remaining_s() > 0:
+            held = sweep.over(held)
             yield self._rounds.placed(held.stays, self._whole, held.dirty)
 
     def _begun(self) -> Iterator[Found]:
@@ -101,9 +153,9 @@ class Repair:
         if fitted is not None:
             yield fitted
             return
-        orders = list(ORDERS)[:1] if self._large else list(ORDERS)
+        orders = list(ORDERS.values())[: 1 if self._large else None]
         any_found = False
-        for stays, ways in ((self._paged, orders), (self._stationary(), list(ORDERS))):
+        for stays, ways in ((self._paged, orders), (self._stationary(), list(ORDERS.values()))):
             for order in ways:
                 if any_found and self._request.remaining_s() <= 0:
                     return
@@ -125,10 +177,10 @@ class Repair:
         self._uses.mark(stays)
         return self._rounds.placed(stays, self._whole)
 
-    def _packed(self, stays: list[Stay], order: str) -> Found | None:
+    def _packed(self, stays: list[Stay], order: Order) -> Found | None:
         stays = [replace(stay) for stay in stays]
         self._uses.mark(stays)
-        self._request.report(f"contiguous addresses, by {order}", None)
+        self._request.report("contiguous addresses, placed anew", None)
         if not pack(stays, self._rounds.case.memory(self._whole), order):
             return None
         return self._rounds.placed(stays, self._whole)

@@ -9,10 +9,57 @@ import numpy as np
 from formulations.contiguous.held import Held
 from formulations.contiguous.rounds import Found, Rounds
 from formulations.contiguous.stays import Stay
-from formulations.contiguous.window import Window
+from formulations.contiguous.window import Window, whole
+from formulations.solver.program import Floats
 
-_CELLS = 60_000  # of a window, about
-_ROUNDS = 2  # in each
+_CELLS = 40_000  # of the stays in a window, about
+_LEAST = 2e-6  # of the objective: gain of a window that makes another one worth while there
+
+
+class Sweep:
+    """Sweeps that leave out where the one before gained next to nothing."""
+
+    def __init__(self, rounds: Rounds, found: Found) -> None:
+        self._rounds = rounds
+        self._whole = whole(rounds.case.line)
+        self._least = _LEAST * float(found.value)
+        self._hope: Floats = np.full(self._whole.steps, np.inf)
+        """(n,) Gain to be expected, by what there was last time."""
+        self._half = False
+
+    @property
+    def worth_while(self) -> bool:
+        """Whether another sweep may gain something."""
+        return bool(self._hope.sum() > self._least)
+
+    def over(self, held: Held) -> Held:
+        """What is held when each window has been made better, as far as it could be."""
+        request = self._rounds.request
+        parts = windows(held.stays, self._whole.steps, half=self._half)
+        self._half = not self._half
+        for number, window in enumerate(parts):
+            inside = slice(window.begin, window.end)
+            if request.remaining_s() <= 0:
+                break
+            if self._hope[inside].sum() <= self._least:
+                continue
+            request.report("contiguous addresses, window by window", number / len(parts))
+            held, gain = self._within(window, held)
+            self._hope[inside] = gain / (window.end - window.begin)
+        return held
+
+    def _within(self, window: Window, held: Held) -> tuple[Held, float]:
+        """What is held then, and the gain."""
+        met = [s.begin < window.last and s.end > window.first for s in held.stays]
+        stays = [stay for stay, own in zip(held.stays, met, strict=True) if own]
+        before = self._rounds.placed(stays, window, held.dirty)
+        after = self._rounds.solved(before.held, window)
+        if after is None or after.value >= before.value:
+            return held, 0.0
+        others = [stay for stay, own in zip(held.stays, met, strict=True) if not own]
+        dirty = held.dirty.replaced(window, after.held.dirty)
+        found = Held(stays=[*others, *after.held.stays], dirty=dirty)
+        return found, float(before.value - after.value)
 
 
 def windows(stays: list[Stay], steps: int, *, half: bool = False) -> list[Window]:
@@ -27,29 +74,3 @@ def windows(stays: list[Stay], steps: int, *, half: bool = False) -> list[Window
     cuts = np.searchsorted(cells, shares * int(cells[-1]))
     ends = np.unique(np.concatenate(([0], cuts, [steps]))).tolist()
     return [Window(begin=begin, end=end, steps=steps) for begin, end in pairwise(ends)]
-
-
-def swept(rounds: Rounds, held: Held, parts: list[Window]) -> Held:
-    """What is held when each window has been made better, as far as it could be."""
-    for number, window in enumerate(parts):
-        if rounds.request.remaining_s() <= 0:
-            break
-        rounds.request.report("contiguous addresses, window by window", number / len(parts))
-        met = [s.begin < window.last and s.end > window.first for s in held.stays]
-        stays = [stay for stay, own in zip(held.stays, met, strict=True) if own]
-        before = best = rounds.placed(stays, window, held.dirty)
-        for _ in range(_ROUNDS):
-            found = rounds.solved(best.held, window)
-            if found is None or found.value >= best.value:
-                break
-            best = found
-        if best is not before:
-            held = _replaced(held, met, best, window)
-    return held
-
-
-def _replaced(held: Held, met: list[bool], found: Found, window: Window) -> Held:
-    others = [stay for stay, own in zip(held.stays, met, strict=True) if not own]
-    return Held(
-        stays=[*others, *found.held.stays], dirty=held.dirty.replaced(window, found.held.dirty)
-    )

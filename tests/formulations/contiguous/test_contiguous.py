@@ -102,7 +102,7 @@ def test_packed_stays_keep_apart(order: str) -> None:
             uses = sorted({begin, begin + int(rng.integers(0, length))})
             stays.append(stay(begin, heights, uses))
         wanted = [one.heights for one in stays]
-        assert pack(stays, Memory(10, np.zeros(21, np.int64)), order)
+        assert pack(stays, Memory(10, np.zeros(21, np.int64)), ORDERS[order])
         taken = np.zeros((21, 10), int)
         for one, heights in zip(stays, wanted, strict=True):
             assert (one.heights <= heights).all()
@@ -114,18 +114,18 @@ def test_packed_stays_keep_apart(order: str) -> None:
 def test_a_stay_is_cut_where_least_is_lost() -> None:
     # The first fills pages 0 to 5 of 8; above it there is room for 2 pages of the second.
     stays = [stay(0, [6, 6, 6], [0, 2]), stay(1, [4, 4], [1, 2])]
-    assert pack(stays, Memory(8, np.zeros(3, np.int64)), "area")
+    assert pack(stays, Memory(8, np.zeros(3, np.int64)), ORDERS["area"])
     assert [one.base for one in stays] == [0, 6]
     assert stays[1].heights.tolist() == [2, 2]
 
 
 def test_a_stationary_operand_is_never_cut() -> None:
     stays = [stay(0, [6, 6, 6], [0, 2]), stay(1, [4, 4], [1, 2], [1])]
-    assert pack(stays, Memory(8, np.zeros(3, np.int64)), "area")
+    assert pack(stays, Memory(8, np.zeros(3, np.int64)), ORDERS["area"])
     assert stays[1].heights.tolist() == [4, 4]
     assert stays[0].heights.tolist() in ([6, 4, 4], [4, 4, 4], [6, 4, 6])
     crowd = [stay(0, [5], [0], [0]), stay(0, [5], [0], [0])]
-    assert not pack(crowd, Memory(8, np.zeros(1, np.int64)), "area")
+    assert not pack(crowd, Memory(8, np.zeros(1, np.int64)), ORDERS["area"])
 
 
 def test_what_is_cut_comes_back_at_a_use() -> None:

@@ -108,6 +108,31 @@ def gaps(instance: Instance, *, schedulers: str, limit_s: float) -> Figures:
     return figures
 
 
+def contiguity(instance: Instance, *, limit_s: float) -> Figures:
+    """Cost of one range of addresses a tensor, against pages anywhere; objective time.
+
+    ``cost`` is the step time of the best schedule found over that of the best one in pages.
+    """
+    paged, ranges = compare(instance, ["page", "contiguous"], Request(time_limit_s=limit_s))
+    first, second = paged.totals, ranges.totals
+    if first is None or second is None or paged.gap is None or ranges.gap is None:
+        raise ScheduleError("page or contiguous: no schedule, or no bound")
+    per_ms = instance.machine.clock_hz / 1000
+    return {
+        "operations": len(instance.operations),
+        "page_ms": first.makespan_cycles / per_ms,
+        "ms": second.makespan_cycles / per_ms,
+        "cost": second.makespan_cycles / first.makespan_cycles - 1,
+        "page_gap": paged.gap,
+        "gap": ranges.gap,
+        "traffic": second.traffic_bytes / first.traffic_bytes - 1,
+        "page_s": paged.solve_s,
+        "wall_s": ranges.solve_s,
+        "cpu_s": ranges.cpu_s,
+        "verified": paged.verified and ranges.verified,
+    }
+
+
 def _certificate(instance: Instance, objective: Objective, plan: Plan) -> Certificate:
     """Prices of the relaxation in the plan's order, for a schedule that came without."""
     order = other_order(plan.operation)

@@ -26,6 +26,7 @@ MEASURES: Mapping[str, Callable[..., Figures]] = {
     "reach": schedules.reach,
     "walk": schedules.walk,
     "gaps": schedules.gaps,
+    "contiguity": schedules.contiguity,
     "priced": models.priced,
     "plain": models.plain,
     "simplifications": joint.simplifications,

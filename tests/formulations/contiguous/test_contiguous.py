@@ -60,7 +60,7 @@ def scheduled(instance: Instance, objective: Objective, limit_s: float = 20.0) -
 
 
 @given(st.integers(0, 100_000), st.sampled_from([MAKESPAN, TRAFFIC]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_random_instances(seed: int, objective: Objective) -> None:
     instance = random_instance(seed)
     try:

@@ -141,7 +141,7 @@ def _build(
     kind = _ints([_kind(op, k) for op in operations for k in range(len(op.tensors))])
     step = np.repeat(np.arange(len(operations), dtype=np.int64), _ints(counts))
     count = len(instance.tensors)
-    previous, following, first_access, last_access = _links(tensor, count)
+    previous, following, first_access, last_access = links(tensor, count)
     keep = np.array([t.keep for t in instance.tensors], bool)
     followed = following >= 0
     live_after = np.where(followed, kind[following] != Access.WRITE, keep[tensor])
@@ -176,8 +176,16 @@ def _kind(operation: Operation, position: int) -> int:
     return Access.UPDATE if operation.reads[position] in operation.writes else Access.READ
 
 
-def _links(tensor: Ints, count: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """Previous and next access of the same tensor, and each tensor's first and last."""
+def links(tensor: Ints, count: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Previous and next access of the same tensor, and each tensor's first and last; -1 for none.
+
+    Parameters
+    ----------
+    tensor : (a,)
+        Of each access, in the order of steps.
+    count
+        Tensors that there are.
+    """
     order = np.argsort(tensor, kind="stable")
     same = tensor[order[1:]] == tensor[order[:-1]]
     previous = np.full(tensor.size, -1, np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.assemble.extents import FreeExtents
+from spmopt.assemble.extents import Extent, FreeExtents
 from spmopt.assemble.index import neighbours
 from spmopt.core.machine import Machine
 from spmopt.core.plan import Residency
@@ -13,28 +13,39 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
 SCRATCH = -1
+_CHOICES = 8
+"""Extents among which the neighbours decide: more find little, and take time."""
+_NEVER = 1 << 62
+"""Later than any step."""
 
 
-class _Allocator:
+class Allocator:
     """Where the pages of each tensor lie now, and the finished placement rows.
 
     A tensor's pages form a stack of runs ``(tensor page, pages, SPM page, since)``: the prefix
-    grows and shrinks at its end, and no page moves while it stays.
+    grows and shrinks at its end, and no page moves while it stays. ``leaves`` is the step at
+    which the last of a tensor's pages will go. What leaves together should lie together, so
+    that it leaves one large extent: it is known of the run below and above each border.
     """
 
     def __init__(self, pages: int) -> None:
+        self._top = pages
         self._free = FreeExtents(pages)
         self._runs: dict[int, list[tuple[int, int, int, int]]] = {}
+        self._below_leaves: dict[int, int] = {}
+        self._above_leaves: dict[int, int] = {}
         self.rows: list[tuple[int, int, int, int, int, int]] = []
 
-    def grow(self, step: int, tensor: int, held: int, wanted: int) -> None:
+    def grow(self, step: int, tensor: int, held: int, wanted: int, leaves: int) -> None:
         """Add tensor pages [held, wanted) from ``step`` on."""
         runs = self._runs.setdefault(tensor, [])
-        for spm_page, pages in self._free.take(wanted - held):
+        behind = runs[-1][2] + runs[-1][1] if runs else self._top
+        for spm_page, pages in self._take(wanted - held, behind, leaves):
             runs.append((held, pages, spm_page, step))
             held += pages
+            self._above_leaves[spm_page] = self._below_leaves[spm_page + pages] = leaves
 
-    def shrink(self, step: int, tensor: int, wanted: int) -> None:
+    def shrink(self, step: int, tensor: int, wanted: int, leaves: int) -> None:
         """Free the tensor pages from ``wanted`` on, at the start of ``step``."""
         runs = self._runs[tensor]
         while runs and runs[-1][0] + runs[-1][1] > wanted:
@@ -42,24 +53,67 @@ class _Allocator:
             kept = max(0, wanted - first)
             if kept:
                 runs.append((first, kept, spm_page, since))
+                self._below_leaves[spm_page + kept] = leaves
             row = (tensor, first + kept, pages - kept, spm_page + kept, since, step)
             self.rows.append(row)
             self._free.give(spm_page + kept, pages - kept)
+
+    def _take(self, pages: int, behind: int, leaves: int) -> list[Extent]:
+        """Free runs for ``pages`` pages, as few as can be; ``behind`` the tensor's last page."""
+        room = self._free.size_at(behind)
+        if room >= pages:
+            self._free.take((behind, room), behind, pages)
+            return [(behind, pages)]
+        extents = self._free.holding(pages, _CHOICES)
+        if extents:
+            return [self._beside(extents, pages, leaves)]
+        if room:
+            self._free.take((behind, room), behind, room)
+            return [(behind, room), *self._in_pieces(pages - room, leaves)]
+        return self._in_pieces(pages, leaves)
+
+    def _in_pieces(self, pages: int, leaves: int) -> list[Extent]:
+        """Use up the largest extents, until one holds what is left over."""
+        pieces = []
+        while pages:
+            extents = self._free.holding(pages, _CHOICES)
+            pieces.append(
+                self._beside(extents, pages, leaves) if extents else self._free.take_largest(pages)
+            )
+            pages -= pieces[-1][1]
+        return sorted(pieces)
+
+    def _beside(self, extents: list[Extent], pages: int, leaves: int) -> Extent:
+        """Take an end of one of ``extents``: beside what leaves at nearly the same time."""
+        least, start, chosen = _NEVER, 0, extents[0]
+        for extent in extents:
+            low, high = extent[0], extent[0] + extent[1]
+            below = abs(self._below_leaves.get(low, leaves) - leaves)
+            above = abs(self._above_leaves.get(high, leaves) - leaves)
+            if min(below, above) < least:
+                least, chosen = min(below, above), extent
+                start = low if below <= above else high - pages
+            if not least:
+                break
+        self._free.take(chosen, start, pages)
+        return start, pages
 
 
 def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placements:
     """Addresses of every resident page and of the scratch.
 
     In each step the pages that shrinking frees return first; then growing tensors take theirs,
-    largest first, and the scratch comes last. A piece goes to the smallest free extent that
-    holds it, else to the largest extents. Rows are sorted by (tensor, begin, tensor page).
+    largest first, and the scratch comes last. Pages go right behind their tensor's last one if
+    all fit there; else to one of the smallest extents that hold them, beside what leaves when
+    their tensor does; else in pieces, as few as can be. So few DMA descriptors are needed, and
+    this never fails where R1 holds. Rows are sorted by (tensor, begin, tensor page).
     """
-    allocator = _Allocator(machine.spm_pages)
-    for step, owner, held, wanted in _events(machine.page_bytes, timeline, residency):
+    allocator = Allocator(machine.spm_pages)
+    for step, owner, held, wanted, leaves in _events(machine.page_bytes, timeline, residency):
         if wanted > held:
-            allocator.grow(step, owner, held, wanted)
+            allocator.grow(step, owner, held, wanted, leaves)
         else:
-            allocator.shrink(step, owner, wanted)
+            allocator.shrink(step, owner, wanted, leaves)
     table = np.array(allocator.rows, np.int64).reshape(-1, 6)
     table = table[np.lexsort((table[:, 1], table[:, 4], table[:, 0]))]
     names = ("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
@@ -68,11 +122,12 @@ def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placeme
 
 def _events(
     page_bytes: int, timeline: Timeline, residency: Residency
-) -> list[tuple[int, int, int, int]]:
-    """Changes (step, tensor, pages held, pages wanted) in the order of the sweep."""
+) -> list[tuple[int, int, int, int, int]]:
+    """Changes (step, tensor, pages held, pages wanted, leaves) in the order of the sweep."""
     pages = -(-residency.size_bytes // page_bytes)
     before, after = neighbours(residency, pages)
     starts, ends = np.flatnonzero(pages != before), np.flatnonzero(after == 0)
+    leaving = residency.end[ends][np.searchsorted(ends, np.arange(pages.size))]
     busy = np.flatnonzero(timeline.scratch_bytes)
     scratch = -(-timeline.scratch_bytes[busy] // page_bytes)
     nothing, nobody = np.zeros(busy.size, np.int64), np.full(busy.size, SCRATCH)
@@ -80,7 +135,8 @@ def _events(
     tensor = np.concatenate((residency.tensor[starts], residency.tensor[ends], nobody, nobody))
     held = np.concatenate((before[starts], pages[ends], nothing, scratch))
     wanted = np.concatenate((pages[starts], np.zeros(ends.size, np.int64), scratch, nothing))
+    leaves = np.concatenate((leaving[starts], residency.end[ends], busy + 1, busy + 1))
     growth: Ints = np.maximum(wanted - held, 0)
     order = np.lexsort((tensor, -growth, tensor == SCRATCH, growth > 0, step))
-    columns = (column[order].tolist() for column in (step, tensor, held, wanted))
+    columns = (column[order].tolist() for column in (step, tensor, held, wanted, leaves))
     return list(zip(*columns, strict=True))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
+from spmopt.assemble.addresses import Allocator
 from spmopt.assemble.extents import FreeExtents
 from spmopt.core.instance import Instance
 from spmopt.core.plan import Plan
@@ -96,34 +97,82 @@ def test_pages_freed_by_shrinking_serve_the_same_step() -> None:
     assert (1, 0, 4, 2, 1, 2) in table(assemble(instance, chosen).placements)
 
 
-def test_scratch_lasts_one_step_and_takes_the_smallest_hole() -> None:
+def test_scratch_lasts_one_step() -> None:
     instance = problem(
-        {"x": data(2), "y": data(3), "z": data(2)},
+        {"x": data(2), "y": data(4), "z": data(2)},
         [Op(), Op(scratch=2), Op(scratch=1)],
-        spm=10,
+        spm=11,
     )
-    chosen = plan(instance, [("x", 0, 1, 2), ("y", 0, 3, 3), ("z", 0, 3, 2)])
-    rows = table(assemble(instance, chosen).placements)
-    # Step 0: y at 0, x at 3, z at 5; then x leaves a hole of 2 before the free end of 3.
-    assert rows[:2] == [(-1, 0, 2, 3, 1, 2), (-1, 0, 1, 3, 2, 3)]
+    chosen = plan(instance, [("x", 0, 1, 2), ("y", 0, 3, 4), ("z", 0, 3, 2)])
+    # y at 0 and z behind it, which leaves when y does; x at the other end; scratch likewise.
+    assert table(assemble(instance, chosen).placements) == [
+        (-1, 0, 2, 9, 1, 2),
+        (-1, 0, 1, 6, 2, 3),
+        (0, 0, 2, 9, 0, 1),
+        (1, 0, 4, 0, 0, 3),
+        (2, 0, 2, 4, 0, 3),
+    ]
+
+
+def test_a_tensor_goes_on_behind_its_last_page() -> None:
+    allocator = Allocator(20)
+    # 0 at the low end; those that leave before it at the high one: 1 at 18, 2 at 15, 3 at 14.
+    for tensor, pages, leaves in ((0, 4, 9), (1, 2, 5), (2, 3, 5), (3, 1, 6)):
+        allocator.grow(0, tensor, 0, pages, leaves)
+    allocator.shrink(1, 2, 0, 5)
+    # The hole of 3 that 2 leaves would fit better; then, of 8 pages behind and that hole, none
+    # holds 10.
+    allocator.grow(1, 0, 4, 6, 9)
+    allocator.grow(2, 0, 6, 16, 9)
+    allocator.shrink(9, 0, 0, 9)
+    assert sorted(row[1:4] for row in allocator.rows if row[0] == 0) == [
+        (0, 4, 0),
+        (4, 2, 4),
+        (6, 8, 6),
+        (14, 2, 15),
+    ]
+
+
+def test_what_leaves_together_lies_together() -> None:
+    # In step 1 a and c are gone: b and d lie side by side, and e finds one range.
+    instance = problem({name: data(3) for name in "abcd"} | {"e": data(6)}, [Op()] * 2, spm=12)
+    rows = [("a", 0, 1, 3), ("b", 0, 2, 3), ("c", 0, 1, 3), ("d", 0, 2, 3), ("e", 1, 2, 6)]
+    placed = table(assemble(instance, plan(instance, rows)).placements)
+    assert [row[0] for row in placed] == [0, 1, 2, 3, 4]
+    assert placed[-1][2] == 6
 
 
 def test_a_request_that_no_hole_holds_is_split_into_the_fewest_pieces() -> None:
-    free = FreeExtents(20)
-    assert free.take(20) == [(0, 20)]
-    for start, pages in ((0, 2), (4, 5), (12, 3)):
-        free.give(start, pages)
-    assert free.take(7) == [(4, 5), (0, 2)]
-    assert free.take(3) == [(12, 3)]
+    allocator = Allocator(13)
+    sizes = (5, 1, 2, 1, 3, 1)
+    for tensor, size in enumerate(sizes):
+        allocator.grow(0, tensor, 0, size, 1)
+    for tensor in (0, 2, 4):
+        allocator.shrink(1, tensor, 0, 1)
+    # Holes of 5, 2 and 3 pages: the largest, and of the others the one that is just enough.
+    allocator.grow(1, 6, 0, 7, 2)
+    allocator.shrink(2, 6, 0, 2)
+    assert sorted(row[1:4] for row in allocator.rows if row[0] == 6) == [(0, 5, 0), (5, 2, 6)]
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (0, 2, 1)])
 def test_neighbouring_holes_join(order: tuple[int, int, int]) -> None:
     free = FreeExtents(9)
-    free.take(9)
+    free.take((0, 9), 0, 9)
+    assert free.holding(1, 9) == []
     for k in order:
         free.give(3 * k, 3)
-    assert free.take(9) == [(0, 9)]
+    assert free.holding(1, 9) == [(0, 9)]
+
+
+def test_what_is_left_of_an_extent_stays_free() -> None:
+    free = FreeExtents(20)
+    free.take((0, 20), 4, 6)
+    assert free.holding(1, 9) == [(0, 4), (10, 10)]
+    assert free.holding(1, 1) == [(0, 4)]
+    assert free.holding(5, 9) == [(10, 10)]
+    assert [free.size_at(start) for start in (0, 4, 10)] == [4, 0, 10]
+    assert free.take_largest(30) == (10, 10)
 
 
 def test_overfull_plan_gets_addresses_beyond_the_scratchpad() -> None:

@@ -77,7 +77,11 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Totals:
-    """Exact totals of a schedule, recomputed by the verifier."""
+    """Exact totals of a schedule, recomputed by the verifier.
+
+    ``dma_descriptors`` counts contiguous pieces of SPM that the ``dma_commands`` move, a stream
+    as one. Files that were written before these two were counted lack them: None.
+    """
 
     makespan_cycles: int
     replay_cycles: int
@@ -89,6 +93,8 @@ class Totals:
     compute_cycles: int
     dma_cycles: int
     peak_spm_bytes: int
+    dma_commands: int | None = None
+    dma_descriptors: int | None = None
 
     @property
     def traffic_bytes(self) -> int:

@@ -6,7 +6,7 @@ A result file stands alone: the verifier needs nothing else to check schedule an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 
 from spmopt.core.instance import Instance
@@ -21,7 +21,8 @@ from spmopt.io.schedule import decode_schedule, encode_schedule
 _WEIGHTS = tuple(f.name for f in fields(Objective) if f.name not in ("name", "unit"))
 _OBJECTIVE = ("name", "unit", *_WEIGHTS)
 _PRICES = ("spm", "dram_in", "dram_out")
-_TOTALS = tuple(f.name for f in fields(Totals))
+_COUNTS = ("dma_commands", "dma_descriptors")  # files older than these figures lack them
+_TOTALS = tuple(f.name for f in fields(Totals) if f.name not in _COUNTS)
 _PLAIN = ("scheduler", "verified", "solve_s", "cpu_s", "notes")
 _BODY = (
     "versions",
@@ -57,7 +58,7 @@ def encode_result(stored: StoredResult) -> Json:
         "value": _encode_fraction(result.value),
         "bound": _encode_fraction(result.bound),
         "class_bound": _columns(result.class_bound, ("value", "holds_for", "proved_by")),
-        "totals": _columns(result.totals, _TOTALS),
+        "totals": _columns(result.totals, (*_TOTALS, *_COUNTS)),
         "instance": encode_instance(stored.instance),
         "certificate": _encode_certificate(result.certificate),
         "schedule": None if result.schedule is None else encode_schedule(result.schedule),
@@ -85,7 +86,7 @@ def decode_result(value: object, where: str = "") -> StoredResult:
         notes=tuple(f.texts("notes")),
         value=f.optional("value", f.fraction),
         bound=f.optional("bound", f.fraction),
-        totals=f.optional("totals", lambda name: _totals(f.object(name, _TOTALS))),
+        totals=f.optional("totals", lambda name: _totals(f.object(name, _TOTALS, _COUNTS))),
         certificate=f.optional("certificate", lambda name: _certificate(f, name)),
         class_bound=f.optional("class_bound", lambda name: _class_bound(f, name)),
         schedule=f.optional("schedule", lambda name: _schedule(f, name)),
@@ -145,7 +146,11 @@ def _class_bound(result: Fields, name: str) -> ClassBound:
 
 
 def _totals(f: Fields) -> Totals:
-    return Totals(**{name: f.whole(name) for name in _TOTALS})
+    return replace(
+        Totals(**{name: f.whole(name) for name in _TOTALS}),
+        dma_commands=f.optional("dma_commands", f.whole),
+        dma_descriptors=f.optional("dma_descriptors", f.whole),
+    )
 
 
 def _schedule(result: Fields, name: str) -> Schedule:

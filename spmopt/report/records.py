@@ -76,6 +76,8 @@ def result_record(machine: Machine, result: Result) -> Record:
         "compute_busy": None if figures is None else figures.compute_busy,
         "dma_busy": None if figures is None else figures.dma_busy,
         "peak_spm_bytes": None if totals is None else totals.peak_spm_bytes,
+        "dma_commands": None if totals is None else totals.dma_commands,
+        "dma_descriptors": None if totals is None else totals.dma_descriptors,
         "solve_s": result.solve_s,
         "cpu_s": result.cpu_s,
         "class_bound": None if result.class_bound is None else asdict(result.class_bound),

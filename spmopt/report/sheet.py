@@ -8,7 +8,14 @@ from spmopt.core.result import Result, Status
 from spmopt.metrics import in_unit, metrics
 from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import duration, percent, share, si
-from spmopt.report.view import heading, order_notes, remarks, spoken, standing
+from spmopt.report.view import (
+    heading,
+    order_notes,
+    remarks,
+    spoken,
+    standing,
+    transfer_counts,
+)
 
 _PROVED = "from its certificate, recomputed in exact arithmetic"
 
@@ -27,6 +34,7 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
             ("energy", si(figures.energy_j, "J")),
             ("busy", f"compute {share(figures.compute_busy)}, DMA {share(figures.dma_busy)}"),
             ("SPM peak", f"{si(totals.peak_spm_bytes, 'B')} ({share(figures.spm_peak)})"),
+            *(("transfers", text) for text in transfer_counts(totals)),
         ]
     if result.bound is not None:
         shown = si(*in_unit(result.objective, machine, result.bound))

@@ -11,7 +11,7 @@ from spmopt.core.result import UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.report.conflict import conflict_record, conflict_rows
 from spmopt.report.quantities import percent, si
-from spmopt.report.view import heading, spoken, standing
+from spmopt.report.view import heading, spoken, standing, transfer_counts
 from spmopt.schedulers.registry import find
 
 SHOWN = 5
@@ -32,6 +32,7 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
 
     if found.value is not None:
         lines.append(f"  schedule  legal by every rule and by replay; {quantity(found.value)}")
+        lines += [f"  transfers {text}" for text in transfer_counts(found.totals)]
     if found.bound is not None:
         order = "" if result.order is None else ", for the schedule's order of operations"
         lines.append(
@@ -71,6 +72,8 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
         "value": None if found.value is None else float(found.value),
         "bound": None if found.bound is None else float(found.bound),
         "gap": _gap(found),
+        "dma_commands": None if found.totals is None else found.totals.dma_commands,
+        "dma_descriptors": None if found.totals is None else found.totals.dma_descriptors,
         "status": str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
         "conflict": conflict_record(found.infeasible),

@@ -10,7 +10,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.objective import REPLAY, Objective, spoken_name
 from spmopt.core.order import depth_first, same_order
-from spmopt.core.result import UNFINISHED, Result, Status
+from spmopt.core.result import UNFINISHED, Result, Status, Totals
 from spmopt.metrics import in_unit, metrics, tensor_bytes
 from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import percent, seconds, si
@@ -159,6 +159,13 @@ def remarks(result: Result) -> list[str]:
         least = f"the least for {known.holds_for} (bound of {known.proved_by})"
         lines.append(f"at most {over} above {least}" if known.value < result.value else least)
     return lines
+
+
+def transfer_counts(totals: Totals | None) -> list[str]:
+    """How many DMA commands and descriptors, in words, where they were counted."""
+    if totals is None or totals.dma_commands is None or totals.dma_descriptors is None:
+        return []
+    return [f"{totals.dma_commands:,}, in {totals.dma_descriptors:,} DMA descriptors"]
 
 
 def standing(result: Result) -> str:

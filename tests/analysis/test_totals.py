@@ -1,6 +1,7 @@
 """Every breakdown adds up to the verifier's totals."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def cases() -> Iterator[tuple[Analysis, Totals]]:
 
 
 def summed(groups: Breakdown) -> Totals:
-    """The totals that can be had from a breakdown; the others are 0."""
+    """The totals that can be had from a breakdown; the others are 0 or not counted."""
     return Totals(
         makespan_cycles=int(groups.cycles.sum()),
         replay_cycles=0,
@@ -50,13 +51,13 @@ def test_groups_of_steps_add_up() -> None:
     for analysis, totals in cases():
         parts = [analysis.network(), analysis.types(), analysis.by_layer(), analysis.by_operation()]
         for groups in parts:
-            assert summed(groups) == Totals(
-                **{
-                    name: 0
-                    if name in ("replay_cycles", "spm_read_bytes", "spm_write_bytes")
-                    else getattr(totals, name)
-                    for name in Totals.__dataclass_fields__
-                }
+            assert summed(groups) == replace(
+                totals,
+                replay_cycles=0,
+                spm_read_bytes=0,
+                spm_write_bytes=0,
+                dma_commands=None,
+                dma_descriptors=None,
             )
             assert groups.steps.sum() == analysis.steps.cycles.size
             np.testing.assert_array_equal(groups.stall_by_cause.sum(0), groups.stall_cycles)

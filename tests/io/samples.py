@@ -60,6 +60,8 @@ def stored(instance: Instance, rows: int = 3) -> StoredResult:
                 compute_cycles=8,
                 dma_cycles=9,
                 peak_spm_bytes=10,
+                dma_commands=11,
+                dma_descriptors=12,
             ),
             value=Fraction(10**40, 3),
             bound=Fraction(10**40 - 1, 7),

@@ -88,6 +88,18 @@ def test_files_without_a_tolerance_are_read(tmp_path: Path) -> None:
     assert read_result(path).result.tolerance is None
 
 
+def test_files_without_counts_of_transfers_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    before = stored(random_instance(0)).result.totals
+    write_result(path, stored(random_instance(0)))
+    document = json.loads(path.read_text())
+    del document["totals"]["dma_commands"], document["totals"]["dma_descriptors"]
+    path.write_text(json.dumps(document))
+    assert before is not None
+    expected = replace(before, dma_commands=None, dma_descriptors=None)
+    assert read_result(path).result.totals == expected
+
+
 def test_files_without_the_order_of_a_certificate_are_read(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     write_result(path, stored(random_instance(0)))

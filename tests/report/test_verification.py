@@ -9,7 +9,7 @@ from spmopt.report.records import result_record
 from spmopt.report.sheet import result_sheet
 from spmopt.report.verification import verification_lines, verification_record
 from spmopt.verify import Violation
-from tests.io.samples import schedule
+from tests.io.samples import schedule, stored
 from tests.strategies import random_instance
 
 INSTANCE = random_instance(5)
@@ -95,6 +95,23 @@ def test_there_is_always_a_line_on_the_gap() -> None:
     assert gap(12, 10) == ["  gap       +20 %"]
     assert gap(0, 0) == ["  gap       0 %"]
     assert gap(12, 0) == ["  gap       none: the bound is 0, or next to it"]
+
+
+def test_transfers_and_descriptors_are_shown_where_they_were_counted() -> None:
+    counted = stored(INSTANCE).result
+    assert counted.totals is not None
+    many = replace(counted.totals, dma_commands=12345, dma_descriptors=13210)
+    said = "transfers  12,345, in 13,210 DMA descriptors"
+    assert said in result_sheet(INSTANCE, replace(counted, totals=many))
+    assert f"  {said.replace('  ', ' ')}" in text(RESULT, replace(FOUND, totals=many)).splitlines()
+    for record in (
+        result_record(INSTANCE.machine, replace(counted, totals=many)),
+        verification_record(INSTANCE, RESULT, replace(FOUND, totals=many)),
+    ):
+        assert (record["dma_commands"], record["dma_descriptors"]) == (12345, 13210)
+    older = replace(many, dma_commands=None, dma_descriptors=None)
+    assert "descriptors" not in text(RESULT, replace(FOUND, totals=older))
+    assert "descriptors" not in str(result_sheet(INSTANCE, replace(counted, totals=older)))
 
 
 def test_records_call_the_objective_as_the_options_do() -> None:

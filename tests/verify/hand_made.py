@@ -49,10 +49,15 @@ def case(
     plan: Schedule,
     expected: tuple[Totals, tuple[int, ...]],
 ) -> Case:
-    """Add to the totals what every operation spends."""
+    """Add to the totals what every operation spends; no tensor lies in pieces."""
     count = len(operations)
     spent = replace(
-        expected[0], macs=2 * count, spm_read_bytes=3 * count, spm_write_bytes=5 * count
+        expected[0],
+        macs=2 * count,
+        spm_read_bytes=3 * count,
+        spm_write_bytes=5 * count,
+        dma_commands=len(plan.commands),
+        dma_descriptors=len(plan.commands),
     )
     instance = Instance(name="hand", machine=on, tensors=tensors, operations=operations)
     return Case(instance=instance, schedule=plan, totals=spent, step_cycles=expected[1])

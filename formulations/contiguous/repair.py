@@ -40,7 +40,6 @@ _EACH, _MORE = 3, 12  # rounds from every order, then from the best of them
 _LEAST = Fraction(1, 5000)  # gain of a round that makes another one worth while
 _VAIN = 20  # starts by chance, one after the other, that led to nothing
 _SHARE = 16  # of the steps, at most, in which they differ from the best
-_CLOSE = Fraction(1, 10000)  # to what it is repaired from: good enough
 _FAR = Fraction(3, 1000)  # from the best, after one round
 _TINY = 1e-6  # worth of a page that saves time nowhere, of the largest
 
@@ -64,6 +63,7 @@ class Repair:
             ),
         )
         self._goal = plan_value(instance, plan, request.objective)
+        self._goal *= 1 + Fraction(request.tolerance)
         self._large = sum(stay.heights.size for stay in self._paged) > _LARGE
 
     def plans(self) -> Iterator[Found]:
@@ -108,8 +108,7 @@ class Repair:
     def _shaken(self, best: Found) -> Iterator[Found]:
         """Rounds from the best stays, some placed anew by chance, until that is long in vain."""
         random, vain = np.random.default_rng(0), 0
-        goal = self._goal * (1 + _CLOSE)
-        while best.value > goal and vain < _VAIN and self._request.remaining_s() > 0:
+        while best.value > self._goal and vain < _VAIN and self._request.remaining_s() > 0:
             vain += 1
             self._request.report("contiguous addresses, some placed anew", None)
             start = self._partly(best.held.stays, random)

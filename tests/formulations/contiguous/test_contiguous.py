@@ -46,8 +46,10 @@ def ranges(found: Schedule) -> None:
         last[tensor] = (end, base)
 
 
-def scheduled(instance: Instance, objective: Objective, limit_s: float = 20.0) -> Schedule:
-    request = Request(objective=objective, time_limit_s=limit_s)
+def scheduled(
+    instance: Instance, objective: Objective, limit_s: float = 20.0, tolerance: float = 1e-4
+) -> Schedule:
+    request = Request(objective=objective, time_limit_s=limit_s, tolerance=tolerance)
     outcome = schedule(instance, request)
     assert outcome.plan is not None
     assert outcome.certificate is not None
@@ -69,16 +71,16 @@ def test_random_instances(seed: int, objective: Objective) -> None:
         return
 
 
-@pytest.mark.parametrize(("name", "spm", "percent"), [("resnet50", "24MB", 0.5)])
-def test_contiguity_costs_little(name: str, spm: str, percent: float) -> None:
+@pytest.mark.parametrize(("name", "spm", "cost"), [("resnet50", "24MB", 5e-3)])
+def test_contiguity_costs_little(name: str, spm: str, cost: float) -> None:
     machine = load_machine("rtx2080ti", {"spm": spm})
     instance = lower(training_graph(zoo.network(name)), machine, lowering="tiled")
-    found = require_legal(instance, scheduled(instance, MAKESPAN)).totals
+    found = require_legal(instance, scheduled(instance, MAKESPAN, tolerance=cost / 2)).totals
     outcome = page.schedule(instance, Request())
     assert found is not None
     assert outcome.certificate is not None
     least = bound(instance, outcome.certificate)
-    assert found.makespan_cycles <= least * (1 + Fraction(percent) / 100)
+    assert found.makespan_cycles <= least * (1 + Fraction(cost))
 
 
 def stay(begin: int, heights: list[int], uses: list[int], stationary: Sequence[int] = ()) -> Stay:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 
+from formulations.residency.flow.optimum import fluid_optimum
 from formulations.residency.loop import Search
 from formulations.residency.settings import Settings
 from spmopt.core.instance import Instance
@@ -22,14 +24,11 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    search = _solved(instance, request)
-    gap = f"the fluid optimum is at most {100 * search.gap:.3g} % above this bound"
-    notes = (gap,) if isfinite(search.gap) else ()
+    solved = _solved(instance, request)
+    gap = f"the fluid optimum is at most {100 * solved.gap:.3g} % above this bound"
+    notes = (gap,) if isfinite(solved.gap) else ()
     return Outcome(
-        plan=None,
-        certificate=search.certificate(),
-        notes=notes,
-        cut_short=search.cut_short(request.tolerance),
+        plan=None, certificate=solved.certificate, notes=notes, cut_short=solved.cut_short
     )
 
 
@@ -44,11 +43,27 @@ def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, 
     InfeasibleError
         As :func:`schedule`.
     """
-    search = _solved(instance, request)
-    return search.certificate(), search.value
+    solved = _solved(instance, request)
+    return solved.certificate, solved.value
 
 
-def _solved(instance: Instance, request: Request) -> Search:
+@dataclass(frozen=True, kw_only=True)
+class _Solved:
+    certificate: Certificate | None
+    value: Fraction | None
+    gap: float
+    cut_short: bool = False
+
+
+def _solved(instance: Instance, request: Request) -> _Solved:
+    found = fluid_optimum(instance, request)
+    if found is not None:
+        return _Solved(certificate=found.certificate, value=found.value, gap=found.gap)
     search = Search(instance, request, page_bytes=None, settings=Settings())
     search.run(request.tolerance)
-    return search
+    return _Solved(
+        certificate=search.certificate(),
+        value=search.value,
+        gap=search.gap,
+        cut_short=search.cut_short(request.tolerance),
+    )

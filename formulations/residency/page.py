@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from formulations.residency.cost import plan_value
+from formulations.residency.flow.optimum import Optimum, page_optimum
 from formulations.residency.loop import Search
 from formulations.residency.settings import Settings
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
-from spmopt.core.result import Outcome
+from spmopt.core.result import ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
     """Near-optimal schedule in which any number of whole pages of a tensor may be resident.
 
-    The bound holds for all legal schedules in the instance's order. Where operations have
-    several modes, each runs in the first that fits.
+    Optimal where a flow decides (:mod:`formulations.residency.flow`). The bound holds for all
+    legal schedules in the instance's order. Where operations have several modes, each runs in the
+    first that fits.
 
     Raises
     ------
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
+    found = page_optimum(instance, request)
+    if found is not None:
+        return _proved(instance, request, found)
     search = Search(instance, request, page_bytes=instance.machine.page_bytes, settings=Settings())
     if request.start is not None:
         search.offer_plan(request.start)
@@ -38,3 +44,15 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         notes=(SEVERAL_MODES,),
         cut_short=best.cut_short(request.tolerance),
     )
+
+
+def _proved(instance: Instance, request: Request, found: Optimum) -> Outcome:
+    plan, start = found.plan, request.start
+    if start is not None and plan_value(instance, start, request.objective) <= found.value:
+        plan = start
+    least = ClassBound(
+        value=float(found.value),
+        holds_for="any number of whole pages of each tensor",
+        proved_by="a flow of least cost, OR-Tools",
+    )
+    return Outcome(plan=plan, certificate=found.certificate, class_bound=least)

@@ -1,0 +1,155 @@
+"""The optimum where gaps depend on each other by the capacity alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from formulations.residency.bound.certificate import certificate
+from formulations.residency.bound.prices import Economy, Multipliers
+from formulations.residency.bound.rangemin import Floats
+from formulations.residency.cost import spent
+from formulations.residency.flow.network import Packing, pack
+from formulations.residency.flow.plan import kept_plan
+from formulations.residency.flow.stays import Stays
+from spmopt.core.instance import Instance
+from spmopt.core.modes import fitting_modes
+from spmopt.core.plan import Plan
+from spmopt.core.result import Certificate
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline, timeline
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Optimum:
+    """A plan of least ``value``, and prices that prove it but for ``gap`` (not exact)."""
+
+    plan: Plan
+    value: Fraction
+    gap: float
+    certificate: Certificate
+
+
+def page_optimum(instance: Instance, request: Request) -> Optimum | None:
+    """Best plan in pages; None where :class:`Stays` does not apply or the time is too short.
+
+    The bound knows bytes, not pages: where last pages are not full it may be less than the value.
+    If it is by more than the tolerance, a second flow, of bytes, gives the best prices for it.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation's stationary operands and scratch do not fit the SPM.
+    """
+    case = _Case.of(instance, request)
+    found = None if case is None else case.in_pages()
+    if case is None or found is None:
+        return None
+    kept_bytes, prices = found
+    if case.optimum(kept_bytes, prices).gap > request.tolerance:
+        bytewise = case.in_bytes()
+        if bytewise is not None:
+            prices = bytewise[1]
+    return case.optimum(kept_bytes, prices)
+
+
+def fluid_optimum(instance: Instance, request: Request) -> Optimum | None:
+    """Best plan in bytes that spread over pages at will, which is no legal one."""
+    case = _Case.of(instance, request)
+    found = None if case is None else case.in_bytes()
+    if case is None or found is None:
+        return None
+    return case.optimum(*found)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Case:
+    instance: Instance
+    request: Request
+    line: Timeline
+    stays: Stays
+    economy: Economy
+
+    @staticmethod
+    def of(instance: Instance, request: Request) -> _Case | None:
+        if any(len(operation.modes) > 1 for operation in instance.operations):
+            return None
+        order = np.arange(len(instance.operations), dtype=np.int64)
+        line = timeline(instance, order, fitting_modes(instance))
+        stays = Stays.of(line, request.objective)
+        if stays is None:
+            return None
+        economy = Economy.of(instance, line, request.objective)
+        return _Case(instance=instance, request=request, line=line, stays=stays, economy=economy)
+
+    def in_pages(self) -> tuple[Ints, Floats] | None:
+        """(k,) bytes kept, and (n,) prices of a byte: full pages, and last ones by themselves."""
+        stays, page = self.stays, self.instance.machine.page_bytes
+        full, rest = stays.size_bytes // page, stays.size_bytes % page
+        whole, part = np.flatnonzero(full), np.flatnonzero(rest)
+        stay = np.concatenate((whole, part))
+        packing = Packing(
+            room=self._room(page),
+            begin=stays.begin[stay],
+            end=stays.end[stay],
+            most=np.concatenate((full[whole], np.ones_like(part))),
+            worth=np.concatenate((stays.worth[whole] * page, stays.worth[part] * rest[part])),
+        )
+        packed = pack(packing, self.request)
+        if packed is None:
+            return None
+        pages = np.zeros_like(full)
+        np.add.at(pages, stay, packed.kept)
+        prices: Floats = (packed.price / page).astype(np.float64) * float(stays.unit)
+        return np.minimum(pages * page, stays.size_bytes), prices
+
+    def in_bytes(self) -> tuple[Ints, Floats] | None:
+        """(k,) bytes kept, and (n,) prices of a byte."""
+        stays, page = self.stays, self.instance.machine.page_bytes
+        unit = int(np.gcd.reduce(self.line.size_bytes[self.line.tensor], initial=page))
+        packing = Packing(
+            room=self._room(unit),
+            begin=stays.begin,
+            end=stays.end,
+            most=stays.size_bytes // unit,
+            worth=stays.worth,
+        )
+        packed = pack(packing, self.request)
+        if packed is None:
+            return None
+        prices: Floats = packed.price.astype(np.float64) * float(stays.unit)
+        return packed.kept * unit, prices
+
+    def _room(self, unit_bytes: int) -> Ints:
+        """(n,) Units of SPM beside the scratch and what the step's operation uses."""
+        line, machine = self.line, self.instance.machine
+        free = machine.spm_pages + -line.scratch_bytes // machine.page_bytes
+        units = -(-line.size_bytes // unit_bytes)
+        used = np.zeros(line.steps, np.int64)
+        np.add.at(used, line.step, units[line.tensor])
+        return free * (machine.page_bytes // unit_bytes) - used
+
+    def optimum(self, kept_bytes: Ints, prices: Floats) -> Optimum:
+        """Plan and proof; the gap is to what other stays could save more at these prices."""
+        stays, unit = self.stays, float(self.stays.unit)
+        plan = kept_plan(self.line, stays, kept_bytes)
+        value = spent(self.instance, self.line, plan).value(self.request.objective, self.line)
+        upto = np.concatenate(([0.0], np.cumsum(prices)))
+        gain = stays.worth * unit - (upto[stays.end] - upto[stays.begin])
+        most = float((prices * self._room(1)).sum())
+        most += float((np.maximum(gain, 0.0) * stays.size_bytes).sum())
+        excess = most - unit * float((stays.worth * kept_bytes).sum())
+        bound = float(value) - excess
+        nothing = np.zeros_like(prices)
+        multipliers = Multipliers.legal(self.economy, prices, nothing, nothing)
+        return Optimum(
+            plan=plan,
+            value=value,
+            gap=0.0 if excess <= 0 else excess / bound if bound > 0 else np.inf,
+            certificate=certificate(
+                self.instance, self.request.objective, self.economy, multipliers
+            ),
+        )

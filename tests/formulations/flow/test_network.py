@@ -1,0 +1,118 @@
+"""The flow against the program as it stands: stays, a row of capacity for each step."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from formulations.residency.flow.network import Packed, Packing, pack
+from formulations.solver.highs import solve
+from formulations.solver.program import Program, compressed
+from spmopt.core.scheduler import Request
+
+
+def packing(room: list[int], *stays: tuple[int, int, int, int]) -> Packing:
+    """Stays as begin, end, most and worth."""
+    columns = np.array(stays, np.int64).reshape(-1, 4).T
+    begin, end, most, worth = columns
+    return Packing(room=np.array(room), begin=begin, end=end, most=most, worth=worth)
+
+
+def packed(case: Packing) -> Packed:
+    found = pack(case, Request())
+    assert found is not None
+    return found
+
+
+def value(case: Packing, found: Packed) -> int:
+    """Of what is kept; an error unless it fits and the prices prove it, all in integers."""
+    covered = (case.begin <= np.arange(case.room.size)[:, None]) & (
+        np.arange(case.room.size)[:, None] < case.end
+    )
+    assert (covered @ found.kept <= case.room).all()
+    assert ((found.kept >= 0) & (found.kept <= case.most)).all()
+    assert (found.price >= 0).all()
+    gain = np.maximum(case.worth - found.price @ covered, 0)
+    worth = int(case.worth @ found.kept)
+    assert worth == int(found.price @ case.room + gain @ case.most)
+    return worth
+
+
+def relaxed(case: Packing) -> float:
+    """The optimum of the linear program, by HiGHS."""
+    length = case.end - case.begin
+    stay = np.repeat(np.arange(case.begin.size), length)
+    step = np.concatenate([np.arange(a, b) for a, b in zip(case.begin, case.end, strict=True)])
+    answer = solve(
+        Program(
+            cost=-case.worth.astype(np.float64),
+            lower=np.zeros(stay[-1] + 1),
+            upper=case.most.astype(np.float64),
+            row_lower=np.full(case.room.size, -np.inf),
+            row_upper=case.room.astype(np.float64),
+            matrix=compressed(stay, step, 1.0, case.begin.size, by_rows=False),
+        )
+    )
+    assert answer.objective is not None
+    return -answer.objective
+
+
+def test_the_dearest_stays() -> None:
+    case = packing([2, 1, 2], (0, 3, 1, 5), (0, 2, 1, 3), (1, 3, 2, 3))
+    found = packed(case)
+    assert value(case, found) == 5
+    assert found.kept.tolist() == [1, 0, 0]
+    assert found.price.tolist() == [0, 3, 0]
+
+
+def test_two_short_ones_make_a_long_one_leave() -> None:
+    case = packing([1, 1, 1], (0, 3, 1, 5), (0, 1, 1, 3), (2, 3, 1, 3))
+    found = packed(case)
+    assert found.kept.tolist() == [0, 1, 1]
+    assert value(case, found) == 6
+
+
+def test_parts_stay() -> None:
+    case = packing([3, 2], (0, 2, 2, 4), (0, 2, 2, 3), (0, 1, 2, 1))
+    found = packed(case)
+    assert found.kept.tolist() == [2, 0, 1]
+    assert value(case, found) == 9
+
+
+@pytest.mark.parametrize("room", [[4, 4], [1, 0]])
+def test_where_there_is_room_nothing_has_a_price(room: list[int]) -> None:
+    case = packing(room, (0, 1, 1, 7))
+    assert packed(case).price.tolist() == [0, 0]
+    assert value(case, packed(case)) == 7
+
+
+def test_without_stays_there_is_nothing_to_do() -> None:
+    found = packed(packing([2, 0]))
+    assert found.kept.size == 0
+    assert found.price.tolist() == [0, 0]
+
+
+def test_out_of_time() -> None:
+    case = packing([1], (0, 1, 1, 1), (0, 1, 1, 1))
+    assert pack(case, Request(time_limit_s=0)) is None
+    assert pack(case, Request(stop=lambda: True)) is None
+
+
+def test_numbers_beyond_64_bits_are_declined() -> None:
+    case = packing([1], (0, 1, 1, 2**61 + 1), (0, 1, 1, 2**61))
+    assert pack(case, Request()) is None
+
+
+def test_random_ones_have_the_relaxations_optimum() -> None:
+    generator = np.random.default_rng(0)
+    for _ in range(60):
+        steps, count = generator.integers(1, 12), generator.integers(1, 25)
+        begin = generator.integers(0, steps, count)
+        case = Packing(
+            room=generator.integers(0, 6, steps),
+            begin=begin,
+            end=begin + 1 + generator.integers(0, steps - begin),
+            most=generator.integers(1, 4, count),
+            worth=generator.integers(1, 9, count),
+        )
+        assert value(case, packed(case)) == pytest.approx(relaxed(case), abs=1e-6)

@@ -1,0 +1,209 @@
+"""Optima of flows: equal to the brute force and the plain program, and proved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from formulations.residency import fluid, page
+from formulations.residency.flow.optimum import Optimum, fluid_optimum, page_optimum
+from formulations.residency.flow.stays import Stays
+from formulations.residency.plain.model import solve_plain
+from spmopt.assemble import assemble
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.result import Status
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import listed_timeline
+from spmopt.solve import solve
+from spmopt.tiles.backward import backward
+from spmopt.tiles.order import ORDERS
+from spmopt.verify import bound, require_legal
+from tests.formulations.flow.cases import OBJECTIVES, pinned_instances, random_pinned
+from tests.formulations.small import small_optimum
+from tests.strategies import instances
+from tests.tiles.cases import grid, machine
+from tests.tiny import Op, tiny
+
+SMALL = {"max_operations": 5, "max_tensors": 3, "page_bytes": 2, "duplex": True}
+LARGER = {"max_operations": 14, "max_tensors": 8, "scratch": True}
+
+
+def in_pages(instance: Instance, objective: Objective = TRAFFIC) -> Optimum | None:
+    return page_optimum(instance, Request(objective=objective))
+
+
+def applies(instance: Instance, objective: Objective = TRAFFIC) -> bool:
+    return Stays.of(listed_timeline(instance), objective) is not None
+
+
+def checked(instance: Instance, objective: Objective = TRAFFIC) -> tuple[Fraction, Fraction]:
+    """Bound and value, both by the verifier."""
+    found = in_pages(instance, objective)
+    assert found is not None
+    totals = require_legal(instance, assemble(instance, found.plan)).totals
+    assert totals is not None
+    value = totals.value(objective)
+    assert value == found.value
+    least = bound(instance, found.certificate)
+    assert float(value) == pytest.approx(float(least) * (1 + found.gap), rel=1e-9, abs=1e-9)
+    return least, value
+
+
+def plain(instance: Instance, objective: Objective = TRAFFIC, *, pages: bool = False) -> float:
+    value = solve_plain(instance, objective, pages=pages).value
+    assert value is not None
+    return value
+
+
+@settings(max_examples=120, deadline=None)
+@given(pinned_instances(3, **SMALL), st.sampled_from(OBJECTIVES))
+def test_it_is_the_optimum(instance: Instance, objective: Objective) -> None:
+    assume(applies(instance, objective))
+    least, value = checked(instance, objective)
+    assert least <= value == small_optimum(instance, objective).value
+
+
+@settings(max_examples=120, deadline=None)
+@given(pinned_instances(5, aligned=True, **LARGER))
+def test_full_pages_leave_no_gap(instance: Instance) -> None:
+    assume(applies(instance))
+    least, value = checked(instance)
+    assert least == value
+
+
+def test_larger_ones_have_the_plain_optimum() -> None:
+    met = 0
+    for seed in range(60):
+        instance = random_pinned(seed, seed % 5, **LARGER)
+        objective = OBJECTIVES[seed % 2]
+        if not applies(instance, objective):
+            continue
+        met += 1
+        _, value = checked(instance, objective)
+        assert float(value) == pytest.approx(plain(instance, objective, pages=True), rel=1e-6)
+        relaxed = fluid_optimum(instance, Request(objective=objective))
+        assert relaxed is not None
+        assert relaxed.gap == 0
+        assert float(relaxed.value) == pytest.approx(plain(instance, objective), rel=1e-6)
+        assert float(bound(instance, relaxed.certificate)) == pytest.approx(float(relaxed.value))
+    assert met > 20
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("sizes", [(6, 4, 6), (5, 4, 7), (4, 6, 5)])
+@pytest.mark.parametrize("spm_pages", [3, 5, 9])
+def test_tiles(order: str, sizes: tuple[int, int, int], spm_pages: int) -> None:
+    # Tiles have 2 x 2 elements of 4 bytes, at ragged edges fewer; a page holds 16 bytes.
+    cut = grid(sizes, (2, 2, 2))
+    instance = backward(cut, machine(16 * spm_pages, 16), ORDERS[order].through(cut))
+    least, value = checked(instance)
+    assert float(value) == pytest.approx(plain(instance, pages=True), rel=1e-6)
+    ragged = any(size % 2 for size in sizes)
+    assert ragged or least == value
+
+
+def test_a_full_scratchpad_keeps_nothing_but_operands() -> None:
+    cut = grid((4, 4, 4), (2, 2, 2))
+    instance = backward(cut, machine(48, 16), ORDERS["interleaved"].through(cut))
+    # Three tiles fit: one stays where the next product uses it too, and only there.
+    operations = instance.operations
+    steps = range(len(operations))
+    into = [
+        tensor
+        for step in steps
+        for tensor in operations[step].reads
+        if step == 0 or tensor not in operations[step - 1].tensors
+    ]
+    out = [
+        tensor
+        for step in steps
+        for tensor in operations[step].writes
+        if step + 1 == len(steps) or tensor not in operations[step + 1].tensors
+    ]
+    least, value = checked(instance)
+    assert least == value == 16 * len(into + out)
+    with pytest.raises(InfeasibleError, match="missing are"):
+        in_pages(replace(instance, machine=replace(instance.machine, spm_bytes=47)))
+
+
+def test_the_last_page_is_the_first_to_go() -> None:
+    read = Op(reads="x", stationary="x")
+    operations = [read, Op(reads="y", stationary="y"), read]
+    tensors = {"x": (9, "in"), "y": (4, "in")}
+    found = in_pages(tiny(tensors, operations, spm=12))
+    assert found is not None
+    assert found.value == 9 + 4 + 1
+    assert found.plan.residency.size_bytes.tolist() == [9, 8, 9, 4]
+
+
+def test_what_it_applies_to() -> None:
+    between = Op(reads="x", stationary="x")
+    write, read = Op(writes="y", stationary="y"), Op(reads="y", stationary="y")
+    update = Op(reads="y", writes="y", stationary="y")
+    once = [write, between, update, between, read]
+    tensors = {"x": (4, "in"), "y": (4, "keep")}
+    dead = {"x": (4, "in"), "y": (4, "")}
+    assert applies(tiny(tensors, once, spm=4))
+    assert applies(tiny(dead, once, spm=4))
+    assert not applies(tiny(tensors, [*once[:-1], Op(reads="y")], spm=4))
+    assert not applies(tiny(tensors, once, spm=4), MAKESPAN)
+    # Read twice after a write: stored once, whichever gap it leaves in; anyway if kept.
+    twice = [write, between, read, between, read]
+    assert applies(tiny(tensors, twice, spm=4))
+    assert not applies(tiny(dead, twice, spm=4))
+    assert applies(tiny(dead, [write, read, between, read], spm=4))
+    assert applies(tiny(dead, [write, between, read, write, between, read], spm=4))
+    assert not applies(tiny(tensors, [*twice, update], spm=4))
+    assert applies(tiny(dead, [Op()], spm=4)) is False
+
+
+@settings(max_examples=60, deadline=None)
+@given(instances(max_modes=2, **SMALL))
+def test_elsewhere_it_keeps_out_of_the_way(instance: Instance) -> None:
+    single = all(len(operation.modes) == 1 for operation in instance.operations)
+    if in_pages(instance) is not None:
+        assert single
+        assert applies(instance)
+    assert in_pages(instance, MAKESPAN) is None
+
+
+def test_the_schedulers_use_it() -> None:
+    cut = grid((7, 4, 6), (2, 2, 2))
+    instance = backward(cut, machine(96, 16), ORDERS["dx-major"].through(cut))
+    found = in_pages(instance)
+    assert found is not None
+    result = solve(instance, "page", Request(objective=TRAFFIC))
+    assert result.value == found.value
+    assert result.class_bound is not None
+    assert result.class_bound.value == float(found.value)
+    relaxed = solve(instance, "fluid", Request(objective=TRAFFIC))
+    assert result.bound is not None
+    assert relaxed.bound is not None
+    assert result.bound <= relaxed.bound <= found.value
+    certificate, value = fluid.enclosed(instance, Request(objective=TRAFFIC))
+    assert certificate is not None
+    assert float(bound(instance, certificate)) == pytest.approx(float(value or 0))
+
+
+def test_a_start_as_good_is_returned_as_it_is() -> None:
+    cut = grid((4, 4, 4), (2, 2, 2))
+    instance = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
+    found = in_pages(instance)
+    assert found is not None
+    start = replace(found.plan)
+    outcome = page.schedule(instance, Request(objective=TRAFFIC, start=start))
+    assert outcome.plan is start
+
+
+def test_without_time_the_search_takes_over() -> None:
+    cut = grid((4, 4, 4), (2, 2, 2))
+    instance = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
+    result = solve(instance, "page", Request(objective=TRAFFIC, time_limit_s=0))
+    assert result.status in (Status.FEASIBLE, Status.OPTIMAL)
+    assert result.verified

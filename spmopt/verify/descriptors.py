@@ -68,12 +68,12 @@ def _breaks(placed: Placements) -> tuple[Ints, Ints, Ints, Ints]:
     """
     upper = np.flatnonzero((placed.tensor >= 0) & (placed.tensor_page > 0))
     lower = np.flatnonzero(placed.tensor >= 0)
-    seam = placed.tensor_page[upper], (placed.tensor_page + placed.pages)[lower]
-    # A number for every place (tensor, page) at which a row ends and another begins.
-    pairs = np.column_stack(
-        (np.concatenate((placed.tensor[upper], placed.tensor[lower])), np.concatenate(seam))
-    )
-    _, place = np.unique(pairs, axis=0, return_inverse=True)
+    top = placed.tensor_page + placed.pages
+    height = top.max(initial=0) + 1
+    # A number for every place (tensor, page) at which a row begins or ends.
+    starts = placed.tensor[upper] * height + placed.tensor_page[upper]
+    stops = placed.tensor[lower] * height + top[lower]
+    _, place = np.unique(np.concatenate((starts, stops)), return_inverse=True)
     span = placed.end.max(initial=0) + 1
     above, below = place[: upper.size] * span, place[upper.size :] * span
     order = np.argsort(below + placed.begin[lower], kind="stable")

@@ -92,6 +92,22 @@ def test_addresses_are_those_of_the_step() -> None:
     assert counted(commands, rows) == [2, 1, 2, 1, 1, 1, 1, 2]
 
 
+def test_rows_that_are_split_in_time_are_the_same_place() -> None:
+    # Pages 0 and 1 as two rows, one after the other; 2 and 3 lie elsewhere throughout, 4 and 5
+    # elsewhere from the step on in which the second row begins, when 2 and 3 begin anew too.
+    rows = [
+        *((0, 0, 2, 4, 0, 3), (0, 0, 2, 4, 3, 6)),
+        *((0, 2, 2, 9, 0, 3), (0, 2, 2, 9, 3, 6)),
+        (0, 4, 2, 1, 3, 6),
+    ]
+    commands = [(step, STORE, 0, 0, 16) for step in range(6)]
+    assert counted(commands, rows) == [2] * 6
+    assert counted([(step, STORE, 0, 0, 24) for step in (3, 4, 5)], rows) == [3] * 3
+    whole = [*rows[:2], (0, 2, 2, 9, 0, 6)]
+    assert counted(commands, whole) == [2] * 6
+    assert counted(commands, [(0, 0, 2, 4, 0, 6), *rows[2:]]) == [2] * 6
+
+
 def test_nothing_to_move_and_nothing_resident() -> None:
     assert counted([], []) == []
     assert counted([], [(0, 0, 2, 4, 0, 1), (0, 2, 1, 0, 0, 1)]) == []

@@ -1,0 +1,120 @@
+"""Figures without a schedule are those of the verified schedule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine, SystolicArray
+from spmopt.core.result import Totals
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
+from spmopt.core.timeline import listed_timeline
+from spmopt.machines.load import load_machine
+from spmopt.policies.double_buffer.figures import Figures, figures
+from spmopt.schedulers.registry import find
+from spmopt.solve import solve
+from spmopt.tiles.backward import backward
+from spmopt.tiles.cores import on_cores
+from spmopt.tiles.evaluate import evaluate
+from spmopt.tiles.grid import Grid, Tile
+from spmopt.tiles.layer import Layer
+from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.partition import Partition, partitioned
+from tests.policies.owed import plan_of, totals
+from tests.tiles.cases import ANY_ORDER, grid, machine
+
+MACHINES = st.builds(
+    lambda base, array, setup, duplex, rate: replace(
+        base, array=array, dma_setup_cycles=setup, duplex=duplex, dram_bytes_per_s=rate
+    ),
+    st.builds(machine, st.integers(150, 1500), st.sampled_from([4, 16, 64])),
+    st.sampled_from([None, SystolicArray(rows=2, columns=3)]),
+    st.sampled_from([0, 5]),
+    st.booleans(),
+    st.sampled_from([1, 8, 100]),
+)
+GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
+REUSES = st.sampled_from(["shared", "none"])
+
+
+def same(found: Figures, verified: Totals) -> bool:
+    return (
+        found.dram_in_bytes == verified.dram_in_bytes
+        and found.dram_out_bytes == verified.dram_out_bytes
+        and found.traffic_bytes == verified.traffic_bytes
+        and found.makespan_cycles == verified.makespan_cycles
+    )
+
+
+def verified(instance: Instance, reuse: str) -> Totals:
+    """Totals of the policy's schedule, from the verifier."""
+    policy = find(f"double-buffer:reuse={reuse}").load()
+    return totals(instance, plan_of(policy(instance, Request())))
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    cells=GRIDS,
+    order=ANY_ORDER,
+    spm=MACHINES,
+    reuse=REUSES,
+    input_gradient=st.booleans(),
+    element_bytes=st.sampled_from([1, 2, 4]),
+)
+def test_of_any_layer_tile_order_and_machine(
+    *, cells: Grid, order: Order, spm: Machine, reuse: str, input_gradient: bool, element_bytes: int
+) -> None:
+    products = order.through(cells, input_gradient=input_gradient)
+    try:
+        instance = backward(cells, spm, products, element_bytes=element_bytes)
+    except InputError:
+        with pytest.raises(InputError, match=r"give smaller tiles or a larger --spm$"):
+            evaluate(cells, spm, products, element_bytes=element_bytes, reuse=reuse)
+        return
+    found = evaluate(cells, spm, products, element_bytes=element_bytes, reuse=reuse)
+    assert same(found, verified(instance, reuse))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    cells=GRIDS,
+    order=ANY_ORDER,
+    axis=st.sampled_from("mkn"),
+    parts=st.integers(1, 3),
+    reuse=REUSES,
+    add_early=st.booleans(),
+)
+def test_of_partitions(
+    *, cells: Grid, order: Order, axis: str, parts: int, reuse: str, add_early: bool
+) -> None:
+    spm, cut = machine(2500, page_bytes=16), Partition(axis=axis, parts=parts)
+    turns: tuple[Ints, ...] = (partitioned(cells, cut, order), on_cores(cells, cut, order, parts))
+    for products in turns:
+        instance = backward(cells, spm, products, add_early=add_early)
+        found = evaluate(cells, spm, products, reuse=reuse, add_early=add_early)
+        assert same(found, verified(instance, reuse))
+
+
+@pytest.mark.parametrize("name", ORDERS)
+def test_of_a_real_layer_as_solved(name: str) -> None:
+    layer = Layer(name="res2_3x3", m=4 * 56 * 56, k=576, n=64)
+    cells = Grid(layer=layer, tile=Tile(m=360, k=135, n=64))
+    npu = load_machine("small-npu")
+    products = ORDERS[name].through(cells)
+    result = solve(backward(cells, npu, products), "double-buffer", Request())
+    assert result.verified
+    assert result.totals is not None
+    assert same(evaluate(cells, npu, products), result.totals)
+
+
+def test_what_may_stream_is_refused() -> None:
+    cells = grid((4, 4, 4), (2, 2, 2))
+    instance = backward(cells, machine(900), ORDERS["dx-major"].through(cells), resident=False)
+    with pytest.raises(InputError, match="every operand must be stationary"):
+        figures(instance.machine, listed_timeline(instance))

@@ -13,16 +13,11 @@ an operation ``sum dW[k,j]`` adds them to it, element by element, with all cores
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance, Tensor
+from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
+from spmopt.tiles.build import build
 from spmopt.tiles.grid import Grid
-from spmopt.tiles.lockstep import Lockstep, Sums
-from spmopt.tiles.matrices import Tiles
-from spmopt.tiles.operations import Work
 
 
 def backward(
@@ -64,64 +59,12 @@ def backward(
         Not such an order, elements without bytes, or tiles of an operation that do not fit in the
         SPM.
     """
-    if element_bytes < 1:
-        raise InputError(
-            f"layer {grid.layer.name}: elements of {element_bytes} bytes; give at least 1"
-        )
-    products = Lockstep.of(grid, order)
-    tiles = Tiles.of(grid, products.gradients, element_bytes)
-    operands = tiles.operands(grid, products.product)
-    sums = Sums.of(products, operands[:, 2], tiles.count)
-    tensors = _tensors(tiles, sums)
-    work = Work(
-        grid=grid,
-        machine=machine,
-        products=products,
-        sums=sums,
-        tensors=tensors,
+    return build(
+        grid,
+        machine,
+        order,
+        results=("dX", "dW"),
         element_bytes=element_bytes,
         resident=resident,
+        add_early=add_early,
     )
-    instance = Instance(
-        name=grid.layer.name,
-        machine=machine,
-        tensors=tensors,
-        operations=work.operations(operands, add_early),
-        lowering="tiles",
-        source=_source(grid, element_bytes, products.cores),
-    )
-    if resident:
-        _require_room(grid, instance)
-    return instance
-
-
-def _tensors(tiles: Tiles, sums: Sums) -> tuple[Tensor, ...]:
-    """Tiles, then partial tiles, named ``dW@1[k,j]`` for that of core 1."""
-    whole = tiles.tensors()
-    partial = []
-    for number, core in zip(sums.tile.tolist(), sums.core.tolist(), strict=True):
-        tile = whole[number]
-        partial.append(replace(tile, name=tile.name.replace("[", f"@{core}["), keep=False))
-    return (*whole, *partial)
-
-
-def _source(grid: Grid, element_bytes: int, cores: int) -> str:
-    layer, tile = grid.layer, grid.tile
-    return (
-        f"gradients of a product, M {layer.m}, K {layer.k}, N {layer.n}, in tiles of {tile.m}, "
-        f"{tile.k}, {tile.n}, elements of {element_bytes} bytes"
-    ) + (f", on {cores} cores" if cores > 1 else "")
-
-
-def _require_room(grid: Grid, instance: Instance) -> None:
-    page, tile = instance.machine.page_bytes, grid.tile
-    pages = [-(-tensor.size_bytes // page) for tensor in instance.tensors]
-    needs = [sum(pages[t] for t in operation.tensors) for operation in instance.operations]
-    most, room = max(needs), instance.machine.spm_pages
-    if most > room:
-        operation = instance.operations[needs.index(most)]
-        raise InputError(
-            f"layer {grid.layer.name}: tiles of m {tile.m}, k {tile.k}, n {tile.n} need "
-            f"{most * page} bytes of SPM at once, in pages of {page}, for {operation.name}, but "
-            f"there are {room * page}; give smaller tiles or a larger --spm"
-        )

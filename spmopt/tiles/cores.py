@@ -43,6 +43,11 @@ def on_cores(
     """
     _require_cores(cores)
     own = orders_of_pieces(grid, partition, order, input_gradient=input_gradient)
+    return dealt(own, cores)
+
+
+def dealt(own: list[Ints], cores: int) -> Ints:
+    """(steps, cores) The tile products of pieces, each piece's in order, dealt to the cores."""
     queues = [np.concatenate(own[core::cores]) for core in range(min(cores, len(own)))]
     steps = np.full((max(map(len, queues)), cores), IDLE, np.int64)
     for core, queue in enumerate(queues):

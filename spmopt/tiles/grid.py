@@ -5,9 +5,11 @@ dX (M, K) = dY W^T and dW (K, N) = X^T dY. With rows of tiles i along M, k along
 each is made of the same I K J tile products:
 
 * dX: ``dX[i,k] += dY[i,j] W[k,j]^T``,
-* dW: ``dW[k,j] += X[i,k]^T dY[i,j]``.
+* dW: ``dW[k,j] += X[i,k]^T dY[i,j]``,
+* Y, in the forward pass: ``Y[i,j] += X[i,k] W[k,j]``.
 
-Product (i, k, j) has the number ``(i K + k) J + j`` in dX, and ``I K J`` more in dW.
+Product (i, k, j) has the number ``(i K + k) J + j`` in dX, ``I K J`` more in dW, twice as many more
+in Y.
 """
 
 from __future__ import annotations
@@ -55,7 +57,7 @@ class Grid:
 
     @property
     def products(self) -> int:
-        """Tile products of each gradient, I K J."""
+        """Tile products of each result, I K J."""
         rows, inner, columns = self.shape
         return rows * inner * columns
 
@@ -69,7 +71,7 @@ class Grid:
         )
 
     def indices(self, products: Ints) -> tuple[Ints, Ints, Ints]:
-        """i, k and j of tile products, numbered as in either gradient."""
+        """i, k and j of tile products, numbered as in any result."""
         i, k, j = np.unravel_index(products % self.products, self.shape)
         return i, k, j
 

@@ -1,6 +1,6 @@
 """Tile products by step and core, and the partial tiles that the cores sum into.
 
-A tile of dX or dW that several cores have products of is a sum of their sums: the first of these
+A tile of a result that several cores have products of is a sum of their sums: the first of these
 cores sums into the tile itself, each other one into a *partial tile* of its own, because two
 cores cannot update one tile in the same step. When its last product is done, one addition puts the
 partial tiles into the tile.
@@ -16,6 +16,7 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.core.table import Bools, Ints
 from spmopt.tiles.grid import Grid
+from spmopt.tiles.matrices import RESULTS
 
 IDLE = -1
 """In place of a tile product: the core has none in this step."""
@@ -31,8 +32,8 @@ class Lockstep:
         (n,) Each; products by their numbers in the grid.
     steps, cores
         How many there are; a core may have no products.
-    gradients
-        ``dX`` and ``dW``, or ``dW`` alone.
+    results
+        ``dX`` and ``dW``, or ``dW`` alone, or ``Y``.
     """
 
     step: Ints
@@ -40,7 +41,7 @@ class Lockstep:
     product: Ints
     steps: int
     cores: int
-    gradients: tuple[str, ...]
+    results: tuple[str, ...]
 
     @classmethod
     def of(cls, grid: Grid, order: Ints) -> Self:
@@ -49,17 +50,17 @@ class Lockstep:
         Raises
         ------
         InputError
-            Not all products of both gradients, or of dW, once each; or a step without any.
+            Not all products of both gradients, of dW or of Y, once each; or a step without any.
         """
         table = order.reshape(len(order), -1)
         busy: Bools = table != IDLE
         step, core = np.nonzero(busy)
         product: Ints = table[busy]
-        first = 0 if product.size == 2 * grid.products else grid.products
-        if not np.array_equal(np.sort(product), np.arange(first, 2 * grid.products)):
+        results = _results(grid, product)
+        if results is None:
             raise InputError(
                 f"layer {grid.layer.name}: the order must name each of the {grid.products} tile "
-                "products of dX and of dW once, or those of dW alone"
+                "products of dX and of dW once, or those of dW alone, or those of Y alone"
             )
         steps, cores = table.shape
         idle = np.flatnonzero(~busy.any(axis=1))
@@ -73,8 +74,18 @@ class Lockstep:
             product=product,
             steps=steps,
             cores=cores,
-            gradients=("dW",) if first else ("dX", "dW"),
+            results=results,
         )
+
+
+def _results(grid: Grid, product: Ints) -> tuple[str, ...] | None:
+    """What the products make; None if they are not all of it, once each."""
+    each, ordered = grid.products, np.sort(product)
+    for results in (("dX", "dW"), ("dW",), ("Y",)):
+        first = RESULTS.index(results[0]) * each
+        if np.array_equal(ordered, np.arange(first, first + len(results) * each)):
+            return results
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

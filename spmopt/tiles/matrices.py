@@ -1,4 +1,4 @@
-"""The five matrices of a backward pass, their tiles as tensors, and what a tile product costs."""
+"""The matrices of a layer's passes, their tiles as tensors, and what a tile product costs."""
 
 from __future__ import annotations
 
@@ -17,25 +17,30 @@ from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.tiles.grid import Grid
 
-INPUTS: Mapping[str, tuple[str, str]] = MappingProxyType({"dX": ("dY", "W"), "dW": ("dY", "X")})
-"""What each gradient is the product of."""
+INPUTS: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"dX": ("dY", "W"), "dW": ("dY", "X"), "Y": ("X", "W")}
+)
+"""What each result is the product of, in the order of the products' numbers (see Grid)."""
+RESULTS = tuple(INPUTS)
+GRADIENTS = RESULTS[:2]
 AXES: Mapping[str, tuple[int, int]] = MappingProxyType(
-    {"dY": (0, 2), "X": (0, 1), "W": (1, 2), "dX": (0, 1), "dW": (1, 2)}
+    {"dY": (0, 2), "X": (0, 1), "W": (1, 2), "dX": (0, 1), "dW": (1, 2), "Y": (0, 2)}
 )
 """The axes of each matrix: 0 along M, 1 along K, 2 along N."""
-_SUMMED = {"dX": 2, "dW": 0}  # the axis that a gradient's products are summed over
+_SUMMED = {"dX": 2, "dW": 0, "Y": 1}  # the axis that a result's products are summed over
 _KINDS = {
     "dY": TensorKind.GRADIENT,
     "X": TensorKind.ACTIVATION,
     "W": TensorKind.WEIGHT,
     "dX": TensorKind.GRADIENT,
     "dW": TensorKind.WEIGHT_GRADIENT,
+    "Y": TensorKind.ACTIVATION,
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tiles:
-    """The tiles of the matrices that some gradients need, as tensors.
+    """The tiles of the matrices that some results need, as tensors.
 
     Attributes
     ----------
@@ -49,9 +54,9 @@ class Tiles:
     size_bytes: Mapping[str, Ints]
 
     @classmethod
-    def of(cls, grid: Grid, gradients: Sequence[str], element_bytes: int) -> Self:
-        """Tiles of ``gradients`` and of what they are the products of."""
-        needed = {matrix for name in gradients for matrix in (*INPUTS[name], name)}
+    def of(cls, grid: Grid, results: Sequence[str], element_bytes: int) -> Self:
+        """Tiles of ``results`` and of what they are the products of."""
+        needed = {matrix for name in results for matrix in (*INPUTS[name], name)}
         sides = grid.sides
         sizes = {
             matrix: np.multiply.outer(sides[rows], sides[columns]) * element_bytes
@@ -67,7 +72,7 @@ class Tiles:
         return sum(sizes.size for sizes in self.size_bytes.values())
 
     def tensors(self) -> tuple[Tensor, ...]:
-        """Tensors, named ``dY[i,j]`` and so on; gradients of the layer are to be kept."""
+        """Tensors, named ``dY[i,j]`` and so on; results are to be kept."""
         return tuple(
             Tensor(
                 name=f"{matrix}[{row},{column}]",
@@ -90,29 +95,32 @@ class Tiles:
     def operands(self, grid: Grid, products: Ints) -> Ints:
         """(n, 3) Tensors of the two tiles multiplied and of the result, for each product."""
         operands: Ints = np.empty((products.size, 3), np.int64)
-        is_dw: Bools = products >= grid.products
-        for gradient, chosen in (("dX", ~is_dw), ("dW", is_dw)):
+        number = products // grid.products
+        for result, name in enumerate(RESULTS):
+            chosen: Bools = number == result
             if chosen.any():
                 place = grid.indices(products[chosen])
-                for column, matrix in enumerate((*INPUTS[gradient], gradient)):
+                for column, matrix in enumerate((*INPUTS[name], name)):
                     operands[chosen, column] = self.touched(matrix, place)
         return operands
 
 
-def product_cycles(grid: Grid, machine: Machine, cores: int = 1) -> Ints:
+def product_cycles(
+    grid: Grid, machine: Machine, cores: int = 1, *, results: Sequence[str] = GRADIENTS
+) -> Ints:
     """(2 I K J,) Compute cycles of each tile product on one of ``cores``, by its number.
 
     Those of a matrix product of the tile's size (:mod:`spmopt.graph.cycles`): on the array, which
     each core has, or else at the core's share of the machine's rate.
     """
-    cycles: Ints = np.empty((2, *grid.shape), np.int64)
+    cycles: Ints = np.empty((len(results), *grid.shape), np.int64)
     sides = grid.sides
     # Few sizes of tiles are there: a row of tiles is cut short at its end only.
     for lengths in product(*(sorted(set(side.tolist())) for side in sides)):
         same = np.ix_(*(side == length for side, length in zip(sides, lengths, strict=True)))
-        for number, gradient in enumerate(("dX", "dW")):
+        for number, result in enumerate(results):
             # dX = dY W^T has rows along M and columns along K, dW = X^T dY along K and N.
-            (rows, columns), summed = AXES[gradient], _SUMMED[gradient]
+            (rows, columns), summed = AXES[result], _SUMMED[result]
             gemm = Gemm(m=lengths[rows], k=lengths[summed], n=lengths[columns])
             cycles[number][same] = compute_cycles(machine, cores * 2 * gemm.macs, gemm)
     return cycles.reshape(-1)

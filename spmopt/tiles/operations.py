@@ -1,4 +1,4 @@
-"""Operations of a backward pass: tile products step by step, and additions of partial tiles."""
+"""Operations of a pass: tile products step by step, and additions of partial tiles."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from spmopt.core.table import Ints
 from spmopt.graph.cycles import compute_cycles
 from spmopt.tiles.grid import Grid
 from spmopt.tiles.lockstep import Lockstep, Sums
-from spmopt.tiles.matrices import product_cycles
+from spmopt.tiles.matrices import RESULTS, product_cycles
 
 
 class _Product(NamedTuple):
     step: int
-    gradient: str
+    result: str
     place: tuple[int, int, int]
     inputs: list[int]
     into: int
@@ -88,11 +88,12 @@ class Work:
         products, grid = self.products, self.grid
         place = grid.indices(products.product)
         m, k, n = (side[index] for side, index in zip(grid.sides, place, strict=True))
-        cycles = product_cycles(grid, self.machine, products.cores)[products.product]
+        each = product_cycles(grid, self.machine, products.cores, results=RESULTS)
+        cycles = each[products.product]
         return map(
             _Product,
             products.step.tolist(),
-            np.where(products.product < grid.products, "dX", "dW").tolist(),
+            [RESULTS[number] for number in (products.product // grid.products).tolist()],
             zip(*(index.tolist() for index in place), strict=True),
             inputs.tolist(),
             self.sums.into.tolist(),
@@ -122,12 +123,12 @@ class Work:
         cycles = max(product.cycles for product in products)
         macs = sum(product.macs for product in products)
         return Operation(
-            name="+".join(f"{one.gradient}({','.join(map(str, one.place))})" for one in products),
+            name="+".join(f"{one.result}({','.join(map(str, one.place))})" for one in products),
             reads=reads,
             writes=writes,
             modes=self._mode(reads, writes, cycles, macs),
             predecessors=tuple(sorted({int(place[product.start]) for product in later})),
-            kind="+".join(sorted({product.gradient for product in products})),
+            kind="+".join(sorted({product.result for product in products})),
         )
 
     def _addition(self, addition: _Addition, place: Ints) -> Operation:

@@ -63,7 +63,7 @@ class Piece:
         i, k, j = place
         _, inner, columns = self.whole.shape
         numbers: Ints = (i * inner + k) * columns + j
-        return numbers + self.whole.products * (products >= self.grid.products)
+        return numbers + self.whole.products * (products // self.grid.products)
 
 
 def pieces(grid: Grid, partition: Partition) -> tuple[Piece, ...]:

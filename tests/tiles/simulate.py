@@ -22,26 +22,27 @@ Matrix = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
 JUNK = 0xA5
 _TILE = re.compile(r"(\w+)(?:@\d+)?\[(\d+),(\d+)\]")
-_PRODUCT = re.compile(r"(dX|dW)\((\d+),(\d+),(\d+)\)")
-_AXES = {"dY": "MN", "X": "MK", "W": "KN", "dX": "MK", "dW": "KN"}
+_PRODUCT = re.compile(r"(dX|dW|Y)\((\d+),(\d+),(\d+)\)")
+_AXES = {"dY": "MN", "X": "MK", "W": "KN", "dX": "MK", "dW": "KN", "Y": "MN"}
 
 
 @dataclass(frozen=True)
-class Gradients:
-    """What was computed: dX, dW, and the operations that ran, by name."""
+class Computed:
+    """What was computed: dX, dW and Y, zero where they were not, and what ran, by name."""
 
     dx: Matrix
     dw: Matrix
+    y: Matrix
     ran: list[str]
 
 
 def simulate(
     grid: Grid, instance: Instance, schedule: Schedule, given: dict[str, Matrix]
-) -> Gradients:
-    """Compute the gradients from ``given`` (dY, X, W) as ``schedule`` says."""
+) -> Computed:
+    """Compute from ``given`` (dY, X, W) as ``schedule`` says."""
     run = _Run(grid, instance, schedule, given)
     ran = [run.step(step) for step in range(len(schedule.steps))]
-    return Gradients(dx=run.matrix("dX"), dw=run.matrix("dW"), ran=ran)
+    return Computed(dx=run.matrix("dX"), dw=run.matrix("dW"), y=run.matrix("Y"), ran=ran)
 
 
 class _Run:
@@ -182,12 +183,14 @@ class _Run:
         for name, written in zip(operation.name.split("+"), operation.writes, strict=True):
             found = _PRODUCT.fullmatch(name)
             assert found is not None
-            gradient, i, k, j = found.groups()
-            if gradient == "dX":
+            result, i, k, j = found.groups()
+            if result == "dX":
                 product, place = tiles[f"dY[{i},{j}]"] @ tiles[f"W[{k},{j}]"].T, (i, k)
-            else:
+            elif result == "dW":
                 product, place = tiles[f"X[{i},{k}]"].T @ tiles[f"dY[{i},{j}]"], (k, j)
-            assert self._tile(written) == (gradient, *map(int, place))
+            else:
+                product, place = tiles[f"X[{i},{k}]"] @ tiles[f"W[{k},{j}]"], (i, j)
+            assert self._tile(written) == (result, *map(int, place))
             before = inputs.get(written)
             total = product if before is None else product + self._numbers(written, before)
             results[written] = _bytes(total)

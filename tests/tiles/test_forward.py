@@ -1,0 +1,138 @@
+"""The forward pass: executed exactly, and what it costs by its mirror image."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.machine import SystolicArray
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.scheduler import Request
+from spmopt.solve import compare
+from spmopt.tiles.backward import backward
+from spmopt.tiles.forward import forward, forward_on_cores, forward_order, mirrored
+from spmopt.tiles.grid import Grid
+from spmopt.tiles.lockstep import IDLE
+from spmopt.tiles.walk import LOOPS, Walk
+from tests.tiles.cases import ANY_WALK, grid, machine
+from tests.tiles.execution import numbers
+from tests.tiles.simulate import simulate
+
+RAGGED = grid((5, 4, 7), (2, 4, 3))  # 3 x 1 x 3 tiles; the last ones are 1 along M and N
+_SCHEDULERS = ("double-buffer", "belady", "page")
+
+
+def executed(cells: Grid, instance: Instance, objective: Objective = TRAFFIC) -> None:
+    """Check every schedule: each product once, Y exact."""
+    given = numbers(cells)
+    expected = sorted(f"Y({i},{k},{j})" for i, k, j in np.ndindex(cells.shape))
+    results = compare(instance, _SCHEDULERS, Request(objective=objective))
+    for result in results:
+        assert result.schedule is not None
+        computed = simulate(cells, instance, result.schedule, given)
+        assert sorted(name for step in computed.ran for name in step.split("+")) == expected
+        assert np.array_equal(computed.y, given["X"] @ given["W"])
+
+
+@pytest.mark.parametrize("loops", LOOPS)
+def test_all_loops_execute_exactly(loops: str) -> None:
+    cells = grid((7, 8, 5), (2, 3, 2))
+    order = forward_order(cells, Walk(loops=loops))
+    executed(cells, forward(cells, machine(160, page_bytes=16), order))
+
+
+@settings(max_examples=15, deadline=None)
+@given(
+    cells=st.builds(grid, st.tuples(*[st.integers(1, 7)] * 3), st.tuples(*[st.integers(2, 4)] * 3)),
+    walk=ANY_WALK,
+    pages=st.integers(12, 40),
+    objective=st.sampled_from([TRAFFIC, MAKESPAN]),
+)
+def test_any_walk_and_any_tiles(cells: Grid, walk: Walk, pages: int, objective: Objective) -> None:
+    small = machine(16 * pages, page_bytes=16)
+    executed(cells, forward(cells, small, forward_order(cells, walk)), objective)
+
+
+@pytest.mark.parametrize("cores", [2, 3])
+def test_several_cores_execute_exactly(cores: int) -> None:
+    cells = grid((7, 6, 5), (2, 3, 2))
+    instance = forward(cells, machine(1024, page_bytes=16), forward_on_cores(cells, cores))
+    executed(cells, instance)
+    # No tile of Y is a sum over the cores.
+    assert {operation.kind for operation in instance.operations} == {"Y"}
+    assert not any("@" in name for name in instance.tensor_names)
+
+
+def test_cores_have_shares_of_the_batch() -> None:
+    cells = grid((3, 2, 1), (1, 1, 1))
+    assert forward_on_cores(cells, 2).tolist() == [
+        [12, 16],
+        [13, 17],
+        [14, IDLE],
+        [15, IDLE],
+    ]
+
+
+def test_the_instance_by_hand() -> None:
+    array = SystolicArray(rows=2, columns=3)
+    instance = forward(RAGGED, machine(4096, array=array), forward_order(RAGGED), element_bytes=2)
+    assert instance.source == (
+        "the forward pass of a product, M 5, K 4, N 7, in tiles of 2, 4, 3, elements of 2 bytes"
+    )
+    sizes = {tensor.name: tensor.size_bytes for tensor in instance.tensors}
+    assert (sizes["X[2,0]"], sizes["W[0,2]"], sizes["Y[2,2]"], sizes["Y[0,0]"]) == (8, 8, 2, 12)
+    for tensor in instance.tensors:
+        assert (tensor.kind is TensorKind.WEIGHT) == tensor.name.startswith("W")
+        assert tensor.keep == tensor.name.startswith("Y")
+        assert tensor.in_dram != tensor.keep
+    first = instance.operations[0]
+    assert first.name == "Y(0,0,0)"
+    assert [instance.tensor_names[t] for t in first.reads] == ["X[0,0]", "W[0,0]"]
+    assert first.modes[0].compute_cycles == 4 + 2 + 3 - 2  # 2 x 4 times 4 x 3: one fold
+    assert sum(operation.modes[0].macs for operation in instance.operations) == 5 * 4 * 7
+
+
+def test_later_products_update_their_tile() -> None:
+    cells = grid((1, 3, 1), (1, 1, 1))
+    operations = forward(cells, machine(4096), forward_order(cells)).operations
+    assert [len(operation.reads) for operation in operations] == [2, 3, 3]
+    assert [operation.predecessors for operation in operations] == [(), (0,), (0,)]
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    cells=st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3)),
+    walk=ANY_WALK,
+    pages=st.integers(6, 30),
+    dataflow=st.sampled_from(["os", "ws", "is"]),
+)
+def test_it_costs_what_its_mirror_image_does(
+    cells: Grid, walk: Walk, pages: int, dataflow: str
+) -> None:
+    small = machine(64 * pages, array=SystolicArray(rows=2, columns=3, dataflow=dataflow))
+    products = forward_order(cells, walk)
+    image = mirrored(cells)
+    i, k, j = cells.indices(products)
+    _, inner, columns = image.shape
+    order = (k * inner + i) * columns + j + image.products
+    found = forward(cells, small, products)
+    same = backward(image, small, order)
+    assert [op.modes for op in found.operations] == [op.modes for op in same.operations]
+    request = Request(objective=TRAFFIC)
+    (ours,) = compare(found, ["double-buffer"], request)
+    (image_of_ours,) = compare(same, ["double-buffer"], request)
+    assert ours.value == image_of_ours.value
+
+
+def test_gradients_are_no_forward_pass() -> None:
+    order = np.arange(2 * RAGGED.products)
+    with pytest.raises(InputError, match="layer fc: the order computes dW, not Y"):
+        forward(RAGGED, machine(4096), order)
+    with pytest.raises(InputError, match="layer fc: the order computes Y, not dW"):
+        backward(RAGGED, machine(4096), forward_order(RAGGED))
+    with pytest.raises(InputError, match="elements of 0 bytes"):
+        forward(RAGGED, machine(4096), forward_order(RAGGED), element_bytes=0)

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from spmopt.assemble.cycles import summed
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
@@ -62,7 +63,7 @@ def batches(machine: Machine, timeline: Timeline) -> Batches:
     page, half = machine.page_bytes, machine.spm_pages // 2
     pages = -(-timeline.size_bytes // page)[timeline.tensor]
     scratch = -(-timeline.scratch_bytes // page)
-    need = np.bincount(timeline.step, pages, timeline.steps).astype(np.int64) + scratch
+    need = summed(timeline.steps, timeline.step, pages) + scratch
     fits = need <= half
     begin = _begins(timeline, pages, scratch, fits, half)
     return Batches(

@@ -39,8 +39,9 @@ class Clock:
         step = np.arange(item.size) - np.repeat(np.cumsum(count) - count, count) + low[item]
         length = np.maximum(queued.stop - queued.start, np.finfo(float).tiny)
         share = np.clip((end[step] - queued.start[item]) / length[item], 0, 1)
-        share[step == high[item]] = 1
-        done = np.floor(share * queued.pages[item]).astype(np.int64)
+        pages = queued.pages[item]
+        done = np.minimum(np.floor(share * pages).astype(np.int64), pages)
+        done = np.where(step == high[item], pages, done)
         moved = np.diff(done, prepend=0)
         heads = np.cumsum(count) - count
         moved[heads] = done[heads]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cycles import transfer_cycles
+from spmopt.assemble.cycles import summed, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
@@ -115,7 +115,7 @@ class _Spread:
         order = np.lexsort((self._rows.last_write[stores.item], -stores.step, batch))
         stores, batch = stores.take(order), batch[order]
         inside = np.where(stores.step >= begin[batch], stores.pages, 0)
-        total = np.bincount(batch, inside, begin.size - 1).astype(np.int64)
+        total = summed(begin.size - 1, batch, inside)
         before = np.cumsum(inside) - inside - (np.cumsum(total) - total)[batch]
         early = np.clip(excess[batch] - before, 0, inside)
         some = np.flatnonzero(early)

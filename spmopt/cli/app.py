@@ -14,6 +14,7 @@ from spmopt.cli.options import Json, Output, Search, Source, choices
 from spmopt.cli.place import place
 from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
+from spmopt.cli.tiles import tiles
 from spmopt.schedulers.registry import BEST_RULE, COMPARED, SCHEDULERS
 
 app = Typer(
@@ -160,6 +161,7 @@ def machines(json: Json = False) -> int:
 
 app.command()(export)
 app.command()(place)
+app.command()(tiles)
 app.command()(sweep)
 app.command()(study)
 app.command()(bench)

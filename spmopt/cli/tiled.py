@@ -1,0 +1,176 @@
+"""The options of the command that computes gradients in tiles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from typer import Argument, Option
+
+from spmopt.cli.options import MACHINE, NETWORK, AssumePointwise, Clock, Duplex, Param
+
+TILES, SEARCH = "Tiles", "Search"
+"""Panels of the help."""
+ORDERS = "sequential,interleaved,dx-major,dw-major,algorithm-1"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layers:
+    """Which layers."""
+
+    source: Annotated[
+        str | None,
+        Argument(
+            metavar="LAYERS",
+            help="Network (see 'spmopt networks'), ONNX file, or SCALE-Sim topology (.csv).",
+        ),
+    ] = None
+    gemm: Annotated[
+        str | None,
+        Option(
+            metavar="MxKxN",
+            help="One layer instead: X (M, K) times W (K, N).",
+            rich_help_panel=NETWORK,
+        ),
+    ] = None
+    batch: Annotated[
+        int | None,
+        Option(
+            help="Batch size, of all cores together; default: the network's, 1 for a topology.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = None
+    param: Param = None
+    assume_pointwise: AssumePointwise = False
+    only: Annotated[
+        str | None,
+        Option(help="Layers whose names contain these words.", rich_help_panel=NETWORK),
+    ] = None
+    all_input_gradients: Annotated[
+        bool,
+        Option(
+            "--all-input-gradients",
+            help="Compute dX of first layers too, which nothing needs.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tiled:
+    """How they are run."""
+
+    order: Annotated[
+        str,
+        Option(
+            "--order",
+            help="Some, separated by commas: sequential, interleaved, dx-major, dw-major, "
+            "algorithm-1 (chooses by shape), best (of these four), searched; or walks, as "
+            "interleaved:dx=kij~:dw=kij@2x4x2.",
+            rich_help_panel=TILES,
+        ),
+    ] = ORDERS
+    replacement: Annotated[
+        str,
+        Option(
+            help="What stays in the scratchpad, by some schedulers: double-buffer, lru, belady, "
+            "page (optimal, with a bound of the order), ...",
+            rich_help_panel=TILES,
+        ),
+    ] = "double-buffer"
+    partition: Annotated[
+        str | None,
+        Option(
+            help="Some of none, m/2, k/2, n/2 (any number of parts) and best; default: none, on "
+            "several cores m/CORES.",
+            rich_help_panel=TILES,
+        ),
+    ] = None
+    cores: Annotated[
+        int,
+        Option(help="Cores; SPM, bandwidth and rate grow as well.", rich_help_panel=TILES),
+    ] = 1
+    tile: Annotated[
+        str | None,
+        Option(
+            metavar="MxKxN",
+            help="Size of tiles; default: chosen for each layer and order.",
+            rich_help_panel=TILES,
+        ),
+    ] = None
+    element_bytes: Annotated[int, Option(help="Bytes of an element.", rich_help_panel=TILES)] = 4
+    add_early: Annotated[
+        bool,
+        Option(
+            "--add-early",
+            help="On several cores, add partial sums once they are complete, not at the end.",
+            rich_help_panel=TILES,
+        ),
+    ] = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """On which machine."""
+
+    machine: Annotated[
+        str | None,
+        Option(
+            help="Name (see 'spmopt machines') or TOML file; default: small-npu.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None
+    cfg: Annotated[
+        Path | None,
+        Option(
+            help="SCALE-Sim .cfg: its array, SRAM and bandwidth replace those of --machine.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None
+    spm: Annotated[
+        str | None, Option(help="Scratchpad size, as 1MB or 1MiB.", rich_help_panel=MACHINE)
+    ] = None
+    bandwidth: Annotated[
+        str | None, Option(help="DRAM bandwidth, as 22GB/s.", rich_help_panel=MACHINE)
+    ] = None
+    throughput: Annotated[
+        str | None,
+        Option(help="Rate without an array, as 4TFLOP/s.", rich_help_panel=MACHINE),
+    ] = None
+    clock: Clock = None
+    page: Annotated[
+        str | None, Option(help="Granule of the scratchpad, as 4KiB.", rich_help_panel=MACHINE)
+    ] = None
+    dma_setup: Annotated[
+        int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=MACHINE)
+    ] = None
+    duplex: Duplex = None
+    set: Annotated[
+        list[str] | None,
+        Option(
+            metavar="KEY=VALUE",
+            help="Any setting of a machine file, as array.dataflow=ws; may be repeated.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """What is minimised, by how many."""
+
+    objective: Annotated[
+        str,
+        Option(help="time or traffic: what choices minimise.", rich_help_panel=SEARCH),
+    ] = "time"
+    time_limit: Annotated[
+        float,
+        Option(help="Seconds of a replacement that optimises, a layer.", rich_help_panel=SEARCH),
+    ] = 60.0
+    tolerance: Annotated[
+        float, Option(help="Gap at which such a one may stop.", rich_help_panel=SEARCH)
+    ] = 1e-4
+    jobs: Annotated[
+        int | None, Option(help="Processes; default: all processors.", rich_help_panel=SEARCH)
+    ] = None

@@ -1,0 +1,1 @@
+"""One layer's backward pass from end to end: tile, order, replacement, verified figures."""

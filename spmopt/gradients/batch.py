@@ -1,0 +1,139 @@
+"""Many cases: what they share is computed once, on all processors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from spmopt.gradients.case import SEARCHED, Case
+from spmopt.gradients.choice import Chosen, best, choose
+from spmopt.gradients.run import Row, finish
+from spmopt.sweep.pool import Pool
+
+_CHOICE, _RUN = range(2)
+"""What goes first, of one case."""
+Found = tuple[int, Row]
+"""The number of a case, and its row."""
+
+
+def run_all(
+    cases: Sequence[Case], pool: Pool, tell: Callable[[str], None] = lambda _: None
+) -> Iterator[list[Found]]:
+    """Run every case as :func:`~spmopt.gradients.run.run` does, in processes.
+
+    Cases choose first, and share choices: that of a tile depends on layer, order and partition, not
+    on the replacement. Equal layers are computed once, whatever their names. Rows come as they are
+    finished, and do not depend on how many processes there are.
+
+    Parameters
+    ----------
+    pool
+        Entered; who works.
+    tell
+        Told of progress.
+
+    Yields
+    ------
+    What was finished since; empty when there is progress only.
+
+    Raises
+    ------
+    InputError, ScheduleError
+        As for one case.
+    """
+    batch = _Batch(cases, pool, tell)
+    for _ in pool.steps():
+        yield batch.take()
+
+
+@dataclass(kw_only=True)
+class _Asked:
+    """Equal cases but for names, and of how many of their candidates the choice is not known."""
+
+    case: Case
+    numbers: list[int]
+    keys: list[Case]
+    missing: int
+
+
+class _Batch:
+    """Choices and runs under way; keys are cases without what does not matter."""
+
+    def __init__(self, cases: Sequence[Case], pool: Pool, tell: Callable[[str], None]) -> None:
+        self._cases, self._pool, self._tell = cases, pool, tell
+        self._chosen: dict[Case, Chosen] = {}
+        self._waiting: dict[Case, list[_Asked]] = {}
+        self._numbers: dict[tuple[Case, bool], list[int]] = {}
+        self._rows: dict[tuple[Case, bool], Row] = {}
+        self._found: list[Found] = []
+        alike: dict[Case, list[int]] = {}
+        for number, case in enumerate(cases):
+            alike.setdefault(_nameless(case), []).append(number)
+        for numbers in alike.values():
+            self._ask(cases[numbers[0]], numbers)
+
+    def take(self) -> list[Found]:
+        """What was found since the last call."""
+        found, self._found = self._found, []
+        return found
+
+    def _ask(self, case: Case, numbers: list[int]) -> None:
+        """Have all candidates evaluated, each once."""
+        candidates = {_choice_key(each): each for each in case.candidates()}
+        asked = _Asked(case=case, numbers=numbers, keys=list(candidates), missing=len(candidates))
+        for key, candidate in candidates.items():
+            if key not in self._waiting:
+                self._waiting[key] = []
+                task = partial(choose, candidate)
+                self._pool.add((numbers[0], _CHOICE), task, partial(self._choice, key))
+            self._waiting[key].append(asked)
+
+    def _choice(self, key: Case, chosen: Chosen) -> None:
+        self._chosen[key] = chosen
+        for asked in self._waiting[key]:
+            asked.missing -= 1
+            if not asked.missing:
+                self._run(asked)
+
+    def _run(self, asked: _Asked) -> None:
+        """Run the best candidate, unless the same is run already."""
+        case = asked.case
+        chosen = best(self._chosen[key] for key in asked.keys)
+        ran = replace(
+            case,
+            order=chosen.case.order,
+            partition=chosen.case.partition,
+            tile=chosen.case.tile,
+        )
+        key = (_nameless(ran), case.order == SEARCHED)
+        if key in self._rows:
+            self._give(asked.numbers, self._rows[key])
+        elif key in self._numbers:
+            self._numbers[key] += asked.numbers
+        else:
+            self._numbers[key] = list(asked.numbers)
+            task = partial(finish, case, replace(chosen, case=ran))
+            self._pool.add((asked.numbers[0], _RUN), task, partial(self._row, key))
+
+    def _row(self, key: tuple[Case, bool], row: Row) -> None:
+        self._rows[key] = row
+        self._give(self._numbers[key], row)
+
+    def _give(self, numbers: Sequence[int], row: Row) -> None:
+        """Give each case its row, under its own name."""
+        for number in numbers:
+            case = self._cases[number]
+            ran = replace(row.ran, layer=case.layer)
+            self._found.append((number, replace(row, case=case, ran=ran)))
+        ran = row.ran
+        self._tell(f"{row.case.layer.name}, {ran.order}, {ran.replacement}")
+
+
+def _nameless(case: Case) -> Case:
+    return replace(case, layer=replace(case.layer, name="layer"))
+
+
+def _choice_key(case: Case) -> Case:
+    """All that a choice depends on."""
+    return replace(_nameless(case), replacement="double-buffer", tolerance=0.0, time_limit_s=0.0)

@@ -1,0 +1,138 @@
+"""What is asked of one layer: an order of its tile products, and a replacement under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import Machine
+from spmopt.core.objective import Objective, objective_named
+from spmopt.core.suggest import unknown
+from spmopt.schedulers.entry import Entry, Kind
+from spmopt.schedulers.registry import find
+from spmopt.tiles.grid import Grid, Tile
+from spmopt.tiles.layer import Layer
+from spmopt.tiles.notation import format_order, parse_order
+from spmopt.tiles.order import ORDERS
+from spmopt.tiles.partition import AXIS_NAMES, parse_partition
+
+BEST, SEARCHED, WHOLE = "best", "searched", "none"
+"""An order or a partition chosen by evaluation; an order searched for; no partition."""
+ORDER_NAMES = (*ORDERS, "algorithm-1", BEST, SEARCHED)
+OBJECTIVES = ("time", "traffic")
+_PARTS = (2, 4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """The gradients of a layer, in an order of tile products, under a replacement.
+
+    Attributes
+    ----------
+    machine
+        Of all cores together (:func:`spmopt.tiles.cores.scaled`).
+    order
+        Notation of :mod:`spmopt.tiles.notation` (``sequential``, ``algorithm-1``, ...); ``best``:
+        of all named orders the best one under double buffering; ``searched``: the result of
+        :mod:`spmopt.tiles.optimum.local_search` on the tiles of the best.
+    replacement
+        A scheduler with its options, as ``double-buffer:reuse=none``.
+    partition
+        ``none``, ``m/2`` and so on; ``best``: of none and of cuts into 2 and 4 parts, on several
+        cores of cuts into one part a core, the best one under double buffering.
+    tile
+        None: chosen for the order, by ``objective`` under double buffering.
+    input_gradient
+        Whether dX is computed.
+    add_early
+        See :func:`spmopt.tiles.backward.backward`.
+    objective
+        ``time`` or ``traffic``; heeded by choices, and by replacements that optimise.
+    tolerance, time_limit_s
+        Of the replacement, for each product of the layer.
+
+    Raises
+    ------
+    InputError
+        A text that is no order, replacement or partition, or that does not fit the others.
+    """
+
+    layer: Layer
+    machine: Machine
+    order: str = "sequential"
+    replacement: str = "double-buffer"
+    partition: str = WHOLE
+    cores: int = 1
+    tile: Tile | None = None
+    element_bytes: int = 4
+    input_gradient: bool = True
+    add_early: bool = False
+    objective: str = "time"
+    tolerance: float = 1e-4
+    time_limit_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.cores < 1:
+            raise InputError(f"{self.cores} cores; give at least 1")
+        if self.element_bytes < 1:
+            raise InputError(f"elements of {self.element_bytes} bytes; give at least 1")
+        if self.objective not in OBJECTIVES:
+            raise InputError(f"objective {self.objective!r}: choose {' or '.join(OBJECTIVES)}")
+        if self.entry.kind is Kind.RELAXATION:
+            raise InputError(
+                f"replacement {self.replacement}: gives a bound, no schedule; name another"
+            )
+        self.entry.require(self.aim)
+        self._require_order()
+
+    def _require_order(self) -> None:
+        if self.partition not in (WHOLE, BEST):
+            parse_partition(self.partition)
+        name = self.order.partition(":")[0]
+        if name not in ORDER_NAMES:
+            raise unknown("order", name, ORDER_NAMES)
+        if self.order not in (BEST, SEARCHED):
+            parse_order(self.order, self.layer)
+        if self.order == SEARCHED and (self.partition != WHOLE or self.cores > 1):
+            raise InputError(
+                "order searched: is for one core without a partition; name another order"
+            )
+        if self.cores > 1 and self.partition == WHOLE:
+            raise InputError(
+                f"{self.cores} cores need a partition; give one, as m/{self.cores}, or best"
+            )
+
+    @property
+    def entry(self) -> Entry:
+        """The replacement."""
+        return find(self.replacement)
+
+    @property
+    def aim(self) -> Objective:
+        """The objective, as schedulers take it."""
+        return objective_named(self.objective, self.machine)
+
+    @property
+    def grid(self) -> Grid:
+        """The layer in tiles; raises :class:`InputError` before they are chosen."""
+        if self.tile is None:
+            raise InputError(f"layer {self.layer.name}: no tile; give one or have it chosen")
+        return Grid(layer=self.layer, tile=self.tile)
+
+    def candidates(self) -> tuple[Case, ...]:
+        """Cases with one order and one partition each, the best of which is to be chosen."""
+        orders = tuple(ORDERS) if self.order in (BEST, SEARCHED) else (self.order,)
+        cuts: tuple[str, ...] = (self.partition,)
+        if self.partition == BEST:
+            parts = _PARTS if self.cores == 1 else (self.cores,)
+            each = tuple(f"{axis}/{count}" for axis, count in product(AXIS_NAMES, parts))
+            cuts = (WHOLE, *each) if self.cores == 1 else each
+        return tuple(
+            replace(self, order=self._named(order, cut), partition=cut)
+            for order, cut in product(orders, cuts)
+        )
+
+    def _named(self, order: str, cut: str) -> str:
+        """As it is called when it has no choice left, but of the order of each piece."""
+        return format_order(parse_order(order, self.layer)) if cut == WHOLE else order

@@ -1,0 +1,185 @@
+"""Run a case: instance, schedule, verifier, figures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from time import monotonic
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import InputError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.result import Status, Totals
+from spmopt.core.schedule import Schedule
+from spmopt.core.scheduler import Request
+from spmopt.gradients.case import Case
+from spmopt.gradients.choice import Chosen, best, choose, products, to_run
+from spmopt.gradients.spent import Spent, spent
+from spmopt.schedulers.entry import Kind
+from spmopt.solve import solve
+from spmopt.tiles.backward import backward
+from spmopt.tiles.matrices import product_cycles
+from spmopt.tiles.optimum.io_bound import makespan_bound, traffic_bound
+from spmopt.verify import require_legal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """What was asked, what was run for it, and what that costs.
+
+    Attributes
+    ----------
+    case
+        As asked.
+    ran
+        The same with tile, order and partition; ``algorithm-1`` as it chose, but for partitions,
+        in which it chooses for every piece.
+    spent
+        Of all groups of the layer.
+    status
+        ``optimal``: the certificate of the order proves it; for the order, that is.
+    solve_s
+        Seconds of the replacement for one group.
+    """
+
+    case: Case
+    ran: Case
+    spent: Spent
+    status: Status
+    solve_s: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def value(self) -> tuple[int, int]:
+        """The objective; then the other one."""
+        time, traffic = self.spent.makespan_cycles, self.spent.traffic_bytes
+        return (time, traffic) if self.case.objective == "time" else (traffic, time)
+
+    @property
+    def time_s(self) -> float:
+        """Makespan."""
+        return self.spent.makespan_cycles / self.case.machine.clock_hz
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Solved:
+    schedule: Schedule
+    totals: Totals
+    status: Status
+    solve_s: float
+    order_bound: Fraction | None = None
+    notes: tuple[str, ...] = ()
+
+
+def run(case: Case) -> Row:
+    """Choose what the case leaves open, schedule, verify.
+
+    Raises
+    ------
+    InputError
+        Tiles that do not fit, or no schedule within the time limit.
+    ScheduleError
+        An illegal schedule, which is an error in the replacement.
+    """
+    return finish(case, best(map(choose, case.candidates())))
+
+
+def finish(case: Case, chosen: Chosen) -> Row:
+    """Schedule what was chosen for ``case``; the best row, the first of equals."""
+    return min((_row(case, ran) for ran in to_run(case, chosen)), key=lambda row: row.value)
+
+
+def _row(case: Case, ran: Case) -> Row:
+    grid = ran.grid
+    instance = backward(
+        grid,
+        ran.machine,
+        products(ran, grid),
+        element_bytes=ran.element_bytes,
+        add_early=ran.add_early,
+    )
+    solved = _solved(instance, ran)
+    bytes_bound = traffic_bound(
+        grid,
+        ran.machine,
+        element_bytes=ran.element_bytes,
+        input_gradient=ran.input_gradient,
+    )
+    # The proof cuts a schedule after any tile product; cores compute several at once.
+    least = bytes_bound.size_bytes if ran.cores == 1 else bytes_bound.compulsory_bytes
+    found = spent(
+        instance,
+        solved.schedule,
+        solved.totals,
+        products=grid.products * (1 + ran.input_gradient),
+        compulsory_bytes=bytes_bound.compulsory_bytes,
+        traffic_bound_bytes=least,
+        makespan_bound_cycles=_least_cycles(ran, instance, least),
+        order_bound=solved.order_bound,
+    )
+    if found.traffic_bytes < least or found.makespan_cycles < found.makespan_bound_cycles:
+        raise ScheduleError(
+            f"layer {case.layer.name}: the schedule is below the bound of all orders"
+        )
+    return Row(
+        case=case,
+        ran=ran,
+        spent=found.times(case.layer.groups),
+        status=solved.status,
+        solve_s=solved.solve_s,
+        notes=solved.notes,
+    )
+
+
+def _solved(instance: Instance, case: Case) -> _Solved:
+    """By a policy without a bound, which would take longer; by an optimiser with its own."""
+    request = Request(
+        objective=case.aim, tolerance=case.tolerance, time_limit_s=case.time_limit_s, threads=1
+    )
+    if case.entry.kind is not Kind.POLICY:
+        return _optimised(instance, case, request)
+    begin = monotonic()
+    outcome = case.entry.load()(instance, request)
+    taken = monotonic() - begin
+    schedule = outcome.schedule
+    if schedule is None:
+        if outcome.plan is None:
+            raise _nothing(case)
+        schedule = assemble(instance, outcome.plan)
+    totals = require_legal(instance, schedule).totals
+    if totals is None:
+        raise ScheduleError(f"{case.replacement}: the verifier gave no totals")
+    return _Solved(schedule=schedule, totals=totals, status=Status.FEASIBLE, solve_s=taken)
+
+
+def _optimised(instance: Instance, case: Case, request: Request) -> _Solved:
+    result = solve(instance, case.replacement, request)
+    if result.schedule is None or result.totals is None:
+        raise _nothing(case)
+    return _Solved(
+        schedule=result.schedule,
+        totals=result.totals,
+        status=result.status,
+        solve_s=result.solve_s,
+        order_bound=result.bound,
+        notes=result.notes,
+    )
+
+
+def _nothing(case: Case) -> InputError:
+    return InputError(
+        f"layer {case.layer.name}: {case.replacement} found no schedule within "
+        f"{case.time_limit_s:g} s; give a higher --time-limit"
+    )
+
+
+def _least_cycles(case: Case, instance: Instance, traffic_bytes: int) -> int:
+    """Cycles of any order; on several cores, that share the computing as evenly as can be."""
+    if case.cores == 1:
+        return makespan_bound(instance, traffic_bytes)
+    grid, machine = case.grid, case.machine
+    own = product_cycles(grid, machine, case.cores)
+    total = int(own.sum() if case.input_gradient else own[grid.products :].sum())
+    channel = -(-traffic_bytes // 2) if machine.duplex else traffic_bytes
+    moving = -(-channel * machine.clock_hz // machine.dram_bytes_per_s)
+    return max(-(-total // case.cores), moving)

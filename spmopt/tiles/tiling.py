@@ -101,14 +101,10 @@ def choose_tile(
 
     def figures(sizes: Sizes) -> Figures:
         grid = Grid(layer=layer, tile=_tile(sizes))
-        if isinstance(order, Order):
-            products = order.through(grid, input_gradient=input_gradient)
-        else:
-            products = order(grid)
+        products = _products(order, grid, input_gradient)
         return evaluate(grid, machine, products, element_bytes=element_bytes, reuse=reuse)
 
-    room = Room(machine=machine, element_bytes=element_bytes, cores=cores)
-    space = tile_space(layer, room)
+    space = tile_space(layer, Room(machine=machine, element_bytes=element_bytes, cores=cores))
     search = _Search(figures, objective)
     best = search.run(space, everything=thorough or len(space.tiles) <= _FEW)
     return Choice(
@@ -118,6 +114,12 @@ def choose_tile(
         tried=len(search.found),
         candidates=len(space.tiles),
     )
+
+
+def _products(order: OrderOfGrid, grid: Grid, input_gradient: bool) -> Ints:
+    if isinstance(order, Order):
+        return order.through(grid, input_gradient=input_gradient)
+    return order(grid)
 
 
 class _Search:

@@ -40,7 +40,7 @@ class Choice:
     Attributes
     ----------
     figures
-        Of the tile, under double buffering.
+        Under double buffering.
     objective
         What it was chosen by.
     tried, candidates
@@ -82,14 +82,14 @@ def choose_tile(
     ----------
     objective
         ``makespan``, ties by traffic, or ``traffic``, ties by makespan; then the larger tile.
+    thorough
+        Try all tiles.
     input_gradient
         Whether dX is computed; heeded where ``order`` is an :class:`~spmopt.tiles.order.Order`.
     reuse
         Option of the policy ``double-buffer``.
     cores
         Products at the same time, which share the half.
-    thorough
-        Try all.
 
     Raises
     ------
@@ -105,15 +105,7 @@ def choose_tile(
         return evaluate(grid, machine, products, element_bytes=element_bytes, reuse=reuse)
 
     space = tile_space(layer, Room(machine=machine, element_bytes=element_bytes, cores=cores))
-    search = _Search(figures, objective)
-    best = search.run(space, everything=thorough or len(space.tiles) <= _FEW)
-    return Choice(
-        tile=_tile(best),
-        figures=search.found[best],
-        objective=objective,
-        tried=len(search.found),
-        candidates=len(space.tiles),
-    )
+    return _Search(figures, objective).run(space, thorough=thorough)
 
 
 def _products(order: OrderOfGrid, grid: Grid, input_gradient: bool) -> Ints:
@@ -126,14 +118,25 @@ class _Search:
     """Figures of the tiles tried, each evaluated once."""
 
     def __init__(self, figures: Callable[[Sizes], Figures], objective: str) -> None:
-        self._figures, self._by_time = figures, objective == "makespan"
-        self.found: dict[Sizes, Figures] = {}
+        self._figures, self._objective = figures, objective
+        self._found: dict[Sizes, Figures] = {}
 
-    def run(self, space: Space, *, everything: bool) -> Sizes:
+    def run(self, space: Space, *, thorough: bool) -> Choice:
         """Return the best tile found."""
-        if everything:
-            return min(space.tiles, key=self._value)
-        best = min(space.largest(), key=self._value)
+        if thorough or len(space.tiles) <= _FEW:
+            best = min(space.tiles, key=self._value)
+        else:
+            best = self._descend(space, min(space.largest(), key=self._value))
+        return Choice(
+            tile=_tile(best),
+            figures=self._found[best],
+            objective=self._objective,
+            tried=len(self._found),
+            candidates=len(space.tiles),
+        )
+
+    def _descend(self, space: Space, best: Sizes) -> Sizes:
+        """Go on to the best neighbour as long as it is better."""
         while True:
             near = min((best, *space.neighbours(best)), key=self._value)
             if near == best:
@@ -142,11 +145,11 @@ class _Search:
 
     def _value(self, sizes: Sizes) -> tuple[int, ...]:
         """What to minimise; no two tiles have the same."""
-        if sizes not in self.found:
-            self.found[sizes] = self._figures(sizes)
-        found = self.found[sizes]
+        if sizes not in self._found:
+            self._found[sizes] = self._figures(sizes)
+        found = self._found[sizes]
         time, traffic = found.makespan_cycles, found.traffic_bytes
-        first = (time, traffic) if self._by_time else (traffic, time)
+        first = (time, traffic) if self._objective == "makespan" else (traffic, time)
         return (*first, *(-size for size in sizes))
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from formulations.contiguous.fill import Again
 from formulations.contiguous.fit import fit
+from formulations.contiguous.held import Held
 from formulations.contiguous.pack import ORDERS, Order, pack, shaken
 from formulations.contiguous.rounds import Found, Rounds
 from formulations.contiguous.stack import Case
@@ -141,10 +142,17 @@ class Repair:
 
     def _swept(self, best: Found) -> Iterator[Found]:
         """Sweep after sweep over windows, those of one between those of the one before."""
-        held, sweep = best.held, Sweep(self._rounds, best)
+        best = self._filled(best.held)
+        yield best
+        sweep = Sweep(self._rounds, best)
         while sweep.worth_while and self._request.remaining_s() > 0:
-            held = sweep.over(held)
-            yield self._rounds.placed(held.stays, self._whole, held.dirty)
+            best = self._filled(sweep.over(best.held))
+            yield best
+
+    def _filled(self, held: Held) -> Found:
+        """With more kept where room is left over, which moves less in the same time."""
+        stays, _ = self._rounds.filled(held.stays, self._whole)
+        return self._rounds.placed(stays, self._whole, held.dirty)
 
     def _begun(self) -> Iterator[Found]:
         """The paged stays, if they fit; else cut to fit; else stationary operands alone."""

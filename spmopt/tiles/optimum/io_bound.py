@@ -1,0 +1,142 @@
+"""What any order of the tile products must move, whatever stays in the SPM and when.
+
+The README of this folder states the bound and proves it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, gcd, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.table import Ints
+from spmopt.core.timeline import relaxed_mode
+from spmopt.tiles.grid import Grid
+
+Floats = NDArray[np.float64]
+Sides = tuple[int, int, int]
+_ROUNDING = 1 - 1e-12  # relative; a hundred times what powers and roots of doubles lose
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficBound:
+    """A lower bound on traffic over all orders and all residencies.
+
+    Attributes
+    ----------
+    size_bytes
+        The bound.
+    compulsory_bytes
+        Every input once, every result once: what it is at least.
+    phases
+        Into how many the proof cuts the schedule; 1 where nothing but the compulsory is proved.
+    """
+
+    size_bytes: int
+    compulsory_bytes: int
+    phases: int
+
+
+def traffic_bound(
+    grid: Grid, machine: Machine, *, element_bytes: int = 4, input_gradient: bool = True
+) -> TrafficBound:
+    """Bound the traffic of the gradients of one layer in tiles (README, theorem).
+
+    It holds for every legal schedule of :func:`~spmopt.tiles.backward.backward`, of any order and
+    any residency: parts of tiles kept, tiles resident or streamed, partial sums spilled.
+
+    Parameters
+    ----------
+    grid
+        The layer in tiles, ragged or not.
+    machine
+        Its SPM counts, in whole pages.
+    element_bytes
+        Bytes of an element of every matrix.
+    input_gradient
+        Whether dX is computed, too.
+    """
+    spm = machine.spm_pages * machine.page_bytes
+    deep = 2 if input_gradient else 1
+    rows, inner, columns = grid.sides
+    box = (grid.layer.m, grid.layer.n, deep * grid.layer.k)
+    compulsory = _compulsory(box) * element_bytes
+    best = TrafficBound(size_bytes=compulsory, compulsory_bytes=compulsory, phases=1)
+    sides = (rows, columns, np.tile(inner, deep))
+    counts = tuple(int((side == side[0]).sum()) for side in sides)
+    tile = (int(rows[0]), int(columns[0]), int(inner[0]))
+    equal = (counts[0] * tile[0], counts[1] * tile[1], counts[2] * tile[2])
+    rest = compulsory - _compulsory(equal) * element_bytes
+    found = [(rest, _of_equal_tiles(equal, tile, spm, element_bytes))]
+    if equal != box:
+        found.append((0, _of_ragged_tiles(box, prod(tile), spm, element_bytes)))
+    for more, values in found:
+        phases = int(values.argmax())
+        size = more + ceil(float(values[phases]) * _ROUNDING)
+        if size > best.size_bytes:
+            best = TrafficBound(size_bytes=size, compulsory_bytes=compulsory, phases=phases + 1)
+    return best
+
+
+def makespan_bound(instance: Instance, traffic_bytes: int) -> int:
+    """Cycles that no schedule with at least ``traffic_bytes`` of traffic stays under (R6).
+
+    All the computing, or the transfers at full bandwidth: with ``duplex`` half of them each way.
+    """
+    machine = instance.machine
+    computing = sum(relaxed_mode(each).compute_cycles for each in instance.operations)
+    channel = -(-traffic_bytes // 2) if machine.duplex else traffic_bytes
+    return max(computing, -(-channel * machine.clock_hz // machine.dram_bytes_per_s))
+
+
+def least_touched(volume: Floats, box: Sides) -> Floats:
+    """Elements of all matrices that products of so many elements touch at least.
+
+    Half the surface of the most compact brick of that volume in ``box``: a cube; where the box
+    is too thin for it, as thick as the box and square; or as long as need be.
+    """
+    thin, wide, _ = sorted(box)
+    cube = 3 * np.cbrt(volume) ** 2
+    plate = volume / thin + 2 * np.sqrt(thin * volume)
+    bar = volume / thin + volume / wide + thin * wide
+    return np.where(volume <= thin**3, cube, np.where(volume <= thin * wide**2, plate, bar))
+
+
+def _compulsory(box: Sides) -> int:
+    """Elements of all matrices: those of dY, those of W and dW, those of X and dX."""
+    rows, columns, depth = box
+    return rows * columns + columns * depth + rows * depth
+
+
+def _of_equal_tiles(box: Sides, tile: Sides, spm_bytes: int, element_bytes: int) -> Floats:
+    """(h,) Bounds in bytes with 1, 2, ... phases of equally many products, up to one."""
+    rows, columns, depth = tile
+    granule = gcd(rows * columns, columns * depth, rows * depth)
+    products = prod(box) // prod(tile)
+    phases: Ints = np.arange(1, products + 1)
+    few, longer = np.divmod(products, phases)
+
+    def touched(count: Ints) -> Floats:
+        """Of whole tiles, so in whole granules."""
+        volume: Floats = count.astype(np.float64) * prod(tile)
+        least: Floats = np.ceil(least_touched(volume, box) * _ROUNDING / granule)
+        return least * granule
+
+    elements = longer * touched(few + 1) + (phases - longer) * touched(few)
+    return elements * element_bytes - (phases - 1) * float(spm_bytes)
+
+
+def _of_ragged_tiles(box: Sides, largest: int, spm_bytes: int, element_bytes: int) -> Floats:
+    """(h,) Bounds in bytes with 1, 2, ... phases; their volumes differ by up to two products."""
+    phases: Ints = np.arange(1, max(1, prod(box) // largest) + 1)
+    volume: Floats = prod(box) / phases.astype(np.float64)
+    most: Floats = volume + largest
+    least: Floats = volume - largest
+    lower, upper = least_touched(least, box), least_touched(most, box)
+    elements = phases * (lower + upper) / 2
+    elements[0] = 0  # one phase proves the compulsory, which is known
+    return elements * element_bytes - (phases - 1) * float(spm_bytes)

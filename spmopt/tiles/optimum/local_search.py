@@ -1,0 +1,225 @@
+"""Good orders of large grids: local search over blocked walks, from a few that make sense.
+
+A walk of blocks holds a block of one matrix in the SPM while strips of the others pass by. The
+search starts from the plain walks and from the greatest such blocks that fit, then changes one
+thing at a time: the size of a block, the loops, the turning round. Traffic is that of
+:func:`~spmopt.tiles.optimum.furthest.furthest_first`; the choice is the same every time unless the
+time limit cuts it short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations, permutations
+from math import isqrt
+from time import monotonic
+
+from spmopt.core.table import Ints
+from spmopt.tiles.grid import Grid
+from spmopt.tiles.optimum.furthest import furthest_first
+from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.walk import LOOPS, Walk
+
+_AXES = "ikj"
+_STARTS = 4  # walks to improve, the best ones of those to start from
+_SEARCHES = 3  # of both gradients together, of dX, of dW; each may take a third
+Block = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoodOrder:
+    """An order, what it moves under Belady's rule, and how it was found.
+
+    Attributes
+    ----------
+    traffic_tiles
+        Tiles moved; of the two gradients together, or of dW alone.
+    evaluations
+        Orders whose traffic was computed.
+    cut_short
+        The time limit or the number of evaluations ended the search.
+    """
+
+    order: Order
+    traffic_tiles: int
+    evaluations: int
+    cut_short: bool
+
+
+def good_order(
+    grid: Grid,
+    spm_tiles: int,
+    *,
+    input_gradient: bool = True,
+    evaluations: int = 1500,
+    time_limit_s: float = 30.0,
+    stop: Callable[[], bool] = bool,
+) -> GoodOrder:
+    """Search for an order of little traffic; never worse than any of ``ORDERS``.
+
+    Parameters
+    ----------
+    grid
+        A layer in tiles, taken as equal.
+    spm_tiles
+        Tiles that the SPM holds.
+    input_gradient
+        Whether dX is computed, too.
+    evaluations, time_limit_s, stop
+        When to end: what was found by then is returned.
+
+    Raises
+    ------
+    InputError
+        The SPM does not hold the three tiles of a product.
+    """
+    due = monotonic() + time_limit_s
+    search = _Search(grid, spm_tiles, evaluations, lambda: stop() or monotonic() >= due)
+    if not input_gradient:
+        walk = search.best_walk(_only_dw, copies=1)
+        return search.result([Order(dx=walk, dw=walk, alternate=False)], input_gradient)
+    both = search.best_walk(_fused, copies=2)
+    dx, dw = search.best_walk(_only_dx, copies=1), search.best_walk(_only_dw, copies=1)
+    orders = [Order(dx=both, dw=both, alternate=True), Order(dx=dx, dw=dw, alternate=False)]
+    return search.result([*orders, *ORDERS.values()], input_gradient)
+
+
+def _fused(grid: Grid, walk: Walk) -> Ints:
+    return Order(dx=walk, dw=walk, alternate=True).through(grid)
+
+
+def _only_dx(grid: Grid, walk: Walk) -> Ints:
+    return walk.through(grid)
+
+
+def _only_dw(grid: Grid, walk: Walk) -> Ints:
+    return walk.through(grid) + grid.products
+
+
+class _Search:
+    """What is known of walks so far, and how much more may be asked."""
+
+    def __init__(
+        self, grid: Grid, spm_tiles: int, evaluations: int, late: Callable[[], bool]
+    ) -> None:
+        self._grid = grid
+        self._spm_tiles = spm_tiles
+        self._most = evaluations
+        self._late = late
+        self._evaluations = 0
+        self._cut_short = False
+
+    def best_walk(self, through: Callable[[Grid, Walk], Ints], copies: int) -> Walk:
+        """Descend from the best starts; ``copies`` of each matrix's block are held at once."""
+        known: dict[Walk, int] = {}
+        most = self._evaluations + self._most // _SEARCHES
+
+        def moved(walk: Walk) -> int:
+            if walk not in known:
+                known[walk] = self._moved(through(self._grid, walk))
+            return known[walk]
+
+        def go_on() -> bool:
+            over = self._evaluations >= most or self._late()
+            self._cut_short |= over
+            return not over
+
+        plain = Walk(loops=LOOPS[0])
+        moved(plain)
+        for walk in _starts(self._grid.shape, self._spm_tiles // copies):
+            if go_on():
+                moved(walk)
+        for start in sorted(known, key=known.__getitem__)[:_STARTS]:
+            self._descend(start, moved, go_on)
+        return min(known, key=known.__getitem__)
+
+    def result(self, orders: list[Order], input_gradient: bool) -> GoodOrder:
+        """Of all these orders the best."""
+        found = [
+            (self._moved(order.through(self._grid, input_gradient=input_gradient)), order)
+            for order in orders
+        ]
+        traffic, order = min(found, key=lambda each: each[0])
+        return GoodOrder(
+            order=order,
+            traffic_tiles=traffic,
+            evaluations=self._evaluations,
+            cut_short=self._cut_short,
+        )
+
+    def _moved(self, products: Ints) -> int:
+        self._evaluations += 1
+        return furthest_first(self._grid, products, self._spm_tiles)
+
+    def _descend(self, walk: Walk, moved: Callable[[Walk], int], go_on: Callable[[], bool]) -> None:
+        """Take the first change that helps, until none does."""
+        better: Walk | None = walk
+        while better is not None:
+            walk, better = better, None
+            for other in _changes(walk, self._grid.shape):
+                if not go_on():
+                    return
+                if moved(other) < moved(walk):
+                    better = other
+                    break
+
+
+def _starts(shape: Block, room: int) -> Iterator[Walk]:
+    """Plain walks; for each two axes the greatest blocks that fit beside what passes by."""
+    for loops in LOOPS:
+        yield Walk(loops=loops)
+        yield Walk(loops=loops, boustrophedon=True)
+    for one, other in combinations(range(3), 2):
+        square = isqrt(room)
+        for high in {max(1, square - 1), square, min(shape[one], room // 2), 1}:
+            wide = (room - 1) // (high + 1)
+            for sizes in ((high, wide), (wide, high)):
+                block = list(shape)
+                block[one], block[other] = (max(1, size) for size in sizes)
+                yield from _held(_cut(block, shape), 3 - one - other)
+
+
+def _held(block: Block, passing: int) -> Iterator[Walk]:
+    """Walks of the block whose outer loop is the axis that passes by."""
+    inner = [axis for axis in _AXES if axis != _AXES[passing]]
+    for loops in permutations(inner):
+        for blocks in (LOOPS[0], LOOPS[-1]):
+            yield Walk(
+                loops=_AXES[passing] + "".join(loops),
+                block=block,
+                blocks=blocks,
+                boustrophedon=True,
+            )
+
+
+def _changes(walk: Walk, shape: Block) -> Iterator[Walk]:
+    """Walks that differ in one thing: of block sizes in two, to trade one for the other."""
+    for block in _resized(walk.block or shape, shape):
+        yield replace(walk, block=block)
+    for loops in LOOPS:
+        yield replace(walk, loops=loops)
+    if walk.block is not None:
+        for blocks in LOOPS:
+            yield replace(walk, blocks=blocks)
+    yield replace(walk, boustrophedon=not walk.boustrophedon)
+
+
+def _resized(block: Block, shape: Block) -> Iterator[Block]:
+    """Blocks with one or two sizes changed by one, or to what cuts an axis evenly."""
+    for axis in range(3):
+        pieces = -(-shape[axis] // block[axis])
+        evenly = {-(-shape[axis] // count) for count in (pieces - 1, pieces + 1) if count}
+        for size in sorted({block[axis] - 1, block[axis] + 1, *evenly}):
+            yield _cut([size if at == axis else block[at] for at in range(3)], shape)
+    for more, less in permutations(range(3), 2):
+        sizes = list(block)
+        sizes[more], sizes[less] = sizes[more] + 1, sizes[less] - 1
+        yield _cut(sizes, shape)
+
+
+def _cut(sizes: list[int], shape: Block) -> Block:
+    rows, inner, columns = (
+        min(max(1, size), most) for size, most in zip(sizes, shape, strict=True)
+    )
+    return rows, inner, columns

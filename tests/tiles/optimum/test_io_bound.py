@@ -1,0 +1,132 @@
+"""The bound over all orders: never above an optimum or a schedule, and how near it comes."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.core.machine import Machine
+from spmopt.core.objective import TRAFFIC
+from spmopt.core.scheduler import Request
+from spmopt.solve import compare
+from spmopt.tiles.backward import backward
+from spmopt.tiles.optimum.io_bound import least_touched, makespan_bound, traffic_bound
+from spmopt.tiles.order import Order
+from tests.tiles.cases import ANY_ORDER, grid, machine
+from tests.tiles.optimum.brute_force import least_traffic
+
+PAGE = 64
+
+
+def tiles_machine(spm_tiles: int, *, duplex: bool = False) -> Machine:
+    """Of tiles of 4 x 4 elements, each a page."""
+    return Machine(
+        name="tiles",
+        spm_bytes=spm_tiles * PAGE,
+        page_bytes=PAGE,
+        dram_bytes_per_s=PAGE,
+        clock_hz=1,
+        operations_per_s=1000,
+        duplex=duplex,
+    )
+
+
+def bound_in_tiles(shape: tuple[int, int, int], spm_tiles: int, *, both: bool = True) -> int:
+    """The bound for a layer of equal tiles."""
+    i, k, j = shape
+    cells = grid((4 * i, 4 * k, 4 * j), (4, 4, 4))
+    bound = traffic_bound(cells, tiles_machine(spm_tiles), input_gradient=both).size_bytes
+    assert bound % PAGE == 0
+    return bound // PAGE
+
+
+@pytest.mark.parametrize(
+    ("shape", "spm_tiles", "both"),
+    [
+        *(((1, 1, 3), spm_tiles, True) for spm_tiles in range(3, 7)),
+        ((1, 2, 2), 3, True),
+        ((2, 1, 2), 3, True),
+        ((2, 2, 1), 3, True),
+        ((2, 2, 2), 3, False),
+    ],
+)
+def test_never_above_the_optimum(shape: tuple[int, int, int], spm_tiles: int, both: bool) -> None:
+    assert bound_in_tiles(shape, spm_tiles, both=both) <= least_traffic(shape, spm_tiles, both=both)
+
+
+def test_of_a_cube() -> None:
+    # 18 phases: 16 of 57 products, 2 of 56; both touch 45 tiles at least, and find 16 of them.
+    assert bound_in_tiles((8, 8, 8), 16) == 18 * 45 - 17 * 16 + 2 - 4
+    assert bound_in_tiles((16, 4, 4), 64) == 3 * 64 + 2 * 16
+
+
+def test_compulsory_where_all_fits() -> None:
+    cells = grid((7, 5, 9), (2, 2, 2))
+    found = traffic_bound(cells, machine(10**6), element_bytes=2)
+    assert found.size_bytes == found.compulsory_bytes == 2 * (63 + 2 * 35 + 2 * 45)
+    assert found.phases == 1
+    alone = traffic_bound(cells, machine(10**6), element_bytes=2, input_gradient=False)
+    assert alone.size_bytes == 2 * (63 + 35 + 45)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sizes=st.tuples(*[st.integers(1, 14)] * 3),
+    tile=st.tuples(*[st.integers(1, 5)] * 3),
+    order=ANY_ORDER,
+    spare_pages=st.integers(0, 12),
+    how=st.tuples(st.booleans(), st.booleans()),
+)
+def test_never_above_a_schedule(
+    sizes: tuple[int, int, int],
+    tile: tuple[int, int, int],
+    order: Order,
+    spare_pages: int,
+    how: tuple[bool, bool],
+) -> None:
+    resident, both = how
+    cells = grid(sizes, tile)
+    largest = max(tile[a] * tile[b] * 4 for a, b in ((0, 1), (1, 2), (0, 2)))
+    small = machine((3 * -(-largest // 16) + spare_pages) * 16, page_bytes=16)
+    instance = backward(cells, small, order.through(cells, input_gradient=both), resident=resident)
+    bound = traffic_bound(cells, small, input_gradient=both)
+    for result in compare(
+        instance, ("stream", "belady:granularity=page"), Request(objective=TRAFFIC)
+    ):
+        if result.totals is not None:
+            assert result.totals.traffic_bytes >= bound.size_bytes
+            cycles = makespan_bound(instance, bound.size_bytes)
+            assert result.totals.makespan_cycles >= cycles
+
+
+@pytest.mark.parametrize("box", [(2, 2, 2), (3, 2, 2), (1, 3, 4), (1, 2, 5)])
+def test_least_touched_is_below_every_set(box: tuple[int, int, int]) -> None:
+    cells = list(product(*map(range, box)))
+    least = np.full(len(cells) + 1, 10**6)
+    for chosen in range(1, 2 ** len(cells)):
+        places = [cell for number, cell in enumerate(cells) if chosen >> number & 1]
+        faces = [{(c[a], c[b]) for c in places} for a, b in ((0, 1), (1, 2), (0, 2))]
+        least[len(places)] = min(least[len(places)], sum(map(len, faces)))
+    volumes = np.arange(1.0, len(cells) + 1)
+    assert (least_touched(volumes, box) <= least[1:] + 1e-9).all()
+    assert least_touched(volumes, box)[-1] == pytest.approx(least[-1])
+
+
+@given(box=st.tuples(*[st.integers(1, 30)] * 3))
+def test_least_touched_is_concave(box: tuple[int, int, int]) -> None:
+    # What the bound for ragged tiles rests on.
+    found = least_touched(np.linspace(0, 1.2 * prod(box), 200), box)
+    assert (np.diff(found, 2) <= 1e-7).all()
+
+
+def test_time_of_both_channels() -> None:
+    cells = grid((4, 4, 4), (4, 4, 4))
+    for duplex, cycles in ((False, 5), (True, 3)):
+        instance = backward(cells, tiles_machine(3, duplex=duplex), np.arange(2))
+        assert makespan_bound(instance, 5 * PAGE) == cycles
+        assert makespan_bound(instance, 0) == 2

@@ -1,0 +1,172 @@
+"""The tile products of both gradients of a layer as sets of bits: what each uses.
+
+Rows of equal tiles i along M, k along K, j along N. Product ``(i K + k) J + j`` of dX uses tiles
+dY[i,j], W[k,j], dX[i,k]; of dW, numbered I K J higher, dY[i,j], X[i,k], dW[k,j].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import permutations, product
+from math import factorial, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spmopt.core.errors import InputError
+
+Masks = NDArray[np.uint64]
+Shape = tuple[int, int, int]
+WORD = 64
+NOTHING = np.uint64(0)
+_MOST_SYMMETRIES = 1200
+_AXES = {"dY": (0, 2), "W": (1, 2), "X": (0, 1), "dX": (0, 1), "dW": (1, 2)}
+_OPERANDS = {"dX": ("dY", "W", "dX"), "dW": ("dY", "X", "dW")}
+_TRANSPOSED = {"dY": "dY", "W": "X", "X": "W", "dX": "dW", "dW": "dX"}
+Product = tuple[str, int, int, int]
+Tile = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class Image:
+    """A symmetry: the layer is transposed or not, then its rows of tiles go to other places.
+
+    Attributes
+    ----------
+    places
+        Where each row goes, along M, K and N.
+    products, tiles
+        Bits that their bits become.
+    """
+
+    turned: bool
+    places: tuple[tuple[int, ...], ...]
+    products: list[int]
+    tiles: list[int]
+
+
+@dataclass(frozen=True)
+class Products:
+    """A layer of I, K, J equal tiles; bit ``p`` of a mask of products is the ``p``-th one.
+
+    Raises
+    ------
+    InputError
+        More than 64 products or tiles, or none.
+    """
+
+    shape: Shape
+    input_gradient: bool = True
+
+    def __post_init__(self) -> None:
+        if min(self.shape) < 1:
+            raise InputError(f"orders: tiles {self.shape}; every side must have at least 1")
+        if len(self.gradients) * prod(self.shape) > WORD or len(self.tiles) > WORD:
+            raise InputError(
+                f"orders: {'x'.join(map(str, self.shape))} tiles are too many for the exact "
+                f"search, which takes {WORD} products and {WORD} tiles; search over walks instead"
+            )
+
+    @property
+    def gradients(self) -> tuple[str, ...]:
+        """Those computed."""
+        return ("dX", "dW") if self.input_gradient else ("dW",)
+
+    @cached_property
+    def names(self) -> list[Product]:
+        """Gradient, i, k and j of each."""
+        rows, inner, columns = (range(side) for side in self.shape)
+        return list(product(self.gradients, rows, inner, columns))
+
+    @cached_property
+    def tiles(self) -> list[Tile]:
+        """All tiles in the order of their bits."""
+        return list(dict.fromkeys(tile for name in self.names for tile in _uses(name)))
+
+    @cached_property
+    def used(self) -> list[tuple[int, int, int]]:
+        """The three tiles of each product, the result last."""
+        number = {tile: bit for bit, tile in enumerate(self.tiles)}
+        uses = [_uses(name) for name in self.names]
+        return [(number[one], number[two], number[three]) for one, two, three in uses]
+
+    @cached_property
+    def masks(self) -> Masks:
+        """(products,) The tiles of each."""
+        return np.array([sum(1 << tile for tile in tiles) for tiles in self.used], np.uint64)
+
+    @cached_property
+    def users(self) -> Masks:
+        """(tiles,) The products of each."""
+        found = [0] * len(self.tiles)
+        for number, tiles in enumerate(self.used):
+            for tile in tiles:
+                found[tile] |= 1 << number
+        return np.array(found, np.uint64)
+
+    @cached_property
+    def is_result(self) -> list[bool]:
+        """Whether each tile is one of dX or dW."""
+        return [matrix in _OPERANDS for matrix, _, _ in self.tiles]
+
+    def in_row(self, gradient: str, axis: int, row: int) -> np.uint64:
+        """Products of a gradient in a row of tiles: axis 0 along M, 1 along K, 2 along N."""
+        numbers = [
+            number
+            for number, (computed, *place) in enumerate(self.names)
+            if computed == gradient and place[axis] == row
+        ]
+        return np.uint64(sum(1 << number for number in numbers))
+
+    def symmetries(self) -> Iterator[Image]:
+        """Images of the layer that are the layer itself; they form a group.
+
+        Rows of tiles may change places along each axis, and the transposed layer, X^T and W^T
+        in each other's place, is the same where I = J. Axes with many rows stay as they are.
+        """
+        products = {name: bit for bit, name in enumerate(self.names)}
+        tiles = {tile: bit for bit, tile in enumerate(self.tiles)}
+        may_turn = self.input_gradient and self.shape[0] == self.shape[2]
+        for turned in (False, True) if may_turn else (False,):
+            for places in product(*self._rows()):
+                yield Image(
+                    turned,
+                    places,
+                    [products[_moved_product(name, places, turned)] for name in self.names],
+                    [tiles[_moved_tile(tile, places, turned)] for tile in self.tiles],
+                )
+
+    def _rows(self) -> list[list[tuple[int, ...]]]:
+        """Permutations of each axis, of the shortest axes first as long as they are few."""
+        found: list[list[tuple[int, ...]]] = [[tuple(range(side))] for side in self.shape]
+        count = 2
+        for axis in sorted(range(3), key=self.shape.__getitem__):
+            count *= factorial(self.shape[axis])
+            if count <= _MOST_SYMMETRIES:
+                found[axis] = list(permutations(range(self.shape[axis])))
+        return found
+
+
+def _uses(name: Product) -> list[Tile]:
+    gradient, *place = name
+    return [
+        (matrix, place[rows], place[columns])
+        for matrix, (rows, columns) in ((each, _AXES[each]) for each in _OPERANDS[gradient])
+    ]
+
+
+def _moved_product(name: Product, places: tuple[tuple[int, ...], ...], turned: bool) -> Product:
+    gradient, i, k, j = name
+    if turned:
+        gradient, i, j = _TRANSPOSED[gradient], j, i
+    return gradient, places[0][i], places[1][k], places[2][j]
+
+
+def _moved_tile(tile: Tile, places: tuple[tuple[int, ...], ...], turned: bool) -> Tile:
+    matrix, row, column = tile
+    if turned:
+        matrix, row, column = _TRANSPOSED[matrix], column, row
+    rows, columns = _AXES[matrix]
+    return matrix, places[rows][row], places[columns][column]

@@ -1,0 +1,107 @@
+"""The search for the best order: proved optima, and orders that a verified schedule confirms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from formulations.orders import BestOrder, optimal_order
+from spmopt.core.errors import InputError
+from spmopt.core.objective import TRAFFIC
+from spmopt.core.result import Status
+from spmopt.core.scheduler import Request
+from spmopt.solve import solve
+from spmopt.tiles.backward import backward
+from spmopt.tiles.optimum.furthest import furthest_first
+from spmopt.tiles.order import ORDERS
+from tests.tiles.cases import grid
+from tests.tiles.optimum.brute_force import least_traffic
+from tests.tiles.optimum.test_io_bound import PAGE, bound_in_tiles, tiles_machine
+
+Shape = tuple[int, int, int]
+
+
+def moved_by_schedule(shape: Shape, spm_tiles: int, found: BestOrder) -> int:
+    """Tiles that the best residency of the order moves, proved and verified."""
+    i, k, j = shape
+    cells = grid((4 * i, 4 * k, 4 * j), (4, 4, 4))
+    instance = backward(cells, tiles_machine(spm_tiles), found.order)
+    result = solve(instance, "page", Request(objective=TRAFFIC))
+    assert result.status is Status.OPTIMAL
+    assert result.totals is not None
+    assert result.totals.traffic_bytes % PAGE == 0
+    return result.totals.traffic_bytes // PAGE
+
+
+@pytest.mark.parametrize(
+    ("shape", "both", "capacities"),
+    [
+        ((1, 1, 3), True, range(3, 7)),
+        ((1, 2, 2), True, [3]),
+        ((2, 1, 2), True, [3]),
+        ((2, 2, 1), True, [3]),
+        ((2, 2, 2), False, [3]),
+    ],
+)
+def test_equals_brute_force(shape: Shape, both: bool, capacities: list[int]) -> None:
+    for spm_tiles in capacities:
+        found = optimal_order(shape, spm_tiles, input_gradient=both)
+        assert found.optimal
+        assert found.traffic_tiles == least_traffic(shape, spm_tiles, both=both)
+        assert moved_by_schedule(shape, spm_tiles, found) == found.traffic_tiles
+
+
+@pytest.mark.parametrize(
+    ("shape", "both", "optima"),
+    [
+        # By brute force too, in up to half a minute each.
+        ((1, 2, 2), True, {4: 14, 5: 14}),
+        ((2, 1, 2), True, {4: 14, 5: 13, 6: 12}),
+        ((2, 2, 2), False, {4: 14, 5: 13, 6: 12}),
+        ((2, 2, 2), True, {3: 33, 4: 26, 5: 23, 6: 21, 7: 20, 20: 20}),
+    ],
+)
+def test_optima(shape: Shape, both: bool, optima: dict[int, int]) -> None:
+    for spm_tiles, moved in optima.items():
+        found = optimal_order(shape, spm_tiles, input_gradient=both)
+        assert found.optimal
+        assert found.traffic_tiles == moved == moved_by_schedule(shape, spm_tiles, found)
+        assert bound_in_tiles(shape, spm_tiles, both=both) <= moved
+
+
+@pytest.mark.parametrize(("spm_tiles", "moved"), [(3, 109), (14, 45)])
+def test_three_by_three_by_three(spm_tiles: int, moved: int) -> None:
+    found = optimal_order((3, 3, 3), spm_tiles)
+    assert found.optimal
+    assert found.traffic_tiles == moved == moved_by_schedule((3, 3, 3), spm_tiles, found)
+
+
+def test_says_what_it_could_not_prove() -> None:
+    found = optimal_order((3, 3, 3), 8, time_limit_s=0)
+    assert not found.optimal
+    assert bound_in_tiles((3, 3, 3), 8) <= 51 <= found.bound_tiles < found.traffic_tiles
+    # Better than any order of the paper under its best replacement.
+    cells = grid((12, 12, 12), (4, 4, 4))
+    assert found.traffic_tiles < min(
+        furthest_first(cells, order.through(cells), 8) for order in ORDERS.values()
+    )
+    assert moved_by_schedule((3, 3, 3), 8, found) <= found.traffic_tiles
+    assert sorted(found.order.tolist()) == list(range(54))
+
+
+def test_same_every_time() -> None:
+    one, other = (optimal_order((2, 3, 2), 6, time_limit_s=0) for _ in range(2))
+    assert np.array_equal(one.order, other.order)
+
+
+@pytest.mark.parametrize(
+    ("shape", "spm_tiles", "message"),
+    [
+        ((4, 4, 4), 9, "4x4x4 tiles are too many"),
+        ((2, 0, 2), 9, "at least 1"),
+        ((2, 2, 2), 2, "needs 3 tiles of SPM, there are 2"),
+    ],
+)
+def test_bad_input(shape: Shape, spm_tiles: int, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        optimal_order(shape, spm_tiles)

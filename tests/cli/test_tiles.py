@@ -1,0 +1,237 @@
+"""The command that compares orders of gradients in tiles."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spmopt.gradients import batch
+from spmopt.gradients.batch import Found
+from spmopt.tiles.order import ORDERS
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+
+TOPOLOGIES = Path(__file__).parents[2] / "instances" / "scalesim"
+LENET, ENCODER = TOPOLOGIES / "lenet5.csv", TOPOLOGIES / "encoder.csv"
+SMALL = "--spm 64KiB --page 512 --jobs 1"
+GEMM = f"--gemm 90x120x100 {SMALL}"
+PRODUCT = "Layer, M, N, K,\n"
+CONFIG = """[general]
+run_name = tiny
+
+[architecture_presets]
+ArrayHeight: 8
+ArrayWidth: 16
+IfmapSramSzkB: 32
+FilterSramSzkB: 16
+OfmapSramSzkB: 16
+Dataflow: ws
+Bandwidth: 10
+
+[run_presets]
+InterfaceBandwidth: {}
+"""
+
+
+def test_orders_of_the_paper_are_compared(run: Run) -> None:
+    record = run(f"tiles {ENCODER} {SMALL} --json").record
+    assert len(record["rows"]) == 4 * 5  # query, key to attention, wide, narrow
+    assert [row["order"] for row in record["rows"][:5]] == [*ORDERS, "algorithm-1"]
+    assert [(row["layer"], row["count"]) for row in record["rows"][::5]] == [
+        ("query", 1),
+        ("key", 3),
+        ("wide", 1),
+        ("narrow", 1),
+    ]
+    assert [row["input_gradient"] for row in record["rows"][::5]] == [False, True, True, True]
+    assert {row["order_run"] for row in record["rows"]} <= set(ORDERS)
+
+
+@pytest.mark.parametrize("figure", ["traffic_bytes", "makespan_cycles", "dY_read_bytes"])
+def test_totals_are_sums(run: Run, figure: str) -> None:
+    record = run(f"tiles {ENCODER} {SMALL} --order sequential,best --json").record
+    for each in record["totals"]:
+        rows = [row for row in record["rows"] if row["order"] == each["order"]]
+        assert each[figure] == sum(row["count"] * row[figure] for row in rows)
+
+
+def test_convolutions_and_batch(run: Run) -> None:
+    record = run(f"tiles {LENET} {SMALL} --batch 3 --order dx-major --json").record
+    sizes = [(row["m"], row["k"], row["n"]) for row in record["rows"]]
+    assert sizes == [
+        (3 * 28 * 28, 25, 6),
+        (3 * 10 * 10, 150, 16),
+        (3, 400, 120),
+        (3, 120, 84),
+        (3, 84, 10),
+    ]
+    assert [row["input_gradient"] for row in record["rows"]] == [False, True, True, True, True]
+    whole = run(f"tiles {LENET} {SMALL} --order dx-major --all-input-gradients --json").record
+    assert all(row["input_gradient"] for row in whole["rows"])
+
+
+def test_the_table_says_the_same_as_the_record(run: Run) -> None:
+    line = f"tiles {ENCODER} {SMALL} --order sequential,dx-major"
+    record, out = run(f"{line} --json").record, run(line).out
+    head, _, columns, *rows = out.splitlines()
+    assert head.startswith("encoder.csv, batch 1 (6 layers, 4 sizes) on small-npu: SPM 65.54 kB")
+    assert columns.split("   ")[0] == "layer"
+    found = [row for row in rows[:8] if row]
+    for text, row in zip(found, record["rows"], strict=True):
+        times = f" x{row['count']}" if row["count"] > 1 else ""
+        assert text.startswith(f"{row['layer']}{times} ")
+        tile = f"{row['tile_m']}x{row['tile_k']}x{row['tile_n']}"
+        assert {tile, row["order"], row["bound_by"]} <= set(text.split())
+        assert f"{row['traffic_bytes'] / row['compulsory_bytes']:.2f}" in text.split()
+    assert [line.split()[:2] for line in rows[8:10]] == [
+        ["total", "sequential"],
+        ["total", "dx-major"],
+    ]
+    assert "No dX, which nothing needs: query." in out
+
+
+def test_rows_in_a_file(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("old")
+    record = run(f"tiles {LENET} {SMALL} --replacement lru,belady -o {path} --json").record
+    found = list(csv.DictReader(StringIO(path.read_text())))
+    assert len(found) == len(record["rows"]) == 5 * 5 * 2
+    for text, row in zip(found, record["rows"], strict=True):
+        assert list(text) == list(row)
+        assert text["makespan_cycles"] == str(row["makespan_cycles"])
+        assert float(text["gap"]) == row["gap"]
+
+
+def test_networks_and_only_some_layers(run: Run) -> None:
+    line = "tiles bert-tiny --batch 1 --order best --jobs 1 --json"
+    record = run(f"{line} --only layer1").record
+    assert record["title"] == "bert-tiny, batch 1"
+    assert record["rows"]
+    assert all("layer1" in row["layer"] for row in record["rows"])
+
+
+def test_page_gives_a_gap_of_the_order(run: Run) -> None:
+    record = run(f"tiles {GEMM} --order dw-major --replacement page,belady --json").record
+    page, belady = record["rows"]
+    assert page["order_gap"] >= 0
+    assert belady["order_gap"] is None
+    assert page["makespan_cycles"] <= belady["makespan_cycles"]
+    out = run(f"tiles {GEMM} --order dw-major --replacement page").out
+    assert "gap of order" in out.splitlines()[2]
+
+
+def test_cores_cut_the_batch_unless_told(run: Run) -> None:
+    record = run(f"tiles {GEMM} --cores 2 --order sequential --json").record
+    (row,) = record["rows"]
+    assert (row["cores"], row["partition"], row["spm_bytes"]) == (2, "m/2", 2 * 65536)
+    (row,) = run(f"tiles {GEMM} --cores 2 --order sequential --partition best --json").record[
+        "rows"
+    ]
+    assert re.fullmatch("[mkn]/2", row["partition_run"])
+    assert "2 cores in lock-step" in run(f"tiles {GEMM} --cores 2 --order sequential").out
+
+
+def test_a_given_tile(run: Run) -> None:
+    (row,) = run(f"tiles {GEMM} --tile 45x60x50 --order sequential --json").record["rows"]
+    assert (row["tile_m"], row["tile_k"], row["tile_n"], row["tile_given"]) == (45, 60, 50, True)
+    assert (row["grid_i"], row["grid_k"], row["grid_j"], row["products"]) == (2, 2, 2, 16)
+
+
+@pytest.mark.parametrize(("bandwidth", "bytes_per_s"), [("USER", 3 * 10 * 4), ("CALC", 22)])
+def test_a_machine_of_scale_sim(run: Run, tmp_path: Path, bandwidth: str, bytes_per_s: int) -> None:
+    path = tmp_path / "tiny.cfg"
+    path.write_text(CONFIG.format(bandwidth))
+    machine = run(f"tiles --gemm 20x20x20 --cfg {path} --jobs 1 --json").record["machine"]
+    assert machine["name"] == "tiny"
+    assert machine["spm_bytes"] == 64 * 1024
+    assert machine["array"] == {"rows": 8, "columns": 16, "dataflow": "ws"}
+    assert machine["dram_bytes_per_s"] == bytes_per_s * 10**9
+    assert machine["operations_per_s"] == 2 * 8 * 16 * 10**9
+    other = f"--cfg {path} --spm 128KiB --bandwidth 5GB/s --clock 500MHz"
+    machine = run(f"tiles --gemm 20x20x20 {other} --jobs 1 --json").record["machine"]
+    assert (machine["spm_bytes"], machine["dram_bytes_per_s"]) == (131072, 5 * 10**9)
+    assert machine["clock_hz"] == 5 * 10**8
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "name a network, an ONNX file or a topology (.csv); or give --gemm MxKxN alone"),
+        ("lenet.csv", "lenet.csv: cannot be read (No such file or directory); name"),
+        ("resnet51", "no network called 'resnet51'; did you mean resnet50?"),
+        ("t.json", "t.json: is lowered already"),
+        (f"{LENET} --gemm 1x1x1", "or give --gemm MxKxN alone"),
+        ("--gemm 0x1x1", "--gemm '0x1x1': write three sizes of at least 1"),
+        ("--gemm 5x5", "--gemm '5x5': write three sizes"),
+        (f"{GEMM} --batch 2", "--batch: one product has none; name a network"),
+        (f"{LENET} --param a=1", "lenet5.csv is a topology; name a network"),
+        (f"{LENET} --batch 0", "batch 0: must be at least 1"),
+        (f"{LENET} --only foo", "--only 'foo': no layer has these words in its name, as C1, C3"),
+        (f"{GEMM} --cores 0", "0 cores; give at least 1"),
+        (f"{GEMM} --cores 2 --partition none", "2 cores need a partition; give one, as m/2"),
+        (f"{GEMM} --order sequental", "no order called 'sequental'; did you mean sequential?"),
+        (f"{GEMM} --order ,", "--order: name at least one"),
+        (f"{GEMM} --replacement fluid", "gives a bound, no schedule; name another"),
+        (f"{GEMM} --partition m", "partition 'm': write m/2, k/2 or n/2"),
+        (f"{GEMM} --tile 4x4", "--tile '4x4': write three sizes of at least 1"),
+        (f"{GEMM} --element-bytes 0", "elements of 0 bytes"),
+        (f"{GEMM} --objective energy", "choose time or traffic"),
+        (f"{GEMM} --time-limit nan", "--time-limit nan: must be a number, 0 or more"),
+        (f"{GEMM} --jobs 0", "--jobs 0: must be at least 1"),
+        (f"{GEMM} --cfg none.cfg", "none.cfg: cannot be read"),
+        (f"{GEMM} --machine tpu", "no machine called 'tpu'"),
+        (f"{GEMM} --tile 90x120x100 --spm 8KiB", "--gemm: layer 90x120x100: a product of tiles"),
+        (f"{GEMM} -o none/rows.csv", "none: no such folder"),
+        (f"{LENET} -o {LENET}", "would replace the file that is read; name another"),
+    ],
+)
+def test_bad_input_gets_one_line(run: Run, line: str, said: str) -> None:
+    assert said in refused(run(f"tiles {line}"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "said"),
+    [
+        ("a,4,4,4,\nb,4,0,4,\n", "", "line 3: layer b: N is '0'; write a whole number"),
+        ("a,4,4,\n", "", "line 2: layer a: 2 numbers, but 3 are needed; add K"),
+        ("a,4,x,4,\n", "", "line 2: layer a: N is 'x'"),
+        (
+            "a,4,4,4,\n\n# all\nb,512,512,512,\n",
+            "--tile 512x512x512 --jobs 1",
+            "line 5: layer b: a product of tiles of m 512, k 512, n 512 needs 3145728 bytes",
+        ),
+        ("a,4,4,4,\n", "--spm 4096 --jobs 1", "line 2: layer a: no tile fits in half of the SPM"),
+    ],
+)
+def test_bad_lines_are_named(run: Run, tmp_path: Path, lines: str, options: str, said: str) -> None:
+    path = tmp_path / "layers.csv"
+    path.write_text(PRODUCT + lines)
+    assert f"{path}, {said}" in refused(run(f"tiles {path} {options}"))
+
+
+def test_ctrl_c_keeps_what_was_found(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = batch.run_all
+
+    def pressed(*arguments: Any) -> Iterator[list[Found]]:
+        for number, some in enumerate(whole(*arguments)):
+            yield some
+            if number > 4:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(batch, "run_all", pressed)
+    path = tmp_path / "rows.csv"
+    ran = run(f"tiles {LENET} {SMALL} -o {path}")
+    assert ran.code == 130
+    rows = len(path.read_text().splitlines()) - 1
+    assert 0 < rows < 25
+    assert ran.err == f"interrupted: {rows} of 25 rows\n"
+    assert "total" not in ran.out
+    assert len([line for line in ran.out.splitlines() if " double-buffer " in line]) == rows

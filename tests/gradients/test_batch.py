@@ -1,0 +1,69 @@
+"""Many cases: the rows of single ones, each computed once, whoever works."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.gradients import batch
+from spmopt.gradients.batch import run_all
+from spmopt.gradients.case import Case
+from spmopt.gradients.choice import Chosen
+from spmopt.gradients.run import Row, finish, run
+from spmopt.sweep.pool import Pool
+from spmopt.tiles.grid import Tile
+from spmopt.tiles.layer import Layer
+from tests.gradients.cases import LAYER, case
+
+OTHER = Layer(name="other", m=40, k=200, n=100)
+CASES = [
+    case(layer=layer, order=order, replacement=replacement, partition=partition)
+    for layer in (LAYER, replace(LAYER, name="twin"), OTHER)
+    for order in ("sequential", "algorithm-1", "best")
+    for replacement in ("double-buffer", "belady")
+    for partition in ("none", "best")
+]
+
+
+def rows_of(cases: Sequence[Case], jobs: int) -> dict[int, Row]:
+    with Pool(jobs) as pool:
+        return {number: row for some in run_all(cases, pool) for number, row in some}
+
+
+def test_rows_are_those_of_single_cases(monkeypatch: pytest.MonkeyPatch) -> None:
+    finished: list[Case] = []
+
+    def counted(asked: Case, chosen: Chosen) -> Row:
+        finished.append(chosen.case)
+        return finish(asked, chosen)
+
+    monkeypatch.setattr(batch, "finish", counted)
+    found = rows_of(CASES, 1)
+    assert sorted(found) == list(range(len(CASES)))
+    for number, asked in enumerate(CASES):
+        assert found[number].case == asked
+        assert found[number].ran.layer == asked.layer
+    for number, asked in list(enumerate(CASES))[::3]:
+        alone = run(asked)
+        assert (found[number].ran, found[number].spent) == (alone.ran, alone.spent)
+    # The twin is not run again, nor what two orders come to.
+    ran = {each.layer.name for each in finished}
+    assert ran == {"a", "other"}
+    assert len(finished) == len(set(finished)) < len(CASES) // 2
+
+
+def test_processes_change_nothing() -> None:
+    some = CASES[::5]
+    alone, together = rows_of(some, 1), rows_of(some, 2)
+    assert sorted(together) == list(range(len(some)))
+    for number, row in alone.items():
+        assert replace(together[number], solve_s=0.0) == replace(row, solve_s=0.0)
+
+
+def test_what_a_task_raises_is_raised() -> None:
+    wrong = case(tile=Tile(m=160, k=300, n=90))
+    with pytest.raises(InputError, match="layer a"):
+        rows_of([wrong], 1)

@@ -1,0 +1,39 @@
+"""What is refused, and what is said of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.gradients.run import run
+from spmopt.tiles.grid import Tile
+from tests.gradients.cases import case
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"cores": 0}, "0 cores; give at least 1"),
+        ({"element_bytes": 0}, "elements of 0 bytes; give at least 1"),
+        ({"objective": "energy"}, "choose time or traffic"),
+        ({"order": "dx-mayor"}, "no order called 'dx-mayor'; did you mean dx-major"),
+        ({"order": "best:dx=ikj"}, "no order called 'best'"),
+        ({"order": "sequential:dx=iik"}, "loops 'iik' are unknown; use ikj"),
+        ({"partition": "m/0"}, "partition: 0 parts; give at least 1"),
+        ({"partition": "x/2"}, "write m/2, k/2 or n/2"),
+        ({"cores": 2}, "2 cores need a partition; give one, as m/2, or best"),
+        ({"order": "searched", "partition": "m/2"}, "one core without a partition"),
+        ({"replacement": "beladi"}, "did you mean belady"),
+        ({"replacement": "fluid"}, "gives a bound, no schedule"),
+        ({"replacement": "joint"}, "no objective time"),
+        ({"replacement": "double-buffer:reuse=some"}, "no choice of reuse"),
+    ],
+)
+def test_refused(changes: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        case(**changes)
+
+
+def test_a_tile_that_does_not_fit() -> None:
+    with pytest.raises(InputError, match=r"layer a: .* give smaller tiles or a larger --spm"):
+        run(case(tile=Tile(m=160, k=300, n=90)))

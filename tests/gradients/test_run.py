@@ -1,0 +1,165 @@
+"""One case: the figures are those of the same instance solved directly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from spmopt.core.result import Status
+from spmopt.core.scheduler import Request
+from spmopt.gradients.case import Case
+from spmopt.gradients.choice import products
+from spmopt.gradients.run import run
+from spmopt.gradients.spent import MATRICES
+from spmopt.solve import solve
+from spmopt.tiles.backward import backward
+from spmopt.tiles.cores import on_cores, scaled
+from spmopt.tiles.grid import Grid, Tile
+from spmopt.tiles.layer import Layer
+from spmopt.tiles.optimum.io_bound import makespan_bound, traffic_bound
+from spmopt.tiles.order import ORDERS, algorithm_1
+from spmopt.tiles.partition import Partition
+from spmopt.tiles.tiling import choose_tile
+from tests.gradients.cases import LAYER, case, machine
+
+
+@pytest.mark.parametrize("replacement", ["double-buffer:reuse=none", "lru", "belady", "page"])
+def test_equal_to_the_instance_solved_directly(replacement: str) -> None:
+    asked = case(order="dx-major", replacement=replacement, tolerance=1e-2)
+    row = run(asked)
+    tile = choose_tile(LAYER, machine(), order=ORDERS["dx-major"]).tile
+    assert row.ran == replace(asked, tile=tile)
+    grid = Grid(layer=LAYER, tile=tile)
+    instance = backward(grid, machine(), ORDERS["dx-major"].through(grid))
+    result = solve(instance, replacement, Request(tolerance=1e-2, threads=1))
+    totals, spent = result.totals, row.spent
+    assert totals is not None
+    assert (spent.dram_in_bytes, spent.dram_out_bytes) == (
+        totals.dram_in_bytes,
+        totals.dram_out_bytes,
+    )
+    assert spent.makespan_cycles == totals.makespan_cycles
+    assert spent.compute_cycles == totals.compute_cycles
+    assert spent.dma_cycles == totals.dma_cycles
+    least = traffic_bound(grid, machine())
+    assert spent.traffic_bound_bytes == least.size_bytes
+    assert spent.makespan_bound_cycles == makespan_bound(instance, least.size_bytes)
+    assert spent.products == 2 * grid.products == len(instance.operations)
+    if replacement == "page":
+        assert spent.order_bound == result.bound
+        assert row.status is result.status
+        assert spent.order_gap("time") == result.gap
+    else:
+        assert spent.order_bound is None
+        assert row.status is Status.FEASIBLE
+
+
+def test_matrices_by_hand() -> None:
+    """All of the layer fits: each matrix crosses once, in its direction."""
+    layer = Layer(name="small", m=20, k=30, n=40)
+    spent = run(case(layer=layer)).spent
+    assert dict(zip(MATRICES, spent.moved.read_bytes, strict=True)) == {
+        "dY": 4 * 20 * 40,
+        "X": 4 * 20 * 30,
+        "W": 4 * 30 * 40,
+        "dX": 0,
+        "dW": 0,
+    }
+    assert spent.moved.written_bytes == (0, 0, 0, 4 * 20 * 30, 4 * 30 * 40)
+    assert spent.traffic_bytes == spent.compulsory_bytes == spent.traffic_bound_bytes
+    assert spent.gap == 0
+    assert spent.compulsory_ratio == 1
+
+
+def test_a_first_layer_needs_neither_w_nor_dx() -> None:
+    spent = run(case(input_gradient=False, order="dw-major")).spent
+    moved = spent.moved
+    assert all(moved.read_bytes[MATRICES.index(name)] == 0 for name in ("W", "dX"))
+    assert moved.written_bytes[MATRICES.index("dX")] == 0
+    assert moved.written_bytes[MATRICES.index("dW")] >= 4 * LAYER.k * LAYER.n
+    assert spent.compulsory_bytes == 4 * (160 * 90 + 160 * 300 + 300 * 90)
+
+
+def test_groups_multiply() -> None:
+    one = run(case(layer=replace(LAYER, groups=1))).spent
+    assert run(case(layer=replace(LAYER, groups=7))).spent == one.times(7)
+    assert one.times(3) == one + one + one
+
+
+@pytest.mark.parametrize("objective", ["time", "traffic"])
+def test_best_is_the_best_of_the_named(objective: str) -> None:
+    rows = [run(case(order=order, objective=objective)) for order in ORDERS]
+    best = run(case(order="best", objective=objective))
+    assert best.value == min(row.value for row in rows)
+    assert best.ran.order == min(rows, key=lambda row: row.value).ran.order
+
+
+def test_best_partition_is_the_best_of_all() -> None:
+    cuts = ["none", *(f"{axis}/{parts}" for axis in "mkn" for parts in (2, 4))]
+    rows = [run(case(order="sequential", partition=cut)) for cut in cuts]
+    assert len({row.value for row in rows}) > 1
+    best = run(case(order="sequential", partition="best"))
+    assert best.value == min(row.value for row in rows)
+    assert best.ran.partition in cuts
+
+
+@pytest.mark.parametrize("replacement", ["double-buffer", "belady"])
+def test_searched_is_never_worse_than_best(replacement: str) -> None:
+    best = run(case(order="best", replacement=replacement))
+    found = run(case(order="searched", replacement=replacement))
+    assert found.value <= best.value
+    assert found.ran.tile == best.ran.tile
+
+
+def test_algorithm_1_says_what_it_chose() -> None:
+    row = run(case(order="algorithm-1"))
+    assert row.case.order == "algorithm-1"
+    assert row.ran.order == algorithm_1(LAYER)
+
+
+def test_a_given_tile_is_kept_within_the_layer() -> None:
+    row = run(case(tile=Tile(m=45, k=1000, n=45)))
+    assert row.ran.tile == Tile(m=45, k=300, n=45)
+    assert row.ran.grid.shape == (4, 1, 2)
+
+
+@pytest.mark.parametrize("add_early", [False, True])
+def test_cores_take_pieces(add_early: bool) -> None:
+    both = scaled(machine(), 2)
+    asked = case(
+        machine=both, cores=2, partition="m/2", tile=Tile(m=45, k=90, n=45), add_early=add_early
+    )
+    row = run(asked)
+    grid = asked.grid
+    order = on_cores(grid, Partition(axis="m", parts=2), ORDERS["sequential"], 2)
+    instance = backward(grid, both, order, add_early=add_early)
+    totals = solve(instance, "double-buffer", Request(threads=1)).totals
+    assert totals is not None
+    assert row.spent.makespan_cycles == totals.makespan_cycles
+    # Partial tiles are of dW: nothing is lost.
+    assert row.spent.traffic_bytes == totals.traffic_bytes
+    assert row.spent.traffic_bound_bytes == row.spent.compulsory_bytes
+    assert row.spent.time_gap >= 0
+
+
+def test_products_of_a_partition_are_all_products() -> None:
+    asked = case(partition="k/2", order="algorithm-1", tile=Tile(m=45, k=90, n=45))
+    order = products(asked, asked.grid)
+    assert sorted(order.tolist()) == list(range(2 * asked.grid.products))
+
+
+def test_page_is_at_most_belady() -> None:
+    least = run(case(replacement="page", objective="traffic", tolerance=1e-2)).spent
+    assert least.traffic_bytes <= run(case(replacement="belady")).spent.traffic_bytes
+    gap = least.order_gap("traffic")
+    assert gap is not None
+    assert 0 <= gap <= 0.05
+
+
+def test_candidates_have_nothing_open() -> None:
+    found = Case(layer=LAYER, machine=machine(), order="best", partition="best").candidates()
+    assert len(found) == 4 * 7
+    assert all(each.candidates() == (each,) for each in found)
+    cores = replace(found[0], machine=scaled(machine(), 4), cores=4, partition="best")
+    assert [each.partition for each in cores.candidates()] == ["m/4", "k/4", "n/4"]

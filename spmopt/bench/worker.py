@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spmopt.bench import joint, models, placement, schedules
+from spmopt.bench import gradients, joint, models, placement, schedules
 from spmopt.bench.small import TINY, small_instance
 from spmopt.bench.suite import Case, Figures
 from spmopt.core.instance import Instance
@@ -33,7 +33,9 @@ MEASURES: Mapping[str, Callable[..., Figures]] = {
     "place": placement.place,
     "minimize": placement.minimize,
     "peer": placement.peer,
+    "backward": gradients.backward,
 }
+_OF_LAYERS = ("backward",)
 _OF_BUFFERS = ("place", "minimize", "peer")
 
 
@@ -54,6 +56,8 @@ def build(case: Case) -> Instance:
 def measure(job: Mapping[str, Any]) -> Figures:
     """Do one job."""
     case, name = Case(**job["case"]), job["measure"]
+    if name in _OF_LAYERS:
+        return MEASURES[name](case, **job["options"])
     if case.machine in (placement.FILE, placement.RANDOM):
         return MEASURES[name](placement.read(case), **job["options"])
     instance = build(case)

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from spmopt.bench.suite import Suite
 from spmopt.bench.suites.certified import deep, gnmt, page, whole
 from spmopt.bench.suites.contiguous import contiguous
+from spmopt.bench.suites.gradients import gradients
 from spmopt.bench.suites.joint import joint
 from spmopt.bench.suites.models import plain, settings
 from spmopt.bench.suites.placement import place
@@ -16,7 +17,7 @@ from spmopt.core.suggest import unknown
 
 _ALL = (
     *(gaps(), page(), whole(), gnmt(), deep(), walk(), plain(), settings()),
-    *(contiguous(), joint(), place()),
+    *(contiguous(), joint(), place(), gradients()),
 )
 SUITES: Mapping[str, Suite] = MappingProxyType({suite.name: suite for suite in _ALL})
 

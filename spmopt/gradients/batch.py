@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from spmopt.gradients.case import SEARCHED, Case
+from spmopt.gradients.case import DOUBLE_BUFFER, SEARCHED, Case
 from spmopt.gradients.choice import Chosen, best, choose
 from spmopt.gradients.run import Row, finish
 from spmopt.sweep.pool import Pool
@@ -136,4 +136,9 @@ def _nameless(case: Case) -> Case:
 
 def _choice_key(case: Case) -> Case:
     """All that a choice depends on."""
-    return replace(_nameless(case), replacement="double-buffer", tolerance=0.0, time_limit_s=0.0)
+    return replace(
+        _nameless(case),
+        replacement=f"{DOUBLE_BUFFER}:reuse={case.reuse}",
+        tolerance=0.0,
+        time_limit_s=0.0,
+    )

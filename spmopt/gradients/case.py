@@ -20,6 +20,7 @@ from spmopt.tiles.partition import AXIS_NAMES, parse_partition
 BEST, SEARCHED, WHOLE = "best", "searched", "none"
 """An order or a partition chosen by evaluation; an order searched for; no partition."""
 ORDER_NAMES = (*ORDERS, "algorithm-1", BEST, SEARCHED)
+DOUBLE_BUFFER = "double-buffer"
 OBJECTIVES = ("time", "traffic")
 _PARTS = (2, 4)
 
@@ -42,7 +43,8 @@ class Case:
         ``none``, ``m/2`` and so on; ``best``: of none and of cuts into 2 and 4 parts, on several
         cores of cuts into one part a core, the best one under double buffering.
     tile
-        None: chosen for the order, by ``objective`` under double buffering.
+        None: chosen for the order, by ``objective`` under double buffering, with the options of
+        the replacement if it is that.
     input_gradient
         Whether dX is computed.
     add_early
@@ -61,7 +63,7 @@ class Case:
     layer: Layer
     machine: Machine
     order: str = "sequential"
-    replacement: str = "double-buffer"
+    replacement: str = DOUBLE_BUFFER
     partition: str = WHOLE
     cores: int = 1
     tile: Tile | None = None
@@ -107,6 +109,16 @@ class Case:
     def entry(self) -> Entry:
         """The replacement."""
         return find(self.replacement)
+
+    @property
+    def is_double_buffered(self) -> bool:
+        """Whether the replacement is double buffering."""
+        return self.entry.target == find(DOUBLE_BUFFER).target
+
+    @property
+    def reuse(self) -> str:
+        """Option of the double buffering under which choices are made: the replacement's own."""
+        return self.entry.chosen.get("reuse", "shared") if self.is_double_buffered else "shared"
 
     @property
     def aim(self) -> Objective:

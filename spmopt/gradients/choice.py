@@ -77,6 +77,7 @@ def choose(case: Case) -> Chosen:
         order=lambda grid: products(case, grid),
         element_bytes=case.element_bytes,
         objective="makespan" if case.objective == "time" else "traffic",
+        reuse=case.reuse,
         cores=case.cores,
     )
     return Chosen(case=replace(case, tile=found.tile), figures=found.figures)
@@ -97,11 +98,14 @@ def to_run(asked: Case, chosen: Chosen) -> tuple[Case, ...]:
     case = replace(chosen.case, replacement=asked.replacement)
     if asked.order != SEARCHED:
         return (case,)
-    halved = case.entry.name.partition(":")[0] == "double-buffer"
     grid, machine = case.grid, case.machine
     sizes = grid.tile
     largest = max(sizes.m * sizes.k, sizes.k * sizes.n, sizes.m * sizes.n) * case.element_bytes
-    room = machine.spm_pages // (2 if halved else 1) // -(-largest // machine.page_bytes)
+    room = (
+        machine.spm_pages
+        // (2 if case.is_double_buffered else 1)
+        // -(-largest // machine.page_bytes)
+    )
     fewest, most = _SEARCHES
     order = good_order(
         grid,
@@ -119,5 +123,6 @@ def _figures(case: Case) -> Figures:
         case.machine,
         products(case, case.grid),
         element_bytes=case.element_bytes,
+        reuse=case.reuse,
         add_early=case.add_early,
     )

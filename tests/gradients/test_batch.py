@@ -23,7 +23,7 @@ CASES = [
     case(layer=layer, order=order, replacement=replacement, partition=partition)
     for layer in (LAYER, replace(LAYER, name="twin"), OTHER)
     for order in ("sequential", "algorithm-1", "best")
-    for replacement in ("double-buffer", "belady")
+    for replacement in ("double-buffer", "belady", "double-buffer:reuse=none")
     for partition in ("none", "best")
 ]
 

@@ -24,11 +24,20 @@ from spmopt.tiles.tiling import choose_tile
 from tests.gradients.cases import LAYER, case, machine
 
 
-@pytest.mark.parametrize("replacement", ["double-buffer:reuse=none", "lru", "belady", "page"])
-def test_equal_to_the_instance_solved_directly(replacement: str) -> None:
+@pytest.mark.parametrize(
+    ("replacement", "reuse"),
+    [
+        ("double-buffer", "shared"),
+        ("double-buffer:reuse=none", "none"),
+        ("lru", "shared"),
+        ("belady", "shared"),
+        ("page", "shared"),
+    ],
+)
+def test_equal_to_the_instance_solved_directly(replacement: str, reuse: str) -> None:
     asked = case(order="dx-major", replacement=replacement, tolerance=1e-2)
     row = run(asked)
-    tile = choose_tile(LAYER, machine(), order=ORDERS["dx-major"]).tile
+    tile = choose_tile(LAYER, machine(), order=ORDERS["dx-major"], reuse=reuse).tile
     assert row.ran == replace(asked, tile=tile)
     grid = Grid(layer=LAYER, tile=tile)
     instance = backward(grid, machine(), ORDERS["dx-major"].through(grid))

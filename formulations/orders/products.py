@@ -128,9 +128,10 @@ class Products:
         """
         products = {name: bit for bit, name in enumerate(self.names)}
         tiles = {tile: bit for bit, tile in enumerate(self.tiles)}
-        may_turn = self.input_gradient and self.shape[0] == self.shape[2]
+        rows = self._rows()
+        may_turn = self.input_gradient and rows[0] == rows[2]
         for turned in (False, True) if may_turn else (False,):
-            for places in product(*self._rows()):
+            for places in product(*rows):
                 yield Image(
                     turned,
                     places,

@@ -22,8 +22,8 @@ class Symmetry:
 
     def __init__(self, products: Products) -> None:
         images = list(products.symmetries())
-        self._products = np.stack([_table(image.products) for image in images])
-        self._tiles = np.stack([_table(image.tiles) for image in images])
+        self._products = _tables([image.products for image in images])
+        self._tiles = _tables([image.tiles for image in images])
         self._turns = sorted({image.turned for image in images})
         self._places = [
             list(dict.fromkeys(image.places[axis] for image in images)) for axis in range(3)
@@ -67,31 +67,38 @@ class Symmetry:
         found = []
         for turned in self._turns:
             one, two, three = (
-                np.stack([_falls(weights, places) for places in self._places[axis]], axis=1)
-                for axis, weights in enumerate(by_turn[turned])
+                _falls(weights, self._places[axis]) for axis, weights in enumerate(by_turn[turned])
             )
             all_three = one[:, :, None, None] & two[:, None, :, None] & three[:, None, None, :]
             found.append(all_three.reshape(sets.size, -1))
         return np.concatenate(found, axis=1)
 
 
-def _falls(weights: list[Ints], places: tuple[int, ...]) -> Bools:
-    """(sets,) Whether rows of such weights fall once each is in its place."""
-    there = [weights[places.index(place)] for place in range(len(places))]
-    falls = np.ones(weights[0].size, np.bool_)
-    for one, other in pairwise(there):
-        falls &= one >= other
+def _falls(weights: list[Ints], permutations: list[tuple[int, ...]]) -> Bools:
+    """(sets, permutations) Whether rows of such weights fall once each is in its place.
+
+    Rows that never change places need not.
+    """
+    falls = np.ones((weights[0].size, len(permutations)), np.bool_)
+    if len(permutations) == 1:
+        return falls
+    for number, places in enumerate(permutations):
+        there = [weights[places.index(place)] for place in range(len(places))]
+        for one, other in pairwise(there):
+            falls[:, number] &= one >= other
     return falls
 
 
-def _table(moved: list[int]) -> Masks:
-    """(bytes, 256) Where each byte of a mask takes its bits."""
-    padded = [moved[first : first + _BYTE] for first in range(0, len(moved), _BYTE)]
-    rows = [
-        [sum(1 << bit for at, bit in enumerate(bits) if byte >> at & 1) for byte in range(256)]
-        for bits in padded
-    ]
-    return np.array(rows, np.uint64)
+def _tables(places: list[list[int]]) -> Masks:
+    """(symmetries, bytes, 256) Where each byte of a mask takes its bits."""
+    moved = np.array(places, np.int64)
+    whole = -(-moved.shape[1] // _BYTE) * _BYTE
+    images = np.zeros((len(moved), whole), np.uint64)
+    images[:, : moved.shape[1]] = np.uint64(1) << moved.astype(np.uint64)
+    in_byte = np.arange(1 << _BYTE)[:, None] >> np.arange(_BYTE) & 1
+    by_byte = images.reshape(len(moved), -1, _BYTE)
+    tables: Masks = by_byte @ in_byte.T.astype(np.uint64)
+    return tables
 
 
 def _moved(masks: Masks, image: Ints, tables: Masks) -> Masks:

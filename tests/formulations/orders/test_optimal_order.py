@@ -54,11 +54,13 @@ def test_equals_brute_force(shape: Shape, both: bool, capacities: list[int]) -> 
 @pytest.mark.parametrize(
     ("shape", "both", "optima"),
     [
-        # By brute force too, in up to half a minute each.
+        # The first three by brute force too, in up to half a minute each.
         ((1, 2, 2), True, {4: 14, 5: 14}),
         ((2, 1, 2), True, {4: 14, 5: 13, 6: 12}),
         ((2, 2, 2), False, {4: 14, 5: 13, 6: 12}),
         ((2, 2, 2), True, {3: 33, 4: 26, 5: 23, 6: 21, 7: 20, 20: 20}),
+        # More rows than the search lets change places, and compulsory.
+        ((2, 2, 8), True, {12: 2 * (8 + 16 + 4)}),
     ],
 )
 def test_optima(shape: Shape, both: bool, optima: dict[int, int]) -> None:

@@ -39,7 +39,9 @@ def test_phases_of_the_smallest_spm() -> None:
     assert left[0] == 0
 
 
-@pytest.mark.parametrize("shape", [(3, 3, 3), (2, 3, 2), (1, 2, 4), (2, 2, 3)])
+@pytest.mark.parametrize(
+    "shape", [(3, 3, 3), (2, 3, 2), (1, 2, 4), (2, 2, 8), (4, 2, 4), (6, 1, 4)]
+)
 def test_images_are_one_state(shape: tuple[int, int, int]) -> None:
     products = Products(shape)
     symmetry, draw = Symmetry(products), np.random.default_rng(1)

@@ -66,8 +66,8 @@ class Tiled:
         Option(
             "--order",
             help="Some, separated by commas: sequential, interleaved, dx-major, dw-major, "
-            "algorithm-1 (chooses by shape), best (of these four), searched; or walks, as "
-            "interleaved:dx=kij~:dw=kij@2x4x2.",
+            "algorithm-1 (chooses by shape), best (of these four), searched, optimal (small "
+            "grids); or walks, as interleaved:dx=kij~:dw=kij@2x4x2.",
             rich_help_panel=TILES,
         ),
     ] = ORDERS

@@ -130,7 +130,7 @@ def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
         words=("layer", "order"),
     )
     say("")
-    for line in remarks(drawn, case.objective):
+    for line in remarks(drawn, rows):
         say(line)
     without = [known.layer.name for known in wanted.layers if not known.input_gradient]
     if without:

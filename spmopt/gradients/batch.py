@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from spmopt.gradients.case import DOUBLE_BUFFER, SEARCHED, Case
+from spmopt.gradients.case import DOUBLE_BUFFER, Case
 from spmopt.gradients.choice import Chosen, best, choose
 from spmopt.gradients.run import Row, finish
 from spmopt.sweep.pool import Pool
 
 _CHOICE, _RUN = range(2)
 """What goes first, of one case."""
+_Key = tuple[Case, str]
 Found = tuple[int, Row]
 """The number of a case, and its row."""
 
@@ -64,8 +65,8 @@ class _Batch:
         self._cases, self._pool, self._tell = cases, pool, tell
         self._chosen: dict[Case, Chosen] = {}
         self._waiting: dict[Case, list[_Asked]] = {}
-        self._numbers: dict[tuple[Case, bool], list[int]] = {}
-        self._rows: dict[tuple[Case, bool], Row] = {}
+        self._numbers: dict[_Key, list[int]] = {}
+        self._rows: dict[_Key, Row] = {}
         self._found: list[Found] = []
         alike: dict[Case, list[int]] = {}
         for number, case in enumerate(cases):
@@ -106,7 +107,7 @@ class _Batch:
             partition=chosen.case.partition,
             tile=chosen.case.tile,
         )
-        key = (_nameless(ran), case.order == SEARCHED)
+        key = (_nameless(ran), case.order if case.is_searched else "")
         if key in self._rows:
             self._give(asked.numbers, self._rows[key])
         elif key in self._numbers:
@@ -116,7 +117,7 @@ class _Batch:
             task = partial(finish, case, replace(chosen, case=ran))
             self._pool.add((asked.numbers[0], _RUN), task, partial(self._row, key))
 
-    def _row(self, key: tuple[Case, bool], row: Row) -> None:
+    def _row(self, key: _Key, row: Row) -> None:
         self._rows[key] = row
         self._give(self._numbers[key], row)
 

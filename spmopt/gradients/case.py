@@ -17,9 +17,11 @@ from spmopt.tiles.notation import format_order, parse_order
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import AXIS_NAMES, parse_partition
 
-BEST, SEARCHED, WHOLE = "best", "searched", "none"
-"""An order or a partition chosen by evaluation; an order searched for; no partition."""
-ORDER_NAMES = (*ORDERS, "algorithm-1", BEST, SEARCHED)
+BEST, WHOLE = "best", "none"
+"""An order or a partition chosen by evaluation; no partition."""
+SEARCHED, OPTIMAL = "searched", "optimal"
+"""Orders that are searched for."""
+ORDER_NAMES = (*ORDERS, "algorithm-1", BEST, SEARCHED, OPTIMAL)
 DOUBLE_BUFFER = "double-buffer"
 OBJECTIVES = ("time", "traffic")
 _PARTS = (2, 4)
@@ -36,7 +38,8 @@ class Case:
     order
         Notation of :mod:`spmopt.tiles.notation` (``sequential``, ``algorithm-1``, ...); ``best``:
         of all named orders the best one under double buffering; ``searched``: the result of
-        :mod:`spmopt.tiles.optimum.local_search` on the tiles of the best.
+        :mod:`spmopt.tiles.optimum.local_search` on the tiles of the best, if that is better;
+        ``optimal``: likewise the result of :mod:`formulations.orders`, for small grids.
     replacement
         A scheduler with its options, as ``double-buffer:reuse=none``.
     partition
@@ -47,6 +50,8 @@ class Case:
         the replacement if it is that.
     input_gradient
         Whether dX is computed.
+    listed
+        Tile products in the order in which they are run, in place of ``order``.
     add_early
         See :func:`spmopt.tiles.backward.backward`.
     objective
@@ -67,6 +72,7 @@ class Case:
     partition: str = WHOLE
     cores: int = 1
     tile: Tile | None = None
+    listed: tuple[int, ...] | None = None
     element_bytes: int = 4
     input_gradient: bool = True
     add_early: bool = False
@@ -94,16 +100,21 @@ class Case:
         name = self.order.partition(":")[0]
         if name not in ORDER_NAMES:
             raise unknown("order", name, ORDER_NAMES)
-        if self.order not in (BEST, SEARCHED):
+        if self.order not in (BEST, SEARCHED, OPTIMAL):
             parse_order(self.order, self.layer)
-        if self.order == SEARCHED and (self.partition != WHOLE or self.cores > 1):
+        if self.is_searched and (self.partition != WHOLE or self.cores > 1):
             raise InputError(
-                "order searched: is for one core without a partition; name another order"
+                f"order {self.order}: is for one core without a partition; name another order"
             )
         if self.cores > 1 and self.partition == WHOLE:
             raise InputError(
                 f"{self.cores} cores need a partition; give one, as m/{self.cores}, or best"
             )
+
+    @property
+    def is_searched(self) -> bool:
+        """Whether its order is searched for."""
+        return self.order in (SEARCHED, OPTIMAL)
 
     @property
     def entry(self) -> Entry:
@@ -134,7 +145,7 @@ class Case:
 
     def candidates(self) -> tuple[Case, ...]:
         """Cases with one order and one partition each, the best of which is to be chosen."""
-        orders = tuple(ORDERS) if self.order in (BEST, SEARCHED) else (self.order,)
+        orders = tuple(ORDERS) if self.order in (BEST, SEARCHED, OPTIMAL) else (self.order,)
         cuts: tuple[str, ...] = (self.partition,)
         if self.partition == BEST:
             parts = _PARTS if self.cores == 1 else (self.cores,)

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from spmopt.core.table import Ints
-from spmopt.gradients.case import SEARCHED, WHOLE, Case
+from spmopt.gradients.case import WHOLE, Case
 from spmopt.policies.double_buffer.figures import Figures
 from spmopt.tiles.cores import on_cores
 from spmopt.tiles.evaluate import evaluate
 from spmopt.tiles.grid import Grid, Tile
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.notation import format_order, parse_order
-from spmopt.tiles.optimum.local_search import good_order
+from spmopt.tiles.notation import parse_order
 from spmopt.tiles.order import Order
 from spmopt.tiles.partition import parse_partition, partitioned
 from spmopt.tiles.tiling import choose_tile
-
-_PRODUCTS = 2_000_000
-"""Tile products that a search for an order may go through, about 20 s."""
-_SEARCHES = (60, 1500)
-_OPERANDS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +46,8 @@ def products(case: Case, grid: Grid) -> Ints:
     def order(layer: Layer) -> Order:
         return parse_order(case.order, layer)
 
+    if case.listed is not None:
+        return np.array(case.listed, np.int64)
     if case.partition == WHOLE:
         return order(grid.layer).through(grid, input_gradient=case.input_gradient)
     cut = parse_partition(case.partition)
@@ -86,35 +84,6 @@ def choose(case: Case) -> Chosen:
 def best(found: Iterable[Chosen]) -> Chosen:
     """Return the best one; the first of equals."""
     return min(found, key=lambda each: each.value)
-
-
-def to_run(asked: Case, chosen: Chosen) -> tuple[Case, ...]:
-    """Return what is run, and the best row of which is taken.
-
-    That is the case chosen and, for ``searched``, one in an order found now. The search counts
-    tiles under Belady's rule as if all had the same size, in all of the scratchpad, or in half of
-    it for double buffering.
-    """
-    case = replace(chosen.case, replacement=asked.replacement)
-    if asked.order != SEARCHED:
-        return (case,)
-    grid, machine = case.grid, case.machine
-    sizes = grid.tile
-    largest = max(sizes.m * sizes.k, sizes.k * sizes.n, sizes.m * sizes.n) * case.element_bytes
-    room = (
-        machine.spm_pages
-        // (2 if case.is_double_buffered else 1)
-        // -(-largest // machine.page_bytes)
-    )
-    fewest, most = _SEARCHES
-    order = good_order(
-        grid,
-        max(_OPERANDS, room),
-        input_gradient=case.input_gradient,
-        evaluations=min(most, max(fewest, _PRODUCTS // (2 * grid.products))),
-        time_limit_s=float("inf"),
-    ).order
-    return case, replace(case, order=format_order(order))
 
 
 def _figures(case: Case) -> Figures:

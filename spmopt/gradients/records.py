@@ -63,6 +63,7 @@ def record(counted: Counted) -> Record:
         "order_gap": row.spent.order_gap(case.objective),
         "time_s": row.time_s,
         "solve_s": row.solve_s,
+        "note": "; ".join(row.notes),
     }
 
 

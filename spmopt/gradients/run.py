@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from time import monotonic
 
@@ -13,7 +13,8 @@ from spmopt.core.result import Status, Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
 from spmopt.gradients.case import Case
-from spmopt.gradients.choice import Chosen, best, choose, products, to_run
+from spmopt.gradients.choice import Chosen, best, choose, products
+from spmopt.gradients.searched import searched
 from spmopt.gradients.spent import Spent, spent
 from spmopt.schedulers.entry import Kind
 from spmopt.solve import solve
@@ -40,6 +41,8 @@ class Row:
         ``optimal``: the certificate of the order proves it; for the order, that is.
     solve_s
         Seconds of the replacement for one group.
+    notes
+        Of the replacement, and of the search for an order.
     """
 
     case: Case
@@ -86,7 +89,13 @@ def run(case: Case) -> Row:
 
 def finish(case: Case, chosen: Chosen) -> Row:
     """Schedule what was chosen for ``case``; the best row, the first of equals."""
-    return min((_row(case, ran) for ran in to_run(case, chosen)), key=lambda row: row.value)
+    named = replace(chosen.case, replacement=case.replacement)
+    row = _row(case, named)
+    if not case.is_searched:
+        return row
+    other, notes = searched(case.order, named)
+    found = min(row, _row(case, other), key=lambda each: each.value)
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def _row(case: Case, ran: Case) -> Row:

@@ -12,14 +12,14 @@ from spmopt.report.quantities import percent, si
 
 LEFT = ("layer", "tile", "order", "partition", "replacement", "bound by")
 DISPENSABLE = (
-    "bound by",
-    "vs first",
-    "tile",
     "N",
     "K",
     "M",
+    "tile",
+    "bound by",
     "x compulsory",
     "gap of order",
+    "vs first",
     "gap to bound",
 )
 _NONE = "-"
@@ -95,8 +95,9 @@ def table(rows: Sequence[Counted], totals: Sequence[Sum]) -> Table:
     )
 
 
-def remarks(shown: Table, objective: str) -> list[str]:
-    """What the columns mean."""
+def remarks(shown: Table, rows: Sequence[Counted]) -> list[str]:
+    """What the columns mean, and what searches and replacements remark."""
+    objective = rows[0].row.case.objective
     lines = [
         "x compulsory: traffic over every input and every result once. gap to bound: traffic above "
         "what any order of the same tiles moves at least, under any replacement. vs first: "
@@ -104,6 +105,12 @@ def remarks(shown: Table, objective: str) -> list[str]:
     ]
     if "gap of order" in shown.columns:
         lines.append(f"gap of order: {objective} above the certified bound of the order.")
+    said: dict[str, list[str]] = {}
+    for row in (counted.row for counted in rows):
+        for note in row.notes:
+            order, _, replacement = way_of(row)
+            said.setdefault(note, []).append(f"{row.case.layer.name} ({order}, {replacement})")
+    lines += [f"{', '.join(names)}: {note}." for note, names in said.items()]
     return lines
 
 

@@ -23,6 +23,7 @@ from tests.gradients.cases import case
         ({"partition": "x/2"}, "write m/2, k/2 or n/2"),
         ({"cores": 2}, "2 cores need a partition; give one, as m/2, or best"),
         ({"order": "searched", "partition": "m/2"}, "one core without a partition"),
+        ({"order": "optimal", "cores": 2, "partition": "m/2"}, "order optimal: is for one core"),
         ({"replacement": "beladi"}, "did you mean belady"),
         ({"replacement": "fluid"}, "gives a bound, no schedule"),
         ({"replacement": "joint"}, "no objective time"),
@@ -32,6 +33,13 @@ from tests.gradients.cases import case
 def test_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         case(**changes)
+
+
+def test_too_many_products_for_the_search_of_all_orders() -> None:
+    with pytest.raises(
+        InputError, match="layer a: order optimal: orders: 4x7x2 tiles are too many"
+    ):
+        run(case(order="optimal", tile=Tile(m=45, k=45, n=45)))
 
 
 def test_a_tile_that_does_not_fit() -> None:

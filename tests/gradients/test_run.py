@@ -121,6 +121,18 @@ def test_searched_is_never_worse_than_best(replacement: str) -> None:
     assert found.ran.tile == best.ran.tile
 
 
+def test_optimal_is_never_worse_and_says_what_is_proved() -> None:
+    tile = Tile(m=80, k=100, n=45)
+    rows = {
+        order: run(case(order=order, tile=tile, replacement="belady", time_limit_s=20.0))
+        for order in ("best", "optimal")
+    }
+    assert rows["optimal"].value <= rows["best"].value
+    order = rows["optimal"].ran.listed
+    assert order is None or sorted(order) == list(range(2 * 2 * 3 * 2))
+    assert rows["optimal"].notes[0].endswith(", the least")
+
+
 def test_algorithm_1_says_what_it_chose() -> None:
     row = run(case(order="algorithm-1"))
     assert row.case.order == "algorithm-1"

@@ -21,7 +21,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 
 _FIRST_WIDTH = 8
-_WIDER = 8  # times as many states in the next round
+_WIDER = 4  # times as many states in the next round
 _AT_ONCE = 250  # states followed at once
 _PENDING = 1_000_000  # states that wait in a layer before equal ones are joined
 _IMAGES = 8  # times as many states are looked at for equal ones under symmetry

@@ -71,7 +71,7 @@ def test_optima(shape: Shape, both: bool, optima: dict[int, int]) -> None:
         assert bound_in_tiles(shape, spm_tiles, both=both) <= moved
 
 
-@pytest.mark.parametrize(("spm_tiles", "moved"), [(3, 109), (14, 45)])
+@pytest.mark.parametrize(("spm_tiles", "moved"), [(3, 109), (12, 47), (13, 45)])
 def test_three_by_three_by_three(spm_tiles: int, moved: int) -> None:
     found = optimal_order((3, 3, 3), spm_tiles)
     assert found.optimal

@@ -15,6 +15,7 @@ from spmopt.tiles.backward import backward
 from spmopt.tiles.notation import format_order, parse_order
 from spmopt.tiles.optimum.furthest import furthest_first
 from spmopt.tiles.optimum.gaps import order_gaps
+from spmopt.tiles.optimum.io_bound import traffic_bound
 from spmopt.tiles.optimum.local_search import good_order
 from spmopt.tiles.order import ORDERS, Order
 from tests.tiles.cases import ANY_ORDER, grid
@@ -92,3 +93,17 @@ def test_three_tiles_have_to_fit() -> None:
     cells = grid((8, 8, 8), (4, 4, 4))
     with pytest.raises(InputError, match="needs 3 tiles of SPM, there are 2"):
         good_order(cells, 2)
+
+
+@pytest.mark.parametrize("sizes", [(30, 31, 29), (61, 14, 15), (13, 61, 10), (27, 27, 9)])
+@pytest.mark.parametrize("spm_tiles", [8, 15])
+def test_bound_below_good_orders_of_ragged_layers(
+    sizes: tuple[int, int, int], spm_tiles: int
+) -> None:
+    cells, small = grid(sizes, (4, 4, 4)), tiles_machine(spm_tiles)
+    bound = traffic_bound(cells, small)
+    found = good_order(cells, spm_tiles, evaluations=300)
+    instance = backward(cells, small, found.order.through(cells))
+    totals = solve(instance, "page", Request(objective=TRAFFIC)).totals
+    assert totals is not None
+    assert bound.size_bytes <= totals.traffic_bytes < 2 * bound.size_bytes

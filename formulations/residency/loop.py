@@ -70,17 +70,15 @@ class Search:
         self.line: Timeline = timeline(instance, order, fitting_modes(instance))
         # With several modes the bound must hold for all of them; plans take one.
         relaxed = relaxed_timeline(instance) if self.several_modes else self.line
-        if self.fluid:
-            self.line = relaxed
+        self.line = relaxed if self.fluid else self.line
         self.gaps = Gaps.of(self.line)
         self.economy = Economy.of(instance, self.line, request.objective)
         self.bound_gaps, self.bound_economy = self.gaps, self.economy
         if relaxed is not self.line:
             self.bound_gaps = Gaps.of(relaxed)
             self.bound_economy = Economy.of(instance, relaxed, request.objective)
-        self.capacity_pages: Ints = (self.economy.capacity_bytes // self.page_bytes).astype(
-            np.int64
-        )
+        pages = self.economy.capacity_bytes // self.page_bytes
+        self.capacity_pages: Ints = pages.astype(np.int64)
         self.tie = 0.0
         self._padded = True
         self._program = -np.inf
@@ -204,6 +202,8 @@ class Search:
         self.tie = 0.0 if self.fluid else min(settings.tie, tolerance / 3)
         if self.plan is None:
             self._offer_streaming()
+        if self.prices is not None and self.gap <= tolerance:
+            return
         small = self.gaps.step.size <= settings.small
         prices, columns = self._first_prices(small)
         self.offer_prices(prices)

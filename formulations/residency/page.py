@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from formulations.residency.cost import plan_value
 from formulations.residency.flow.optimum import Optimum, page_optimum
+from formulations.residency.flow.timed import timed_start
 from formulations.residency.loop import Search
 from formulations.residency.settings import Settings
 from spmopt.core.instance import Instance
@@ -30,6 +31,10 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     search = Search(instance, request, page_bytes=instance.machine.page_bytes, settings=Settings())
     if request.start is not None:
         search.offer_plan(request.start)
+    first = timed_start(instance, request)
+    if first is not None:
+        search.offer_plan(first[0])
+        search.offer_prices(first[1])
     search.run(request.tolerance)
     cut_short = search.cut_short(request.tolerance)
     if not search.several_modes:

@@ -1,6 +1,8 @@
-"""From the bytes that stay in each gap to a plan."""
+"""From the bytes that stay in each gap, and transfers at other times, to a plan."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,47 +12,101 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 
 
-def kept_plan(line: Timeline, stays: Stays, kept_bytes: Ints) -> Plan:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Moved:
+    """Transfers (m,) that do not wait for the step of their access.
+
+    Attributes
+    ----------
+    access : (m,)
+        Loads: that they are for. Stores: that wrote the bytes.
+    step : (m,)
+        In which they are: before that of the access, or one after it.
+    size_bytes : (m,)
+    """
+
+    access: Ints
+    step: Ints
+    size_bytes: Ints
+
+    @staticmethod
+    def of(rows: list[tuple[int, int, int]]) -> Moved:
+        """Rows of access, step and bytes."""
+        columns = np.array(rows, np.int64).reshape(-1, 3)
+        return Moved(access=columns[:, 0], step=columns[:, 1], size_bytes=columns[:, 2])
+
+
+NOTHING = Moved.of([])
+
+
+def kept_plan(
+    line: Timeline,
+    stays: Stays,
+    kept_bytes: Ints,
+    early: Moved = NOTHING,
+    late: Moved = NOTHING,
+) -> Plan:
     """Plan in which ``kept_bytes`` (k,) of each stay are resident, and of other gaps nothing.
 
-    What leaves dirty, and the last version of a tensor to be kept, is stored by the step that
-    writes it.
+    Loads are in the step that needs them, but for ``early`` ones; stores in the step that writes
+    what is to leave, but for ``late`` ones.
     """
     return Plan(
         operation=line.operation,
         mode=line.mode,
-        residency=_residency(line, stays, kept_bytes),
-        stores=_stores(line, stays, kept_bytes),
+        residency=_residency(line, stays, kept_bytes, early, late),
+        stores=_stores(line, stored(line, stays, kept_bytes), late),
     )
 
 
-def _residency(line: Timeline, stays: Stays, kept_bytes: Ints) -> Residency:
-    some = kept_bytes > 0
-    tensor = np.concatenate((line.tensor, line.tensor[stays.access[some]]))
-    begin = np.concatenate((line.step, stays.begin[some]))
-    end = np.concatenate((line.step + 1, stays.end[some]))
-    size = np.concatenate((line.size_bytes[line.tensor], kept_bytes[some]))
-    order = np.lexsort((begin, tensor))
-    tensor, begin, end, size = tensor[order], begin[order], end[order], size[order]
-    joined = (tensor[1:] == tensor[:-1]) & (begin[1:] == end[:-1]) & (size[1:] == size[:-1])
-    first = np.concatenate(([True], ~joined))
-    last = np.concatenate((~joined, [True]))
-    return Residency(
-        tensor=tensor[first], begin=begin[first], end=end[last], size_bytes=size[first]
-    )
-
-
-def _stores(line: Timeline, stays: Stays, kept_bytes: Ints) -> Stores:
-    """Bytes that leave in some gap before the next write, all of them in the end if kept."""
+def stored(line: Timeline, stays: Stays, kept_bytes: Ints) -> Ints:
+    """(a,) Bytes that each write has to store: that leave before the next one, or are kept."""
     writer = _writer(line)
-    stored = np.zeros(line.step.size, np.int64)
-    size = line.size_bytes[line.tensor]
-    np.maximum.at(stored, writer[line.previous[stays.access]], stays.size_bytes - kept_bytes)
+    result = np.zeros(line.step.size, np.int64)
+    np.maximum.at(result, writer[line.previous[stays.access]], stays.size_bytes - kept_bytes)
     last = np.flatnonzero((line.next < 0) & line.keep[line.tensor])
-    stored[writer[last]] = size[last]
-    written = np.flatnonzero((line.kind != Access.READ) & (stored > 0))
-    order = written[np.lexsort((line.tensor[written], line.step[written]))]
-    return Stores(step=line.step[order], tensor=line.tensor[order], size_bytes=stored[order])
+    result[writer[last]] = line.size_bytes[line.tensor[last]]
+    result[line.kind == Access.READ] = 0
+    return result
+
+
+def _residency(
+    line: Timeline, stays: Stays, kept_bytes: Ints, early: Moved, late: Moved
+) -> Residency:
+    pieces = (
+        (line.tensor, line.step, line.step + 1, line.size_bytes[line.tensor]),
+        (line.tensor[stays.access], stays.begin, stays.end, kept_bytes),
+        (line.tensor[early.access], early.step, line.step[early.access], early.size_bytes),
+        (line.tensor[late.access], late.step, late.step + 1, late.size_bytes),
+    )
+    tensor, begin, end, size = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    span = line.steps + 1
+    keys = np.concatenate((tensor * span + begin, tensor * span + end))
+    unique, place = np.unique(keys, return_inverse=True)
+    change = np.zeros(unique.size, np.int64)
+    np.add.at(change, place, np.concatenate((size, -size)))
+    # A tensor's changes add up to nothing, so one running sum serves all of them.
+    level = np.cumsum(change)
+    rows = np.flatnonzero(change)
+    held = rows[level[rows] > 0]
+    following = rows[np.searchsorted(rows, held) + 1]
+    return Residency(
+        tensor=unique[held] // span,
+        begin=unique[held] % span,
+        end=unique[following] % span,
+        size_bytes=level[held],
+    )
+
+
+def _stores(line: Timeline, own: Ints, late: Moved) -> Stores:
+    rest = own.copy()
+    np.subtract.at(rest, late.access, late.size_bytes)
+    some = np.flatnonzero(rest)
+    step = np.concatenate((line.step[some], late.step))
+    tensor = np.concatenate((line.tensor[some], line.tensor[late.access]))
+    size = np.concatenate((rest[some], late.size_bytes))
+    order = np.lexsort((tensor, step))
+    return Stores(step=step[order], tensor=tensor[order], size_bytes=size[order])
 
 
 def _writer(line: Timeline) -> Ints:

@@ -12,6 +12,8 @@ from spmopt.core.objective import Objective
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 
+_LARGEST = 2**31  # worth, so that sums of them stay within 64 bits
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Stays:
@@ -50,6 +52,8 @@ class Stays:
         if objective.cycle or not line.step.size or not line.stationary.all():
             return None
         into, out, unit = _prices(objective)
+        if into + out > _LARGEST:
+            return None
         version, stored_once = _versions(line)
         access = np.flatnonzero((line.previous >= 0) & (line.kind != Access.WRITE))
         before = line.previous[access]

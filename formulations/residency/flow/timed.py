@@ -1,0 +1,101 @@
+"""A first plan and first prices where time counts and every operand is stationary.
+
+What a step transfers for its own operands waits for its computing (R6); hidden behind it are
+transfers for other steps alone, and each byte of these takes up room in the step. Where transfers
+take longer than computing, time is thus that of all transfers and of the computing that hides
+none. Hiding is one more stay, of one step, that saves the time of its bytes: the same flow.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from formulations.residency.bound.prices import Economy, Multipliers
+from formulations.residency.flow.hide import Hiding
+from formulations.residency.flow.network import Packing, pack
+from formulations.residency.flow.stays import Stays
+from spmopt.core.instance import Instance
+from spmopt.core.modes import fitting_modes
+from spmopt.core.objective import Objective
+from spmopt.core.plan import Plan
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline, timeline
+
+
+def timed_start(instance: Instance, request: Request) -> tuple[Plan, Multipliers] | None:
+    """Plan and prices; None where the flow does not apply or the time is too short.
+
+    With ``pi`` the price of a byte of room, a byte moved in a step has the price of its time less
+    ``pi``: what is moved a step ahead pays for room, and altogether as much as in its own step.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation's stationary operands and scratch do not fit the SPM.
+    """
+    machine, objective, page = instance.machine, request.objective, instance.machine.page_bytes
+    several = any(len(operation.modes) > 1 for operation in instance.operations)
+    if not objective.cycle or objective.replayed or machine.duplex or several:
+        return None
+    order = np.arange(len(instance.operations), dtype=np.int64)
+    line = timeline(instance, order, fitting_modes(instance))
+    byte_time = objective.cycle / machine.bytes_per_cycle
+    stays = Stays.of(line, _untimed(objective, byte_time))
+    if stays is None or byte_time < stays.unit:
+        return None
+    room, need = _room(instance, line), _hidden_bytes(line, machine.bytes_per_cycle)
+    packing, pages = _packing(stays, room, need, page, int(byte_time / stays.unit))
+    packed = pack(packing, request)
+    if packed is None:
+        return None
+    kept = np.minimum(packed.kept[: pages.size] * page, stays.size_bytes)
+    plan = Hiding(line, stays, kept, room=room, need=need, page=page).plan()
+    economy = Economy.of(instance, line, objective)
+    spm = (packed.price / page).astype(np.float64) * float(stays.unit)
+    dma = economy.byte_time - spm
+    return plan, Multipliers.legal(economy, spm, dma, dma)
+
+
+def _untimed(objective: Objective, byte_time: Fraction) -> Objective:
+    """Time as a price of bytes."""
+    return replace(
+        objective,
+        cycle=Fraction(0),
+        dram_in_byte=objective.dram_in_byte + byte_time,
+        dram_out_byte=objective.dram_out_byte + byte_time,
+    )
+
+
+def _room(instance: Instance, line: Timeline) -> Ints:
+    """(n,) Pages beside the scratch and what the step's operation uses."""
+    page = instance.machine.page_bytes
+    used = np.zeros(line.steps, np.int64)
+    np.add.at(used, line.step, -(-line.size_bytes // page)[line.tensor])
+    free: Ints = instance.machine.spm_pages + -line.scratch_bytes // page - used
+    return free
+
+
+def _hidden_bytes(line: Timeline, rate: Fraction) -> Ints:
+    """(n,) That the channel moves while the step computes; at most what there is to move."""
+    most = int(line.size_bytes[line.tensor].sum())
+    return np.array([min(int(cycles * rate), most) for cycles in line.compute_cycles.tolist()])
+
+
+def _packing(
+    stays: Stays, room: Ints, need: Ints, page: int, byte_worth: int
+) -> tuple[Packing, Ints]:
+    """Stays in pages, the last one as dear as a full one, and hiding; and pages of each stay."""
+    steps = np.arange(room.size)
+    pages = -(-stays.size_bytes // page)
+    packing = Packing(
+        room=room,
+        begin=np.concatenate((stays.begin, steps)),
+        end=np.concatenate((stays.end, steps + 1)),
+        most=np.concatenate((pages, np.minimum(-(-need // page), room))),
+        worth=np.concatenate((stays.worth * page, np.full(room.size, byte_worth * page))),
+    )
+    return packing, pages

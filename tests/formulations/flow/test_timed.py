@@ -1,0 +1,57 @@
+"""The first plan and prices where time counts: legal, true, and close where transfers last."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from formulations.residency import page
+from formulations.residency.cost import plan_value
+from formulations.residency.flow.timed import timed_start
+from spmopt.assemble import assemble
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
+from spmopt.core.scheduler import Request
+from spmopt.tiles.backward import backward
+from spmopt.tiles.order import ORDERS
+from spmopt.verify import bound, require_legal
+from tests.formulations.flow.cases import pinned_instances
+from tests.tiles.cases import grid, machine
+
+FEATURES = {"max_operations": 9, "max_tensors": 6, "setup": True}
+
+
+@settings(max_examples=150, deadline=None)
+@given(pinned_instances(5, **FEATURES), st.sampled_from(["time", "energy"]))
+def test_its_plans_are_legal(instance: Instance, name: str) -> None:
+    objective = objective_named(name, instance.machine)
+    found = timed_start(instance, Request(objective=objective))
+    if found is None:
+        return
+    totals = require_legal(instance, assemble(instance, found[0])).totals
+    assert totals is not None
+    assert totals.value(objective) == plan_value(instance, found[0], objective)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("sizes", [(16, 8, 16), (15, 7, 13)])
+def test_tiles(order: str, sizes: tuple[int, int, int]) -> None:
+    cut = grid(sizes, (2, 2, 2))
+    instance = backward(cut, machine(40 * 4, 4), ORDERS[order].through(cut))
+    request = Request(objective=MAKESPAN, tolerance=0.05)
+    found = timed_start(instance, request)
+    assert found is not None
+    outcome = page.schedule(instance, request)
+    assert outcome.plan is not None
+    assert outcome.certificate is not None
+    value = plan_value(instance, outcome.plan, MAKESPAN)
+    assert bound(instance, outcome.certificate) <= value <= plan_value(instance, found[0], MAKESPAN)
+    # Transfers take longer than computing here: nearly all of it is hidden.
+    assert float(value / bound(instance, outcome.certificate)) < 1.1
+
+
+def test_it_keeps_to_time() -> None:
+    cut = grid((4, 4, 4), (2, 2, 2))
+    instance = backward(cut, machine(80, 16), ORDERS["sequential"].through(cut))
+    assert timed_start(instance, Request(objective=TRAFFIC)) is None

@@ -18,6 +18,7 @@ from tests.cli.run import Run
 from tests.cli.test_failures import refused
 
 TOPOLOGIES = Path(__file__).parents[2] / "instances" / "scalesim"
+README = TOPOLOGIES.parents[1] / "README.md"
 LENET, ENCODER = TOPOLOGIES / "lenet5.csv", TOPOLOGIES / "encoder.csv"
 SMALL = "--spm 64KiB --page 512 --jobs 1"
 GEMM = f"--gemm 90x120x100 {SMALL}"
@@ -213,6 +214,18 @@ def test_bad_lines_are_named(run: Run, tmp_path: Path, lines: str, options: str,
     path = tmp_path / "layers.csv"
     path.write_text(PRODUCT + lines)
     assert f"{path}, {said}" in refused(run(f"tiles {path} {options}"))
+
+
+def test_the_readme_shows_what_is_printed(run: Run) -> None:
+    text = README.read_text(encoding="utf-8")
+    found = re.search(r"```console\n\$ spmopt (tiles .*?),page\n(.*?)```", text, re.DOTALL)
+    assert found is not None
+    shown = [re.split(r"\s{2,}", line) for line in found[2].splitlines() if "double-buffer" in line]
+    printed = run(f"{found[1]} --jobs 1").out.splitlines()
+    assert found[2].splitlines()[0] == printed[0]
+    rows = [re.split(r"\s{2,}", line) for line in printed if "double-buffer" in line]
+    assert len(rows) == 4
+    assert [[*row[:10], *row[11:]] for row in shown] == rows  # without the gap of the order
 
 
 def test_ctrl_c_keeps_what_was_found(

@@ -49,7 +49,8 @@ def tiles(
         _run(wanted, effort, found, file)
     except (Interrupted, KeyboardInterrupt):
         code = Code.INTERRUPTED
-        tell(f"interrupted: {len(found)} of {len(wanted.cases)} rows")
+        kept = f" are in {output}" if output is not None and found else ""
+        tell(f"interrupted: {len(found)} of {len(wanted.cases)} rows{kept}")
     rows = [found[number] for number in sorted(found)]
     if file is not None:
         file.close(rows)

@@ -245,6 +245,6 @@ def test_ctrl_c_keeps_what_was_found(
     assert ran.code == 130
     rows = len(path.read_text().splitlines()) - 1
     assert 0 < rows < 25
-    assert ran.err == f"interrupted: {rows} of 25 rows\n"
+    assert ran.err == f"interrupted: {rows} of 25 rows are in {path}\n"
     assert "total" not in ran.out
     assert len([line for line in ran.out.splitlines() if " double-buffer " in line]) == rows

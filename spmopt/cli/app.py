@@ -24,6 +24,9 @@ app = Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_SCHEDULES, _INPUTS = "Schedules", "What is scheduled"
+_PARTS, _MANY = "Buffers and layers", "Many schedules"
+"""Panels of the help."""
 _PHRASES = {
     name: "; ".join(
         (entry.summary, *(f"{key}={'|'.join(known)}" for key, known in entry.options.items()))
@@ -59,7 +62,7 @@ def top(
     return 0
 
 
-@app.command()
+@app.command(rich_help_panel=_SCHEDULES)
 @flat
 def solve(
     *,
@@ -80,7 +83,7 @@ def solve(
     return run_solve(source, search, name, output, json)
 
 
-@app.command()
+@app.command(rich_help_panel=_SCHEDULES)
 @flat
 def compare(
     source: Source,
@@ -111,7 +114,7 @@ def compare(
     return run_compare(source, search, schedulers, output, json)
 
 
-@app.command()
+@app.command(rich_help_panel=_SCHEDULES)
 def verify(
     result: Annotated[Path, Argument(help="Result file.")],
     json: Json = False,
@@ -122,11 +125,11 @@ def verify(
     return run_verify(result, json)
 
 
-app.command()(analyze)
-app.command()(explain)
+app.command(rich_help_panel=_SCHEDULES)(analyze)
+app.command(rich_help_panel=_SCHEDULES)(explain)
 
 
-@app.command()
+@app.command(rich_help_panel=_INPUTS)
 @flat
 def instance(source: Source, output: Output, json: Json = False) -> int:
     """Write the instance of a network as JSON."""
@@ -135,7 +138,7 @@ def instance(source: Source, output: Output, json: Json = False) -> int:
     return run_instance(source, output, json)
 
 
-@app.command()
+@app.command(rich_help_panel=_INPUTS)
 def networks(json: Json = False) -> int:
     """List the networks that come with the program."""
     from spmopt.cli.lists import list_networks
@@ -143,7 +146,7 @@ def networks(json: Json = False) -> int:
     return list_networks(json)
 
 
-@app.command()
+@app.command(rich_help_panel=_INPUTS)
 def schedulers(json: Json = False) -> int:
     """List the schedulers, and explain their options."""
     from spmopt.cli.lists import list_schedulers
@@ -151,7 +154,7 @@ def schedulers(json: Json = False) -> int:
     return list_schedulers(json)
 
 
-@app.command()
+@app.command(rich_help_panel=_INPUTS)
 def machines(json: Json = False) -> int:
     """List the machines that come with the program."""
     from spmopt.cli.lists import list_machines
@@ -159,9 +162,9 @@ def machines(json: Json = False) -> int:
     return list_machines(json)
 
 
-app.command()(export)
-app.command()(place)
-app.command()(tiles)
-app.command()(sweep)
-app.command()(study)
-app.command()(bench)
+app.command(rich_help_panel=_INPUTS)(export)
+app.command(rich_help_panel=_PARTS)(place)
+app.command(rich_help_panel=_PARTS)(tiles)
+app.command(rich_help_panel=_MANY)(sweep)
+app.command(rich_help_panel=_MANY)(study)
+app.command(rich_help_panel=_MANY)(bench)

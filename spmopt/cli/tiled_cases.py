@@ -68,13 +68,6 @@ def asked(
     title, found = _layers(layers, report, warn)
     folded = _folded(_only(found, layers.only))
     tile = None if tiled.tile is None else Tile(**_sizes(tiled.tile, "--tile"))
-    ways = tuple(
-        product(
-            _names(tiled.replacement, "--replacement"),
-            _names(tiled.partition or _cut(tiled.cores), "--partition"),
-            _names(tiled.order, "--order"),
-        )
-    )
     cases = [
         (
             known,
@@ -95,7 +88,7 @@ def asked(
             ),
         )
         for known in folded
-        for replacement, partition, order in ways
+        for replacement, partition, order in _ways(tiled)
     ]
     return Asked(
         title=title,
@@ -103,6 +96,17 @@ def asked(
         machine=machine,
         cases=tuple(case for _, case in cases),
         known=tuple(known for known, _ in cases),
+    )
+
+
+def _ways(tiled: Tiled) -> tuple[tuple[str, str, str], ...]:
+    """Replacements, partitions and orders, in all combinations."""
+    return tuple(
+        product(
+            _names(tiled.replacement, "--replacement"),
+            _names(tiled.partition or _cut(tiled.cores), "--partition"),
+            _names(tiled.order, "--order"),
+        )
     )
 
 

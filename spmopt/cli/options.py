@@ -36,6 +36,30 @@ Duplex = Annotated[
     Option(help="Reads and writes have the bandwidth each.", rich_help_panel=MACHINE),
 ]
 
+Spm = Annotated[
+    str | None, Option(help="Scratchpad size, as 24MB or 24MiB.", rich_help_panel=MACHINE)
+]
+Bandwidth = Annotated[
+    str | None, Option(help="DRAM bandwidth, as 616GB/s.", rich_help_panel=MACHINE)
+]
+Throughput = Annotated[
+    str | None, Option(help="Compute rate, as 13.45TFLOP/s.", rich_help_panel=MACHINE)
+]
+Page = Annotated[
+    str | None, Option(help="Granule of the scratchpad, as 4KiB.", rich_help_panel=MACHINE)
+]
+DmaSetup = Annotated[
+    int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=MACHINE)
+]
+Settings = Annotated[
+    list[str] | None,
+    Option(
+        metavar="KEY=VALUE",
+        help="Any setting of a machine file, as energy.mac_pj=1.5; may be repeated.",
+        rich_help_panel=MACHINE,
+    ),
+]
+
 
 def choices(lead: str, phrases: Mapping[str, str]) -> str:
     """Help of an option: ``lead``, and a line for each value with a phrase on what it means."""
@@ -79,31 +103,14 @@ class Source:
             rich_help_panel=MACHINE,
         ),
     ] = None
-    spm: Annotated[
-        str | None, Option(help="Scratchpad size, as 24MB or 24MiB.", rich_help_panel=MACHINE)
-    ] = None
-    bandwidth: Annotated[
-        str | None, Option(help="DRAM bandwidth, as 616GB/s.", rich_help_panel=MACHINE)
-    ] = None
-    throughput: Annotated[
-        str | None, Option(help="Compute rate, as 13.45TFLOP/s.", rich_help_panel=MACHINE)
-    ] = None
+    spm: Spm = None
+    bandwidth: Bandwidth = None
+    throughput: Throughput = None
     clock: Clock = None
-    page: Annotated[
-        str | None, Option(help="Granule of the scratchpad, as 4KiB.", rich_help_panel=MACHINE)
-    ] = None
-    dma_setup: Annotated[
-        int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=MACHINE)
-    ] = None
+    page: Page = None
+    dma_setup: DmaSetup = None
     duplex: Duplex = None
-    set: Annotated[
-        list[str] | None,
-        Option(
-            metavar="KEY=VALUE",
-            help="Any setting of a machine file, as energy.mac_pj=1.5; may be repeated.",
-            rich_help_panel=MACHINE,
-        ),
-    ] = None
+    set: Settings = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,20 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from spmopt.cli.options import MACHINE, NETWORK, AssumePointwise, Clock, Duplex, Param
+from spmopt.cli.options import (
+    MACHINE,
+    NETWORK,
+    AssumePointwise,
+    Bandwidth,
+    Clock,
+    DmaSetup,
+    Duplex,
+    Page,
+    Param,
+    Settings,
+    Spm,
+    Throughput,
+)
 
 TILES, SEARCH = "Tiles", "Search"
 """Panels of the help."""
@@ -128,32 +141,14 @@ class Hardware:
             rich_help_panel=MACHINE,
         ),
     ] = None
-    spm: Annotated[
-        str | None, Option(help="Scratchpad size, as 1MB or 1MiB.", rich_help_panel=MACHINE)
-    ] = None
-    bandwidth: Annotated[
-        str | None, Option(help="DRAM bandwidth, as 22GB/s.", rich_help_panel=MACHINE)
-    ] = None
-    throughput: Annotated[
-        str | None,
-        Option(help="Rate without an array, as 4TFLOP/s.", rich_help_panel=MACHINE),
-    ] = None
+    spm: Spm = None
+    bandwidth: Bandwidth = None
+    throughput: Throughput = None
     clock: Clock = None
-    page: Annotated[
-        str | None, Option(help="Granule of the scratchpad, as 4KiB.", rich_help_panel=MACHINE)
-    ] = None
-    dma_setup: Annotated[
-        int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=MACHINE)
-    ] = None
+    page: Page = None
+    dma_setup: DmaSetup = None
     duplex: Duplex = None
-    set: Annotated[
-        list[str] | None,
-        Option(
-            metavar="KEY=VALUE",
-            help="Any setting of a machine file, as array.dataflow=ws; may be repeated.",
-            rich_help_panel=MACHINE,
-        ),
-    ] = None
+    set: Settings = None
 
 
 @dataclass(frozen=True, kw_only=True)

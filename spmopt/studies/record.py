@@ -34,7 +34,9 @@ class Recorded:
 
 
 def columns_of(study: Study) -> Columns:
-    """Columns of the rows of all parts."""
+    """Columns of all rows."""
+    if study.measured is not None:
+        return study.measured.columns
     return Columns([key for key, _ in study.parts()[0].labelled[0].extra])
 
 
@@ -54,6 +56,8 @@ def begin(study: Study, command: str, folder: Path) -> dict[str, Any]:
     Figures are measured for a new one; rows of another run are removed.
     """
     sweeps = repr([(part.labelled, part.schedulers, part.search) for part in study.parts()])
+    if study.measured is not None:
+        sweeps = study.measured.what
     head: dict[str, Any] = {
         "study": study.name,
         "command": command,

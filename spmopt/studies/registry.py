@@ -16,6 +16,8 @@ from spmopt.studies import (
     policies,
     speedup,
 )
+from spmopt.studies.gradients import assumptions as gradient_assumptions
+from spmopt.studies.gradients import orders, partitions, reads, scale
 from spmopt.studies.study import Study
 
 _STUDIES = (
@@ -27,6 +29,11 @@ _STUDIES = (
     speedup.STUDY,
     batch.STUDY,
     curve_time.STUDY,
+    orders.STUDY,
+    reads.STUDY,
+    *scale.STUDIES,
+    partitions.STUDY,
+    gradient_assumptions.STUDY,
 )
 
 STUDIES: Mapping[str, Study] = MappingProxyType({study.name: study for study in _STUDIES})

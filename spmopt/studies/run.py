@@ -7,7 +7,7 @@ from pathlib import Path
 
 from spmopt.io.document import require_folder
 from spmopt.studies.record import Recorded, begin, columns_of, part_path, read, table_path
-from spmopt.studies.study import Part, Study
+from spmopt.studies.study import Measured, Part, Study
 from spmopt.sweep.cases import Case
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Columns, row_of
@@ -46,6 +46,10 @@ def measure(
     report(f"{study.name}: figures", None)
     columns, part_file = columns_of(study), part_path(folder, study)
     table = Table(part_file, columns, begin(study, command, folder))
+    if study.measured is not None:
+        _measured(study.measured, table, jobs, report)
+        part_file.replace(table_path(folder, study))
+        return read(study, folder)
     parts = study.parts()
     keys = [key for part in parts for key in _keys(part, columns)]
 
@@ -62,6 +66,18 @@ def measure(
         table.close(keys if complete else None)
     part_file.replace(table_path(folder, study))
     return read(study, folder)
+
+
+def _measured(measured: Measured, table: Table, jobs: int, report: Report) -> None:
+    """Keep rows as they come; those that a killed run left are replaced by the same."""
+    keys = []
+    try:
+        with Pool(jobs) as pool:
+            for rows in measured.run(pool, lambda message: report(message, None)):
+                table.add(rows)
+                keys += [measured.columns.key(measured.columns.texts(row)) for row in rows]
+    finally:
+        table.close(keys or None)
 
 
 def _keys(part: Part, columns: Columns) -> list[tuple[str, ...]]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spmopt.studies.rows import Rows
 from spmopt.sweep.cases import Case
+from spmopt.sweep.pool import Pool
+from spmopt.sweep.rows import Columns, Row
 from spmopt.sweep.work import Search
 
 Sentences = tuple[str, str, str]
@@ -36,6 +38,25 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Measured:
+    """Rows that no sweep of networks gives.
+
+    Attributes
+    ----------
+    columns
+        Of the rows.
+    run
+        Gives them, some at a time, in their order; told of progress.
+    what
+        All that they depend on, as text.
+    """
+
+    columns: Columns
+    run: Callable[[Pool, Callable[[str], None]], Iterator[Sequence[Row]]]
+    what: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sheet:
     """A table: the first ``left`` columns are texts, the others numbers."""
 
@@ -58,6 +79,10 @@ def _nothing() -> Figures:
     return {}
 
 
+def _no_parts() -> tuple[Part, ...]:
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class Study:
     """A question, the sweeps that answer it, and how the answer is told.
@@ -69,7 +94,8 @@ class Study:
     about
         One paragraph: what is asked, under which conditions.
     parts
-        The sweeps; a function, so that listing studies builds nothing.
+        The sweeps; a function, so that listing studies builds nothing. None where ``measured``
+        gives the rows.
     find
         Tables and sentences of rows and figures. Depends on nothing else, so that they can be
         made again from what was recorded.
@@ -84,8 +110,9 @@ class Study:
     name: str
     title: str
     about: str
-    parts: Callable[[], tuple[Part, ...]]
     find: Callable[[Rows, Figures], Findings]
+    parts: Callable[[], tuple[Part, ...]] = _no_parts
+    measured: Measured | None = None
     figures: Callable[[], Figures] = _nothing
     kept: str = "All rows are in {csv}; every schedule in them is verified."
     draw: Callable[[Rows, Figures, Path], None] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Self
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
@@ -58,6 +59,13 @@ class Columns:
         about = {**_ABOUT, **dict.fromkeys(extra, str), "scheduler": str}
         self.types: Mapping[str, type] = {**about, **_FOUND}
         self.identifying = len(about)
+
+    @classmethod
+    def of(cls, about: Mapping[str, type], found: Mapping[str, type]) -> Self:
+        """Columns of rows that are about something else than a case of a sweep."""
+        columns = cls()
+        columns.types, columns.identifying = {**about, **found}, len(about)
+        return columns
 
     def texts(self, row: Row) -> Texts:
         """A row as the fields of a line."""

@@ -1,0 +1,93 @@
+"""Bars in groups, one series a colour, marks beside them for what others found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from matplotlib.axes import Axes
+
+from spmopt.report.plots.style import (
+    COLOURS,
+    Heading,
+    alone,
+    canvas,
+    common_legend,
+    dress,
+    entitle,
+    save,
+)
+
+_WIDTH = 0.8
+
+
+@dataclass(frozen=True, kw_only=True)
+class Series:
+    """A value for each group; None: there is none. ``is_mark``: a line across, not a bar."""
+
+    label: str
+    values: Sequence[float | None]
+    is_mark: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BarPanel:
+    """Groups along x, series side by side in each; ``level`` is a value to compare with."""
+
+    title: str
+    y_label: str
+    groups: tuple[str, ...]
+    series: tuple[Series, ...]
+    level: float | None = None
+
+
+def plot_bars(panel: BarPanel, ax: Axes | None = None) -> Axes:
+    """Draw a panel, by default into a figure of its own."""
+    ax = alone(ax)
+    bars = [series for series in panel.series if not series.is_mark]
+    width = _WIDTH / max(1, len(bars))
+    for rank, series in enumerate(bars):
+        places = [
+            (group + (rank + 0.5) * width - _WIDTH / 2, value)
+            for group, value in enumerate(series.values)
+            if value is not None
+        ]
+        ax.bar(
+            [place for place, _ in places],
+            [value for _, value in places],
+            width,
+            color=COLOURS[rank % len(COLOURS)],
+            label=series.label,
+        )
+    for series in panel.series:
+        if series.is_mark:
+            _mark(ax, series)
+    if panel.level is not None:
+        ax.axhline(panel.level, color="#555555", linewidth=0.8)
+    ax.set_xticks(range(len(panel.groups)), panel.groups)
+    dress(ax, panel.title, "", panel.y_label)
+    ax.grid(visible=False, axis="x")
+    return ax
+
+
+def _mark(ax: Axes, series: Series) -> None:
+    shown = [(group, value) for group, value in enumerate(series.values) if value is not None]
+    ax.hlines(
+        [value for _, value in shown],
+        [group - _WIDTH / 2 - 0.05 for group, _ in shown],
+        [group + _WIDTH / 2 + 0.05 for group, _ in shown],
+        color=COLOURS[-1],
+        linewidth=1.6,
+        label=series.label,
+    )
+
+
+def save_bars(panels: Sequence[BarPanel], heading: Heading, path: Path) -> None:
+    """Write panels, one below the other, with one legend; raises :class:`InputError`."""
+    figure, axes = canvas(len(panels), 1, 1.2 + 2.4 * len(panels))
+    for panel, (ax,) in zip(panels, axes, strict=True):
+        plot_bars(panel, ax)
+    entitle(figure, heading)
+    common_legend(figure, [ax for (ax,) in axes])
+    save(figure, path)

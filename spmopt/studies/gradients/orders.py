@@ -1,0 +1,244 @@
+"""Figure 12: what interleaving, rearrangement and partitioning save, under three replacements."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from spmopt.studies.gradient_networks import LARGE, SMALL
+from spmopt.studies.gradients.paper import SAVED, TITLES, points
+from spmopt.studies.gradients.rows import Sweep, average, cycles, measured, saving
+from spmopt.studies.gradients.setting import Setting
+from spmopt.studies.gradients.technique import (
+    BASELINE,
+    BELADY,
+    DOUBLE_BUFFER,
+    LAST,
+    OPTIMAL,
+    POTENTIAL,
+    REPLACEMENTS,
+    TECHNIQUES,
+)
+from spmopt.studies.rows import Rows, number
+from spmopt.studies.study import Figures, Findings, Sentences, Sheet, Study
+from spmopt.studies.words import listing, percent, signed
+
+MACHINES = (SMALL, LARGE)
+_ALL = tuple(name for name in TECHNIQUES if name != POTENTIAL)
+_SHOWN = tuple(name for name in _ALL if name != BASELINE)
+_PLAIN = tuple(Setting(name="plain", machine=machine) for machine in MACHINES)
+SWEEP = Sweep(settings=_PLAIN, techniques=_ALL, replacements=REPLACEMENTS)
+
+
+def find(rows: Rows, figures: Figures) -> Findings:
+    """Means beside the paper's, then networks."""
+    del figures
+    machines = rows.texts("machine")
+    return Findings(
+        sheets=(
+            _means(rows, machines),
+            *(_networks(rows, machine) for machine in machines),
+            _against(rows, machines),
+        ),
+        sentences=_sentences(rows, machines),
+        notes=(
+            "Bold: more than 5 points from the paper; [gradient-assumptions.md]"
+            "(gradient-assumptions.md) says which assumption brings them nearer.",
+            "Tile, order and partition are chosen for each layer by time under double buffering; "
+            "under the other replacements the same is run, so that only the replacement differs. "
+            "`page` minimises time, to 1 % or for 5 seconds a layer; its traffic is not the least.",
+            "The forward pass has the loops ijk, its tile chosen in the same way; every technique "
+            "has the same forward pass.",
+        ),
+    )
+
+
+def at(rows: Rows, machine: str, replacement: str) -> Rows:
+    """Rows of a machine under a replacement."""
+    return rows.where(machine=machine, scheduler=replacement)
+
+
+def _means(rows: Rows, machines: list[str]) -> Sheet:
+    lines = []
+    for machine in machines:
+        for name in _SHOWN:
+            paper = SAVED[machine, name]
+            buffered = average(saving(at(rows, machine, DOUBLE_BUFFER), name))
+            cells = [points(buffered, paper)]
+            for replacement in (BELADY, OPTIMAL):
+                own = at(rows, machine, replacement)
+                cells.append(_share(average(saving(own, name))))
+            for replacement in REPLACEMENTS:
+                own = at(rows, machine, replacement)
+                cells.append(_share(average(saving(own, name, column="traffic_bytes"))))
+            lines.append([TITLES[machine], name, f"{paper:.1f}", *cells])
+    heads = (
+        *("machine", "technique", "paper: time"),
+        *(f"time: {replacement}" for replacement in REPLACEMENTS),
+        *(f"backward traffic: {replacement}" for replacement in REPLACEMENTS),
+    )
+    return Sheet(
+        title="Saved against the baseline under the same replacement, mean of networks, %",
+        heads=heads,
+        rows=lines,
+        left=2,
+    )
+
+
+def _networks(rows: Rows, machine: str) -> Sheet:
+    own = at(rows, machine, DOUBLE_BUFFER)
+    others = [at(rows, machine, replacement) for replacement in (BELADY, OPTIMAL)]
+    saved = [saving(own, name) for name in _SHOWN]
+    saved += [saving(other, LAST) for other in others]
+    saved += [saving(own, LAST, forward=False)]
+    lines = [
+        [network, *(_share(each[network]) for each in saved)] for network in rows.texts("network")
+    ]
+    lines.append(["mean", *(_share(average(each)) for each in saved)])
+    heads = (
+        "network",
+        *_SHOWN,
+        *(f"{LAST}, {replacement}" for replacement in (BELADY, OPTIMAL)),
+        f"{LAST}, backward alone",
+    )
+    return Sheet(title=f"Time saved on the {TITLES[machine]}, %", heads=heads, rows=lines)
+
+
+def _against(rows: Rows, machines: list[str]) -> Sheet:
+    """The orders under better replacements, against the baseline under double buffering."""
+    lines = []
+    for machine in machines:
+        for technique in (BASELINE, "interleaving", "+rearrangement", LAST):
+            cells = []
+            for column in ("time", "traffic"):
+                for replacement in REPLACEMENTS:
+                    cells.append(f"{_relative(rows, machine, technique, replacement, column):.3f}")
+            cells.append(f"{_over_bound(rows, machine, technique):.2f}")
+            lines.append([TITLES[machine], technique, *cells])
+    heads = (
+        *("machine", "technique"),
+        *(f"time: {replacement}" for replacement in REPLACEMENTS),
+        *(f"backward traffic: {replacement}" for replacement in REPLACEMENTS),
+        "traffic over the bound of all orders: page",
+    )
+    return Sheet(
+        title="In terms of the baseline under double buffering, mean of networks",
+        heads=heads,
+        rows=lines,
+        left=2,
+    )
+
+
+def _relative(rows: Rows, machine: str, technique: str, replacement: str, column: str) -> float:
+    found = []
+    for network in rows.texts("network"):
+        pair = [
+            rows.one(machine=machine, network=network, technique=name, scheduler=by)
+            for name, by in ((technique, replacement), (BASELINE, DOUBLE_BUFFER))
+        ]
+        one, base = (
+            cycles(row) if column == "time" else number(row, "traffic_bytes") for row in pair
+        )
+        found.append(one / base)
+    return average(found)
+
+
+def _over_bound(rows: Rows, machine: str, technique: str) -> float:
+    """Bounds are of the tiles of each row."""
+    own = at(rows, machine, OPTIMAL).where(technique=technique)
+    return average(number(row, "value") / number(row, "bound") for row in own)
+
+
+def _share(value: float) -> str:
+    return signed(100 * value).removeprefix("+")
+
+
+def _sentences(rows: Rows, machines: list[str]) -> Sentences:
+    told = []
+    for machine in machines:
+        parts = []
+        for replacement in REPLACEMENTS:
+            own = at(rows, machine, replacement)
+            each = [
+                percent(average(saving(own, name))) for name in ("interleaving", "+rearrangement")
+            ]
+            parts.append(f"{each[0]} and {each[1]} under {replacement}")
+        told.append(f"on the {TITLES[machine]} {listing(parts)}")
+    base = [
+        f"{percent(1 - _relative(rows, machine, BASELINE, BELADY, 'traffic'))} "
+        f"and {percent(1 - _relative(rows, machine, BASELINE, OPTIMAL, 'traffic'))} "
+        f"on the {TITLES[machine]}"
+        for machine in machines
+    ]
+    hurt = []
+    for machine in machines:
+        saved = saving(at(rows, machine, DOUBLE_BUFFER), "interleaving")
+        worse = [network for network, share in saved.items() if share < 0]
+        if worse:
+            hurt.append(f"{listing(worse)} on the {TITLES[machine]}")
+    return (
+        f"Interleaving alone and with rearrangement saves, of the time of both passes, "
+        f"{'; '.join(told)}.",
+        f"Better replacement needs no new order: Belady's and optimal residency take from the "
+        f"baseline's backward traffic {listing(base)}; what is left for orders to save is less.",
+        "Interleaving pays where one of the two walks then finds the tile of dY that the other has "
+        "just used, with room for both results beside it; where the two walks use different "
+        "tiles at a time it halves the room that each has"
+        + (f", and costs time: {'; '.join(hurt)}." if hurt else "."),
+    )
+
+
+def draw(rows: Rows, figures: Figures, path: Path) -> None:
+    """Times under double buffering, as the paper's figure has them."""
+    from spmopt.report.plots.bars import BarPanel, Series, save_bars
+    from spmopt.report.plots.style import Heading
+
+    del figures
+    names = tuple(rows.texts("network"))
+    panels = []
+    for machine in rows.texts("machine"):
+        own = at(rows, machine, DOUBLE_BUFFER)
+        series = []
+        for technique in _SHOWN:
+            saved = saving(own, technique)
+            values = [100 * (1 - saved[name]) for name in names]
+            values.append(100 * (1 - average(saved)))
+            series.append(Series(label=technique, values=values))
+        optimal = saving(at(rows, machine, OPTIMAL), LAST)
+        shown = [1 - optimal[name] for name in names]
+        series.append(
+            Series(
+                label=f"{LAST}, both with page",
+                values=[100 * value for value in (*shown, average(shown))],
+                is_mark=True,
+            )
+        )
+        panels.append(
+            BarPanel(
+                title=TITLES[machine],
+                y_label="time, % of the baseline",
+                groups=(*names, "mean"),
+                series=tuple(series),
+                level=100.0,
+            )
+        )
+    heading = Heading(
+        title="Time of both passes, orders of gradients against the sequential baseline",
+        conditions="double buffering; batch 4 (small NPU) and 8 (large NPU), 4 bytes an element",
+    )
+    save_bars(panels, heading, path)
+
+
+STUDY = Study(
+    name="gradient-orders",
+    title="what orders of gradients save",
+    about=(
+        "Time of forward and backward pass with gradients interleaved, rearranged by algorithm 1 "
+        "or ideally, and cut into partitions, against the sequential baseline: figure 12 of Kim "
+        "et al., MICRO 2023, under the paper's double buffering, under Belady's rule and under "
+        "optimal residency. One core of each machine, the paper's networks and batch sizes, 4 "
+        "bytes an element, output stationary."
+    ),
+    measured=measured(SWEEP),
+    find=find,
+    draw=draw,
+)

@@ -1,0 +1,212 @@
+"""Figures 14 to 16: cores, bandwidth, batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+
+from spmopt.studies.gradient_networks import LARGE
+from spmopt.studies.gradients.paper import points
+from spmopt.studies.gradients.rows import Sweep, average, measured, saving
+from spmopt.studies.gradients.setting import Setting
+from spmopt.studies.gradients.technique import (
+    BASELINE,
+    BELADY,
+    DOUBLE_BUFFER,
+    LAST,
+    OPTIMAL,
+    REPLACEMENTS,
+)
+from spmopt.studies.rows import Rows
+from spmopt.studies.study import Figures, Findings, Sentences, Sheet, Study
+from spmopt.studies.words import listing, percent, signed
+
+_TECHNIQUES = (BASELINE, "+rearrangement", LAST)
+_PAPER = {
+    "1 core": 14.5,
+    "4 cores": 23.7,
+    "8 cores": 27.7,
+    "150 GB/s": 14.5,
+    "75 GB/s": 19.3,
+    "37.5 GB/s": 22.7,
+    "batch 8": 14.5,
+    "batch 16": 14.7,
+    "batch 32": 14.0,
+}
+CORES = (
+    Setting(name="1 core", machine=LARGE),
+    Setting(name="4 cores", machine=LARGE, cores=4),
+    Setting(name="8 cores", machine=LARGE, cores=8),
+)
+BANDWIDTHS = (
+    Setting(name="150 GB/s", machine=LARGE),
+    Setting(name="75 GB/s", machine=LARGE, bandwidth=Fraction(1, 2)),
+    Setting(name="37.5 GB/s", machine=LARGE, bandwidth=Fraction(1, 4)),
+)
+BATCHES = tuple(Setting(name=f"batch {size}", machine=LARGE, batch=size) for size in (8, 16, 32))
+
+
+def find(rows: Rows, figures: Figures, *, notes: tuple[str, ...] = ()) -> Findings:
+    """Means beside the paper's, then networks."""
+    del figures
+    settings = rows.texts("setting")
+    return Findings(
+        sheets=(_means(rows, settings), _networks(rows, settings)),
+        sentences=_sentences(rows, settings),
+        notes=(
+            "Bold: more than 5 points from the paper; see [gradient-assumptions.md]"
+            "(gradient-assumptions.md).",
+            "Each setting is held against the baseline under the same setting and replacement.",
+            *notes,
+        ),
+    )
+
+
+def _own(rows: Rows, setting: str, replacement: str) -> Rows:
+    return rows.where(setting=setting, scheduler=replacement)
+
+
+def _means(rows: Rows, settings: list[str]) -> Sheet:
+    lines = []
+    for setting in settings:
+        for name in _TECHNIQUES[1:]:
+            buffered = average(saving(_own(rows, setting, DOUBLE_BUFFER), name))
+            paper = _PAPER[setting] if name == LAST else None
+            cells = [_share(buffered) if paper is None else points(buffered, paper)]
+            for replacement in (BELADY, OPTIMAL):
+                cells.append(_share(average(saving(_own(rows, setting, replacement), name))))
+            for replacement in REPLACEMENTS:
+                own = _own(rows, setting, replacement)
+                cells.append(_share(average(saving(own, name, column="traffic_bytes"))))
+            lines.append([setting, name, "-" if paper is None else f"{paper:.1f}", *cells])
+    heads = (
+        *("setting", "technique", "paper: time"),
+        *(f"time: {replacement}" for replacement in REPLACEMENTS),
+        *(f"backward traffic: {replacement}" for replacement in REPLACEMENTS),
+    )
+    return Sheet(title="Saved, mean of networks, %", heads=heads, rows=lines, left=2)
+
+
+def _networks(rows: Rows, settings: list[str]) -> Sheet:
+    found = [
+        saving(_own(rows, setting, replacement), LAST)
+        for setting in settings
+        for replacement in REPLACEMENTS
+    ]
+    lines = [
+        [network, *(_share(each[network]) for each in found)] for network in rows.texts("network")
+    ]
+    heads = tuple(f"{setting}: {each}" for setting in settings for each in REPLACEMENTS)
+    return Sheet(title=f"Time that {LAST} saves, %", heads=("network", *heads), rows=lines)
+
+
+def _share(value: float) -> str:
+    return signed(100 * value).removeprefix("+")
+
+
+def _sentences(rows: Rows, settings: list[str]) -> Sentences:
+    def told(replacement: str) -> str:
+        each = [
+            f"{percent(average(saving(_own(rows, name, replacement), LAST)))} ({name})"
+            for name in settings
+        ]
+        return listing(each)
+
+    paper = [f"{_PAPER[name]:.1f} % ({name})" for name in settings]
+    means = [average(saving(_own(rows, name, DOUBLE_BUFFER), LAST)) for name in settings]
+    claimed = [_PAPER[name] for name in settings]
+    same = _trend(means) == _trend([value / 100 for value in claimed])
+    return (
+        f"All techniques together save, under double buffering, {told(DOUBLE_BUFFER)}; the paper "
+        f"has {listing(paper)}.",
+        f"The trend is {'the same' if same else 'another one'}: {_trend(means)}.",
+        f"Under Belady's rule they save {told(BELADY)}, under optimal residency {told(OPTIMAL)}.",
+    )
+
+
+def _trend(means: list[float]) -> str:
+    rise = means[-1] - means[0]
+    if abs(rise) < 0.02:
+        return "the saving hardly changes"
+    return "the saving grows" if rise > 0 else "the saving falls"
+
+
+def draw(rows: Rows, figures: Figures, path: Path, *, title: str) -> None:
+    """Time of all techniques together, a colour for each setting."""
+    from spmopt.report.plots.bars import BarPanel, Series, save_bars
+    from spmopt.report.plots.style import Heading
+
+    del figures
+    names, settings = tuple(rows.texts("network")), rows.texts("setting")
+    panels = []
+    for replacement in (DOUBLE_BUFFER, OPTIMAL):
+        series = []
+        for setting in settings:
+            saved = saving(_own(rows, setting, replacement), LAST)
+            values = [100 * (1 - saved[name]) for name in names]
+            series.append(Series(label=setting, values=[*values, 100 * (1 - average(saved))]))
+        panels.append(
+            BarPanel(
+                title=replacement,
+                y_label="time, % of the baseline",
+                groups=(*names, "mean"),
+                series=tuple(series),
+                level=100.0,
+            )
+        )
+    heading = Heading(
+        title=title, conditions="large NPU, both passes, all techniques, 4 bytes an element"
+    )
+    save_bars(panels, heading, path)
+
+
+def _study(
+    name: str, title: str, figure: int, settings: tuple[Setting, ...], about: str, *notes: str
+) -> Study:
+    shown: Callable[[Rows, Figures, Path], None] = partial(
+        draw, title=f"{title[0].upper()}{title[1:]}: time against the baseline"
+    )
+    return Study(
+        name=name,
+        title=title,
+        about=(
+            f"Time of both passes with interleaving, rearrangement and partitioning, {about}: "
+            f"figure {figure} of Kim et al., MICRO 2023. Large NPU, 4 bytes an element, output "
+            "stationary."
+        ),
+        measured=measured(
+            Sweep(settings=settings, techniques=_TECHNIQUES, replacements=REPLACEMENTS)
+        ),
+        find=partial(find, notes=notes),
+        draw=shown,
+    )
+
+
+STUDIES = (
+    _study(
+        "gradient-cores",
+        "what orders of gradients save on several cores",
+        14,
+        CORES,
+        "on 1, 4 and 8 cores that share the scratchpad, with bandwidth, scratchpad and batch in "
+        "proportion",
+        "Cores run in lock-step; in the baseline each has its share of the batch, as in the "
+        "forward pass (assumptions).",
+    ),
+    _study(
+        "gradient-bandwidth",
+        "what orders of gradients save with less bandwidth",
+        15,
+        BANDWIDTHS,
+        "with 150, 75 and 37.5 GB/s",
+    ),
+    _study(
+        "gradient-batch",
+        "what orders of gradients save with larger batches",
+        16,
+        BATCHES,
+        "at batch sizes of 8, 16 and 32",
+    ),
+)

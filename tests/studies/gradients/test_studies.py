@@ -1,0 +1,139 @@
+"""Every study of gradients on two small networks: rows, pages, pictures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spmopt.studies.gradients import assumptions, orders, partitions, reads, scale
+from spmopt.studies.gradients.rows import Sweep, average, cycles, measured, saving
+from spmopt.studies.gradients.setting import Setting
+from spmopt.studies.gradients.technique import BASELINE, LAST, POTENTIAL, REPLACEMENTS, TECHNIQUES
+from spmopt.studies.page import publish
+from spmopt.studies.record import read
+from spmopt.studies.registry import STUDIES
+from spmopt.studies.rows import Rows, number
+from spmopt.studies.study import Study
+from tests.studies.gradients.conftest import FEW
+from tests.studies.small import run
+
+LARGE = (Setting(name="4 cores", machine="large-npu", cores=4),)
+
+
+def published(study: Study, folder: Path) -> tuple[Rows, str]:
+    recorded = run(study, folder)
+    publish(study, recorded, folder)
+    again = read(study, folder)
+    assert list(again.rows) == list(recorded.rows)
+    return recorded.rows, (folder / f"{study.name}.md").read_text()
+
+
+@pytest.mark.usefixtures("few")
+def test_orders(tmp_path: Path) -> None:
+    rows, page = published(orders.STUDY, tmp_path)
+    assert rows.texts("network") == list(FEW)
+    assert len(rows) == 2 * 2 * 3 * 5
+    for row in rows:
+        assert number(row, "bound") <= number(row, "traffic_bytes")
+        assert number(row, "compulsory_bytes") <= number(row, "traffic_bytes")
+    for machine in rows.texts("machine"):
+        for replacement in REPLACEMENTS:
+            own = orders.at(rows, machine, replacement)
+            assert set(saving(own, BASELINE).values()) == {0.0}
+            forward = {number(row, "forward_cycles") for row in own.where(network="ncf")}
+            assert len(forward) == 1  # no technique changes it
+        buffered = orders.at(rows, machine, "double-buffer")
+        ideal = saving(buffered, "+rearrangement, ideal")
+        for technique in ("interleaving", "+rearrangement"):
+            assert all(saving(buffered, technique)[name] <= ideal[name] for name in FEW)
+        last, chosen = saving(buffered, LAST), saving(buffered, "+rearrangement")
+        assert all(last[name] >= chosen[name] for name in FEW)
+    assert "| small NPU | interleaving | 0.8 |" in page
+    assert "![What orders of gradients save](gradient-orders.png)" in page
+    assert (tmp_path / "gradient-orders.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("few")
+def test_reads(tmp_path: Path) -> None:
+    rows, page = published(reads.STUDY, tmp_path)
+    for machine in rows.texts("machine"):
+        own = orders.at(rows, machine, "double-buffer")
+        of_reads, of_traffic = reads.share(own, "read_bytes"), reads.share(own, "traffic_bytes")
+        assert all(of_traffic[name] < of_reads[name] for name in FEW)
+        for name in FEW:
+            plain, free = (own.one(network=name, technique=t) for t in (BASELINE, POTENTIAL))
+            assert number(free, "dy_bytes") <= number(plain, "dy_bytes")
+            assert cycles(free) <= cycles(plain)
+    assert "| dY of reads, dlrm, large NPU, % | 68.3 |" in page
+
+
+@pytest.mark.usefixtures("few")
+def test_several_cores(tmp_path: Path) -> None:
+    (cores, *others) = scale.STUDIES
+    techniques = (BASELINE, "+rearrangement", LAST)
+    sweep = Sweep(settings=LARGE, techniques=techniques, replacements=REPLACEMENTS)
+    rows, page = published(replace(cores, measured=measured(sweep)), tmp_path)
+    assert {row["cores"] for row in rows} == {4}
+    assert {row["dram_bytes_per_s"] for row in rows} == {600 * 10**9}
+    assert "| 4 cores | +partitioning | 23.7 |" in page
+    assert [study.name for study in others] == ["gradient-bandwidth", "gradient-batch"]
+
+
+def test_settings_of_figures_15_and_16() -> None:
+    rates = [each.hardware().dram_bytes_per_s for each in scale.BANDWIDTHS]
+    assert rates == [150 * 10**9, 75 * 10**9, 37_500_000_000]
+    (network,) = [net for net in scale.BATCHES[0].networks() if net.name == "dlrm"]
+    rows = [{layer.layer.m for layer in each.layers(network)} for each in scale.BATCHES]
+    assert rows == [{8}, {16}, {32}]
+
+
+@pytest.mark.usefixtures("few")
+def test_assumptions(tmp_path: Path) -> None:
+    names = ("as everywhere", "1 byte an element", "the baseline's tiles", "square tiles")
+    settings = tuple(
+        assumptions.setting(name, machine)
+        for name in names
+        for machine in ("small-npu", "large-npu")
+    )
+    techniques = assumptions.SWEEP.techniques
+    sweep = Sweep(settings=settings, techniques=techniques)
+    rows, page = published(replace(assumptions.STUDY, measured=measured(sweep)), tmp_path)
+    found = assumptions.means(rows, "as everywhere")
+    assert list(found) == list(assumptions.PAPER)
+    byte = rows.one(setting=names[1], machine="small-npu", network="ncf", technique=BASELINE)
+    word = rows.one(setting=names[0], machine="small-npu", network="ncf", technique=BASELINE)
+    assert 4 * number(byte, "compulsory_bytes") == number(word, "compulsory_bytes")
+    exact = average(abs(value - assumptions.PAPER[name]) for name, value in found.items())
+    assert f"{exact:.1f}" in page
+
+
+@pytest.mark.usefixtures("few")
+def test_partitions(tmp_path: Path) -> None:
+    small = partitions.measured(partitions.SETTING, repetitions=20)
+    rows, page = published(replace(partitions.STUDY, measured=small), tmp_path)
+    sizes = rows.where(what="size")
+    assert len(sizes) == len(partitions.sizes(partitions.SETTING)) == 9
+    for row in sizes:
+        costs = [number(row, f"{axis}_cycles") for axis in "mkn"]
+        assert number(row, "value") == min(costs) >= number(row, "bound")
+        assert costs["mkn".index(str(row["best"]))] == min(costs)
+    told = rows.where(what="sizes", distances="logarithms", neighbours=1)
+    (prediction,) = told
+    assert 0 <= number(prediction, "accuracy") <= 1
+    assert number(prediction, "ideal") <= number(prediction, "predicted")
+    assert "| paper | - | - | 91 | - | 22.4 | 21.5 |" in page
+
+
+def test_all_are_listed() -> None:
+    assert [name for name in STUDIES if name.startswith("gradient-")] == [
+        "gradient-orders",
+        "gradient-reads",
+        "gradient-cores",
+        "gradient-bandwidth",
+        "gradient-batch",
+        "gradient-partitions",
+        "gradient-assumptions",
+    ]
+    assert set(TECHNIQUES) > {BASELINE, POTENTIAL, LAST}

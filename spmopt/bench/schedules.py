@@ -108,12 +108,13 @@ def gaps(instance: Instance, *, schedulers: str, limit_s: float) -> Figures:
     return figures
 
 
-def contiguity(instance: Instance, *, limit_s: float) -> Figures:
+def contiguity(instance: Instance, *, tolerance: float, limit_s: float) -> Figures:
     """Cost of one range of addresses a tensor, against pages anywhere; objective time.
 
     ``cost`` is the step time of the best schedule found over that of the best one in pages.
     """
-    paged, ranges = compare(instance, ["page", "contiguous"], Request(time_limit_s=limit_s))
+    request = Request(tolerance=tolerance, time_limit_s=limit_s)
+    paged, ranges = compare(instance, ["page", "contiguous"], request)
     first, second = paged.totals, ranges.totals
     if first is None or second is None or paged.gap is None or ranges.gap is None:
         raise ScheduleError("page or contiguous: no schedule, or no bound")

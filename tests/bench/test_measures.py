@@ -75,7 +75,7 @@ def test_greedy_rules_are_not_below_the_bound(instance: Instance) -> None:
 
 
 def test_ranges_are_held_against_pages(instance: Instance) -> None:
-    figures = MEASURES["contiguity"](instance, limit_s=5.0)
+    figures = MEASURES["contiguity"](instance, tolerance=1e-4, limit_s=5.0)
     page, ranges = number(figures, "page_ms"), number(figures, "ms")
     assert number(figures, "cost") == pytest.approx(ranges / page - 1)
     assert 0 <= number(figures, "page_gap") <= number(figures, "gap")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from itertools import product
 
-from spmopt.bench.suite import Case, Column, Part, Row, Suite, Target
+from spmopt.bench.suite import Case, Column, Options, Part, Row, Suite, Target
 from spmopt.bench.suites.common import GNMT, NETWORKS, OPERATIONS
 
 _SIZES = ("24MB", "64MB", "128MB")
-_LIMIT_S, _LARGE_S = 120.0, 600.0
+_SMALL: Options = {"tolerance": 1e-4, "limit_s": 120.0}
+_LARGE: Options = {"tolerance": 1e-3, "limit_s": 600.0}
 _MOST = 0.01
 
 
@@ -16,14 +17,15 @@ def contiguous() -> Suite:
     """Four networks, three scratchpads."""
     small = (Case(network=name, spm=spm) for name, spm in product(NETWORKS, _SIZES))
     large = (Case(network="gnmt", spm=spm, parameters=GNMT[0]) for spm in _SIZES)
-    rows = (*(_row(case, _LIMIT_S) for case in small), *(_row(case, _LARGE_S) for case in large))
+    rows = (*(_row(case, _SMALL) for case in small), *(_row(case, _LARGE) for case in large))
     return Suite(
         name="contiguous",
         title="what contiguous addresses cost, objective time",
         about="Step time of the best schedule in which each tensor has one range of addresses, "
         "and of the best one in pages anywhere, from which it is repaired. Both gaps are to the "
-        "certified bound, which holds for any addresses. The seconds hold those of `page`; the "
-        f"limit is {_LIMIT_S:g} s, of GNMT {_LARGE_S:g} s.",
+        "certified bound, which holds for any addresses. Seconds of `contiguous` hold those of `page`. "
+        "It ends within 0.01 % of the bound, after 20 trials in vain, or after 120 s; on GNMT within "
+        "0.1 %, or after 600 s.",
         heads=("network", "SPM"),
         rows=rows,
         columns=(
@@ -42,10 +44,10 @@ def contiguous() -> Suite:
     )
 
 
-def _row(case: Case, limit_s: float) -> Row:
+def _row(case: Case, options: Options) -> Row:
     return Row(
         case=case,
         cells=(case.title, case.spm),
-        parts={"": Part(measure="contiguity", options={"limit_s": limit_s})},
+        parts={"": Part(measure="contiguity", options=options)},
         targets=(Target(figure="cost", value=_MOST),),
     )

@@ -17,7 +17,7 @@ from spmopt.studies import (
     speedup,
 )
 from spmopt.studies.gradients import assumptions as gradient_assumptions
-from spmopt.studies.gradients import orders, partitions, reads, scale
+from spmopt.studies.gradients import layers, orders, partitions, reads, scale
 from spmopt.studies.study import Study
 
 _STUDIES = (
@@ -31,6 +31,7 @@ _STUDIES = (
     curve_time.STUDY,
     orders.STUDY,
     reads.STUDY,
+    layers.STUDY,
     *scale.STUDIES,
     partitions.STUDY,
     gradient_assumptions.STUDY,

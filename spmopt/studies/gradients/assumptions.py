@@ -22,12 +22,11 @@ from spmopt.studies.rows import Rows
 from spmopt.studies.study import Figures, Findings, Sentences, Sheet, Study
 from spmopt.studies.words import listing, signed
 
-_TECHNIQUES = ("interleaving", "+rearrangement", "+rearrangement, ideal")
+_TECHNIQUES = ("interleaving", "+rearrangement")
 _PLAIN, _BACKWARD = "as everywhere", "backward pass alone"
 READINGS: Mapping[str, tuple[str, dict[str, str | int]]] = {
     _PLAIN: ("", {}),
     "2 bytes an element": ("--element-bytes 2", {"element_bytes": 2}),
-    "1 byte an element": ("--element-bytes 1", {"element_bytes": 1}),
     "weight stationary": ("--set array.dataflow=ws", {"dataflow": "ws"}),
     "no reuse between batches": ("double-buffer:reuse=none", {"reuse": "none"}),
     "the baseline's tiles": ("--tile", {"tiles": "baseline"}),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.studies.gradients import assumptions, orders, partitions, reads, scale
+from spmopt.studies.gradients import assumptions, layers, orders, partitions, reads, scale
 from spmopt.studies.gradients.rows import Sweep, average, cycles, measured, saving
 from spmopt.studies.gradients.setting import Setting
 from spmopt.studies.gradients.technique import BASELINE, LAST, POTENTIAL, REPLACEMENTS, TECHNIQUES
@@ -72,7 +72,7 @@ def test_reads(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("few")
 def test_several_cores(tmp_path: Path) -> None:
     (cores, *others) = scale.STUDIES
-    techniques = (BASELINE, "+rearrangement", LAST)
+    techniques = (BASELINE, LAST)
     sweep = Sweep(settings=LARGE, techniques=techniques, replacements=REPLACEMENTS)
     rows, page = published(replace(cores, measured=measured(sweep)), tmp_path)
     assert {row["cores"] for row in rows} == {4}
@@ -91,7 +91,7 @@ def test_settings_of_figures_15_and_16() -> None:
 
 @pytest.mark.usefixtures("few")
 def test_assumptions(tmp_path: Path) -> None:
-    names = ("as everywhere", "1 byte an element", "the baseline's tiles", "square tiles")
+    names = ("as everywhere", "2 bytes an element", "the baseline's tiles", "square tiles")
     settings = tuple(
         assumptions.setting(name, machine)
         for name in names
@@ -104,7 +104,7 @@ def test_assumptions(tmp_path: Path) -> None:
     assert list(found) == list(assumptions.PAPER)
     byte = rows.one(setting=names[1], machine="small-npu", network="ncf", technique=BASELINE)
     word = rows.one(setting=names[0], machine="small-npu", network="ncf", technique=BASELINE)
-    assert 4 * number(byte, "compulsory_bytes") == number(word, "compulsory_bytes")
+    assert 2 * number(byte, "compulsory_bytes") == number(word, "compulsory_bytes")
     exact = average(abs(value - assumptions.PAPER[name]) for name, value in found.items())
     assert f"{exact:.1f}" in page
 
@@ -126,10 +126,34 @@ def test_partitions(tmp_path: Path) -> None:
     assert "| paper | - | - | 91 | - | 22.4 | 21.5 |" in page
 
 
+@pytest.mark.usefixtures("few")
+def test_layers(tmp_path: Path) -> None:
+    small = layers.measured(layers.SETTING, 2)
+    rows, page = published(replace(layers.STUDY, measured=small), tmp_path)
+    names = rows.texts("layer")
+    assert len(names) == 2
+    assert len(rows) == 2 * (6 * 3 + 1)
+    for row in rows:
+        assert number(row, "bound") <= number(row, "value")
+        assert number(row, "bound_cycles") <= number(row, "cycles")
+    for name in names:
+        base = rows.one(layer=name, order="sequential", scheduler="double-buffer")
+        assert number(base, "dma_cycles") > number(base, "compute_cycles")
+        found = rows.one(layer=name, order="searched", scheduler="double-buffer")
+        assert number(found, "cycles") <= number(base, "cycles")
+    longest = [
+        number(rows.one(layer=name, order="sequential", scheduler="double-buffer"), "cycles")
+        for name in names
+    ]
+    assert longest == sorted(longest, reverse=True)
+    assert "## Traffic over the bound of all orders" in page
+
+
 def test_all_are_listed() -> None:
     assert [name for name in STUDIES if name.startswith("gradient-")] == [
         "gradient-orders",
         "gradient-reads",
+        "gradient-layers",
         "gradient-cores",
         "gradient-bandwidth",
         "gradient-batch",

@@ -2,6 +2,8 @@
 
 Decimal prefixes (k, M, G, T) are powers of 1000, binary ones (Ki, Mi, Gi, Ti) of 1024. A bare
 ``b`` is refused, because it is as often a mistyped byte as it is a bit; ``bit`` is accepted.
+There is no prefix for a thousandth (``24mB`` is a mistyped ``24MB``): the small units that
+memories are measured in (ns, pJ, mW, mm2) are units of their own.
 """
 
 from __future__ import annotations
@@ -33,8 +35,19 @@ hertz = 1 / second = Hz
 operation = [operation] = FLOP = OP
 MAC = 2 * operation
 FLOPS = operation / second = OPS
+nanosecond = 1e-9 * second = ns
+picosecond = 1e-12 * second = ps
+joule = [energy] = J
+nanojoule = 1e-9 * joule = nJ
+picojoule = 1e-12 * joule = pJ
+femtojoule = 1e-15 * joule = fJ
+watt = joule / second = W
+milliwatt = 1e-3 * watt = mW
+microwatt = 1e-6 * watt = uW
+square_millimeter = [area] = mm2
+square_micrometer = 1e-6 * square_millimeter = um2
 """
-_QUANTITY = re.compile(r"([+-]?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]*)")
+_QUANTITY = re.compile(r"([+-]?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]*2?)")
 _LIMIT = Decimal(2**62)  # everything downstream is a 64-bit integer
 _DIGITS = 30  # more cannot be meant, and would overflow below
 
@@ -46,6 +59,10 @@ class Dimension(StrEnum):
     BYTES_PER_S = "byte/second"
     OPERATIONS_PER_S = "operation/second"
     HERTZ = "hertz"
+    NANOSECONDS = "nanosecond"
+    PICOJOULES = "picojoule"
+    MILLIWATTS = "milliwatt"
+    SQUARE_MILLIMETERS = "square_millimeter"
 
 
 _PLURAL = {
@@ -53,12 +70,20 @@ _PLURAL = {
     Dimension.BYTES_PER_S: "bytes per second",
     Dimension.OPERATIONS_PER_S: "operations per second",
     Dimension.HERTZ: "hertz",
+    Dimension.NANOSECONDS: "nanoseconds",
+    Dimension.PICOJOULES: "picojoules",
+    Dimension.MILLIWATTS: "milliwatts",
+    Dimension.SQUARE_MILLIMETERS: "square millimeters",
 }
 _EXAMPLE = {
     Dimension.BYTES: "24MB, 24MiB or 25165824",
     Dimension.BYTES_PER_S: "616GB/s",
     Dimension.OPERATIONS_PER_S: "13.45TFLOP/s",
     Dimension.HERTZ: "1545MHz or 1.545GHz",
+    Dimension.NANOSECONDS: "2.91ns",
+    Dimension.PICOJOULES: "350pJ or 0.35nJ",
+    Dimension.MILLIWATTS: "748mW or 0.748W",
+    Dimension.SQUARE_MILLIMETERS: "5.53mm2",
 }
 
 
@@ -79,6 +104,30 @@ def parse_quantity(
     InputError
         Not a number, an unknown unit, the wrong kind of unit, not positive, or not whole.
     """
+    number, has_unit, write = _read(text, dimension, what, example)
+    if number != number.to_integral_value():
+        raise InputError(f"{what} {text!r}: {_broken(dimension, has_unit, write)}")
+    return int(number)
+
+
+def parse_measure(text: str, dimension: Dimension, what: str) -> float:
+    """Read a positive quantity that need not be whole, in units of ``dimension``.
+
+    Raises
+    ------
+    InputError
+        Not a number, no unit or an unknown one, the wrong kind of unit, or not positive.
+    """
+    number, has_unit, write = _read(text, dimension, what, None)
+    if not has_unit:
+        raise InputError(f"{what} {text!r}: has no unit; {write}")
+    return float(number)
+
+
+def _read(
+    text: str | int, dimension: Dimension, what: str, example: str | None
+) -> tuple[Decimal, bool, str]:
+    """The number in ``dimension``'s unit, whether it bears a unit, and what errors say to write."""
     write = f"write for example {example or _EXAMPLE[dimension]}"
     match = _QUANTITY.fullmatch(str(text).strip())
     if match is None:
@@ -92,9 +141,7 @@ def parse_quantity(
         number *= _factor(match[2], dimension, f"{what} {text!r}", write)
     if number >= _LIMIT:
         raise InputError(f"{what} {text!r}: out of range; {write}")
-    if number != number.to_integral_value():
-        raise InputError(f"{what} {text!r}: {_broken(dimension, bool(match[2]), write)}")
-    return int(number)
+    return number, bool(match[2]), write
 
 
 def _broken(dimension: Dimension, has_unit: bool, write: str) -> str:

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.core.units import Dimension, parse_quantity
+from spmopt.core.units import Dimension, parse_measure, parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -60,4 +60,38 @@ def test_refuses_in_one_line(text: str, dimension: Dimension, complaint: str) ->
     with pytest.raises(InputError, match=complaint) as caught:
         parse_quantity(text, dimension, "--spm")
     assert str(caught.value).startswith("--spm")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "expected"),
+    [
+        ("2.91ns", Dimension.NANOSECONDS, 2.91),
+        ("500 ps", Dimension.NANOSECONDS, 0.5),
+        ("0.35nJ", Dimension.PICOJOULES, 350.0),
+        ("250fJ", Dimension.PICOJOULES, 0.25),
+        ("6.442W", Dimension.MILLIWATTS, 6442.0),
+        ("5uW", Dimension.MILLIWATTS, 0.005),
+        ("5.53mm2", Dimension.SQUARE_MILLIMETERS, 5.53),
+        ("55300um2", Dimension.SQUARE_MILLIMETERS, 0.0553),
+    ],
+)
+def test_small_units_need_not_be_whole(text: str, dimension: Dimension, expected: float) -> None:
+    assert parse_measure(text, dimension, "--x") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension", "complaint"),
+    [
+        ("2.91", Dimension.NANOSECONDS, "has no unit; write for example 2.91ns"),
+        ("2.91pJ", Dimension.NANOSECONDS, "'pJ' is no unit"),
+        ("5m2", Dimension.SQUARE_MILLIMETERS, "'m2' is no unit"),
+        ("-1ns", Dimension.NANOSECONDS, "greater than 0"),
+        ("24mB", Dimension.BYTES, "'mB' is no unit"),
+    ],
+)
+def test_measures_are_refused_in_one_line(text: str, dimension: Dimension, complaint: str) -> None:
+    with pytest.raises(InputError, match=complaint) as caught:
+        parse_measure(text, dimension, "--x")
+    assert str(caught.value).startswith("--x")
     assert "\n" not in str(caught.value)

@@ -1,0 +1,109 @@
+"""A memory technology: points of one source, and what may be asked between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from itertools import pairwise
+
+from spmopt.core.errors import InputError
+from spmopt.technology.figures import FIGURES, Basis, Point, Scratchpad
+from spmopt.technology.fit import Fit, fit
+
+
+class Between(StrEnum):
+    """What is known between and beyond the points."""
+
+    NOTHING = "nothing"
+    FIT = "fit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Technology:
+    """A way to build a scratchpad.
+
+    Attributes
+    ----------
+    name, cell, source
+        What it is called, the kind of its cells, and where its figures are from.
+    access_bytes
+        Bytes that one access reads or writes: latency and energy are of so many.
+    between
+        With ``nothing`` the points are exact, and there are no others; with ``fit`` all figures
+        are of the fitted curves, at the points too, so that none falls with the capacity.
+    points
+        By capacity.
+    """
+
+    name: str
+    cell: str
+    source: str
+    access_bytes: int
+    between: Between
+    points: tuple[Point, ...]
+
+    def __post_init__(self) -> None:
+        where = f"technology {self.name}"
+        if self.access_bytes < 1:
+            raise InputError(f"{where}: access_bytes must be at least 1, is {self.access_bytes}")
+        if not self.points:
+            raise InputError(f"{where}: has no point; add one")
+        points = tuple(sorted(self.points, key=lambda point: point.capacity_bytes))
+        sizes = [point.capacity_bytes for point in points]
+        for size, following in pairwise(sizes):
+            if size == following:
+                raise InputError(f"{where}: two points have a capacity of {size} bytes")
+        object.__setattr__(self, "points", points)
+        if self.between is Between.FIT:
+            try:
+                _ = self.fits
+            except InputError as error:
+                raise InputError(f"{where}: {error}; add points, or set between") from None
+
+    @property
+    def capacities_bytes(self) -> tuple[int, ...]:
+        """Capacities of the points, ascending."""
+        return tuple(point.capacity_bytes for point in self.points)
+
+    @cached_property
+    def fits(self) -> Mapping[str, Fit]:
+        """The fit of each of ``FIGURES``; raises :class:`InputError` below three points."""
+        return {
+            name: fit(self.capacities_bytes, [getattr(point, name) for point in self.points])
+            for name in FIGURES
+        }
+
+    def at(self, capacity_bytes: int) -> Scratchpad:
+        """The scratchpad of that capacity.
+
+        Raises
+        ------
+        InputError
+            A capacity without figures.
+        """
+        if capacity_bytes < 1:
+            raise InputError(f"technology {self.name}: capacity must be at least 1 byte")
+        if self.between is Between.NOTHING:
+            return self._scratchpad(Basis.PUBLISHED, self._published(capacity_bytes))
+        first, *_, last = self.capacities_bytes
+        basis = Basis.FITTED if first <= capacity_bytes <= last else Basis.EXTRAPOLATED
+        values = {name: each.curve.at(capacity_bytes) for name, each in self.fits.items()}
+        return self._scratchpad(basis, Point(capacity_bytes=capacity_bytes, **values))
+
+    def _published(self, capacity_bytes: int) -> Point:
+        for point in self.points:
+            if point.capacity_bytes == capacity_bytes:
+                return point
+        known = ", ".join(f"{size / 1e6:g} MB" for size in self.capacities_bytes)
+        raise InputError(
+            f"technology {self.name}: has no figures for {capacity_bytes / 1e6:.10g} MB, only for "
+            f"{known}, and none are made up between or beyond; take one of these, or a "
+            "technology with a fit"
+        )
+
+    def _scratchpad(self, basis: Basis, point: Point) -> Scratchpad:
+        return Scratchpad(
+            technology=self.name, basis=basis, access_bytes=self.access_bytes, point=point
+        )

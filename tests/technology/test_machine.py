@@ -1,0 +1,109 @@
+"""A machine with a technology: which fields change, and the energy of a schedule by hand."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import Energy, Machine
+from spmopt.core.objective import energy_objective
+from spmopt.machines.load import load_machine
+from spmopt.metrics import metrics
+from spmopt.technology.figures import Point
+from spmopt.technology.load import load_technology
+from spmopt.technology.machine import with_technology
+from spmopt.technology.technology import Between, Technology
+from spmopt.verify import verify
+from tests.verify.hand_made import two_layers
+
+STT = load_technology("deepnvm-stt")
+
+
+def gpu() -> Machine:
+    return load_machine("gtx1080ti", {"spm": "3MB"})
+
+
+def test_only_the_scratchpad_changes() -> None:
+    machine = gpu()
+    changed = with_technology(machine, STT)
+    assert changed.energy == replace(
+        machine.energy,
+        spm_read_pj_per_byte=25.3125,
+        spm_write_pj_per_byte=9.6875,
+        leakage_w=0.748,
+    )
+    assert changed.source == (
+        f"{machine.source}; scratchpad: deepnvm-stt (DeepNVM++, table II, 16 nm, published)"
+    )
+    assert replace(changed, energy=machine.energy, source=machine.source) == machine
+
+
+def test_the_latest_technology_counts() -> None:
+    machine = gpu()
+    sram = load_technology("deepnvm-sram")
+    twice = with_technology(with_technology(machine, STT), sram)
+    assert twice == with_technology(machine, sram)
+    bare = with_technology(replace(machine, source=""), STT)
+    assert with_technology(bare, sram).source.count("scratchpad") == 1
+
+
+def test_a_capacity_without_figures_is_refused() -> None:
+    with pytest.raises(InputError, match=r"deepnvm-stt: has no figures for 2\.883584 MB"):
+        with_technology(load_machine("gtx1080ti"), STT)
+
+
+@pytest.mark.parametrize(
+    ("banks", "rate"),
+    [
+        (None, 484 * 10**9),
+        (1, 3_437_164_339),  # 32 bytes in 9.31 ns
+        (100, 343_716_433_941),
+        (141, 484 * 10**9),  # 484 / 3.437 = 140.8
+    ],
+)
+def test_banks_that_write_slowly_hold_the_channel(banks: int | None, rate: int) -> None:
+    changed = with_technology(gpu(), STT, banks=banks)
+    assert changed.dram_bytes_per_s == rate
+
+
+def test_reads_hold_it_where_they_are_slower() -> None:
+    # SOT: 32 bytes in 3.71 ns to read, in 1.38 ns to write.
+    changed = with_technology(gpu(), load_technology("deepnvm-sot"), banks=10)
+    assert changed.dram_bytes_per_s == 86_253_369_272
+
+
+def test_no_bank_is_an_error() -> None:
+    with pytest.raises(InputError, match="banks must be at least 1, is 0"):
+        with_technology(gpu(), STT, banks=0)
+
+
+def test_energy_of_a_schedule_is_that_worked_out_by_hand() -> None:
+    case = two_layers()
+    technology = Technology(
+        name="toy",
+        cell="toy",
+        source="by hand",
+        access_bytes=4,
+        between=Between.NOTHING,
+        points=(
+            Point(
+                capacity_bytes=case.instance.machine.spm_bytes,
+                read_latency_ns=1,
+                write_latency_ns=2,
+                read_energy_pj=6,  # 1.5 a byte
+                write_energy_pj=12,  # 3 a byte
+                leakage_mw=250,
+                area_mm2=1,
+            ),
+        ),
+    )
+    spent = Energy(dram_pj_per_byte=100, mac_pj=4)
+    machine = with_technology(replace(case.instance.machine, energy=spent), technology)
+    totals = verify(replace(case.instance, machine=machine), case.schedule).totals
+    assert totals is not None
+    # 16 bytes in, 8 out; the modes read 6 and write 10 bytes and do 4 MACs; 15 cycles of 1 s.
+    picojoules = 16 * (100 + 3) + 8 * (100 + Fraction(3, 2)) + 6 * Fraction(3, 2) + 10 * 3 + 4 * 4
+    joules = picojoules / 10**12 + Fraction(1, 4) * 15
+    assert totals.value(energy_objective(machine)) == joules
+    assert metrics(machine, totals).energy_j == float(joules)

@@ -14,6 +14,7 @@ from spmopt.cli.options import Json, Output, Search, Source, choices
 from spmopt.cli.place import place
 from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
+from spmopt.cli.technologies import technologies
 from spmopt.cli.tiles import tiles
 from spmopt.schedulers.registry import BEST_RULE, COMPARED, SCHEDULERS
 
@@ -162,6 +163,7 @@ def machines(json: Json = False) -> int:
     return list_machines(json)
 
 
+app.command(rich_help_panel=_INPUTS)(technologies)
 app.command(rich_help_panel=_INPUTS)(export)
 app.command(rich_help_panel=_PARTS)(place)
 app.command(rich_help_panel=_PARTS)(tiles)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from spmopt.core.errors import InputError
 from spmopt.io.fields import Fields
+from spmopt.io.streams import require_no_stream
 
 VERSION = 1
 """Version of every format; raised when a file of the old one can no longer be read."""
@@ -86,7 +87,7 @@ def write_json(path: Path, document: Json) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write through a file beside ``path``, then rename it over ``path``.
 
-    A link stays a link; what is no file (``/dev/stdout``) is written to as it is.
+    A link stays a link; what is no file (a pipe, a device) is written to as it is.
 
     Raises
     ------
@@ -111,6 +112,7 @@ def require_writable(path: Path) -> None:
         No file can be written there.
     """
     try:
+        require_no_stream(path)
         if path.is_dir():
             raise InputError(f"{path}: is a folder; name a file in it")
         require_folder(path.parent)

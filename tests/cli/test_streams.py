@@ -48,6 +48,31 @@ def test_no_reader(command: str) -> None:
     assert ran.stderr == ""
 
 
+def test_no_file_in_place_of_the_output(tmp_path: Path) -> None:
+    """What the shell and the program print stays: nothing replaces the file it goes to."""
+    path = tmp_path / "all"
+    for name in ("-", "/dev/stdout", path):
+        lines = f"echo first; spmopt instance bert-tiny -o {name}; echo last"
+        ran = shell(f"cd {tmp_path}; ({lines}) > {path}")
+        assert ran.stderr == f"error: {name}: is where standard output goes; name another file\n"
+        assert path.read_text() == "first\nlast\n"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_an_open_file_is_not_replaced_under_another_name(tmp_path: Path) -> None:
+    path = tmp_path / "all"
+    ran = shell(f"exec 3>{path}; spmopt instance bert-tiny -o /dev/fd/3")
+    assert ran.stderr == "error: /dev/fd/3: is where descriptor 3 goes; name another file\n"
+    ran = shell(f"spmopt instance bert-tiny -o {path} 2> {path}")
+    assert path.read_text() == f"error: {path}: is where standard error goes; name another file\n"
+
+
+def test_what_is_no_file_can_be_written_to() -> None:
+    assert shell("spmopt instance bert-tiny -o /dev/null > /dev/null").returncode == 0
+    ran = shell("spmopt instance bert-tiny -o /dev/fd/3 3>&1 >/dev/null | head -c 10; true")
+    assert ran.stdout == '{"format":'
+
+
 FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a full device")
 SOLVE = "spmopt solve bert-tiny --batch 2 --spm 1MB -s belady --json"
 

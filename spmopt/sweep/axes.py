@@ -83,21 +83,24 @@ def _range(text: str, what: str, read: Read) -> Sequence[int]:
         raise InputError(f"{what} {text!r}: write a range as START:STOP:STEP, as {example}")
     start, stop = read(fields[0], what), read(fields[1], what)
     if stop < start:
-        raise InputError(f"{what} {text!r}: STOP is less than START; write the smaller one first")
+        raise InputError(
+            f"{what} {text!r}: {fields[1]} is less than {fields[0]}; write the smaller one first"
+        )
     if fields[2].startswith("x"):
         values: Sequence[int] = _powers(text, what, start, stop, fields[2][1:])
         beyond = values[-1] * int(fields[2][1:])
     else:
         step = read(fields[2], what)
         if step < 1:
-            raise InputError(f"{what} {text!r}: STEP must be greater than 0")
+            raise InputError(f"{what} {text!r}: its step, the last figure, must be greater than 0")
         if (stop - start) // step >= MOST:
             raise _too_many(text, what)
         values = range(start, stop + 1, step)
         beyond = values[-1] + step
     if values[-1] != stop:
         raise InputError(
-            f"{what} {text!r}: no step ends at STOP; let it be {values[-1]} or {beyond}"
+            f"{what} {text!r}: steps of {fields[2]} from {fields[0]} do not end at {fields[1]}; "
+            f"let the range end at {values[-1]} or {beyond}"
         )
     return values
 
@@ -105,7 +108,7 @@ def _range(text: str, what: str, read: Read) -> Sequence[int]:
 def _powers(text: str, what: str, start: int, stop: int, factor_text: str) -> list[int]:
     factor = int(factor_text) if factor_text.isdigit() and len(factor_text) < 10 else 0
     if factor < 2 or start < 1:
-        raise InputError(f"{what} {text!r}: START and the factor of STEP must be at least 1 and x2")
+        raise InputError(f"{what} {text!r}: what is multiplied begins at 1 or more, by x2 or more")
     values = [start]
     while values[-1] * factor <= stop:
         values.append(values[-1] * factor)
@@ -113,4 +116,4 @@ def _powers(text: str, what: str, start: int, stop: int, factor_text: str) -> li
 
 
 def _too_many(text: str, what: str) -> InputError:
-    return InputError(f"{what} {text!r}: more than {MOST} values; take a larger STEP")
+    return InputError(f"{what} {text!r}: more than {MOST} values; take a larger step")

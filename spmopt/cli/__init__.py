@@ -14,7 +14,7 @@ class Code(IntEnum):
     NOT_VERIFIED = 1  # a schedule, or a claim about one, is wrong
     BAD_INPUT = 2
     INFEASIBLE = 3  # proved: no legal schedule exists
-    NOTHING_FOUND = 4  # no schedule within the limits
+    NOTHING_FOUND = 4  # within the limits: no placement; or no schedule, and no bound
     INTERNAL = 70  # an error of the program
     INTERRUPTED = 130
     BROKEN_PIPE = 141  # whoever read the output has left

@@ -8,20 +8,34 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from spmopt.cli import Code
-from spmopt.cli.options import Json, Output
+from spmopt.cli.options import Json, Output, choices
 from spmopt.core.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from spmopt.core.placement import Placed
+    from spmopt.core.placement import Buffer, Placed, Placement
 
 _TARGET = "formulations.placement.place"  # by name: it loads a solver
+_FILE = "CSV file as MiniMalloc's; a blank line ends it. Columns, by the names in its first line:"
+_COLUMNS = {
+    "id": "name (also buffer, buffer_id)",
+    "lower, upper": "the buffer lives from lower until before upper (also start or begin; "
+    "end in place of upper is inclusive, and so are ends of gaps then)",
+    "size": "bytes",
+    "alignment": "the offset is to be a multiple of it; may be empty",
+    "offset": "fixes the buffer there; empty: it is free. What was placed stays so when it is "
+    "placed again: take the column out first",
+    "hint": "an offset to try; empty or negative: none. Where all buffers have hints that are "
+    "a placement, that is the answer, and --minimize looks for a lower one",
+    "gaps": "times that need less, with blanks between: 3-5 needs nothing from 3 until before 5, "
+    "3-5@0:4 only the buffer's bytes from 0 until before 4",
+}
 
 
 def place(
     *,
-    file: Annotated[Path, Argument(help="CSV file: id,lower,upper,size (as MiniMalloc's).")],
+    file: Annotated[Path, Argument(help=choices(_FILE, _COLUMNS))],
     output: Output,
     capacity: Annotated[
         str | None,
@@ -33,7 +47,11 @@ def place(
     time_limit: Annotated[float, Option(help="Seconds to look for a placement.")] = 60.0,
     json: Json = False,
 ) -> int:
-    """Give buffers with known lifetimes their offsets in one memory."""
+    """Give buffers with known lifetimes their offsets in one memory.
+
+    What is written is the table with the column offset. The height is the end of the topmost
+    buffer; "needed" is a proved bound. Exit code 4: no placement found within the limits.
+    """
     if capacity is None and not minimize:
         raise InputError("give --capacity SIZE, or --minimize for the least height")
     if not time_limit > 0:
@@ -41,7 +59,7 @@ def place(
     from importlib import import_module
 
     from spmopt.cli.interrupt import interruptible
-    from spmopt.cli.output import print_json, say, tell, warn
+    from spmopt.cli.output import print_json, tell, warn
     from spmopt.core.result import Status
     from spmopt.core.units import Dimension, parse_quantity
     from spmopt.io.document import require_writable
@@ -60,10 +78,12 @@ def place(
             raise InfeasibleError(found.conflict or f"{file}: infeasible")
         if found.placement is not None:
             write_buffers(output, buffers, found.placement.offsets_bytes)
+            if buffers and _fixed(buffers) == len(buffers):
+                warn(f"{file}: all offsets are fixed; to place anew, take the column offset out")
         if json:
-            print_json(_record(found, len(buffers)))
+            print_json(_record(found, buffers))
         else:
-            say(_sentence(found, len(buffers), output, interrupted=stopped()))
+            _say(found, buffers, output, minimize=minimize, interrupted=stopped())
         if stopped():
             return Code.INTERRUPTED
     if found.placement is not None:
@@ -71,12 +91,13 @@ def place(
     return Code.INFEASIBLE if found.status is Status.INFEASIBLE else Code.NOTHING_FOUND
 
 
-def _record(found: Placed, buffers: int) -> dict[str, object]:
+def _record(found: Placed, buffers: Sequence[Buffer]) -> dict[str, object]:
     from spmopt.report.conflict import conflict_record
 
     placement = found.placement
     return {
-        "buffers": buffers,
+        "buffers": len(buffers),
+        "fixed": _fixed(buffers),
         "status": found.status.value,
         "height_bytes": None if placement is None else placement.height_bytes,
         "bound_bytes": found.bound_bytes,
@@ -86,14 +107,40 @@ def _record(found: Placed, buffers: int) -> dict[str, object]:
     }
 
 
-def _sentence(found: Placed, buffers: int, output: Path, *, interrupted: bool) -> str:
-    from spmopt.report.quantities import percent
+def _fixed(buffers: Sequence[Buffer]) -> int:
+    return sum(buffer.fixed_bytes is not None for buffer in buffers)
+
+
+def _say(
+    found: Placed, buffers: Sequence[Buffer], output: Path, *, minimize: bool, interrupted: bool
+) -> None:
+    from spmopt.cli.output import say
 
     if found.placement is None:
-        until = "until the interruption" if interrupted else "within the limits"
-        return f"no placement found {until}; none is lower than {found.bound_bytes} bytes"
-    height = found.placement.height_bytes
+        say(_nothing(found, interrupted=interrupted))
+    else:
+        say(f"{_sentence(found, buffers, found.placement, minimize=minimize)}: {output}")
+
+
+def _nothing(found: Placed, *, interrupted: bool) -> str:
+    until = "until the interruption" if interrupted else "within the limits"
+    return f"no placement found {until}; none is lower than {found.bound_bytes} bytes"
+
+
+def _sentence(
+    found: Placed, buffers: Sequence[Buffer], placement: Placement, *, minimize: bool
+) -> str:
+    from spmopt.report.quantities import percent
+
     above = percent(found.gap or 0).removeprefix("+")
     known = "the least" if found.gap == 0 else f"at most {above} over the least"
-    what = "1 buffer" if buffers == 1 else f"{buffers} buffers"
-    return f"{what} in {height} bytes ({known}, {found.bound_bytes} needed): {output}"
+    more = ""
+    what = "1 buffer" if len(buffers) == 1 else f"{len(buffers)} buffers"
+    fixed = _fixed(buffers)
+    if fixed:
+        what += ", all fixed by the file," if fixed == len(buffers) else f", {fixed} of them fixed,"
+        known += " with fixed offsets as they are"
+    if found.method == "hints":
+        what += " where the hints have them"
+        more = "" if minimize or found.gap == 0 else "; --minimize looks for less"
+    return f"{what} in {placement.height_bytes} bytes ({known}, {found.bound_bytes} needed{more})"

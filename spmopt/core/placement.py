@@ -41,7 +41,8 @@ class Buffer:
     gaps
         In order of time, apart from each other, within the lifetime.
     hint_bytes
-        An offset worth a try.
+        An offset worth a try. Hints are used where all buffers have one and together they are a
+        placement.
     fixed_bytes
         The offset that it must have, if any.
     """
@@ -64,7 +65,10 @@ class Buffer:
         if self.alignment_bytes < 1:
             raise InputError(f"{where}: alignment is {self.alignment_bytes}; use 1 for none")
         if self.fixed_bytes is not None and self.fixed_bytes < 0:
-            raise InputError(f"{where}: offset is {self.fixed_bytes}; it cannot be negative")
+            raise InputError(
+                f"{where}: offset is {self.fixed_bytes}; it cannot be negative; "
+                "leave it empty for none"
+            )
         for value in (-self.lower, self.upper, self.size_bytes, self.alignment_bytes):
             require_small(where, "a figure", value)
         self._check_gaps(where)
@@ -100,7 +104,10 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """An offset for each buffer, and the height: the end of the topmost."""
+    """An offset for each buffer, and the height: the end of the topmost.
+
+    As in MiniMalloc's ``src/validator.cc``, a buffer that lives at no time counts for it too.
+    """
 
     offsets_bytes: tuple[int, ...]
     height_bytes: int

@@ -6,6 +6,9 @@ be called ``buffer`` or ``buffer_id``; ``lower`` may be called ``start`` or ``be
 be called ``end``, and then it and the ends of gaps are inclusive. A gap is ``lower-upper``, or
 ``lower-upper@low:high`` when the bytes from ``low`` to ``high`` are needed in it; blanks separate
 gaps. A negative hint is none. An offset fixes a buffer.
+
+Beyond that reader: an empty alignment, hint or offset is none, and a byte order mark, carriage
+returns and blanks around the names of columns are passed over.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ _ALIASES = {
 _REQUIRED = ("id", "lower", "upper", "size")
 _KNOWN = (*_REQUIRED, "alignment", "hint", "gaps", "offset")
 _FIRST_LINE = "the first line must name id,lower,upper,size"
+_OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", " ": "blanks"}
 _SHOWN = 80
 """Characters of a line that an error repeats."""
 _INTEGER = re.compile(r"\s*[+-]?[0-9]+\s*")
@@ -46,7 +50,7 @@ def read_buffers(path: Path, warn: Callable[[str], None] | None = None) -> tuple
         It cannot be read, or a line of it cannot be used.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError:
@@ -68,9 +72,8 @@ def parse_buffers(text: str, where: str = "CSV") -> tuple[Buffer, ...]:
             break
         fields = line.rstrip("\r").split(",")
         if len(fields) != len(columns):
-            raise InputError(
-                f"{where}, line {number}: {len(fields)} fields, but {len(columns)} columns"
-            )
+            count = "1 field" if len(fields) == 1 else f"{len(fields)} fields"
+            raise InputError(f"{where}, line {number}: {count}, but {len(columns)} columns")
         try:
             buffers.append(_buffer(dict(zip(columns, fields, strict=True)), inclusive))
         except InputError as error:
@@ -106,12 +109,16 @@ def format_buffers(buffers: Sequence[Buffer], offsets_bytes: Sequence[int] | Non
 
 
 def _oddities(text: str, buffers: Sequence[Buffer]) -> Iterator[str]:
-    names = text.partition("\n")[0].rstrip("\r").split(",")
+    header, *lines = text.split("\n")
+    names = _names(header.rstrip("\r"))
     unknown = [name for name in names if _ALIASES.get(name, name) not in _KNOWN]
     if unknown:
         what = "column" if len(unknown) == 1 else "columns"
         listed = _short(", ".join(map(repr, unknown)))
         yield f"{what} {listed} not known, passed over and not written"
+    if "end" in names:
+        yield "column 'end' is inclusive; what is written has 'upper', one more, in its place"
+    yield from _unread(lines)
     nameless = sum(not buffer.name.strip() for buffer in buffers)
     if nameless:
         yield f"lines without an id: {nameless}"
@@ -119,6 +126,23 @@ def _oddities(text: str, buffers: Sequence[Buffer]) -> Iterator[str]:
     if often and often[0][1] > 1:
         name, times = often[0]
         yield f"{times} buffers have the id {_short(repr(name))}; each is placed by itself"
+    lifeless = sum(buffer.size_bytes > 0 and not buffer.pieces for buffer in buffers)
+    if lifeless:
+        yield (
+            f"buffers that live at no time: {lifeless}; in nobody's way, but their ends count "
+            "towards the height, as MiniMalloc's rules have it"
+        )
+    hints = sum(buffer.hint_bytes is not None for buffer in buffers)
+    if 0 < hints < len(buffers):
+        yield f"hints of {hints} of {len(buffers)} buffers are passed over: all must have one"
+
+
+def _unread(lines: Sequence[str]) -> Iterator[str]:
+    blank = next((k for k, line in enumerate(lines) if not line.rstrip("\r")), len(lines))
+    below = sum(bool(line.strip()) for line in lines[blank:])
+    if below:
+        what = "1 line below it is" if below == 1 else f"{below} lines below it are"
+        yield f"line {blank + 2} is blank and ends the table, as MiniMalloc's do: {what} not read"
 
 
 def _short(text: str) -> str:
@@ -126,10 +150,11 @@ def _short(text: str) -> str:
 
 
 def _columns(header: str, where: str) -> tuple[list[str], bool]:
-    names = header.split(",")
+    names = _names(header)
     columns = [_ALIASES.get(name, name) for name in names]
     missing = [name for name in _REQUIRED if name not in columns]
     if len(missing) == len(_REQUIRED):
+        _require_commas(header, where)
         raise InputError(f"{where}: not a CSV of buffers: {_FIRST_LINE}")
     if len(set(columns)) != len(columns):
         shown = repr(_short(header))
@@ -139,25 +164,39 @@ def _columns(header: str, where: str) -> tuple[list[str], bool]:
     return columns, "end" in names
 
 
+def _names(header: str) -> list[str]:
+    return [name.strip() for name in header.split(",")]
+
+
+def _require_commas(header: str, where: str) -> None:
+    for separator, what in _OTHER_SEPARATORS.items():
+        names = {_ALIASES.get(name, name) for name in map(str.strip, header.split(separator))}
+        if names.issuperset(_REQUIRED):
+            raise InputError(f"{where}: {what} separate its columns; write commas in their place")
+
+
 def _buffer(fields: Mapping[str, str], inclusive: bool) -> Buffer:
-    hint = _integer(fields, "hint", -1)
+    hint = _given(fields, "hint")
     return Buffer(
         name=fields["id"],
         lower=_integer(fields, "lower"),
         upper=_integer(fields, "upper") + inclusive,
         size_bytes=_integer(fields, "size"),
-        alignment_bytes=_integer(fields, "alignment", 1),
+        alignment_bytes=1 if (alignment := _given(fields, "alignment")) is None else alignment,
         gaps=tuple(_gap(text, inclusive) for text in fields.get("gaps", "").split(" ") if text),
-        hint_bytes=hint if hint >= 0 else None,
-        fixed_bytes=_integer(fields, "offset") if "offset" in fields else None,
+        hint_bytes=None if hint is None or hint < 0 else hint,
+        fixed_bytes=_given(fields, "offset"),
     )
 
 
-def _integer(fields: Mapping[str, str], column: str, default: int | None = None) -> int:
-    text = fields.get(column)
-    if text is None and default is not None:
-        return default
-    if text is None or _INTEGER.fullmatch(text) is None:
+def _given(fields: Mapping[str, str], column: str) -> int | None:
+    """What a column that need not be there says; None where it says nothing."""
+    return _integer(fields, column) if fields.get(column, "").strip() else None
+
+
+def _integer(fields: Mapping[str, str], column: str) -> int:
+    text = fields[column]
+    if _INTEGER.fullmatch(text) is None:
         raise InputError(f"{column} is {_short(repr(text))}; it must be a whole number")
     digits = text.strip().lstrip("+-0")
     if len(digits) > _DIGITS:
@@ -169,7 +208,9 @@ def _integer(fields: Mapping[str, str], column: str, default: int | None = None)
 def _gap(text: str, inclusive: bool) -> Gap:
     match = _GAP.fullmatch(text)
     if match is None:
-        raise InputError(f"gap {text!r} is not of the form 3-5 or 3-5@0:4")
+        raise InputError(
+            f"gap {text!r} is not of the form 3-5, or 3-5@0:4 if bytes 0 to 4 are kept"
+        )
     lower, upper, low, high = match.groups()
     window = None if low is None else (int(low), int(high))
     return Gap(lower=int(lower), upper=int(upper) + inclusive, window_bytes=window)

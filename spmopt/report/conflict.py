@@ -50,7 +50,7 @@ def conflict_rows(conflict: Conflict | None) -> list[str]:
     ]
     more = conflict.members[SHOWN:]
     rest = sum(member.size_bytes for member in more)
-    return [*lines, f"and {len(more)} more of {rest} bytes"] if more else lines
+    return [*lines, f"and {len(more)} more, together {rest} bytes"] if more else lines
 
 
 def _cells(member: Member) -> tuple[str, str, str, str]:

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.cli.place import _sentence
+from spmopt.cli.place import _nothing
 from spmopt.core.placement import Placed, Placement, require_placement
 from spmopt.core.result import Status
 from spmopt.io.minimalloc import read_buffers
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
+from tests.cli.test_help import shown
 
 FOLDER = Path(__file__).parents[2] / "instances" / "minimalloc"
 SMALL = FOLDER / "input.12.csv"
@@ -34,6 +35,7 @@ def test_least_height(run: Run, tmp_path: Path) -> None:
     assert placed(SMALL, output, 12) == 12
     assert ran.record == {
         "buffers": 5,
+        "fixed": 0,
         "status": "optimal",
         "height_bytes": 12,
         "bound_bytes": 12,
@@ -55,8 +57,42 @@ def test_a_capacity(run: Run, tmp_path: Path) -> None:
 def test_what_was_placed_stays_where_it_is(run: Run, tmp_path: Path) -> None:
     first, second = tmp_path / "1.csv", tmp_path / "2.csv"
     assert run(f"place {SMALL} --minimize -o {first}").code == 0
-    assert run(f"place {first} --capacity 12 -o {second}").code == 0
+    ran = run(f"place {first} --capacity 12 -o {second}")
+    assert ran.code == 0
     assert first.read_text() == second.read_text()
+    assert ran.err == (
+        f"warning: {first}: all offsets are fixed; to place anew, take the column offset out\n"
+    )
+
+
+def test_fixed_offsets_are_no_least_height(run: Run, tmp_path: Path) -> None:
+    source, output = tmp_path / "i.csv", tmp_path / "o.csv"
+    source.write_text("id,lower,upper,size,offset\na,0,5,3,7\nb,0,5,3,\n")
+    ran = run(f"place {source} --minimize -o {output}")
+    known = "the least with fixed offsets as they are, 10 needed"
+    assert ran.out.startswith(f"2 buffers, 1 of them fixed, in 10 bytes ({known}): ")
+    assert ran.err == ""
+    assert output.read_text().splitlines()[1:] == ["a,0,5,3,7", "b,0,5,3,0"]
+    ran = run(f"place {output} --minimize -o {tmp_path}/p.csv")
+    assert ran.out.startswith(f"2 buffers, all fixed by the file, in 10 bytes ({known}): ")
+    assert run(f"place {output} --minimize -o {tmp_path}/p.csv --json").record["fixed"] == 2
+
+
+def test_high_hints_are_named_as_the_cause(run: Run, tmp_path: Path) -> None:
+    source, output = tmp_path / "i.csv", tmp_path / "o.csv"
+    source.write_text("id,lower,upper,size,hint\na,0,5,4,100\n")
+    ran = run(f"place {source} --capacity 200 -o {output}")
+    assert "1 buffer where the hints have them in 104 bytes (at most 2500 % over" in ran.out
+    assert "4 needed; --minimize looks for less): " in ran.out
+    ran = run(f"place {source} --capacity 200 --minimize -o {output}")
+    assert ran.out.startswith("1 buffer in 4 bytes (the least, 4 needed): ")
+
+
+def test_columns_are_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    text = shown(run, "place")
+    for column in ("id", "lower, upper", "size", "alignment", "offset", "hint", "gaps"):
+        assert f" {column} - " in text
 
 
 def test_too_little_is_infeasible_and_says_why(run: Run, tmp_path: Path) -> None:
@@ -66,6 +102,14 @@ def test_too_little_is_infeasible_and_says_why(run: Run, tmp_path: Path) -> None
     assert "the 3 buffers that live then need 12 bytes, available are 11, missing are 1" in ran.err
     assert ran.err.count("\n") == 1
     assert not output.exists()
+
+
+def test_a_crowd_that_is_too_large_to_show_is_summed_up(run: Run, tmp_path: Path) -> None:
+    source = tmp_path / "i.csv"
+    source.write_text("id,lower,upper,size\n" + "".join(f"b{k},0,5,3\n" for k in range(12)))
+    ran = run(f"place {source} --capacity 33 -o {tmp_path}/o.csv")
+    assert ran.code == 3
+    assert ran.err.splitlines()[-1] == "  and 2 more, together 6 bytes"
 
 
 def test_a_time_limit_is_not_infeasible(run: Run, tmp_path: Path) -> None:
@@ -108,8 +152,10 @@ def test_one_odd_buffer(run: Run, tmp_path: Path) -> None:
 def test_without_a_result_it_is_said_why() -> None:
     none = Placed(status=Status.UNKNOWN, placement=None, bound_bytes=7)
     for interrupted, why in ((False, "within the limits"), (True, "until the interruption")):
-        shown = _sentence(none, 2, Path("o.csv"), interrupted=interrupted)
-        assert shown == f"no placement found {why}; none is lower than 7 bytes"
+        assert (
+            _nothing(none, interrupted=interrupted)
+            == f"no placement found {why}; none is lower than 7 bytes"
+        )
 
 
 def test_files_in_the_wrong_place(run: Run, tmp_path: Path) -> None:

@@ -61,6 +61,7 @@ def test_what_is_odd_is_told(tmp_path: Path) -> None:
     ]
     assert told == [
         f"{path}: column 'colour' not known, passed over and not written",
+        f"{path}: column 'end' is inclusive; what is written has 'upper', one more, in its place",
         f"{path}: lines without an id: 1",
         f"{path}: 2 buffers have the id 'a'; each is placed by itself",
     ]
@@ -69,9 +70,49 @@ def test_what_is_odd_is_told(tmp_path: Path) -> None:
     assert told == []
 
 
-def test_a_negative_hint_is_none() -> None:
-    (found,) = parse_buffers("id,lower,upper,size,hint\na,0,5,3,-1\n")
+@pytest.mark.parametrize(
+    ("lines", "oddity"),
+    [
+        (
+            "a,0,5,3,\n\nb,0,5,3,\n",
+            "line 3 is blank and ends the table, as MiniMalloc's do: 1 line ",
+        ),
+        (
+            "\n\n \r\nb,0,5,3,\nc,0,5,3,\n",
+            "line 2 is blank and ends the table, as MiniMalloc's do: 2",
+        ),
+        (
+            "a,3,3,4,\nb,3,3,0,\n",
+            "buffers that live at no time: 1; in nobody's way, but their ends",
+        ),
+        ("a,0,5,3,0\nb,0,5,3,\nc,0,5,3,-1\n", "hints of 1 of 3 buffers are passed over: all must"),
+        ("a,0,5,3,0\n\n\n  \n", ""),
+    ],
+)
+def test_each_oddity(tmp_path: Path, lines: str, oddity: str) -> None:
+    path, told = tmp_path / "odd.csv", list[str]()
+    path.write_text("id,lower,upper,size,hint\n" + lines)
+    read_buffers(path, told.append)
+    assert [line.startswith(f"{path}: {oddity}") for line in told] == [True] * bool(oddity)
+
+
+@pytest.mark.parametrize("hint", ["-1", "", " "])
+def test_a_negative_or_empty_hint_is_none(hint: str) -> None:
+    (found,) = parse_buffers(f"id,lower,upper,size,hint\na,0,5,3,{hint}\n")
     assert found.hint_bytes is None
+
+
+def test_an_empty_cell_is_as_if_not_given() -> None:
+    fixed, free = parse_buffers(FULL + "x,3,9,4,2,6,,8\ny,3,9,4,,,,\n")
+    assert (fixed.alignment_bytes, fixed.hint_bytes, fixed.fixed_bytes) == (2, 6, 8)
+    assert free == Buffer(name="y", lower=3, upper=9, size_bytes=4)
+
+
+def test_dialects(tmp_path: Path) -> None:
+    """A byte order mark, carriage returns, and blanks around names, as spreadsheets write them."""
+    path = tmp_path / "sheet.csv"
+    path.write_bytes(b"\xef\xbb\xbfid, lower ,upper, size\r\na, 0, 5, 3\r\n")
+    assert read_buffers(path) == (Buffer(name="a", lower=0, upper=5, size_bytes=3),)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +123,15 @@ def test_a_negative_hint_is_none() -> None:
         ("{" + "a," * 999, "f.csv: not a CSV of buffers: the first line must name id,lower"),
         ("id,id," + "a" * 999, "two columns of the same meaning in 'id,id,aaa"),
         ("id,lower,upper\n", "no column size"),
+        ("id;lower;upper;size\na;0;5;3\n", "f.csv: semicolons separate its columns; write commas"),
+        ("buffer\tstart\tend\tsize\n", "f.csv: tabs separate its columns"),
+        ("id lower upper size\n", "f.csv: blanks separate its columns"),
+        ("id,lower,upper,size\na;0;5;3\n", "f.csv, line 2: 1 field, but 4 columns"),
+        ("id,lower,upper,size\na,,5,3\n", "line 2: lower is ''; it must be a whole number"),
+        (
+            "id,lower,upper,size,offset\na,0,5,3,-1\n",
+            "offset is -1; it cannot be negative; leave it",
+        ),
         ("id,lower,start,upper,size\n", "two columns of the same meaning"),
         ("id,lower,upper,size\na,0,5\n", "f.csv, line 2: 3 fields, but 4 columns"),
         ("id,lower,upper,size\na,0,5,3\nb,0,x,3\n", "f.csv, line 3: upper is 'x'"),

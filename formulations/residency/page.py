@@ -25,9 +25,9 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    found = page_optimum(instance, request)
-    if found is not None:
-        return _proved(instance, request, found)
+    optimal = decided(instance, request)
+    if optimal.plan is not None:
+        return optimal
     search = Search(instance, request, page_bytes=instance.machine.page_bytes, settings=Settings())
     if request.start is not None:
         search.offer_plan(request.start)
@@ -49,6 +49,20 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         notes=(SEVERAL_MODES,),
         cut_short=best.cut_short(request.tolerance),
     )
+
+
+def decided(instance: Instance, request: Request) -> Outcome:
+    """Optimal schedule where a flow decides; elsewhere none, nor a bound.
+
+    It needs no plan to start from.
+
+    Raises
+    ------
+    InfeasibleError
+        As :func:`schedule`, unless a look at the instance says that no flow decides.
+    """
+    found = page_optimum(instance, request)
+    return Outcome(plan=None) if found is None else _proved(instance, request, found)
 
 
 def _proved(instance: Instance, request: Request, found: Optimum) -> Outcome:

@@ -48,6 +48,9 @@ class Entry:
         What was chosen of them; the callable's own defaults hold for the rest.
     backends
         Families of other solvers, each with the target that takes one as ``solver``.
+    alone
+        Target that decides some instances without a plan to start from, and gives no plan for
+        the others; empty for none.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Entry:
     options: Options = field(default_factory=dict)
     chosen: Mapping[str, str] = field(default_factory=dict)
     backends: Mapping[str, str] = field(default_factory=dict)
+    alone: str = ""
 
     def load(self) -> Scheduler:
         """Import the callable; it is called with the options chosen."""

@@ -125,6 +125,7 @@ _ENTRIES = (
         name="page",
         kind=Kind.FORMULATION,
         target="formulations.residency.page:schedule",
+        alone="formulations.residency.page:decided",
         granularity="page",
         summary="optimises how many pages of each tensor stay (priced columns, rounded)",
         source="problem statement, sections 2 and 5",

@@ -55,7 +55,7 @@ def install(monkeypatch: pytest.MonkeyPatch, **answers: Answer) -> Fakes:
         entry = entries[name]
         entries[name] = FakeEntry(
             fakes=fakes,
-            **{slot: getattr(entry, slot) for slot in Entry.__slots__},
+            **{slot: getattr(entry, slot) for slot in Entry.__slots__ if slot != "alone"},
         )
     monkeypatch.setattr(registry, "SCHEDULERS", entries)
     return fakes

@@ -14,7 +14,7 @@ from formulations.residency.cost import spent
 from formulations.residency.flow.network import Packing, pack
 from formulations.residency.flow.plan import kept_plan
 from formulations.residency.flow.stays import Stays
-from spmopt.core.instance import Instance
+from spmopt.core.instance import Instance, Operation
 from spmopt.core.modes import fitting_modes
 from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
@@ -75,7 +75,8 @@ class _Case:
 
     @staticmethod
     def of(instance: Instance, request: Request) -> _Case | None:
-        if any(len(operation.modes) > 1 for operation in instance.operations):
+        # Most instances need no more than a look.
+        if request.objective.cycle or not all(map(_rigid, instance.operations)):
             return None
         order = np.arange(len(instance.operations), dtype=np.int64)
         line = timeline(instance, order, fitting_modes(instance))
@@ -153,3 +154,9 @@ class _Case:
                 self.instance, self.request.objective, self.economy, multipliers
             ),
         )
+
+
+def _rigid(operation: Operation) -> bool:
+    """Whether it has one mode, and that keeps every operand resident."""
+    first = operation.modes[0]
+    return len(operation.modes) == 1 and all(operand.stationary for operand in first.operands)

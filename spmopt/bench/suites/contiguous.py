@@ -23,9 +23,9 @@ def contiguous() -> Suite:
         title="what contiguous addresses cost, objective time",
         about="Step time of the best schedule in which each tensor has one range of addresses, "
         "and of the best one in pages anywhere, from which it is repaired. Both gaps are to the "
-        "certified bound, which holds for any addresses. Seconds of `contiguous` hold those of `page`. "
-        "It ends within 0.01 % of the bound, after 20 trials in vain, or after 120 s; on GNMT within "
-        "0.1 %, or after 600 s.",
+        "certified bound, which holds for any addresses. Seconds of `contiguous` hold those of "
+        "`page`. It ends within 0.01 % of the bound, after 20 trials in vain, or after 120 s; on "
+        "GNMT within 0.1 %, or after 600 s.",
         heads=("network", "SPM"),
         rows=rows,
         columns=(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from math import ceil
 from queue import SimpleQueue
 from threading import Thread
@@ -13,50 +14,71 @@ from ortools.sat.python import cp_model
 from formulations.joint.decode import Decoder
 from formulations.joint.facts import analyse
 from formulations.joint.hint import hinted
+from formulations.joint.horizon import least_cycles
 from formulations.joint.model import FAMILIES, PAGED, build
-from formulations.joint.program import Program
+from formulations.joint.program import HUGE, Program
 from formulations.joint.search import Found, Proved, Settings
 from spmopt.core.instance import Instance
 from spmopt.core.plan import Plan
 
 _FIRST_SHARE = 0.5  # of the time, at most, for the schedule nearest to the plan to start from
+_SETTLING = 2.0  # of CP-SAT's deterministic time: some ten seconds
 _WORKERS_A_THREAD = 4  # strategies differ, so more of them than cores pay off
 
 
-def search(instance: Instance, settings: Settings, start: Plan | None) -> Iterator[Found | Proved]:
-    """Schedules and bounds as they come; the last of each is the best.
+def search(
+    instance: Instance, settings: Settings, start: Plan | None, due: float
+) -> Iterator[Found | Proved]:
+    """Schedules and bounds as they come; the last of each is the best; ends at ``due``.
 
     First the model with the decisions of ``start`` fixed (order, modes, which uses share a
     stay), which is solved at once or found not to fit contiguously; then all of it from there.
+    At last, once nothing better is to be found, a schedule of that time that is the same always.
     """
-    began = monotonic()
     left_out = [family for family in (*FAMILIES, *PAGED) if family.__name__ in settings.without]
     program = build(analyse(instance, settings.order), paged=settings.paged, without=left_out)
     if start is not None:
         for literal, holds in hinted(program, start):
             program.cp.add_hint(literal, holds)
-        yield from _near(program, settings)
-    yield from _solve(program, settings, settings.time_limit_s - (monotonic() - began))
+        yield from _near(program, settings, due)
+    best, least = HUGE, 0
+    if not left_out:
+        least = least_cycles(program.facts)
+        yield Proved(cycles=least)
+    with closing(_solve(program, settings, due)) as answers:
+        for answer in answers:
+            if isinstance(answer, Found):
+                best = answer.cycles
+            elif answer.cycles < least and not answer.infeasible:
+                continue
+            else:
+                least = max(least, answer.cycles)
+            yield answer
+            if best <= least * (1 + settings.tolerance):
+                break
+    if settings.same and best <= least * (1 + settings.tolerance):
+        yield from _settled(program, best, due)
 
 
-def _near(program: Program, settings: Settings) -> Iterator[Found]:
+def _near(program: Program, settings: Settings, due: float) -> Iterator[Found]:
     """A schedule with what is hinted fixed; all of it becomes the hint."""
-    solver = _solver(settings, _FIRST_SHARE * settings.time_limit_s)
+    solver = _solver(settings, monotonic() + _FIRST_SHARE * (due - monotonic()))
     solver.parameters.fix_variables_to_their_hinted_value = True
     if solver.solve(program.cp) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return
     schedule = Decoder(program, solver.value, solver.boolean_value).schedule()
     yield Found(schedule=schedule, cycles=round(solver.objective_value))
-    clear: Callable[[], None] = program.cp.clear_hints  # it has no annotation
-    clear()
+    _clear(program.cp.clear_hints)
     for variable in program.every:
         program.cp.add_hint(variable, solver.value(variable))
 
 
-def _solve(program: Program, settings: Settings, limit_s: float) -> Iterator[Found | Proved]:
+def _solve(
+    program: Program, settings: Settings, due: float
+) -> Generator[Found | Proved, None, None]:
     """All solutions and bounds on the way, handed over by the solver's threads."""
     answers: SimpleQueue[Found | Proved | None] = SimpleQueue()
-    solver = _solver(settings, limit_s)
+    solver = _solver(settings, due)
     solver.best_bound_callback = lambda bound: answers.put(Proved(cycles=_whole(bound)))
 
     def run() -> None:
@@ -69,9 +91,32 @@ def _solve(program: Program, settings: Settings, limit_s: float) -> Iterator[Fou
 
     thread = Thread(target=run, daemon=True)
     thread.start()
-    while (answer := answers.get()) is not None:
-        yield answer
-    thread.join()
+    try:
+        while (answer := answers.get()) is not None:
+            yield answer
+    finally:
+        solver.stop_search()
+        thread.join()
+
+
+def _settled(program: Program, cycles: int, due: float) -> Iterator[Found]:
+    """A schedule that takes no longer than ``cycles``, by one thread and from no hint.
+
+    Many schedules take the least time, and several threads find now this one, now that.
+    """
+    _clear(program.cp.clear_hints)
+    _clear(program.cp.clear_objective)
+    program.cp.add_linear_constraint(program.makespan, 0, cycles)
+    solver = _solver(Settings(threads=1), due)
+    solver.parameters.max_deterministic_time = _SETTLING
+    if solver.solve(program.cp) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        schedule = Decoder(program, solver.value, solver.boolean_value).schedule()
+        yield Found(schedule=schedule, cycles=cycles)
+
+
+def _clear(what: Callable[[], None]) -> None:
+    """Call it; such methods of a model have no annotations."""
+    what()
 
 
 def _whole(bound: float) -> int:
@@ -79,11 +124,11 @@ def _whole(bound: float) -> int:
     return max(0, ceil(bound - 1e-6))
 
 
-def _solver(settings: Settings, limit_s: float) -> cp_model.CpSolver:
+def _solver(settings: Settings, due: float) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
     several = settings.threads > 1
     solver.parameters.num_workers = _WORKERS_A_THREAD * settings.threads if several else 1
-    solver.parameters.max_time_in_seconds = max(0.0, limit_s)
+    solver.parameters.max_time_in_seconds = max(0.0, due - monotonic())
     solver.parameters.catch_sigint_signal = False
     return solver
 

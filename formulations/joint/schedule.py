@@ -13,7 +13,9 @@ from spmopt.core.scheduler import Request
 
 CLASS = "the replay of whole tensors, moved whole, in one range of addresses each, in any order"
 _MOST_USES = 300
-_TOO_LARGE = f"more than {_MOST_USES} uses of tensors are too many: the schedule to start from"
+_TOO_LARGE = (
+    "not searched, for {} uses of tensors are more than {}: this is the schedule of the best policy"
+)
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
@@ -30,8 +32,13 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     fitting_modes(instance)
     facts = analyse(instance)
     if len(facts.uses) > _MOST_USES:
-        return Outcome(plan=request.start, notes=(_TOO_LARGE,))
-    settings = Settings(time_limit_s=request.remaining_s(), threads=request.threads)
+        return Outcome(plan=request.start, notes=(_TOO_LARGE.format(len(facts.uses), _MOST_USES),))
+    settings = Settings(
+        time_limit_s=request.remaining_s(),
+        threads=request.threads,
+        tolerance=request.tolerance,
+        same=request.threads > 1,
+    )
     best: Found | None = None
     least = least_cycles(facts)
     for answer in search(instance, settings, request.start, request.stop):
@@ -42,8 +49,6 @@ def schedule(instance: Instance, request: Request) -> Outcome:
             raise InfeasibleError("no schedule keeps stationary operands in one range each")
         else:
             least = max(least, answer.cycles)
-        if best is not None and best.cycles <= least * (1 + request.tolerance):
-            break
     bound = ClassBound(value=float(least), holds_for=CLASS, proved_by="CP-SAT")
     if best is None:
         return Outcome(plan=request.start, class_bound=bound)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from time import monotonic
 
 from formulations.solver import apart
 from spmopt.core.instance import Instance
@@ -12,7 +13,7 @@ from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
 
 _WORKER = "formulations.joint.cpsat_worker:search"
-_GRACE_S = 20.0  # for building the model, and for a solver that is late
+_GRACE_S = 0.25  # for a solver that is late
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,12 +29,18 @@ class Settings:
         then mean nothing.
     threads
         With one the search takes the same course every time.
+    tolerance
+        Relative gap at which the search ends by itself.
+    same
+        Then settle on a schedule that does not depend on the course that the search took.
     without
         Names of families of constraints to leave out, for tests.
     """
 
     time_limit_s: float = 60.0
     threads: int = 2
+    tolerance: float = 0.0
+    same: bool = False
     order: Ints | None = None
     paged: bool = False
     without: tuple[str, ...] = ()
@@ -63,7 +70,16 @@ def search(
 ) -> Iterator[Found | Proved]:
     """Better and better schedules and bounds, from the solver's own process.
 
-    Just ends when the time is up or ``stop`` says so; what came before stays true.
+    Just ends when the time is up or ``stop`` says so; what came before stays true. Starting the
+    process and building the model are part of the time.
     """
-    limit_s = settings.time_limit_s + _GRACE_S
-    yield from apart.stream(_WORKER, instance, settings, start, time_limit_s=limit_s, stop=stop)
+    due = monotonic() + settings.time_limit_s  # the clock is the same in all processes
+    yield from apart.stream(
+        _WORKER,
+        instance,
+        settings,
+        start,
+        due,
+        time_limit_s=settings.time_limit_s + _GRACE_S,
+        stop=stop,
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,29 @@ def _too_much() -> Instance:
 
 def _in(seconds: float) -> Request:
     return Request(objective=REPLAY, time_limit_s=seconds, threads=1)
+
+
+def test_several_threads_end_at_the_same_schedule() -> None:
+    request = Request(objective=REPLAY, time_limit_s=20, threads=2)
+    one, other = (solve(golden("load-ahead"), "joint", request).totals for _ in range(2))
+    assert one is not None
+    assert one == other
+    assert one.replay_cycles == 14
+
+
+def test_more_uses_than_are_searched() -> None:
+    uses = 301
+    instance = tiny({"x": (4, "in")}, [Op(reads="x")] * uses, spm=8)
+    (policy, joint) = compare(instance, ["stream", "joint"], ASKED)
+    assert joint.value is not None
+    assert policy.value is not None
+    assert joint.value <= policy.value
+    (note,) = joint.notes
+    assert note.startswith("not searched, for 301 uses of tensors are more than 300: ")
+
+
+def test_the_time_limit_counts_the_start_of_the_solver() -> None:
+    began = monotonic()
+    result = solve(golden("residual"), "joint", _in(0.3))
+    assert result.value is not None
+    assert monotonic() - began < 1.3

@@ -11,7 +11,7 @@ from formulations.residency.bound.certificate import certificate
 from formulations.residency.bound.prices import Economy, Multipliers
 from formulations.residency.bound.rangemin import Floats
 from formulations.residency.cost import spent
-from formulations.residency.flow.network import Packing, pack
+from formulations.residency.flow.network import Packed, Packing, pack
 from formulations.residency.flow.plan import kept_plan
 from formulations.residency.flow.stays import Stays
 from spmopt.core.instance import Instance, Operation
@@ -21,6 +21,8 @@ from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
+
+_PARTS = 4  # of a page, where prices suffice
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -37,7 +39,7 @@ def page_optimum(instance: Instance, request: Request) -> Optimum | None:
     """Best plan in pages; None where :class:`Stays` does not apply or the time is too short.
 
     The bound knows bytes, not pages: where last pages are not full it may be less than the value.
-    If it is by more than the tolerance, a second flow, of bytes, gives the best prices for it.
+    If it is by more than the tolerance, a second flow, of parts of pages, gives prices for it.
 
     Raises
     ------
@@ -50,9 +52,8 @@ def page_optimum(instance: Instance, request: Request) -> Optimum | None:
         return None
     kept_bytes, prices = found
     if case.optimum(kept_bytes, prices).gap > request.tolerance:
-        bytewise = case.in_bytes()
-        if bytewise is not None:
-            prices = bytewise[1]
+        finer = case.prices_of_parts()
+        prices = prices if finer is None else finer
     return case.optimum(kept_bytes, prices)
 
 
@@ -109,20 +110,35 @@ class _Case:
 
     def in_bytes(self) -> tuple[Ints, Floats] | None:
         """(k,) bytes kept, and (n,) prices of a byte."""
-        stays, page = self.stays, self.instance.machine.page_bytes
-        unit = int(np.gcd.reduce(self.line.size_bytes[self.line.tensor], initial=page))
+        unit = self._common_bytes()
+        packed = self._in_units(unit)
+        return None if packed is None else (packed.kept * unit, self._byte_prices(packed))
+
+    def prices_of_parts(self) -> Floats | None:
+        """(n,) Prices of a byte, nearly the best; exact ones would take several times as long."""
+        part = self.instance.machine.page_bytes // _PARTS
+        packed = self._in_units(max(part, self._common_bytes()))
+        return None if packed is None else self._byte_prices(packed)
+
+    def _in_units(self, unit_bytes: int) -> Packed | None:
+        """Stays in whole units, to the nearest; pages may be shared."""
+        stays = self.stays
         packing = Packing(
-            room=self._room(unit),
+            room=self._room(1) // unit_bytes,
             begin=stays.begin,
             end=stays.end,
-            most=stays.size_bytes // unit,
+            most=(stays.size_bytes + unit_bytes // 2) // unit_bytes,
             worth=stays.worth,
         )
-        packed = pack(packing, self.request)
-        if packed is None:
-            return None
-        prices: Floats = packed.price.astype(np.float64) * float(stays.unit)
-        return packed.kept * unit, prices
+        return pack(packing, self.request)
+
+    def _byte_prices(self, packed: Packed) -> Floats:
+        return packed.price.astype(np.float64) * float(self.stays.unit)
+
+    def _common_bytes(self) -> int:
+        """The largest unit that every size is a multiple of."""
+        line, page = self.line, self.instance.machine.page_bytes
+        return int(np.gcd.reduce(line.size_bytes[line.tensor], initial=page))
 
     def _room(self, unit_bytes: int) -> Ints:
         """(n,) Units of SPM beside the scratch and what the step's operation uses."""

@@ -185,8 +185,8 @@ def find(rows: Rows, figures: Figures) -> Findings:
         sentences=_sentences(rows, names),
         notes=(
             f"The {len(names)} sizes of layers with both gradients that take longest of those "
-            "whose baseline is bound by memory; a name is the network and the number of the first layer "
-            "of this size.",
+            "whose baseline is bound by memory; a name is the network and the number of the first "
+            "layer of this size.",
             "Named orders: tiles chosen for time under double buffering, the same under the other "
             "replacements. *searched*: the best order and tiles of these, and blocked walks found "
             f"by local search. *{SMALL_TILES}*: tiles of at most {SMALL_TILE} along each axis, "

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from spmopt.core.errors import ScheduleError
 from spmopt.gradients.batch import run_all
 from spmopt.gradients.case import Case
 from spmopt.gradients.run import Row
@@ -189,17 +188,3 @@ def _forward(asked: Sequence[Asked], pool: Pool) -> list[list[Cost]]:
 def _drain(pool: Pool) -> None:
     for _ in pool.steps():
         pass
-
-
-def one(answers: Iterable[Answer], asked: Asked) -> Answer:
-    """The answer to ``asked``.
-
-    Raises
-    ------
-    ScheduleError
-        It was not asked.
-    """
-    for answer in answers:
-        if answer.asked == asked:
-            return answer
-    raise ScheduleError(f"{asked.network.name}, {asked.technique}: not measured")

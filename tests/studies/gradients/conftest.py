@@ -1,4 +1,4 @@
-"""Two networks of few small layers in place of the paper's."""
+"""One or two networks of few small layers in place of the paper's."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ import pytest
 from spmopt.studies import gradient_networks
 from spmopt.studies.gradients import setting
 
-FEW = ("ncf", "dlrm")
+
+def _keep(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    every = gradient_networks.PAPER_NETWORKS
+    some = tuple(network for network in every if network.abbreviation in names)
+    monkeypatch.setattr(setting, "PAPER_NETWORKS", some)
 
 
 @pytest.fixture
-def few(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Names of the networks: :data:`FEW`, on both machines."""
-    some = tuple(
-        network for network in gradient_networks.PAPER_NETWORKS if network.abbreviation in FEW
-    )
-    monkeypatch.setattr(setting, "PAPER_NETWORKS", some)
+def one_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NCF on both machines: four layers."""
+    _keep(monkeypatch, "ncf")
+
+
+@pytest.fixture
+def two_networks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NCF and DLRM on both machines: twelve layers."""
+    _keep(monkeypatch, "ncf", "dlrm")

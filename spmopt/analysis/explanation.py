@@ -20,7 +20,7 @@ from spmopt.verify import View
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who takes room in a full step: a tensor until the step ``until``, or the scratch."""
+    """Who takes room in a full step: a tensor up to and with the step ``until``, or the scratch."""
 
     name: str
     size_bytes: int
@@ -166,7 +166,7 @@ class Explanation:
         scratch = int(view.timeline.scratch_bytes[step])
         if scratch:
             size = -(-scratch // machine.page_bytes) * machine.page_bytes
-            found.append(Holder(name="scratch", size_bytes=size, until=step + 1))
+            found.append(Holder(name="scratch", size_bytes=size, until=step))
         return sorted(found, key=lambda holder: -holder.size_bytes)
 
     def moved(self, step: int) -> list[Moved]:
@@ -190,7 +190,7 @@ class Explanation:
         return self.figures.view.schedule.commands.step[self.obstacles.command]
 
     def _until(self, row: int) -> int:
-        """The first step in which the tensor of a residency row is gone."""
+        """The last step in which the tensor of a residency row is on chip."""
         table = self.figures.view.schedule.residency
         while (
             row + 1 < len(table)
@@ -198,7 +198,7 @@ class Explanation:
             and table.begin[row + 1] == table.end[row]
         ):
             row += 1
-        return int(table.end[row])
+        return int(table.end[row]) - 1
 
 
 def shares(cycles: Sequence[int]) -> list[float]:

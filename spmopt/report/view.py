@@ -129,6 +129,14 @@ def heading(instance: Instance, result: Result) -> str:
     )
 
 
+def barrier_notes(result: Result) -> list[str]:
+    """What an account of steps says of a schedule that was made for the replay."""
+    if result.objective != REPLAY:
+        return []
+    made = "The schedule was made for the replay, which has no barriers between steps; "
+    return [f"{made}all times and stalls here are those with barriers."]
+
+
 def spoken(objective: Objective) -> str:
     """Name of an objective as the command line has it."""
     return spoken_name(objective.name)

@@ -43,7 +43,7 @@ def test_text(run: Run, stored: Path) -> None:
     assert any(line.startswith("The 3 largest stalls of ") for line in lines)
     assert sum(line.startswith("step ") for line in lines) == 3
     assert "Worth, by the prices that prove the bound of " in ran.out
-    assert "\n  1 KB more SPM " in ran.out
+    assert "\n  1 kB more SPM " in ran.out
     assert "\n  1 GB/s more DRAM " in ran.out
     assert "price of SPM along the steps:" in ran.out
     assert lines[-1].startswith("With d bytes")
@@ -143,6 +143,66 @@ def test_by_hand(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("quick")
+def test_a_holder_is_there_until_a_step_that_exists(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    operations = [Op(cycles=10), Op(reads="a b", stationary="b"), Op(reads="b", stationary="b")]
+    write_instance(path, tiny({"a": (8, "in"), "b": (4, "in")}, operations, spm=8))
+    ran = run(f"explain {path} -s stream --step 1")
+    assert "only 4 B of room in step 1, held by b (4 B until step 2)" in " ".join(ran.out.split())
+    record = run(f"explain {path} -s stream --step 1 --json").record
+    held = [part["held_by"] for part in record["stalls"][0]["transfers"] if part["held_by"]]
+    assert held[0] == [{"name": "b", "size_bytes": 4, "until_step": 2}]
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_tensor_larger_than_the_scratchpad_is_called_that(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    write_instance(path, tiny({"a": (16, "in")}, [Op(cycles=99), Op(reads="a")], spm=8))
+    text = " ".join(run(f"explain {path} -s stream").out.split())
+    assert "capacity 50 %: it is larger than the SPM of 8 B" in text
+    assert "of room in step" not in text
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_step_that_moves_nothing_may_be_too_short(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    write_instance(path, tiny({"a": (8, "in")}, [Op(cycles=2), Op(reads="a")], spm=8))
+    text = " ".join(run(f"explain {path} -s stream").out.split())
+    assert "channel 75 %: step 0, which moves nothing, is too short (2 s)" in text
+
+
+@pytest.mark.usefixtures("quick")
+def test_more_transfers_are_called_so(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    tensors = dict.fromkeys("abcdef", (8, "in"))
+    write_instance(path, tiny(tensors, [Op(reads="a b c d e"), Op(reads="f")], spm=8))
+    text = " ".join(run(f"explain {path} -s stream").out.split())
+    assert "16.00 s 2 more transfers" in text
+    assert "and 2 more (16 s together)" in text
+
+
+@pytest.mark.usefixtures("quick")
+def test_nothing_is_not_what_rounds_to_nothing(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    write_instance(path, tiny({"a": (10_000, "in")}, [Op(cycles=9999), Op(reads="a")], spm=10_000))
+    out = " ".join(run(f"explain {path} -s stream").out.split())
+    assert " channel < 0.1 %: " in out
+    assert " 0 %:" not in out
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("command", ["explain", "analyze"])
+def test_times_of_a_replayed_schedule_are_those_of_steps(
+    run: Run, tmp_path: Path, command: str
+) -> None:
+    path = tmp_path / "i.json"
+    write_instance(path, tiny({"a": (8, "in")}, [Op(reads="a", cycles=4)], spm=8))
+    said = "made for the replay, which has no barriers between steps"
+    assert said in run(f"{command} {path} -s stream --objective replay").out
+    assert said not in run(f"{command} {path} -s stream").out
+
+
+@pytest.mark.usefixtures("quick")
 def test_nothing_to_explain(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "i.json"
     write_instance(path, tiny({"a": (8, "in")}, [Op(cycles=4)], spm=8))
@@ -171,7 +231,7 @@ def test_other_objectives_have_their_own_unit(run: Run) -> None:
 @pytest.mark.parametrize("objective", ["traffic", "energy"])
 def test_without_a_price_of_time_nothing_is_said_of_the_pace(run: Run, objective: str) -> None:
     ran = run(f"explain {NETWORK} -s belady --objective {objective}")
-    assert "1 KB more SPM" in ran.out
+    assert "1 kB more SPM" in ran.out
     assert "more DRAM" not in ran.out
     assert "pace" not in ran.out
 

@@ -126,14 +126,14 @@ def reasons(found: Explanation, step: int) -> dict[tuple[Cause, str], tuple[int,
 
 
 def test_a_stream_without_room_in_its_own_step() -> None:
-    # Step 0 has 10 idle cycles, but b holds all of the scratchpad until step 2.
+    # Step 0 has 10 idle cycles, but b holds all of the scratchpad until step 1.
     found = explained([Op(reads="b", cycles=18), Op(reads="a b", cycles=3)], ("b", 0, 2, 8), spm=8)
     assert found.figures.stall_cycles.tolist() == [0, 5]
     assert reasons(found, 1) == {(Cause.STREAM_IN, "a"): (5, 0, 0, 0)}
     (transfer,) = found.transfers(1)
     assert (transfer.full_step, transfer.busy_step) == (1, None)
     (holder,) = found.holders(1)
-    assert (holder.name, holder.size_bytes, holder.until) == ("b", 8, 2)
+    assert (holder.name, holder.size_bytes, holder.until) == ("b", 8, 1)
 
 
 def test_a_load_without_room_in_the_step_before() -> None:

@@ -74,7 +74,7 @@ def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> N
 def test_a_kilobyte_that_is_less_than_a_page_is_said_to_be() -> None:
     large = {"spm_bytes": 4096 * 100, "dram_bytes_per_s": 10**12, "clock_hz": 10**12}
     lines = said([1e-5, 0], page_bytes=4096, **large)
-    assert lines[1].startswith("  1 KB more SPM ")
+    assert lines[1].startswith("  1 kB more SPM ")
     assert "(less than a page of 4.096 kB: " in lines[1]
     assert lines[2].startswith("  1 GB/s more DRAM ")
     assert "less than" not in said([1e-5, 0], page_bytes=100, **large)[1]

@@ -16,7 +16,7 @@ from spmopt.report.analysis.columns import use_columns
 from spmopt.report.analysis.legend import REUSE, TIME
 from spmopt.report.quantities import share, si
 from spmopt.report.table import draw_rows, draw_text
-from spmopt.report.view import heading
+from spmopt.report.view import barrier_notes, heading
 
 _NONE = "-"
 _SHOWN = 5e-4
@@ -67,6 +67,8 @@ _LESS_TENSORS = ("FLOP/B", "kind", "uses", "size", "out", "in")
 def draw_analysis(analysis: Analysis, result: Result, per: str | None, console: Console) -> None:
     """Print the analysis; with ``per`` also each operation, layer or tensor."""
     draw_text(f"{heading(analysis.instance, result)}; scheduler {result.scheduler}", console)
+    for note in barrier_notes(result):
+        draw_text(note, console)
     console.print()
     for name, text in _summary(analysis):
         draw_text(f"{name:<10} {text}", console, indent=11)

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from spmopt.report import quantities
 from spmopt.report.fit import folded
 
+SMALL = 1e-3
+"""Parts are told to this."""
 _SOLID = "\N{NO-BREAK SPACE}"
 
 
@@ -30,5 +32,6 @@ def si(value: float, unit: str, *, fill: bool = False) -> str:
 
 
 def share(part: float) -> str:
-    """A part that no line ends within."""
-    return quantities.share(part).replace(" ", _SOLID)
+    """A part that no line ends within; what would round to nothing is not called that."""
+    text = f"< {100 * SMALL:g} %" if 0 < part < SMALL / 2 else quantities.share(part)
+    return text.replace(" ", _SOLID)

@@ -11,9 +11,9 @@ from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.stalls import Cause
 from spmopt.analysis.worth import Worth
 from spmopt.core.result import Result
-from spmopt.report.explanation.lines import Line, share, si
+from spmopt.report.explanation.lines import SMALL, Line, share, si
 from spmopt.report.explanation.worth import worth_lines
-from spmopt.report.view import heading
+from spmopt.report.view import barrier_notes, heading
 
 _ALONE = (
     "Avoidable: each transfer is judged alone, all others where they are; several may count on the "
@@ -21,7 +21,6 @@ _ALONE = (
 )
 _NAMED = 3
 """Transfers of a step, holders of a full step and moves of a busy one that are named."""
-_SHOWN = 5e-4
 
 
 def explanation_lines(
@@ -38,7 +37,7 @@ def explanation_lines(
     They are of at most ``width`` characters, as far as can be; None for no limit.
     """
     title = f"{heading(found.instance, result)}; scheduler {result.scheduler}"
-    lines = [Line(title), Line(""), *_summary(found)]
+    lines = [Line(title), *map(Line, barrier_notes(result)), Line(""), *_summary(found)]
     lines += _stalls(found, steps, in_full)
     if found.by_obstacle[Obstacle.AVOIDABLE]:
         lines += [Line(""), Line(_ALONE)]
@@ -91,7 +90,7 @@ def _stall(found: Explanation, step: int, in_full: bool) -> Iterator[Line]:
     more = transfers[shown:]
     if more:
         rest = sum(transfer.stall_cycles for transfer in more)
-        yield Line(f"  {si(rest / clock, 's', fill=True):>9}  {len(more)} more")
+        yield Line(f"  {si(rest / clock, 's', fill=True):>9}  {_counted(len(more))}")
 
 
 def _transfer(found: Explanation, of: Transfer, told: set[str]) -> Iterator[Line]:
@@ -125,27 +124,35 @@ def _reasons(found: Explanation, of: Transfer) -> dict[Obstacle, str]:
     if of.cause is Cause.PREFETCH and not of.later:
         no_step = "no step is before it, and the next one needs it to begin"
     return {
-        Obstacle.CAPACITY: _full(found, of.full_step),
+        Obstacle.CAPACITY: _full(found, of),
         Obstacle.CHANNEL: _busy(found, of.busy_step),
         Obstacle.DEPENDENCY: no_step,
         Obstacle.AVOIDABLE: free,
     }
 
 
-def _full(found: Explanation, step: int | None) -> str:
+def _counted(more: int) -> str:
+    return "1 more transfer" if more == 1 else f"{more} more transfers"
+
+
+def _full(found: Explanation, of: Transfer) -> str:
+    step, machine = of.full_step, found.instance.machine
     if step is None:
         return ""
     holders = found.holders(step)
+    capacity = machine.spm_pages * machine.page_bytes
+    large = of.size_bytes > capacity
+    if large and not holders:
+        return f"it is larger than the SPM of {si(capacity, 'B')}"
     names = [
         f"{held.name} ({si(held.size_bytes, 'B')} until step {held.until})"
         for held in holders[:_NAMED]
     ]
     rest = sum(held.size_bytes for held in holders[_NAMED:])
-    machine = found.instance.machine
-    free = machine.spm_pages * machine.page_bytes - int(found.figures.occupied_bytes[step])
+    free = capacity - int(found.figures.occupied_bytes[step])
     room = f"only {si(free, 'B')} of room" if free else "no room"
-    if not holders:
-        return f"{room} in step {step}"
+    if large:
+        room = f"it is larger than the SPM of {si(capacity, 'B')}, with {room}"
     return f"{room} in step {step}, held by " + _listed(names, len(holders), si(rest, "B"))
 
 
@@ -153,22 +160,25 @@ def _busy(found: Explanation, step: int | None) -> str:
     if step is None:
         return ""
     clock, moves = found.instance.machine.clock_hz, found.moved(step)
+    lasts = si(int(found.figures.cycles[step]) / clock, "s")
     names = [
         f"{moved.cause.words} of {moved.name} ({si(moved.cycles / clock, 's')})"
         for moved in moves[:_NAMED]
     ]
     rest = sum(moved.cycles for moved in moves[_NAMED:])
     text = _listed(names, len(moves), si(rest / clock, "s"))
-    return f"the channel has no time in step {step}: {text}" if moves else f"step {step} is short"
+    if not moves:
+        return f"step {step}, which moves nothing, is too short ({lasts})"
+    return f"the channel has no time in step {step}: {text}"
 
 
 def _listed(names: Sequence[str], count: int, rest: str) -> str:
     more = count - len(names)
-    return ", ".join(names) + (f" and {more} more of {rest}" if more else "")
+    return ", ".join(names) + (f" and {more} more ({rest} together)" if more else "")
 
 
 def _parts(amounts: Sequence[tuple[str, int]]) -> str:
     """Names with their shares, largest first."""
     parts = shares([amount for _, amount in amounts])
     order = sorted(range(len(parts)), key=lambda k: -parts[k])
-    return ", ".join(f"{share(parts[k])} {amounts[k][0]}" for k in order if parts[k] >= _SHOWN)
+    return ", ".join(f"{share(parts[k])} {amounts[k][0]}" for k in order if parts[k] >= SMALL / 2)

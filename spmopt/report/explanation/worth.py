@@ -11,8 +11,7 @@ import numpy as np
 from spmopt.analysis.worth import Worth
 from spmopt.core.machine import Machine
 from spmopt.metrics import in_unit
-from spmopt.report import quantities
-from spmopt.report.explanation.lines import Line, si
+from spmopt.report.explanation.lines import Line, share, si
 from spmopt.report.explanation.record import GB, KB
 
 _PARTS = 10
@@ -45,7 +44,7 @@ def worth_lines(machine: Machine, worth: Worth | None) -> Iterator[Line]:
 
 def _scratchpad(machine: Machine, worth: Worth) -> tuple[str, str]:
     page = machine.page_bytes
-    size, label = KB, "1 KB more SPM"
+    size, label = KB, "1 kB more SPM"
     if machine.spm_bytes < _SMALL * KB:
         size = -(-machine.spm_bytes // (_SMALL * page)) * page
         label = f"{si(size, 'B')} more SPM"
@@ -92,4 +91,4 @@ def _profile(worth: Worth) -> Iterator[Line]:
     for begin, end, part in parts:
         bar = "█" * round(30 * part / most)
         span = f"{begin:>{digits}} to {end - 1:>{digits}}"
-        yield Line(f"    {span}  {quantities.share(part):>7}  {bar}".rstrip(), fixed=True)
+        yield Line(f"    {span}  {share(part):>7}  {bar}".rstrip(), fixed=True)

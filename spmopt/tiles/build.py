@@ -35,15 +35,13 @@ def build(
         Not such an order, elements without bytes, or tiles of an operation that do not fit in the
         SPM.
     """
+    name = grid.layer.name
     if element_bytes < 1:
-        raise InputError(
-            f"layer {grid.layer.name}: elements of {element_bytes} bytes; give at least 1"
-        )
+        raise InputError(f"layer {name}: elements of {element_bytes} bytes; give at least 1")
     products = Lockstep.of(grid, order)
     if products.results[-1] != results[-1]:
-        raise InputError(
-            f"layer {grid.layer.name}: the order computes {products.results[-1]}, not {results[-1]}"
-        )
+        computed = products.results[-1]
+        raise InputError(f"layer {name}: the order computes {computed}, not {results[-1]}")
     tiles = Tiles.of(grid, products.results, element_bytes)
     operands = tiles.operands(grid, products.product)
     sums = Sums.of(products, operands[:, 2], tiles.count)
@@ -58,7 +56,7 @@ def build(
         resident=resident,
     )
     instance = Instance(
-        name=grid.layer.name,
+        name=name,
         machine=machine,
         tensors=tensors,
         operations=work.operations(operands, add_early),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from spmopt.studies.gradients import assumptions, layers, orders, partitions, reads, scale
+from spmopt.studies.gradients.long_layers import measured as measured_layers
 from spmopt.studies.gradients.rows import Sweep, average, cycles, measured, saving
 from spmopt.studies.gradients.setting import Setting
 from spmopt.studies.gradients.technique import BASELINE, LAST, POTENTIAL, REPLACEMENTS, TECHNIQUES
@@ -128,7 +129,7 @@ def test_partitions(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("two_networks")
 def test_layers(tmp_path: Path) -> None:
-    small = layers.measured(layers.SETTING, 2)
+    small = measured_layers(layers.SETTING, 2)
     rows, page = published(replace(layers.STUDY, measured=small), tmp_path)
     names = rows.texts("layer")
     assert len(names) == 2

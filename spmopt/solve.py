@@ -30,7 +30,7 @@ from spmopt.core.result import (
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.schedulers.registry import BOUNDER, Entry, Kind, find, start_names
+from spmopt.schedulers.registry import BOUNDER, Entry, Kind, able, find, start_names
 from spmopt.verify import bound, require_legal
 
 
@@ -58,7 +58,7 @@ def compare(instance: Instance, schedulers: Sequence[str], request: Request) -> 
     """
     entries = [find(name) for name in schedulers]
     for entry in entries:
-        entry.require(request.objective)
+        entry.require(request.objective, able(request.objective))
     bench = _Bench(instance, request)
     runs: list[_Run] = []
     for entry in entries:

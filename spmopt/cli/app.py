@@ -16,7 +16,7 @@ from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
 from spmopt.cli.technologies import technologies
 from spmopt.cli.tiles import tiles
-from spmopt.schedulers.registry import BEST_RULE, COMPARED, SCHEDULERS
+from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS
 
 app = Typer(
     name="spmopt",
@@ -90,15 +90,15 @@ def compare(
     source: Source,
     search: Search,
     schedulers: Annotated[
-        str,
+        str | None,
         Option(
             "--schedulers",
             "--scheduler",
             "-s",
             help=choices(f"Some of these, separated by commas{_OPTIONS}:", _PHRASES),
-            show_default=f"all, and {BEST_RULE}",
+            show_default=f"all usual ones that know the objective, and {BEST_RULE}",
         ),
-    ] = ",".join(COMPARED),
+    ] = None,
     output: Annotated[
         Path | None,
         Option(

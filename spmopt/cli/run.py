@@ -16,9 +16,12 @@ from spmopt.cli.output import messages, print_json, results, say, tell, warn
 from spmopt.cli.progress import progress
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.core.objective import REPLAY, spoken_name
 from spmopt.core.result import Result, Status
 from spmopt.io.document import require_folder, require_writable
-from spmopt.schedulers.registry import find
+from spmopt.schedulers.registry import COMPARED, find
+
+_SMALL = "joint does, of small instances"
 
 
 def run_solve(
@@ -44,10 +47,14 @@ def run_solve(
 
 
 def run_compare(
-    source: Source, search: Search, names: str, output: Path | None, as_json: bool
+    source: Source, search: Search, names: str | None, output: Path | None, as_json: bool
 ) -> int:
-    """Print a table of results; write each into the folder ``output``."""
-    schedulers = list(dict.fromkeys(find(name).name for name in names.replace(",", " ").split()))
+    """Print a table of results; write each into the folder ``output``.
+
+    ``names`` None: of all usual schedulers that know the objective.
+    """
+    given = _usual(search.objective) if names is None else names.replace(",", " ").split()
+    schedulers = list(dict.fromkeys(find(name).name for name in given))
     if not schedulers:
         raise InputError("--schedulers: name at least one")
     if output is not None:
@@ -67,6 +74,15 @@ def run_compare(
             for result in found:
                 _write(output / f"{result.scheduler}.json", instance, result)
         return exit_code(found, stopped())
+
+
+def _usual(objective: str) -> list[str]:
+    """Those of a comparison; a note says which do not know the objective."""
+    if objective != spoken_name(REPLAY.name):
+        return list(COMPARED)
+    unable = [name for name in COMPARED if not find(name).takes(REPLAY)]
+    tell(f"left out, for they do not minimise {objective}: {', '.join(unable)}; {_SMALL}")
+    return [name for name in COMPARED if name not in unable]
 
 
 def run_instance(source: Source, output: Path, as_json: bool) -> int:

@@ -114,9 +114,14 @@ class Entry:
             chosen={"solver": solver},
         )
 
-    def require(self, objective: Objective) -> None:
-        """Raise :class:`InputError` when ``objective`` is not supported."""
-        if self.kind is not Kind.POLICY and objective.name not in self.objectives:
+    def takes(self, objective: Objective) -> bool:
+        """Whether ``objective`` is supported."""
+        return self.kind is Kind.POLICY or objective.name in self.objectives
+
+    def require(self, objective: Objective, able: str = "") -> None:
+        """Raise :class:`InputError` if ``objective`` is not supported; ``able`` names who does."""
+        if not self.takes(objective):
             choices = ", ".join(map(spoken_name, self.objectives))
             wanted = spoken_name(objective.name)
-            raise InputError(f"scheduler {self.name}: no objective {wanted}; use {choices}")
+            others = f", or another scheduler: {able}" if able else ""
+            raise InputError(f"scheduler {self.name}: no objective {wanted}; use {choices}{others}")

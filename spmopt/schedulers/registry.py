@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from spmopt.core.errors import InputError
+from spmopt.core.objective import Objective
 from spmopt.core.suggest import unknown
 from spmopt.schedulers.entry import Entry, Kind
 from spmopt.schedulers.options import DOUBLE_BUFFER, GRANULARITY, MSA, TSAI
@@ -24,6 +25,7 @@ __all__ = [
     "STARTS",
     "Entry",
     "Kind",
+    "able",
     "find",
     "start_names",
 ]
@@ -185,6 +187,13 @@ def start_names(entry: Entry) -> tuple[str, ...]:
     return STARTS[entry.name.partition("@")[0]]
 
 
+def able(objective: Objective) -> str:
+    """Who takes ``objective``, in words."""
+    entries = [entry for entry in _ENTRIES if entry.kind is not Kind.POLICY]
+    names = [entry.name for entry in entries if entry.takes(objective)]
+    return ", ".join((*names, "or any policy, as belady"))
+
+
 def find(name: str) -> Entry:
     """The scheduler called ``name``, as ``tsai:prefetch=next:offload=full`` or ``whole@pulp:cbc``.
 
@@ -198,8 +207,8 @@ def find(name: str) -> Entry:
     if at:
         entry = find(name)
         if not entry.backends:
-            able = ", ".join(each.name for each in _ENTRIES if each.backends)
-            raise InputError(f"scheduler {entry.name}: has no backends; {able} has")
+            names = ", ".join(each.name for each in _ENTRIES if each.backends)
+            raise InputError(f"scheduler {entry.name}: has no backends; {names} has")
         return entry.on(backend)
     plain, *words = name.split(":")
     if plain not in SCHEDULERS:

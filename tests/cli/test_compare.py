@@ -1,0 +1,24 @@
+"""``spmopt compare``: which schedulers, by the objective."""
+
+from __future__ import annotations
+
+from spmopt.schedulers.registry import COMPARED
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+
+MLP = "instances/mlp.json"
+UNABLE = ("whole", "page", "fluid")
+
+
+def test_those_that_do_not_know_the_replay_are_left_out(run: Run) -> None:
+    ran = run(f"compare {MLP} --objective replay --json")
+    assert ran.code == 0
+    names = [result["scheduler"] for result in ran.record["results"]]
+    assert names == [name for name in COMPARED if name not in UNABLE]
+    assert ran.err.startswith("left out, for they do not minimise replay: whole, page, fluid; ")
+
+
+def test_named_ones_are_refused_with_those_that_do(run: Run) -> None:
+    error = refused(run(f"compare {MLP} --objective replay -s belady,whole"))
+    assert "scheduler whole: no objective replay; use time, traffic, energy" in error
+    assert error.strip().endswith("or another scheduler: joint, or any policy, as belady")

@@ -8,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
+from formulations.classes import WHOLE
 from formulations.residency.cost import plan_value
 from formulations.second import work
 from formulations.second.backends import Limits, require
@@ -19,7 +20,6 @@ from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.result import ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
-_CLASS = "schedules that keep a tensor between two uses in full or give it up in full, fixed order"
 _MOST_TIMED, _MOST_STEPS = 150_000, 2_000_000  # steps of all gaps, with time and without
 _TOO_LARGE = "too large for a model in PuLP: the schedule that it would start from"
 _PARTLY_KEPT = "parts of tensors stay between uses: cheaper than the class allows"
@@ -54,7 +54,7 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
     notes += found.notes
     class_bound = None
     if found.bound > -float("inf"):
-        holds_for = "; ".join((_CLASS, *notes))
+        holds_for = "; ".join((WHOLE, *notes))
         class_bound = ClassBound(value=found.bound, holds_for=holds_for, proved_by=found.solver)
     return _outcome(instance, request, found, class_bound, notes)
 

@@ -48,7 +48,17 @@ def export(
         program = import_module(_TARGET).exported(instance, aim, suffix)
         write_text(output, program.text)
     if json:
-        print_json({"columns": program.columns, "rows": program.rows, "unit": program.unit})
+        print_json(
+            {
+                "file": str(output),
+                "format": suffix,
+                "instance": instance.name,
+                "objective": spoken_name(aim.name),
+                "columns": program.columns,
+                "rows": program.rows,
+                "unit": program.unit,
+            }
+        )
     else:
         size = f"{program.columns} columns, {program.rows} rows"
         say(f"{output}: {instance.name}, {size}, {spoken_name(aim.name)} in {program.unit}")

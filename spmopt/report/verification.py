@@ -49,7 +49,7 @@ def verification_lines(instance: Instance, result: Result, found: Audit) -> list
         lines += [f"  {row}" for row in conflict_rows(found.infeasible)]
     elif found.value is None and found.bound is None:
         lines.append("  nothing to verify: there is neither a schedule nor a bound")
-    return [*lines, *(f"  {text}" for text in _remarks(result))]
+    return [*lines, *(f"  {text}" for text in _remarks(instance, result))]
 
 
 def verification_record(instance: Instance, result: Result, found: Audit) -> dict[str, object]:
@@ -77,7 +77,7 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
         "status": str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
         "conflict": conflict_record(found.infeasible),
-        "remarks": _remarks(result),
+        "remarks": _remarks(instance, result),
     }
 
 
@@ -87,14 +87,15 @@ def _status(result: Result) -> str:
     return standing(result)
 
 
-def _remarks(result: Result) -> list[str]:
+def _remarks(instance: Instance, result: Result) -> list[str]:
     """What the file says that nothing here can check, or that is odd."""
     lines = []
     known = result.class_bound
     if known is not None:
+        shown = si(*in_unit(result.objective, instance.machine, Fraction(known.value)))
         lines.append(
-            f"not checked: the bound for {known.holds_for}, {known.value:.9g} "
-            f"{result.objective.unit}, is as the solver reported it ({known.proved_by})"
+            f"not checked: the bound for {known.holds_for}, {shown}, "
+            f"is as the solver reported it ({known.proved_by})"
         )
     if result.schedule is not None and not result.verified:
         lines.append("the file says of its schedule that it was not verified; now it is")

@@ -5,6 +5,8 @@ from spmopt.audit import Audit
 from spmopt.core.infeasible import Conflict
 from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.result import OUT_OF_TIME, ClassBound, Result, Status
+from spmopt.metrics import in_unit
+from spmopt.report.quantities import si
 from spmopt.report.records import result_record
 from spmopt.report.sheet import result_sheet
 from spmopt.report.verification import verification_lines, verification_record
@@ -47,8 +49,10 @@ def test_what_is_not_checked_is_said() -> None:
     assert "optimal: the gap is within the tolerance asked for, 0.25" in plain
     assert "not checked" not in plain
     of_class = ClassBound(value=11.5, holds_for="whole tensors", proved_by="a solver")
+    said = si(*in_unit(RESULT.objective, INSTANCE.machine, Fraction(23, 2)))
+    assert said.endswith("s")
     assert (
-        "not checked: the bound for whole tensors, 11.5 cycles, is as the solver reported it"
+        f"not checked: the bound for whole tensors, {said}, is as the solver reported it"
         in text(replace(RESULT, class_bound=of_class))
     )
     for known in ("whole@pulp:highs", "tsai:prefetch=next"):

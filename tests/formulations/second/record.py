@@ -6,6 +6,8 @@ Writes ``results/second.md``. Fails where their optima differ by more than 1e-6.
 from __future__ import annotations
 
 import resource
+import sys
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -52,9 +54,35 @@ _ABOUT = (
 )
 
 
-def main() -> None:
-    """Write the table."""
-    write_text(FILE, page(_stamp(), list(_rows())))
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Write the table; of some instances only, print it."""
+    known = [name for name, entry in golden.read_index().items() if entry.objectives]
+    parser = _parser(known)
+    chosen: list[str] = parser.parse_args(arguments).instance
+    for name in chosen:
+        if name not in known:
+            parser.error(f"no instance {name!r}; use one of {', '.join(known)}")
+    text = page(_stamp(), list(_rows(chosen or known)))
+    if chosen:
+        print(text, end="")
+    else:
+        write_text(FILE, text)
+
+
+def _parser(known: Sequence[str]) -> ArgumentParser:
+    parser = ArgumentParser(
+        prog="python -m tests.formulations.second.record",
+        description="Solve every golden instance by both models of whole tensors, which takes "
+        f"minutes, and write {FILE.parent.name}/{FILE.name}.",
+    )
+    parser.add_argument(
+        "instance",
+        nargs="*",
+        metavar="INSTANCE",
+        help="only these, in seconds for small ones: the table is printed, the file stays; one of "
+        f"{', '.join(known)}",
+    )
+    return parser
 
 
 def page(stamp: str, rows: Sequence[Sequence[str]]) -> str:
@@ -74,15 +102,17 @@ def _outcome(rows: Sequence[Sequence[str]]) -> str:
     )
 
 
-def _rows() -> Iterator[tuple[str, ...]]:
+def _rows(names: Sequence[str]) -> Iterator[tuple[str, ...]]:
     for name, entry in golden.read_index().items():
+        if name not in names:
+            continue
         instance = golden.instance(name)
         for objective_name in entry.objectives:
             objective = objective_named(objective_name, instance.machine)
             relaxed = name in RELAXED and objective.cycle > 0
             cells = _row(instance, objective, relaxed, name in UNPROVED)
             yield name, objective_name, "relaxed" if relaxed else "integer", *cells
-            print(name, objective_name, *cells, flush=True)
+            print(name, objective_name, *cells, flush=True, file=sys.stderr)
 
 
 def _row(

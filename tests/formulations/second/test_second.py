@@ -12,6 +12,8 @@ from formulations.second import timed, traffic
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
+from spmopt.core.scheduler import Request
+from spmopt.solve import compare
 from tests.formulations.second.models import second
 from tests.formulations.small import small_optimum as best
 from tests.formulations.whole.cases import all_or_nothing, byte_energy, verified_value
@@ -125,3 +127,13 @@ def test_a_part_takes_its_own_pages() -> None:
 def test_what_cannot_fit_is_infeasible() -> None:
     with pytest.raises(InfeasibleError, match="need 8 bytes of SPM in pages of 4"):
         second(golden.instance("infeasible"), TRAFFIC)
+
+
+def test_both_models_name_their_class_alike() -> None:
+    names = ["whole", "whole@pulp:cbc"]
+    known = [
+        result.class_bound
+        for result in compare(golden.instance("lenet5"), names, Request(objective=TRAFFIC))
+    ]
+    assert None not in known
+    assert len({bound.holds_for for bound in known if bound is not None}) == 1

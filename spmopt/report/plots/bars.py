@@ -20,6 +20,7 @@ from spmopt.report.plots.style import (
 )
 
 _WIDTH = 0.8
+_FEW = 12  # groups whose names stand beside each other
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,9 @@ def plot_bars(panel: BarPanel, ax: Axes | None = None) -> Axes:
             _mark(ax, series)
     if panel.level is not None:
         ax.axhline(panel.level, color="#555555", linewidth=0.8)
-    ax.set_xticks(range(len(panel.groups)), panel.groups)
+    many = len(panel.groups) > _FEW
+    ax.set_xticks(range(len(panel.groups)), panel.groups, rotation=90 if many else 0)
+    ax.set_xlim(-0.7, len(panel.groups) - 0.3)
     dress(ax, panel.title, "", panel.y_label)
     ax.grid(visible=False, axis="x")
     return ax

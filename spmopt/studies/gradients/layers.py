@@ -12,7 +12,7 @@ from spmopt.studies.gradients.setting import Setting
 from spmopt.studies.gradients.technique import BELADY, DOUBLE_BUFFER, OPTIMAL, REPLACEMENTS
 from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Figures, Findings, Sentences, Sheet, Study
-from spmopt.studies.words import megabytes, percent, signed
+from spmopt.studies.words import megabytes, percent
 
 SETTING = Setting(name="plain", machine=LARGE)
 MOST = 24
@@ -153,8 +153,8 @@ def _sentences(rows: Rows, names: list[str]) -> Sentences:
         "Where the smallest matrices fit beside a row of the others, an order that goes once "
         "through the large ones, both gradients in turns, reaches the compulsory traffic; where "
         "nothing fits, what helps is a block of results that stays while strips of both inputs "
-        "pass, one gradient after the other: small tiles in such blocks are "
-        f"{signed(100 * (small - 1))} % from the bound on average.",
+        f"pass, which takes small tiles: walks in such blocks are {percent(small - 1)} above the "
+        "bound on average, and their tiles cost the array time.",
     )
 
 

@@ -13,7 +13,10 @@ Options = Mapping[str, float | str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One training step of a network of the zoo, or a small network, lowered for a machine."""
+    """One training step of a network of the zoo, or a small network, lowered for a machine.
+
+    Of a layer in tiles, ``lowering`` is the order of its tile products.
+    """
 
     network: str
     spm: str

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spmopt.bench import gradients, joint, models, placement, schedules
+from spmopt.bench import gradients, joint, models, placement, schedules, tiles
 from spmopt.bench.small import TINY, small_instance
 from spmopt.bench.suite import Case, Figures
 from spmopt.core.instance import Instance
@@ -34,16 +34,23 @@ MEASURES: Mapping[str, Callable[..., Figures]] = {
     "minimize": placement.minimize,
     "peer": placement.peer,
     "backward": gradients.backward,
+    "solved": tiles.solved,
+    "cycles": tiles.cycles,
 }
-_OF_LAYERS = ("backward",)
+_OF_CASES = ("backward", "cycles")
 _OF_BUFFERS = ("place", "minimize", "peer")
 
 
 def build(case: Case) -> Instance:
-    """Lower the training graph of ``case``; small networks and ONNX models forward, if asked."""
+    """Lower the training graph of ``case``; small networks and ONNX models forward, if asked.
+
+    A layer in tiles has its gradients alone.
+    """
     if case.machine == TINY:
         training = bool(case.parameters["training"])
         return small_instance(case.network, int(case.spm), training=training)
+    if case.network == tiles.LAYER:
+        return tiles.instance_of(case)
     machine = load_machine(case.machine, {"spm": case.spm})
     if case.network.endswith(".onnx"):
         path = shipped()[case.network.removesuffix(".onnx")]
@@ -56,7 +63,7 @@ def build(case: Case) -> Instance:
 def measure(job: Mapping[str, Any]) -> Figures:
     """Do one job."""
     case, name = Case(**job["case"]), job["measure"]
-    if name in _OF_LAYERS:
+    if name in _OF_CASES:
         return MEASURES[name](case, **job["options"])
     if case.machine in (placement.FILE, placement.RANDOM):
         return MEASURES[name](placement.read(case), **job["options"])

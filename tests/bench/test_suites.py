@@ -11,6 +11,7 @@ from spmopt.bench.small import TINY
 from spmopt.bench.suite import Suite
 from spmopt.bench.suites import SUITES, find
 from spmopt.bench.table import FORMS
+from spmopt.bench.tiles import LAYER, SCALESIM
 from spmopt.bench.worker import MEASURES, build
 from spmopt.core.errors import InputError
 from spmopt.frontends import zoo
@@ -45,6 +46,9 @@ def test_cases_exist(suite: Suite) -> None:
             continue
         if case.machine == TINY or case.network.endswith(".onnx"):
             assert 6 <= len(build(case).operations) <= 40
+            continue
+        if case.network in (LAYER, SCALESIM):
+            assert load_machine(case.machine, {"spm": case.spm}) == load_machine(case.machine)
             continue
         assert set(case.parameters) <= set(zoo.entry(case.network).parameters)
         assert case.lowering in LOWERINGS

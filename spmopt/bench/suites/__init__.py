@@ -1,4 +1,4 @@
-"""The suites: of training steps on rtx2080ti, small networks (`joint`), buffers (`place`)."""
+"""The suites: of training steps on rtx2080ti, small networks, buffers, and layers in tiles."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from spmopt.bench.suites.joint import joint
 from spmopt.bench.suites.models import plain, settings
 from spmopt.bench.suites.placement import place
 from spmopt.bench.suites.policies import gaps, walk
+from spmopt.bench.suites.tiles import tiles
 from spmopt.core.suggest import unknown
 
 _ALL = (
     *(gaps(), page(), whole(), gnmt(), deep(), walk(), plain(), settings()),
-    *(contiguous(), joint(), place(), gradients()),
+    *(contiguous(), joint(), place(), gradients(), tiles()),
 )
 SUITES: Mapping[str, Suite] = MappingProxyType({suite.name: suite for suite in _ALL})
 

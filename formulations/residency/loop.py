@@ -214,7 +214,7 @@ class Search:
         if small:
             columns = columns.union(self.priced(prices), steps)
         columns = self._alternate(columns, tolerance)
-        padding = self._program / self.bound - 1 if self.bound > 0 else 0.0
+        padding = self._program / self.bound - 1 if self.bound > 0 and settings.hopeful else 0.0
         if self.gap > tolerance < padding and not self.fluid and self.request.remaining_s() > 0:
             # Pages cost the program more than the bound may assume: now prices for bytes.
             self._padded = False
@@ -245,9 +245,9 @@ class Search:
                     break
             for prices in self._vantages(proved_more=self.bound > bound):
                 columns = columns.union(self.priced(prices), steps)
-            new = len(columns) > 1.01 * before
+            new = settings.hopeful and len(columns) > 1.01 * before
             stalled = 0 if new or self.gap < 0.97 * gap else stalled + 1
-            if stalled == 3:
+            if stalled == settings.idle:
                 break
             accuracy = max(min(accuracy, settings.later) * (1 if new else 0.1), _TIGHTEST)
         return columns

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from formulations.residency.cost import plan_value
 from formulations.residency.flow.optimum import Optimum, page_optimum
 from formulations.residency.flow.timed import timed_start
@@ -11,6 +13,10 @@ from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.result import ClassBound, Outcome
 from spmopt.core.scheduler import Request
+
+_NEAR = 0.01
+"""Gap after a flow from which on a vain round of programs ends the search: more were as vain."""
+_VAIN = "the search ended before its time: a program gained nothing over a flow of least cost"
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
@@ -35,10 +41,18 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     if first is not None:
         search.offer_plan(first[0])
         search.offer_prices(first[1])
+        if search.gap <= _NEAR:
+            search.settings = replace(search.settings, idle=1, hopeful=False)
     search.run(request.tolerance)
     cut_short = search.cut_short(request.tolerance)
     if not search.several_modes:
-        return Outcome(plan=search.plan, certificate=search.certificate(), cut_short=cut_short)
+        vain = not (search.settings.hopeful or cut_short) and search.gap > request.tolerance
+        return Outcome(
+            plan=search.plan,
+            certificate=search.certificate(),
+            notes=(_VAIN,) if vain else (),
+            cut_short=cut_short,
+        )
     # Prices of one mode prove little for all of them.
     relaxed = Search(instance, request, page_bytes=None, settings=Settings())
     relaxed.run(request.tolerance)

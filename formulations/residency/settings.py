@@ -16,7 +16,9 @@ class Settings:
     from prices that are given, and ``samples`` of them whose columns are kept. Instances of more
     than ``small`` accesses take more steps (cheap beside their programs), no columns but the
     sampled ones at first, and ``polish`` steps after each program; programs above
-    ``small_program`` columns go to HiPO, not IPX.
+    ``small_program`` columns go to HiPO, not IPX. ``idle`` rounds that close less than 3 % of the
+    gap end the search; those that find new columns do not count where it is ``hopeful``, and a
+    program of bytes may follow that of pages.
     """
 
     first: float = 1e-4
@@ -26,6 +28,8 @@ class Settings:
     margin: float = 1e-5
     tie: float = 1e-4
     rounds: int = 30
+    idle: int = 3
+    hopeful: bool = True
     ascent: int = 150
     warm: int = 25
     long_ascent: int = 300

@@ -9,6 +9,10 @@ from hypothesis import strategies as st
 from formulations.residency import page
 from formulations.residency.cost import plan_value
 from formulations.residency.flow.timed import timed_start
+from formulations.residency.loop import Search
+from formulations.residency.program.columns import Columns
+from formulations.residency.program.master import Master
+from formulations.solver.program import Answer
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
@@ -49,6 +53,35 @@ def test_tiles(order: str, sizes: tuple[int, int, int]) -> None:
     assert bound(instance, outcome.certificate) <= value <= plan_value(instance, found[0], MAKESPAN)
     # Transfers take longer than computing here: nearly all of it is hidden.
     assert float(value / bound(instance, outcome.certificate)) < 1.1
+
+
+@pytest.mark.parametrize(
+    ("sizes", "tolerance", "programs", "vain"),
+    [((16, 8, 16), 1e-6, 1, True), ((16, 8, 16), 1e-3, 0, False), ((8, 8, 8), 1e-6, 2, False)],
+)
+def test_near_it_a_vain_program_is_the_last(
+    monkeypatch: pytest.MonkeyPatch,
+    sizes: tuple[int, int, int],
+    tolerance: float,
+    programs: int,
+    vain: bool,
+) -> None:
+    cut = grid(sizes, (2, 2, 2))
+    instance = backward(cut, machine(40 * 4, 4), ORDERS["sequential"].through(cut))
+    gaps = []
+    solve = Search.solve
+
+    def counted(search: Search, columns: Columns, accuracy: float) -> tuple[Master, Answer]:
+        gaps.append(search.gap)
+        return solve(search, columns, accuracy)
+
+    monkeypatch.setattr(Search, "solve", counted)
+    outcome = page.schedule(instance, Request(objective=MAKESPAN, tolerance=tolerance))
+    # The smallest one is 1.5 % from its bound, the others 0.07 %.
+    assert len(gaps[:2]) == programs
+    assert not outcome.cut_short
+    assert len(outcome.notes) == vain
+    assert all("gained nothing" in note for note in outcome.notes)
 
 
 def test_it_keeps_to_time() -> None:

@@ -190,13 +190,37 @@ def _sentences(rows: Rows, machines: list[str]) -> Sentences:
     return (
         f"Interleaving alone and with rearrangement saves, of the time of both passes, "
         f"{'; '.join(told)}.",
-        f"Better replacement needs no new order: Belady's and optimal residency take from the "
-        f"baseline's backward traffic {listing(base)}; what is left for orders to save is less.",
-        "Interleaving pays where one of the two walks then finds the tile of dY that the other has "
-        "just used, with room for both results beside it; where the two walks use different "
-        "tiles at a time it halves the room that each has"
-        + (f", and costs time: {'; '.join(hurt)}." if hurt else "."),
+        f"Better replacement needs no new order: Belady's rule and optimal residency take from the "
+        f"baseline's backward traffic {listing(base)}. {_pointless(rows, machines)}",
+        "Interleaving pays where the weight is a tile or two: both walks then take dY in the same "
+        "order. Where it is many, the usual walks are at different tiles of dY at a time, and each "
+        "has half of the room" + (f"; it costs time on {'; '.join(hurt)}." if hurt else "."),
     )
+
+
+def _pointless(rows: Rows, machines: list[str]) -> str:
+    """Where optimal residency alone moves no more than rearrangement with double buffering."""
+    pairs = [(machine, network) for machine in machines for network in rows.texts("network")]
+    found = [
+        f"{network} on the {TITLES[machine]}"
+        for machine, network in pairs
+        if _bytes(rows, machine, network, BASELINE, OPTIMAL)
+        <= _bytes(rows, machine, network, "+rearrangement", DOUBLE_BUFFER)
+    ]
+    still = average(
+        average(saving(at(rows, machine, OPTIMAL), "+rearrangement", column="traffic_bytes"))
+        for machine in machines
+    )
+    return (
+        f"On {len(found)} of {len(pairs)} networks that alone moves no more than the rearranged "
+        f"order with double buffering{f' ({listing(found)})' if found else ''}; under optimal "
+        f"residency itself rearrangement still saves {percent(still)} of the backward traffic."
+    )
+
+
+def _bytes(rows: Rows, machine: str, network: str, technique: str, replacement: str) -> float:
+    own = at(rows, machine, replacement)
+    return number(own.one(network=network, technique=technique), "traffic_bytes")
 
 
 def draw(rows: Rows, figures: Figures, path: Path) -> None:

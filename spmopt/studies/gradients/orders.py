@@ -238,12 +238,13 @@ def draw(rows: Rows, figures: Figures, path: Path) -> None:
             saved = saving(own, technique)
             values = [100 * (1 - saved[name]) for name in names]
             values.append(100 * (1 - average(saved)))
-            series.append(Series(label=technique, values=values))
+            label = "ideal order" if technique == _IDEAL else technique
+            series.append(Series(label=label, values=values))
         optimal = saving(at(rows, machine, OPTIMAL), LAST)
         shown = [1 - optimal[name] for name in names]
         series.append(
             Series(
-                label=f"{LAST}, both with page",
+                label=f"{LAST}, page",
                 values=[100 * value for value in (*shown, average(shown))],
                 is_mark=True,
             )

@@ -28,7 +28,6 @@ READINGS: Mapping[str, tuple[str, dict[str, str | int]]] = {
     _PLAIN: ("", {}),
     "2 bytes an element": ("--element-bytes 2", {"element_bytes": 2}),
     "weight stationary": ("--set array.dataflow=ws", {"dataflow": "ws"}),
-    "no reuse between batches": ("double-buffer:reuse=none", {"reuse": "none"}),
     "the baseline's tiles": ("--tile", {"tiles": "baseline"}),
     "square tiles": ("--tile", {"tiles": "square"}),
 }

@@ -65,8 +65,8 @@ def find(rows: Rows, figures: Figures) -> Findings:
         notes=(
             "**dlrm** at batch 8 has 8 rows of dY beside weights of up to a million elements. Its "
             "share of reads grows with the batch: 8 % at 64, 30 % at 512, 45 % at 2048 (`--batch` "
-            "of `spmopt tiles`, double buffering); the paper's 68.3 % cannot be of batch 8 with one "
-            "row a sample.",
+            "of `spmopt tiles`, double buffering); the paper's 68.3 % cannot be of batch 8 with "
+            "one row a sample.",
             "dY counts whenever it is read; tiles of dX and dW that return are read too.",
             "*Second read free*: products of dW have no operand dY, which needs no room then; "
             "all else, tiles too, is as in the baseline.",

@@ -118,7 +118,7 @@ def find(rows: Rows, figures: Figures) -> Findings:
             f"On the command line of `spmopt tiles`: {'; '.join(options)}." if options else "-",
             "*Square tiles*: the same length along M, K and N, a multiple of the array's, three "
             "of which fit in half of the scratchpad, for all techniques.",
-            "Partitions are left out: they change all figures in the same way.",
+            "Partitions are left out, for the time that their choice takes.",
             "That an assumption brings a figure nearer does not prove that it was made.",
         ),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from spmopt.core.bank import Bank, check_banks
 from spmopt.core.errors import InputError
 from spmopt.core.limits import require_small
 
@@ -47,6 +48,9 @@ class Machine:
 
     ``operations_per_s`` counts multiplications and additions separately (the FLOP/s of
     a data sheet). With ``array`` set, matrix products are timed by the systolic array.
+    ``banks``: memories that make up the scratchpad, none for a uniform one. They have its energy
+    to read, write and leak each; what ``energy`` says of reads and writes is then 0, and its
+    leakage that of all else.
     """
 
     name: str
@@ -60,6 +64,7 @@ class Machine:
     array: SystolicArray | None = None
     energy: Energy = Energy()
     source: str = ""
+    banks: tuple[Bank, ...] = ()
 
     def __post_init__(self) -> None:
         for field in ("dram_bytes_per_s", "clock_hz", "operations_per_s", "page_bytes"):
@@ -75,6 +80,13 @@ class Machine:
                 f"machine {self.name}: SPM of {self.spm_bytes} bytes is smaller than one page "
                 f"of {self.page_bytes}; give a larger --spm or a smaller --page"
             )
+        if self.banks:
+            check_banks(f"machine {self.name}", self.banks, self.spm_bytes, self.page_bytes)
+            if self.energy.spm_read_pj_per_byte or self.energy.spm_write_pj_per_byte:
+                raise InputError(
+                    f"machine {self.name}: its banks have energies to read and write of their "
+                    "own; set energy.spm_read_pj_per_byte and energy.spm_write_pj_per_byte to 0"
+                )
 
     @property
     def bytes_per_cycle(self) -> Fraction:
@@ -85,3 +97,15 @@ class Machine:
     def spm_pages(self) -> int:
         """Whole pages in the scratchpad."""
         return self.spm_bytes // self.page_bytes
+
+    @property
+    def bank_pages(self) -> tuple[int, ...]:
+        """Pages of each bank, in the order of addresses; a uniform scratchpad is one bank."""
+        if not self.banks:
+            return (self.spm_pages,)
+        return tuple(bank.spm_bytes // self.page_bytes for bank in self.banks)
+
+    @property
+    def leakage_w(self) -> float:
+        """Leakage of everything, banks included."""
+        return self.energy.leakage_w + sum(bank.leakage_w for bank in self.banks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
+from spmopt.core.bank import Bank
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor, TensorKind
 from spmopt.core.machine import Energy, Machine, SystolicArray
@@ -15,6 +16,9 @@ _TENSOR = tuple(field.name for field in fields(Tensor))
 _OPERATION = ("name", "kind", "reads", "writes", "predecessors")
 _MODE = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes")
 _OPERAND = ("passes", "stationary")
+_BANKS = "banks"  # left out where there are none
+_BANK = tuple(field.name for field in fields(Bank))
+_MACHINE = tuple(field.name for field in fields(Machine) if field.name != _BANKS)
 _BODY = ("name", "lowering", "source", "machine", "tensors", "operations", "modes")
 
 
@@ -31,7 +35,7 @@ def encode_instance(instance: Instance) -> Json:
         "name": instance.name,
         "lowering": instance.lowering,
         "source": instance.source,
-        "machine": asdict(instance.machine),
+        "machine": encode_machine(instance.machine),
         "tensors": _columns(instance.tensors, _TENSOR),
         "operations": _columns(instance.operations, _OPERATION),
         "modes": {"operation": of, **_columns(modes, _MODE), **operands},
@@ -51,10 +55,18 @@ def decode_instance(value: object, where: str = "") -> Instance:
         name=document.text("name"),
         lowering=document.text("lowering"),
         source=document.text("source"),
-        machine=_machine(document.object("machine", [f.name for f in fields(Machine)])),
+        machine=_machine(document.object("machine", _MACHINE, (_BANKS,))),
         tensors=_tensors(document.object("tensors", _TENSOR)),
         operations=_operations(document),
     )
+
+
+def encode_machine(machine: Machine) -> dict[str, object]:
+    """Return ``machine`` as a JSON object."""
+    document = asdict(machine)
+    if not machine.banks:
+        del document[_BANKS]
+    return document
 
 
 def _columns(records: Sequence[object], names: Sequence[str]) -> dict[str, object]:
@@ -74,6 +86,19 @@ def _machine(f: Fields) -> Machine:
         array=f.optional("array", lambda name: _array(f.object(name, SystolicArray.__slots__))),
         energy=_energy(f.object("energy", Energy.__slots__)),
         source=f.text("source"),
+        banks=tuple(map(_bank, f.optional(_BANKS, lambda name: f.objects(name, _BANK)) or ())),
+    )
+
+
+def _bank(f: Fields) -> Bank:
+    return Bank(
+        spm_bytes=f.whole("spm_bytes"),
+        read_pj_per_byte=f.real("read_pj_per_byte"),
+        write_pj_per_byte=f.real("write_pj_per_byte"),
+        leakage_w=f.real("leakage_w"),
+        read_bytes_per_s=f.optional("read_bytes_per_s", f.whole),
+        write_bytes_per_s=f.optional("write_bytes_per_s", f.whole),
+        technology=f.text("technology"),
     )
 
 

@@ -10,6 +10,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.result import Result, Status
+from spmopt.io.instance import encode_machine
 from spmopt.metrics import metrics, tensor_bytes
 from spmopt.report.conflict import conflict_record
 from spmopt.report.view import spoken
@@ -43,7 +44,7 @@ def instance_record(instance: Instance) -> Record:
         "operations": len(instance.operations),
         "tensors": len(instance.tensors),
         "tensor_bytes": tensor_bytes(instance),
-        "machine": asdict(instance.machine),
+        "machine": encode_machine(instance.machine),
     }
 
 

@@ -4,12 +4,12 @@ As :mod:`spmopt.verify.bound`, whose proof carries over with these additions.
 
 * By R1 of each bank ``pi_bi (resident bytes and scratch in b - C_b) <= 0`` may be added, on top of
   the price of a byte held anywhere; scratch lies where that is cheapest.
-* By R6 a step lasts at least ``L + B_b + S``, with ``B_b`` the time of bank b's port. So prices of DMA
-  time, ``port_bi`` and ``rho_i / beta`` share the weight of a cycle; a byte read or written in b costs
-  ``port_bi`` times DRAM's rate over the port's, and firm bytes (of ``L`` and ``S``) pay all ports.
-* A byte is clean (R) or dirty (D) in some bank, and may change it as a step opens: it is read in one
-  bank and written in the other. Loads write their bank, stores read it, streams pass by the stream
-  bank, and an operation's own accesses are shared out over its operands (``spmopt.core.shares``).
+* By R6 a step lasts at least ``L + B_b + S``, with ``B_b`` the time of bank b's port. So prices of
+  DMA time, ``port_bi`` and ``rho_i / beta`` share the weight of a cycle; a byte read or written in
+  b costs ``port_bi`` times DRAM's rate over the port's; firm bytes (of ``L``, ``S``) pay all ports.
+* A byte is clean (R) or dirty (D) in some bank, and may change it as a step opens: it is read in
+  one bank and written in the other. Loads write their bank, stores read it, streams pass by the
+  stream bank; an operation's accesses are shared out over its operands (``spmopt.core.shares``).
 * With several modes an operation's accesses are the fewest of any, in the cheapest bank.
 
 What is divided is rounded down; that the resident bytes of a tensor are its first ones is dropped.

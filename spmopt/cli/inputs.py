@@ -10,6 +10,7 @@ from pathlib import Path
 from spmopt.cli.options import Search, Source
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.machines.load import load_machine, override
@@ -37,6 +38,8 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
     if source.network.lower().endswith(".json"):
         return _stored_instance(source)
     machine = load_machine(source.machine or DEFAULT_MACHINE, _overrides(source))
+    if source.bank:
+        machine = with_banks_of(machine, source.bank)
     # The operators take a moment to load; a wrong machine should not wait for them.
     from spmopt.frontends.networks import load_network
     from spmopt.graph.lower import lower
@@ -109,10 +112,39 @@ def _stored_instance(source: Source) -> Instance:
                 "name a network instead"
             )
     instance = read_instance(Path(source.network))
-    return replace(instance, machine=override(instance.machine, overrides))
+    machine = override(instance.machine, overrides)
+    if source.bank:
+        machine = with_banks_of(machine, source.bank)
+    return replace(instance, machine=machine)
+
+
+def with_banks_of(machine: Machine, texts: Sequence[str]) -> Machine:
+    """Read the values of ``--bank``, and put them in the scratchpad's place."""
+    from spmopt.core.units import Dimension, parse_quantity
+    from spmopt.technology.load import load_technology
+    from spmopt.technology.machine import BankOf, with_banks
+
+    banks = []
+    for text in texts:
+        size, *rest = (part.strip() for part in text.split(":"))
+        if len(rest) not in (1, 2) or not all(rest):
+            raise InputError(f"--bank {text!r}: write --bank SIZE:TECHNOLOGY, as 2MB:nvsim-sram")
+        ports = rest[1] if len(rest) == 2 else None
+        if ports is not None and not (ports.isascii() and ports.isdigit() and len(ports) < 10):
+            raise InputError(f"--bank {text!r}: {ports!r} is not a whole number of ports")
+        banks.append(
+            BankOf(
+                spm_bytes=parse_quantity(size, Dimension.BYTES, f"--bank {text!r}: size"),
+                technology=load_technology(rest[0]),
+                ports=None if ports is None else int(ports),
+            )
+        )
+    return with_banks(machine, banks)
 
 
 def _overrides(source: Source) -> dict[str, Setting]:
+    if source.bank and source.spm is not None:
+        raise InputError("--spm and --bank: banks make up the scratchpad; give one of them")
     settings = dict(pair(text, "--set") for text in source.set or ())
     given = {
         "spm": source.spm,

@@ -51,6 +51,16 @@ Page = Annotated[
 DmaSetup = Annotated[
     int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=MACHINE)
 ]
+Banks = Annotated[
+    list[str] | None,
+    Option(
+        "--bank",
+        metavar="SIZE:TECHNOLOGY[:PORTS]",
+        help="A bank of the scratchpad, as 2MB:nvsim-sram; may be repeated. Streams pass by the "
+        "first. With ports, its accesses take time (see 'spmopt technologies').",
+        rich_help_panel=MACHINE,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     Option(
@@ -104,6 +114,7 @@ class Source:
         ),
     ] = None
     spm: Spm = None
+    bank: Banks = None
     bandwidth: Bandwidth = None
     throughput: Throughput = None
     clock: Clock = None

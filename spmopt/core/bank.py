@@ -24,7 +24,7 @@ class Bank:
     Attributes
     ----------
     spm_bytes
-        Size, whole pages of the machine.
+        Size; what is left over of the last page is not used.
     read_pj_per_byte, write_pj_per_byte
         Dynamic energy in picojoules, whoever reads or writes.
     leakage_w
@@ -62,14 +62,14 @@ class Bank:
 
 
 def check_banks(where: str, banks: Sequence[Bank], spm_bytes: int, page_bytes: int) -> None:
-    """Raise :class:`InputError` unless ``banks`` are whole pages and make up the scratchpad."""
+    """Raise :class:`InputError` unless ``banks`` hold a page each and make up the scratchpad."""
     if len(banks) > MOST:
         raise InputError(f"{where}: {len(banks)} banks, at most {MOST} are possible; join some")
     for number, bank in enumerate(banks):
-        if bank.spm_bytes < page_bytes or bank.spm_bytes % page_bytes:
+        if bank.spm_bytes < page_bytes:
             raise InputError(
-                f"{where}: bank {number} has {bank.spm_bytes} bytes, which are not whole pages of "
-                f"{page_bytes}; choose a multiple, or a smaller --page"
+                f"{where}: bank {number} of {bank.spm_bytes} bytes is smaller than one page of "
+                f"{page_bytes}; give a larger --bank or a smaller --page"
             )
     total = sum(bank.spm_bytes for bank in banks)
     if total != spm_bytes:

@@ -96,14 +96,13 @@ class Machine:
     @property
     def spm_pages(self) -> int:
         """Whole pages in the scratchpad."""
-        return self.spm_bytes // self.page_bytes
+        return sum(self.bank_pages)
 
     @property
     def bank_pages(self) -> tuple[int, ...]:
-        """Pages of each bank, in the order of addresses; a uniform scratchpad is one bank."""
-        if not self.banks:
-            return (self.spm_pages,)
-        return tuple(bank.spm_bytes // self.page_bytes for bank in self.banks)
+        """Whole pages of each bank, in the order of addresses; a uniform scratchpad is one bank."""
+        sizes = [bank.spm_bytes for bank in self.banks] or [self.spm_bytes]
+        return tuple(size // self.page_bytes for size in sizes)
 
     @property
     def leakage_w(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -44,13 +45,21 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
 
 
 def override(machine: Machine, overrides: Settings) -> Machine:
-    """``machine`` with some of its settings replaced, as the command line does."""
+    """``machine`` with some of its settings replaced, as the command line does.
+
+    Raises
+    ------
+    InputError
+        A setting that cannot be used; the size of a scratchpad that banks make up.
+    """
     if not overrides:
         return machine
+    if machine.banks and "spm" in overrides:
+        raise InputError("machine option: spm: banks make up the scratchpad; give --bank instead")
     settings = to_settings(machine) | dict(overrides)
     if any(key.startswith("array.") for key in overrides):
         settings.setdefault("array.dataflow", "os")
-    return from_settings(settings, "machine option")
+    return replace(from_settings(settings, "machine option"), banks=machine.banks)
 
 
 @cache

@@ -66,7 +66,7 @@ class Field:
     def of(line: Timeline) -> Field:
         """All cells of ``line``."""
         cells = plain_cells(line)
-        life = np.cumsum(cells.previous < 0)
+        life = np.cumsum(cells.previous < 0, dtype=np.int64)
         place, own = np.arange(len(cells)), cells.access >= 0
         return Field(
             line=line,

@@ -16,7 +16,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
 from spmopt.core.shares import Shares
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Timeline
+from spmopt.core.timeline import Access, Timeline
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,6 +25,8 @@ class Facts:
 
     Attributes
     ----------
+    cycle_bytes
+        ``beta``: bytes that DRAM moves in a cycle.
     byte_time
         Objective units per byte of DMA time that nothing hides; 0 if time has no price.
     in_byte, out_byte
@@ -40,6 +42,8 @@ class Facts:
         Bytes that DRAM moves while the step computes.
     own_read, own_write : (a,)
         Bytes that an operation reads and writes per byte of its operand.
+    stream_in, stream_out : (a,)
+        How often a byte crosses each way that is not resident (R3, R4).
     loose_read, loose_write : (n,)
         Bytes of no operand, of the stream bank.
     constant
@@ -49,6 +53,7 @@ class Facts:
     line: Timeline
     duplex: bool
     page_bytes: int
+    cycle_bytes: float
     byte_time: float
     in_byte: float
     out_byte: float
@@ -61,6 +66,8 @@ class Facts:
     computing_bytes: Floats
     own_read: Floats
     own_write: Floats
+    stream_in: Ints
+    stream_out: Ints
     loose_read: Floats
     loose_write: Floats
     constant: float
@@ -107,10 +114,12 @@ class Facts:
             + float(read.min()) * sum(shares.any_read)
             + float(write.min()) * sum(shares.any_write)
         )
+        reads, live = line.kind != Access.WRITE, line.live_after
         return Facts(
             line=line,
             duplex=machine.duplex,
             page_bytes=page,
+            cycle_bytes=beta,
             byte_time=float(objective.cycle) / beta,
             in_byte=float(objective.dram_in_byte),
             out_byte=float(objective.dram_out_byte),
@@ -120,9 +129,11 @@ class Facts:
             write_ratio=write_ratio,
             capacity_bytes=_floats(machine.bank_pages) * page,
             scratch_bytes=_whole_pages(line.scratch_bytes, page),
-            computing_bytes=line.compute_cycles * beta,
+            computing_bytes=line.compute_cycles.astype(np.float64) * beta,
             own_read=_floats(shares.read),
             own_write=_floats(shares.write),
+            stream_in=np.where(reads, line.passes, np.where(live, line.passes - 1, 0)),
+            stream_out=np.where(line.kind != Access.READ, line.passes * live, 0),
             loose_read=_floats(shares.loose_read),
             loose_write=_floats(shares.loose_write),
             constant=fixed,

@@ -31,6 +31,8 @@ class Arcs:
         Position in the chosen cells.
     source, target
         Nodes; the target may be ``NOWHERE``: the life ends.
+    state
+        Of the bytes after the step; -1 for arcs between uses: moves, what is given up, stays.
     bank
         That holds the byte in the steps [begin, end), or -1.
     moved_in, moved_out, serial
@@ -42,6 +44,7 @@ class Arcs:
     cell: Ints
     source: Ints
     target: Ints
+    state: Ints
     bank: Ints
     begin: Ints
     end: Ints
@@ -131,6 +134,7 @@ class Network:
                 cell=k,
                 source=self.before(k, 0 if source is None else source),
                 target=self.after(k, state),
+                state=np.full(k.size, state),
                 bank=np.full(k.size, bank),
                 begin=step,
                 end=step + 1,
@@ -151,6 +155,7 @@ class Network:
                 cell=k,
                 source=source,
                 target=target,
+                state=np.full(k.size, -1),
                 bank=np.full(k.size, -1),
                 begin=step,
                 end=step,

@@ -8,6 +8,7 @@ import numpy as np
 
 from formulations.residency.banks.network import NOWHERE, Network
 from formulations.residency.banks.prices import BankMultipliers
+from formulations.residency.banks.rows import RowTable
 from formulations.solver.program import Answer, Floats, Program, compressed
 from spmopt.core.shares import STREAM_BANK
 from spmopt.core.table import Ints
@@ -29,7 +30,6 @@ class BankProgram:
     program: Program
     unit_bytes: float
     unit_price: float
-    occupancy: int
     channels: tuple[int, ...]
     ports: dict[int, int]
 
@@ -70,17 +70,17 @@ class BankProgram:
 
 def build(network: Network) -> BankProgram:
     """Build the program over a network (README of this folder)."""
-    facts, arcs, cells = network.facts, network.arcs, network.cells
+    facts, arcs = network.facts, network.arcs
     steps, banks = facts.line.steps, facts.banks
     unit = max(float(facts.capacity_bytes.max()) / _PARTS, 1.0)
     price = facts.byte_price
     timed = facts.byte_time > 0
-    rows = _Rows()
-    flow = _flow(network, rows, unit)
+    rows = RowTable()
+    _flow(network, rows, unit)
     layout = _Layout(
         arcs=len(arcs), banks=banks, steps=steps, busy=np.flatnonzero(facts.scratch_bytes)
     )
-    occupancy = _occupy(network, rows, layout)
+    _occupy(network, rows, layout)
     _scratch(network, rows, layout, unit)
     channels: tuple[int, ...] = ()
     ports: dict[int, int] = {}
@@ -91,7 +91,6 @@ def build(network: Network) -> BankProgram:
             bank: _port(network, rows, layout, bank, unit)
             for bank in np.flatnonzero(facts.ported).tolist()
         }
-    del flow, cells
     lower, upper, cost = _columns(network, layout, unit, price, timed=timed)
     return BankProgram(
         network=network,
@@ -105,7 +104,6 @@ def build(network: Network) -> BankProgram:
         ),
         unit_bytes=unit,
         unit_price=price,
-        occupancy=occupancy,
         channels=channels,
         ports=ports,
     )
@@ -138,36 +136,7 @@ class _Layout:
         return first + np.arange(self.steps)
 
 
-class _Rows:
-    """Rows and their entries, one family after the other."""
-
-    def __init__(self) -> None:
-        self.lower: list[Floats] = []
-        self.upper: list[Floats] = []
-        self._entries: list[tuple[Ints, Ints, Floats]] = []
-        self._count = 0
-
-    def family(self, lower: Floats, upper: Floats) -> int:
-        """Add rows; the number of the first."""
-        first = self._count
-        self.lower.append(lower)
-        self.upper.append(upper)
-        self._count += lower.size
-        return first
-
-    def add(self, row: Ints, column: Ints, value: Floats | float) -> None:
-        """Add entries."""
-        values = np.broadcast_to(np.asarray(value, np.float64), row.shape)
-        some = values != 0
-        self._entries.append((row[some], column[some], values[some]))
-
-    def triplets(self) -> tuple[Ints, Ints, Floats]:
-        """Columns, rows and values of all entries."""
-        row, column, value = zip(*self._entries, strict=True)
-        return np.concatenate(column), np.concatenate(row), np.concatenate(value)
-
-
-def _flow(network: Network, rows: _Rows, unit: float) -> int:
+def _flow(network: Network, rows: RowTable, unit: float) -> None:
     """(B7) What leaves a node is what enters it; a life starts with all its tensor's bytes."""
     arcs, cells = network.arcs, network.cells
     starts = np.flatnonzero(cells.first)
@@ -182,10 +151,9 @@ def _flow(network: Network, rows: _Rows, unit: float) -> int:
     own = np.arange(len(arcs))
     rows.add(first + np.searchsorted(nodes, arcs.source), own, 1.0)
     rows.add(first + np.searchsorted(nodes, arcs.target[ends]), own[ends], -1.0)
-    return first
 
 
-def _occupy(network: Network, rows: _Rows, layout: _Layout) -> int:
+def _occupy(network: Network, rows: RowTable, layout: _Layout) -> None:
     """(B8) ``u_b(i) = u_b(i-1)`` + what begins to lie in b in ``i`` - what ended."""
     arcs, steps = network.arcs, layout.steps
     zero = np.zeros(layout.banks * steps)
@@ -201,10 +169,9 @@ def _occupy(network: Network, rows: _Rows, layout: _Layout) -> int:
         rows.add(row[bank, layout.busy], layout.scratch[bank], -1.0)
         over = layout.busy + 1 < steps
         rows.add(row[bank, layout.busy[over] + 1], layout.scratch[bank][over], 1.0)
-    return first
 
 
-def _scratch(network: Network, rows: _Rows, layout: _Layout, unit: float) -> None:
+def _scratch(network: Network, rows: RowTable, layout: _Layout, unit: float) -> None:
     """(B9) The scratch of a step lies in some banks."""
     needed = network.facts.scratch_bytes[layout.busy] / unit
     first = rows.family(needed, needed)
@@ -212,7 +179,7 @@ def _scratch(network: Network, rows: _Rows, layout: _Layout, unit: float) -> Non
         rows.add(first + np.arange(needed.size), layout.scratch[bank], 1.0)
 
 
-def _channels(network: Network, rows: _Rows, layout: _Layout) -> tuple[int, ...]:
+def _channels(network: Network, rows: RowTable, layout: _Layout) -> tuple[int, ...]:
     """(B10) ``e_i`` >= bytes moved; with ``duplex`` each way, with the other's serial bytes."""
     arcs = network.arcs
     if not network.facts.duplex:
@@ -224,12 +191,12 @@ def _channels(network: Network, rows: _Rows, layout: _Layout) -> tuple[int, ...]
     )
 
 
-def _serial(network: Network, rows: _Rows, layout: _Layout, unit: float) -> None:
+def _serial(network: Network, rows: RowTable, layout: _Layout, unit: float) -> None:
     """(B11) ``e_i`` >= serial bytes + ``beta c_i``."""
     _lasts(network, rows, layout, network.arcs.serial, network.facts.computing_bytes / unit)
 
 
-def _port(network: Network, rows: _Rows, layout: _Layout, bank: int, unit: float) -> int:
+def _port(network: Network, rows: RowTable, layout: _Layout, bank: int, unit: float) -> int:
     """(B12) ``e_i`` >= serial bytes + what DRAM moves while the bank's port is busy."""
     facts, arcs = network.facts, network.arcs
     read, write = facts.read_ratio[bank], facts.write_ratio[bank]
@@ -241,7 +208,7 @@ def _port(network: Network, rows: _Rows, layout: _Layout, bank: int, unit: float
 
 
 def _lasts(
-    network: Network, rows: _Rows, layout: _Layout, taken: Floats, least: Floats | float
+    network: Network, rows: RowTable, layout: _Layout, taken: Floats, least: Floats | float
 ) -> int:
     """Rows ``e_i - sum of taken >= least``."""
     lower = np.broadcast_to(np.asarray(least, np.float64), layout.steps)

@@ -64,12 +64,9 @@ def transitions(facts: Facts, prices: BankMultipliers) -> Transitions:
     overwrites = kind == Access.WRITE
     access[overwrites, :, dirty] = held[overwrites][:, None, :]
     access[overwrites, :, clean] = (held[:, None, :] + leaving)[overwrites]
-    live = line.live_after
-    passes_in = np.where(reads, line.passes, np.where(live, line.passes - 1, 0))
-    passes_out = np.where(writes & live, line.passes, 0)
     streamed = (
-        passes_in * (load[at] + write[STREAM_BANK][at])
-        + passes_out * (store[at] + read[STREAM_BANK][at])
+        facts.stream_in * (load[at] + write[STREAM_BANK][at])
+        + facts.stream_out * (store[at] + read[STREAM_BANK][at])
         + own[:, STREAM_BANK]
     )
     streamed = np.where(line.stationary, np.inf, streamed)

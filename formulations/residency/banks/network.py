@@ -158,7 +158,7 @@ class Network:
                 state=np.full(k.size, -1),
                 bank=np.full(k.size, -1),
                 begin=step,
-                end=step,
+                end=step.copy(),
                 moved_in=zero,
                 moved_out=zero,
                 serial=zero,

@@ -63,7 +63,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     found = _Best(instance, request)
     for number, plan in enumerate(reversed(plans)):
         request.report(f"banks of plan {number + 1} of {len(plans)}", None)
-        found.offer(plan)
+        found.offer(plan, 1 / (len(plans) - number))
     return Outcome(
         plan=found.plan,
         certificate=certificate(instance, request.objective, relaxation.facts, relaxation.prices),
@@ -115,15 +115,15 @@ class _Best:
         self._value = np.inf
         self.plan: Plan | None = None
 
-    def offer(self, plan: Plan) -> None:
-        """Give the pages of a plan their banks; keep it if it costs less."""
+    def offer(self, plan: Plan, share: float) -> None:
+        """Give the pages of a plan their banks, in a share of the time; keep the cheapest."""
         instance, objective = self._instance, self._request.objective
         line = timeline(instance, plan.operation, plan.mode)
         facts = Facts.of(instance, line, objective, relaxed=False)
         cost = spent(instance, line, plan)
         banked, value = plan, np.inf
         if self._request.remaining_s() > 0 or self.plan is None:
-            chosen = assign(facts, plan, cost, self._request)
+            chosen = assign(facts, plan, cost, _part(self._request, share))
             if chosen is not None:
                 banked, value = replace(plan, banks=bank_rows(chosen)), chosen.value
         value += facts.in_byte * cost.dram_in_bytes + facts.out_byte * cost.dram_out_bytes

@@ -55,6 +55,11 @@ def explain(
         with legal(source, search, scheduler) as (instance, result, code):
             if result.schedule is None:
                 return code()
+            if instance.machine.banks:
+                raise InputError(
+                    f"explain: the scratchpad of {instance.name} has banks, which it does not "
+                    "tell apart; use analyze, or one scratchpad"
+                )
             from spmopt.analysis.explanation import Explanation
             from spmopt.report.explanation import csv_text, explanation_record
 

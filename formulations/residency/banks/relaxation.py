@@ -13,8 +13,8 @@ from formulations.residency.banks.profile import profile
 from formulations.residency.banks.program import BankProgram, build
 from formulations.residency.bound.gaps import Gaps
 from formulations.residency.pages.rounding import to_plan
-from formulations.solver.highs import solve
-from formulations.solver.program import Answer
+from formulations.solver.highs import Option, solve
+from formulations.solver.program import Answer, Ending
 from spmopt.core.instance import Instance
 from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
@@ -83,9 +83,11 @@ class Relaxation:
                 break
             request.report(f"program of {int(chosen.sum())} cells, bound {self.bound:.6g}", None)
             built, answer = self._solve(field, chosen, request)
-            if answer.primal is None or answer.row_dual is None or answer.column_dual is None:
+            if answer.row_dual is None or answer.column_dual is None:
                 break
             self._try(built.multipliers(answer))
+            if answer.ending is not Ending.OPTIMAL:
+                break
             plan = self._rounded(built, answer) or plan
             gained = built.value(answer) - self.bound
             further = promising(field, self._best, chosen, self._limit)
@@ -106,18 +108,23 @@ class Relaxation:
 
     def _solve(self, field: Field, chosen: Bools, request: Request) -> tuple[BankProgram, Answer]:
         built = build(Network(self.facts, field.choose(chosen)))
-        answer = solve(
-            built.program,
-            options={
-                "solver": "ipx",
-                "presolve": "off",  # its duals are wrong without crossover
-                "run_crossover": "off",
-                "ipm_optimality_tolerance": _PRECISE if chosen.size <= _ALL_CELLS else _LARGE,
-            },
-            time_limit_s=request.remaining_s(),
-            threads=request.threads,
-            stop=request.stop,
-        )
+        interior: dict[str, Option] = {
+            "solver": "ipx",
+            "presolve": "off",  # its duals are wrong without crossover
+            "run_crossover": "off",
+            "ipm_optimality_tolerance": _PRECISE if chosen.size <= _ALL_CELLS else _LARGE,
+        }
+        # An interior point that loses its precision ends far away; a vertex does not.
+        for options in (interior, {"solver": "simplex"}):
+            answer = solve(
+                built.program,
+                options=options,
+                time_limit_s=request.remaining_s(),
+                threads=request.threads,
+                stop=request.stop,
+            )
+            if answer.ending is not Ending.OTHER:
+                break
         return built, answer
 
     def _rounded(self, built: BankProgram, answer: Answer) -> Plan | None:

@@ -175,7 +175,16 @@ STARTS: Mapping[str, tuple[str, ...]] = {
     "whole": ("belady", "belady-size", "stream"),
     "page": ("belady", BEST_RULE, "stream"),
     "contiguous": ("belady", "belady-size", BEST_RULE, "stream"),
-    "joint": tuple(entry.name for entry in _ENTRIES if entry.kind is Kind.POLICY),
+    "joint": tuple(
+        name
+        for entry in _ENTRIES
+        if entry.kind is Kind.POLICY
+        for name in (
+            (entry.name, f"{entry.name}:granularity=page")
+            if "granularity" in entry.options
+            else (entry.name,)
+        )
+    ),
 }
 """Policies whose best plan an optimiser starts from, by its name."""
 BOUNDER = "fluid"

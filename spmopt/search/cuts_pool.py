@@ -1,0 +1,119 @@
+"""The cuts of all machines solved so far, and the best that they prove of another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.result import Certificate
+from spmopt.core.timeline import relaxed_timeline
+from spmopt.search.cuts import Cut, fingerprint
+from spmopt.search.cuts_prices import free_prices, per_channel_byte
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """A bound on the makespan, in cycles of the machine, and the cut that it is from."""
+
+    cycles: Fraction
+    cut: Cut
+
+
+class Pool:
+    """Cuts by the operations that they are of.
+
+    Every cut is a bound for all legal schedules in the listed order of every machine that lowers
+    to its operations; the largest one holds too.
+    """
+
+    def __init__(self) -> None:
+        self._cuts: dict[bytes, list[Cut]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._cuts.values()))
+
+    def add(self, instance: Instance, certificate: Certificate) -> Cut:
+        """Keep the cut of a solved machine's prices, of time or traffic.
+
+        Raises
+        ------
+        InputError
+            See :func:`~spmopt.search.cuts_prices.per_channel_byte`.
+        """
+        return self.put(Cut.of(instance, per_channel_byte(instance, certificate)))
+
+    def put(self, cut: Cut) -> Cut:
+        """Keep a cut."""
+        self._cuts.setdefault(cut.fingerprint, []).append(cut)
+        return cut
+
+    def alike(self, instance: Instance) -> list[Cut]:
+        """Cuts of the instance's operations; those that need no solve are made when missing."""
+        own = fingerprint(instance)
+        if own not in self._cuts:
+            self._cuts[own] = [Cut.of(instance, prices) for prices in free_prices(instance)]
+        return self._cuts[own]
+
+    def elsewhere(self, instance: Instance, count: int) -> list[Cut]:
+        """Prices found on other operations and evaluated on these: the ``count`` most promising.
+
+        How they promise is what their cuts would prove here if they were for these operations.
+        The new cuts are kept.
+        """
+        own, steps = fingerprint(instance), len(instance.operations)
+        known = {id(cut.prices) for cut in self.alike(instance)}
+        others = [
+            cut
+            for mark, cuts in self._cuts.items()
+            for cut in cuts
+            if mark != own and cut.scratch_bytes.size == steps and id(cut.prices) not in known
+        ]
+        others = list({id(cut.prices): cut for cut in others}.values())
+        compute_cycles = relaxed_timeline(instance).compute_cycles
+
+        def promise(cut: Cut) -> Fraction:
+            return cut.least_cycles(compute_cycles, instance.machine)
+
+        best = sorted(others, key=promise, reverse=True)[:count]
+        return [self.put(Cut.of(instance, cut.prices)) for cut in best]
+
+    def best(self, instance: Instance, *, elsewhere: int = 0) -> Proof:
+        """The best bound on the makespan; at least the computing and the compulsory traffic.
+
+        Parameters
+        ----------
+        elsewhere
+            Evaluate so many prices more that were found on other operations.
+        """
+        if elsewhere:
+            self.elsewhere(instance, elsewhere)
+        compute_cycles = relaxed_timeline(instance).compute_cycles
+        return best_of(
+            (cut.least_cycles(compute_cycles, instance.machine), cut)
+            for cut in self.alike(instance)
+        )
+
+    def least(self, instance: Instance, objective: Objective) -> Fraction:
+        """Bound on any objective: those of time and traffic, weighted, and what does not change.
+
+        Exact, in the objective's unit.
+        """
+        line, cuts = relaxed_timeline(instance), self.alike(instance)
+        cycles = max(cut.least_cycles(line.compute_cycles, instance.machine) for cut in cuts)
+        moved = max(cut.least_bytes(instance.machine) for cut in cuts)
+        fixed: Fraction = (
+            objective.spm_read_byte * sum(line.spm_read_bytes.tolist())
+            + objective.spm_write_byte * sum(line.spm_write_bytes.tolist())
+            + objective.mac * sum(line.macs.tolist())
+        )
+        byte = min(objective.dram_in_byte, objective.dram_out_byte)
+        return objective.cycle * cycles + byte * moved + fixed
+
+
+def best_of(found: Iterable[tuple[Fraction, Cut]]) -> Proof:
+    """The largest of several bounds, of equals the first."""
+    cycles, cut = max(found, key=lambda each: each[0])
+    return Proof(cycles=cycles, cut=cut)

@@ -20,7 +20,7 @@ Warn = Callable[[str], None]
 
 DEFAULT_MACHINE = "rtx2080ti"
 _OPTIONS = ("name_or_path", "batch", "training", "optimizer", "assume_pointwise", "warn")
-_FIXED = ("throughput", "clock", "array.rows", "array.columns", "array.dataflow")
+_FIXED = ("throughput", "clock", "array.rows", "array.columns", "array.dataflow", "banks")
 
 
 def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
@@ -109,6 +109,14 @@ def _stored_instance(source: Source) -> Instance:
                 "name a network instead"
             )
     instance = read_instance(Path(source.network))
+    memory = instance.machine.memory
+    if memory is not None and memory.banks is not None:
+        for key in ("spm", "technology"):
+            if key in overrides:
+                raise InputError(
+                    f"{key}: {source.network} is lowered already, its cycles are those of "
+                    f"{memory.banks} banks of {memory.technology}; name a network instead"
+                )
     return replace(instance, machine=override(instance.machine, overrides))
 
 
@@ -122,6 +130,8 @@ def _overrides(source: Source) -> dict[str, Setting]:
         "page": source.page,
         "dma_setup": source.dma_setup,
         "duplex": source.duplex,
+        "technology": source.technology,
+        "banks": source.banks,
     }
     return {**settings, **{key: value for key, value in given.items() if value is not None}}
 

@@ -51,6 +51,20 @@ Page = Annotated[
 DmaSetup = Annotated[
     int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=MACHINE)
 ]
+Technology = Annotated[
+    str | None,
+    Option(
+        help="Of the scratchpad: name (see 'spmopt technologies') or TOML file.",
+        rich_help_panel=MACHINE,
+    ),
+]
+Banks = Annotated[
+    int | None,
+    Option(
+        help="Banks of the technology, an access at a time each; default: as many as it takes.",
+        rich_help_panel=MACHINE,
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     Option(
@@ -110,6 +124,8 @@ class Source:
     page: Page = None
     dma_setup: DmaSetup = None
     duplex: Duplex = None
+    technology: Technology = None
+    banks: Banks = None
     set: Settings = None
 
 

@@ -20,6 +20,7 @@ from spmopt.cli.options import (
     Param,
     Settings,
     Spm,
+    Technology,
     Throughput,
 )
 
@@ -148,6 +149,7 @@ class Hardware:
     page: Page = None
     dma_setup: DmaSetup = None
     duplex: Duplex = None
+    technology: Technology = None
     set: Settings = None
 
 

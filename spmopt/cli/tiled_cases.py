@@ -26,6 +26,10 @@ from spmopt.tiles.scalesim.topology import read_topology
 _MACHINE = "small-npu"
 _SIZES = re.compile(r"([0-9]{1,15})[xX]([0-9]{1,15})[xX]([0-9]{1,15})")
 _SRAMS = 3
+_SETTINGS = (
+    *("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex"),
+    "technology",
+)
 _OF_NETWORKS = ("param", "assume_pointwise")
 _SHOWN = 3
 Report = Callable[[str, float | None], None]
@@ -113,16 +117,18 @@ def _ways(tiled: Tiled) -> tuple[tuple[str, str, str], ...]:
 def machine_of(hardware: Hardware, element_bytes: int) -> Machine:
     """One core: the machine named, what a .cfg says instead, then single settings."""
     settings: dict[str, Setting] = dict(pair(text, "--set") for text in hardware.set or ())
-    given = {
-        key: getattr(hardware, key)
-        for key in ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
-    }
+    given = {key: getattr(hardware, key) for key in _SETTINGS}
     settings |= {key: value for key, value in given.items() if value is not None}
     name = hardware.machine or _MACHINE
     if hardware.cfg is None:
-        return load_machine(name, settings)
-    clock = {key: value for key, value in settings.items() if key == "clock"}
-    return override(_configured(hardware.cfg, load_machine(name, clock), element_bytes), settings)
+        machine = load_machine(name, settings)
+    else:
+        clock = {key: value for key, value in settings.items() if key == "clock"}
+        configured = _configured(hardware.cfg, load_machine(name, clock), element_bytes)
+        machine = override(configured, settings)
+    if machine.memory is not None and machine.memory.banks is not None:
+        raise InputError("banks: layers in tiles are not held back by banks; leave them out")
+    return machine
 
 
 def _configured(path: Path, machine: Machine, element_bytes: int) -> Machine:

@@ -13,6 +13,7 @@ from spmopt.core.result import Result, Status
 from spmopt.metrics import metrics, tensor_bytes
 from spmopt.report.conflict import conflict_record
 from spmopt.report.view import spoken
+from spmopt.technology.energy import EnergyReport, area_report
 
 Record = dict[str, object]
 
@@ -36,6 +37,7 @@ def results_record(
 
 def instance_record(instance: Instance) -> Record:
     """Return the name and size of an instance, its lowering and its machine."""
+    area = area_report(instance.machine)
     return {
         "name": instance.name,
         "source": instance.source,
@@ -44,6 +46,7 @@ def instance_record(instance: Instance) -> Record:
         "tensors": len(instance.tensors),
         "tensor_bytes": tensor_bytes(instance),
         "machine": asdict(instance.machine),
+        "area": {**asdict(area), "total_mm2": area.total_mm2},
     }
 
 
@@ -72,7 +75,7 @@ def result_record(machine: Machine, result: Result) -> Record:
         "traffic_bytes": None if totals is None else totals.traffic_bytes,
         "dram_in_bytes": None if totals is None else totals.dram_in_bytes,
         "dram_out_bytes": None if totals is None else totals.dram_out_bytes,
-        "energy_j": None if figures is None else figures.energy_j,
+        **_energy(None if figures is None else figures.energy),
         "compute_busy": None if figures is None else figures.compute_busy,
         "dma_busy": None if figures is None else figures.dma_busy,
         "peak_spm_bytes": None if totals is None else totals.peak_spm_bytes,
@@ -83,6 +86,15 @@ def result_record(machine: Machine, result: Result) -> Record:
         "class_bound": None if result.class_bound is None else asdict(result.class_bound),
         "notes": list(result.notes),
     }
+
+
+def _energy(report: EnergyReport | None) -> Record:
+    """Energy and its parts (J), average power (W), energy x time (J s), and x area (J s mm2)."""
+    names = (
+        *("energy_j", "dram_j", "spm_read_j", "spm_write_j", "mac_j", "leakage_j"),
+        *("power_w", "edp", "edap"),
+    )
+    return {name: None if report is None else getattr(report, name) for name in names}
 
 
 def _number(value: Fraction | None) -> float | None:

@@ -9,6 +9,7 @@ import pytest
 from spmopt.analysis import Cause, Scope
 from spmopt.cli import Code
 from spmopt.cli.app import app
+from spmopt.core.machine import ENERGY_FIGURES
 from spmopt.machines.load import load_machine
 from spmopt.schedulers.registry import SCHEDULERS
 from tests.cli.run import Run
@@ -71,7 +72,7 @@ def test_energy_defaults_are_those_of_the_program() -> None:
         )
         for name in re.findall(r"energy\.(\w+)", names)
     }
-    assert documented == {name: getattr(energy, name) for name in energy.__slots__}
+    assert documented == {name: getattr(energy, name) for name in ENERGY_FIGURES}
 
 
 def test_words_of_an_analysis_are_explained(run: Run) -> None:

@@ -1,22 +1,15 @@
-"""A machine with a technology: which fields change, and the energy of a schedule by hand."""
+"""A machine with a technology: which fields change, by how much."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Energy, Machine, Memory
-from spmopt.core.objective import energy_objective
+from spmopt.core.machine import Machine, Memory
 from spmopt.machines.load import load_machine, override
-from spmopt.metrics import metrics
-from spmopt.technology.figures import Point
 from spmopt.technology.load import load_technology
 from spmopt.technology.machine import with_technology
-from spmopt.technology.technology import Between, Technology
 from spmopt.tiles.cores import scaled
-from spmopt.verify import verify
-from tests.verify.hand_made import two_layers
 
 STT = load_technology("deepnvm-stt")
 
@@ -111,34 +104,3 @@ def test_units_follow_the_array_and_the_rate() -> None:
     assert override(npu, {"array.rows": 256}).mac_units == 256 * 128
     assert override(npu, {"array.rows": 64}).mac_units == 128 * 128
     assert override(gpu(), {"throughput": 1}).mac_units == 1
-
-
-def test_energy_of_a_schedule_is_that_worked_out_by_hand() -> None:
-    case = two_layers()
-    technology = Technology(
-        name="toy",
-        cell="toy",
-        source="by hand",
-        access_bytes=4,
-        between=Between.NOTHING,
-        points=(
-            Point(
-                capacity_bytes=case.instance.machine.spm_bytes,
-                read_latency_ns=1,
-                write_latency_ns=2,
-                read_energy_pj=6,  # 1.5 a byte
-                write_energy_pj=12,  # 3 a byte
-                leakage_mw=250,
-                area_mm2=1,
-            ),
-        ),
-    )
-    spent = Energy(dram_pj_per_byte=100, mac_pj=4)
-    machine = with_technology(replace(case.instance.machine, energy=spent), technology)
-    totals = verify(replace(case.instance, machine=machine), case.schedule).totals
-    assert totals is not None
-    # 16 bytes in, 8 out; the modes read 6 and write 10 bytes and do 4 MACs; 15 cycles of 1 s.
-    picojoules = 16 * (100 + 3) + 8 * (100 + Fraction(3, 2)) + 6 * Fraction(3, 2) + 10 * 3 + 4 * 4
-    joules = picojoules / 10**12 + Fraction(1, 4) * 15
-    assert totals.value(energy_objective(machine)) == joules
-    assert metrics(machine, totals).energy_j == float(joules)

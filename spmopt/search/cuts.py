@@ -1,36 +1,35 @@
 """Cuts between machines: the prices of one solved machine bound the time of all that lower alike.
 
-``CUTS.md`` beside this module derives them. In short: prices of SPM and DMA time prove a bound on
-the machine that they were found on (problem statement, section 5). Written per byte *of the
-channel*, not per cycle, they prove one on every machine with the same operations,
+``CUTS.md`` beside this module derives them. In short: prices prove a bound on the machine that
+they were found on, with bandwidth ``beta`` (problem statement, section 5). Scaled by
+``beta / beta'`` they are legal prices of every machine with the same operations, so that there
 
-    T' >= sum_q (1 - nu_q) c'_q + (P - sum_q h_q room'_q) / beta',
+    T' >= sum_q (1 - nu_q) c'_q + (beta / beta') (P - sum_q pi_q room'_q),
 
-with ``nu_q`` the share of step q that the channel prices, ``h_q = beta pi_q`` bytes of channel for
-a byte of SPM, ``P`` the sum over tensors of their cheapest life at these prices, and ``room'_q``
-the bytes of whole pages that the scratch of step q leaves.
-
-``P`` is what the verifier's exact bound gives on a channel of one byte a cycle: no solver is
-trusted, and no second evaluation of paths exists.
+with ``nu_q`` the share of step q that the channel prices, ``pi_q`` the price of a byte of SPM,
+``P`` the sum over tensors of their cheapest life at these prices, and ``room'_q`` the bytes of
+whole pages that the scratch of step q leaves. ``P`` is read off the verifier's exact bound: no
+solver is trusted, and no second evaluation of paths exists.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
 from hashlib import sha256
+from math import floor, frexp
 from operator import mul
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, relaxed_timeline
-from spmopt.search.cuts_prices import unit_channel
 from spmopt.verify import bound
 
 _MARGIN = 2.0**-49
@@ -47,58 +46,83 @@ class Cut:
     ----------
     fingerprint
         See :func:`fingerprint`.
-    prices
-        Per byte of the channel (:func:`~spmopt.search.cuts_prices.per_channel_byte`).
+    certificate
+        The prices, of time or traffic; unit ``2**-bits``.
+    home
+        The machine that they are for.
+    beta
+        Its bytes a cycle; 1 with prices of traffic, where the unit of time is that of a byte.
+    free : (n,)
+        ``1 - nu``: what computing is worth, a cycle, in ``2**-bits``.
     life
-        ``P``, in units of ``2**-prices.bits`` bytes of channel.
+        ``P``, in ``2**-bits``.
     scratch_bytes : (n,)
         Least scratch of each step.
-    duplex
-        Reads and writes have a channel each.
     """
 
     fingerprint: bytes
-    prices: Certificate
+    certificate: Certificate
+    home: Machine
+    beta: Fraction
+    free: Ints
     life: int
     scratch_bytes: Ints
-    duplex: bool
 
     @staticmethod
-    def of(instance: Instance, prices: Certificate) -> Cut:
-        """Evaluate ``prices`` on the operations of ``instance``.
+    def of(instance: Instance, certificate: Certificate, proved: Fraction | None = None) -> Cut:
+        """The cut of prices for ``instance`` and its machine.
 
-        They may have been found on other operations, if as many: any legal prices prove a bound.
+        Parameters
+        ----------
+        proved
+            What :func:`spmopt.verify.bound` says of them, where it has been asked already.
 
         Raises
         ------
         InputError
-            Prices that are not legal, or of another number of steps.
+            Prices of another objective than time or traffic, of another order than the listed
+            one, or of traffic on a duplex machine; prices that the verifier refuses.
         """
-        unit = unit_channel(instance)
-        line = relaxed_timeline(unit)
+        _require(instance, certificate)
+        proved = bound(instance, certificate) if proved is None else proved
+        line = relaxed_timeline(instance)
         cut = Cut(
-            fingerprint=fingerprint(unit, line),
-            prices=prices,
-            life=int(bound(unit, prices) * 2**prices.bits),
+            fingerprint=fingerprint(instance, line),
+            certificate=certificate,
+            home=instance.machine,
+            beta=_beta(instance, certificate),
+            free=_free(instance, certificate),
+            life=int(proved * 2**certificate.bits),
             scratch_bytes=line.scratch_bytes,
-            duplex=unit.machine.duplex,
         )
-        # The bound is that of this machine: give back what the room takes and computing adds.
-        computing, room = _dot(cut.free, line.compute_cycles), cut._room_worth(unit.machine)
+        # What was proved is of this machine: give back what room saves and computing adds.
+        computing, room = _dot(cut.free, line.compute_cycles), cut._room_worth(instance.machine)
         return replace(cut, life=cut.life - computing + room)
 
-    @cached_property
-    def free(self) -> Ints:
-        """(n,) ``1 - nu``, the share of each step that computing prices; ``2**-prices.bits``."""
-        left: Ints = 2**self.prices.bits - self.prices.dram_in
-        return left - self.prices.dram_out if self.duplex else left
+    def on(self, instance: Instance) -> Cut:
+        """The same prices evaluated on other operations, as many: any prices prove a bound.
+
+        Raises
+        ------
+        InputError
+            Another number of operations, or of channels.
+        """
+        if instance.machine.duplex != self.home.duplex:
+            raise InputError("cut: its prices are for a machine with another number of channels")
+        home = replace(
+            instance.machine,
+            dram_bytes_per_s=self.home.dram_bytes_per_s,
+            clock_hz=self.home.clock_hz,
+        )
+        return Cut.of(replace(instance, machine=home), self.certificate)
 
     def least_bytes(self, machine: Machine) -> Fraction:
-        """``P - sum h room'``, exact: bytes that cross the channel of ``machine``, so priced.
+        """``beta (P - sum pi room')``, exact: bytes that cross the channel, so priced.
 
-        No byte is priced above itself, so that it bounds the traffic too.
+        No byte is priced above its time, so that it bounds the traffic too.
         """
-        return Fraction(self.life - self._room_worth(machine), 2**self.prices.bits)
+        worth = self.life - self._room_worth(machine)
+        return self.beta * Fraction(worth, 2**self.certificate.bits)
 
     def least_cycles(self, compute_cycles: Ints, machine: Machine) -> Fraction:
         """Bound on the makespan on ``machine``, exact, in its cycles.
@@ -124,25 +148,42 @@ class Cut:
         spm_bytes, dram_bytes_per_s
             Of each machine; shapes that broadcast to that of the result.
         """
-        page, unit = machine.page_bytes, 2**self.prices.bits
+        page, bits, spm = machine.page_bytes, self.certificate.bits, self.certificate.spm
         scratch = -(-self.scratch_bytes // page) * page
         computing = float(self._computing(compute_cycles))
-        life = (self.life + _dot(self.prices.spm, scratch)) / unit
-        slope = sum(self.prices.spm.tolist()) / unit
+        life = float(self.beta * (self.life + _dot(spm, scratch)) / 2**bits)
+        slope = float(self.beta * sum(spm.tolist()) / 2**bits)
         worth = slope * (spm_bytes // page * page).astype(np.float64)
         cycles = machine.clock_hz / dram_bytes_per_s.astype(np.float64)
         value = computing + cycles * (life - worth)
-        # Numbers and operations above round at most ten times on the way to any term.
         result: Floats = value - _MARGIN * (computing + cycles * (abs(life) + worth))
         return result
 
+    def prices(self, machine: Machine) -> Certificate:
+        """The prices on ``machine``, rounded down: they prove there nearly what the cut does.
+
+        A search may start from them.
+        """
+        certificate = self.certificate
+        scale = self.beta / machine.bytes_per_cycle
+        bits = max(0, certificate.bits - frexp(float(scale))[1])  # as large numbers as they were
+        scale *= Fraction(2**bits, 2**certificate.bits)
+        inward, outward = certificate.dram_in, certificate.dram_out
+        if certificate.objective == TRAFFIC:
+            inward = outward = np.full_like(certificate.spm, 2**certificate.bits)
+        columns = (_scaled(column, scale) for column in (certificate.spm, inward, outward))
+        spm, inward, outward = columns
+        return replace(
+            certificate, objective=MAKESPAN, bits=bits, spm=spm, dram_in=inward, dram_out=outward
+        )
+
     def _computing(self, compute_cycles: Ints) -> Fraction:
-        return Fraction(_dot(self.free, compute_cycles), 2**self.prices.bits)
+        return Fraction(_dot(self.free, compute_cycles), 2**self.certificate.bits)
 
     def _room_worth(self, machine: Machine) -> int:
         page = machine.page_bytes
         room = machine.spm_pages * page - -(-self.scratch_bytes // page) * page
-        return _dot(self.prices.spm, room)
+        return _dot(self.certificate.spm, room)
 
 
 def fingerprint(instance: Instance, line: Timeline | None = None) -> bytes:
@@ -158,6 +199,69 @@ def fingerprint(instance: Instance, line: Timeline | None = None) -> bytes:
         digest.update(column.size.to_bytes(8, "little"))
         digest.update(np.ascontiguousarray(column).tobytes())
     return digest.digest()
+
+
+def free_prices(instance: Instance) -> tuple[Certificate, ...]:
+    """Prices that need no solve: SPM costs nothing, a step is all computing or all channel.
+
+    The cuts are the computing with what it must wait for, and the compulsory traffic over the
+    bandwidth (on a duplex machine that of each direction).
+    """
+    nothing = np.zeros(len(instance.operations), np.int64)
+    bits = _free_bits(instance)
+
+    def prices(inward: Ints, outward: Ints) -> Certificate:
+        return Certificate(
+            objective=MAKESPAN, bits=bits, spm=nothing, dram_in=inward, dram_out=outward
+        )
+
+    computing = prices(nothing, nothing)
+    if not instance.machine.duplex:
+        channel = replace(computing, objective=TRAFFIC, bits=0)
+        return computing, channel
+    every = np.full_like(nothing, floor(2**bits / instance.machine.bytes_per_cycle))
+    return computing, prices(every, nothing), prices(nothing, every)
+
+
+def _require(instance: Instance, certificate: Certificate) -> None:
+    objective = certificate.objective
+    if certificate.order is not None:
+        raise InputError("cut: needs prices of the listed order; reorder the instance first")
+    if objective not in (MAKESPAN, TRAFFIC):
+        raise InputError(f"cut: prices of {objective.name} are for one machine; take those of time")
+    if objective == TRAFFIC and instance.machine.duplex:
+        raise InputError("cut: on two channels traffic bounds no time; take prices of time")
+
+
+def _beta(instance: Instance, certificate: Certificate) -> Fraction:
+    return Fraction(1) if certificate.objective == TRAFFIC else instance.machine.bytes_per_cycle
+
+
+def _free(instance: Instance, certificate: Certificate) -> Ints:
+    """(n,) What the verifier takes for the price of a cycle of computing: rounded down."""
+    if certificate.objective == TRAFFIC:
+        return np.zeros_like(certificate.spm)
+    channel = certificate.dram_in.tolist()
+    if instance.machine.duplex:
+        channel = (certificate.dram_in + certificate.dram_out).tolist()
+    numerator, denominator = instance.machine.bytes_per_cycle.as_integer_ratio()
+    whole = 2**certificate.bits * denominator
+    return np.array([(whole - numerator * price) // denominator for price in channel], np.int64)
+
+
+def _free_bits(instance: Instance) -> int:
+    """Most bits, up to 40, at which every move of every step at its full price fits 64 bits."""
+    moves = sum(
+        2 * max((operand.passes for mode in op.modes for operand in mode.operands), default=1)
+        for op in instance.operations
+    )
+    dearest = floor(moves / instance.machine.bytes_per_cycle) + 1
+    return max(0, min(40, 58 - dearest.bit_length()))
+
+
+def _scaled(prices: Ints, scale: Fraction) -> Ints:
+    numerator, denominator = scale.as_integer_ratio()
+    return np.array([price * numerator // denominator for price in prices.tolist()], np.int64)
 
 
 def _dot(left: Ints, right: Ints) -> int:

@@ -10,8 +10,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.search.cuts import Cut, fingerprint
-from spmopt.search.cuts_prices import free_prices, per_channel_byte
+from spmopt.search.cuts import Cut, fingerprint, free_prices
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,15 +34,11 @@ class Pool:
     def __len__(self) -> int:
         return sum(map(len, self._cuts.values()))
 
-    def add(self, instance: Instance, certificate: Certificate) -> Cut:
-        """Keep the cut of a solved machine's prices, of time or traffic.
-
-        Raises
-        ------
-        InputError
-            See :func:`~spmopt.search.cuts_prices.per_channel_byte`.
-        """
-        return self.put(Cut.of(instance, per_channel_byte(instance, certificate)))
+    def add(
+        self, instance: Instance, certificate: Certificate, proved: Fraction | None = None
+    ) -> Cut:
+        """Keep the cut of a solved machine's prices; arguments and errors of :meth:`Cut.of`."""
+        return self.put(Cut.of(instance, certificate, proved))
 
     def put(self, cut: Cut) -> Cut:
         """Keep a cut."""
@@ -54,7 +49,7 @@ class Pool:
         """Cuts of the instance's operations; those that need no solve are made when missing."""
         own = fingerprint(instance)
         if own not in self._cuts:
-            self._cuts[own] = [Cut.of(instance, prices) for prices in free_prices(instance)]
+            self._cuts[own] = [Cut.of(instance, each) for each in free_prices(instance)]
         return self._cuts[own]
 
     def elsewhere(self, instance: Instance, count: int) -> list[Cut]:
@@ -64,21 +59,21 @@ class Pool:
         The new cuts are kept.
         """
         own, steps = fingerprint(instance), len(instance.operations)
-        known = {id(cut.prices) for cut in self.alike(instance)}
+        known = {id(cut.certificate) for cut in self.alike(instance)}
         others = [
             cut
             for mark, cuts in self._cuts.items()
             for cut in cuts
-            if mark != own and cut.scratch_bytes.size == steps and id(cut.prices) not in known
+            if mark != own and cut.scratch_bytes.size == steps and id(cut.certificate) not in known
         ]
-        others = list({id(cut.prices): cut for cut in others}.values())
+        others = list({id(cut.certificate): cut for cut in others}.values())
         compute_cycles = relaxed_timeline(instance).compute_cycles
 
         def promise(cut: Cut) -> Fraction:
             return cut.least_cycles(compute_cycles, instance.machine)
 
         best = sorted(others, key=promise, reverse=True)[:count]
-        return [self.put(Cut.of(instance, cut.prices)) for cut in best]
+        return [self.put(cut.on(instance)) for cut in best]
 
     def best(self, instance: Instance, *, elsewhere: int = 0) -> Proof:
         """The best bound on the makespan; at least the computing and the compulsory traffic.

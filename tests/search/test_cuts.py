@@ -19,8 +19,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.search.cuts import Cut, fingerprint
-from spmopt.search.cuts_prices import BITS, free_prices, on_machine, per_channel_byte, unit_channel
+from spmopt.search.cuts import Cut, fingerprint, free_prices
 from spmopt.verify import bound
 from tests.formulations.small import SMALL, small_optimum
 from tests.search.machines import elsewhere
@@ -36,7 +35,7 @@ def optimal_cut(instance: Instance) -> Cut:
     request = Request(tolerance=1e-6, threads=1)
     certificate = fluid.schedule(instance, request).certificate
     assert certificate is not None
-    return Cut.of(instance, per_channel_byte(instance, certificate))
+    return Cut.of(instance, certificate)
 
 
 def least(cut: Cut, instance: Instance) -> Fraction:
@@ -101,8 +100,7 @@ def test_any_prices_are_below_the_optimum_of_another_machine(instance: Instance,
     optimum = small_optimum(other, MAKESPAN).value
     found = [optimal_cut(instance)]
     for _ in range(5):
-        prices = per_channel_byte(instance, random_prices(instance, MAKESPAN, generator))
-        found.append(Cut.of(instance, prices))
+        found.append(Cut.of(instance, random_prices(instance, MAKESPAN, generator)))
     assert all(cut.fingerprint == fingerprint(other) for cut in found)
     assert max(least(cut, other) for cut in found) <= optimum
 
@@ -117,7 +115,7 @@ def test_bytes_of_a_cut_are_below_the_least_traffic(instance: Instance, seed: in
     if not instance.machine.duplex:
         certificate = fluid.schedule(instance, Request(objective=TRAFFIC)).certificate
         assert certificate is not None
-        cuts.append(Cut.of(instance, per_channel_byte(instance, certificate)))
+        cuts.append(Cut.of(instance, certificate))
         own = Fraction(str(fluid_cycles(instance, TRAFFIC)))
         assert cuts[1].least_bytes(instance.machine) == pytest.approx(own, rel=1e-4, abs=1e-4)
         cycles = small_optimum(other, MAKESPAN).value
@@ -133,7 +131,7 @@ def test_prices_of_operations_lowered_otherwise() -> None:
         if len(instance.operations) != len(other.operations):
             continue
         pairs += 1
-        cut = Cut.of(other, optimal_cut(instance).prices)
+        cut = optimal_cut(instance).on(other)
         assert float(least(cut, other)) <= fluid_cycles(other) + SLACK
     assert pairs > 12
 
@@ -144,13 +142,13 @@ def test_prices_return_to_their_machine() -> None:
         instance = large(seed)
         generator = np.random.default_rng(seed)
         certificate = random_prices(instance, MAKESPAN, generator, bits=40)
-        cut = Cut.of(instance, per_channel_byte(instance, certificate))
+        cut = Cut.of(instance, certificate)
         proved = float(bound(instance, certificate))
         assert float(least(cut, instance)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
-        back = on_machine(cut.prices, instance.machine)
+        back = cut.prices(instance.machine)
         assert float(bound(instance, back)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
         other = elsewhere(instance, generator)
-        there = on_machine(cut.prices, other.machine)
+        there = cut.prices(other.machine)
         proved = float(least(cut, other))
         assert float(bound(other, there)) == pytest.approx(proved, rel=1e-9, abs=1e-6)
 
@@ -163,8 +161,8 @@ def test_many_machines_at_once_are_rounded_down_and_little() -> None:
         scale = int(10 ** generator.uniform(0, 12))
         capacity = generator.integers(machine.page_bytes, scale + 4 * machine.spm_bytes, (6, 1))
         rates = generator.integers(1, scale + 3, (1, 7))
-        prices = random_prices(instance, MAKESPAN, generator)
-        cut = Cut.of(instance, per_channel_byte(instance, prices))
+        certificate = random_prices(instance, MAKESPAN, generator)
+        cut = Cut.of(instance, certificate)
         cycles = relaxed_timeline(instance).compute_cycles
         found = cut.least_cycles_of(cycles, machine, capacity, rates)
         assert found.shape == (6, 7)
@@ -172,7 +170,8 @@ def test_many_machines_at_once_are_rounded_down_and_little() -> None:
             size, rate = int(capacity[i, 0]), int(rates[0, j])
             other = replace(machine, spm_bytes=size, dram_bytes_per_s=rate)
             exact = cut.least_cycles(cycles, other)
-            spread = abs(cut.life) / 2**cut.prices.bits + int(cut.prices.spm.sum()) * size / 2**BITS
+            prices = int(certificate.spm.sum())
+            spread = float(cut.beta * (abs(cut.life) + prices * size)) / 2**certificate.bits
             assert Fraction(float(value)) <= exact
             assert exact - Fraction(float(value)) <= 1e-14 * (
                 float(cycles.sum()) + spread * machine.clock_hz / rate
@@ -245,22 +244,10 @@ def test_prices_that_make_no_cut() -> None:
     instance = replace(large(1), machine=replace(large(1).machine, duplex=True))
     none = free_prices(instance)[0]
     with pytest.raises(InputError, match="on two channels traffic bounds no time"):
-        per_channel_byte(instance, replace(none, objective=TRAFFIC))
+        Cut.of(instance, replace(none, objective=TRAFFIC))
     with pytest.raises(InputError, match="prices of energy are for one machine"):
-        per_channel_byte(instance, replace(none, objective=energy_objective(instance.machine)))
+        Cut.of(instance, replace(none, objective=energy_objective(instance.machine)))
     with pytest.raises(InputError, match="needs prices of the listed order"):
-        per_channel_byte(instance, replace(none, order=np.arange(len(instance.operations))))
+        Cut.of(instance, replace(none, order=np.arange(len(instance.operations))))
     with pytest.raises(InputError, match="one price for each of"):
         Cut.of(instance, free_prices(tiny({"x": (8, "in")}, [Op(reads="x")] * 99, spm=16))[0])
-
-
-def test_dear_prices_take_coarser_units() -> None:
-    """A price of SPM far above that of the channel still fits 64 bits."""
-    instance = tiny({"x": (8, "in")}, [Op(reads="x")] * 2, spm=16)
-    dear = np.array([2**40, 2**40], np.int64)
-    none = np.zeros(2, np.int64)
-    certificate = Certificate(objective=MAKESPAN, bits=0, spm=dear, dram_in=none, dram_out=none)
-    prices = per_channel_byte(instance, certificate)
-    assert prices.bits < BITS
-    assert unit_channel(instance).machine.bytes_per_cycle == 1
-    assert least(Cut.of(instance, prices), instance) == bound(instance, certificate) < 0

@@ -49,11 +49,12 @@ COLUMNS = Columns.of(
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Settings, techniques and replacements, all with each other, for all networks."""
+    """Settings, techniques and replacements, all with each other, for all networks or ``only``."""
 
     settings: tuple[Setting, ...]
     techniques: tuple[str, ...] = tuple(TECHNIQUES)
     replacements: tuple[str, ...] = (DOUBLE_BUFFER,)
+    only: tuple[str, ...] = ()
 
     def asked(self) -> list[Asked]:
         """By setting, network, replacement, technique."""
@@ -61,6 +62,7 @@ class Sweep:
             Asked(setting=setting, network=network, technique=technique, replacement=replacement)
             for setting in self.settings
             for network in setting.networks()
+            if not self.only or network.abbreviation in self.only
             for replacement in self.replacements
             for technique in self.techniques
         ]

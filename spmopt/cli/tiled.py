@@ -13,6 +13,7 @@ from spmopt.cli.options import (
     NETWORK,
     AssumePointwise,
     Bandwidth,
+    Banks,
     Clock,
     DmaSetup,
     Duplex,
@@ -150,6 +151,7 @@ class Hardware:
     dma_setup: DmaSetup = None
     duplex: Duplex = None
     technology: Technology = None
+    banks: Banks = None
     set: Settings = None
 
 

@@ -28,7 +28,7 @@ _SIZES = re.compile(r"([0-9]{1,15})[xX]([0-9]{1,15})[xX]([0-9]{1,15})")
 _SRAMS = 3
 _SETTINGS = (
     *("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex"),
-    "technology",
+    *("technology", "banks"),
 )
 _OF_NETWORKS = ("param", "assume_pointwise")
 _SHOWN = 3
@@ -121,14 +121,9 @@ def machine_of(hardware: Hardware, element_bytes: int) -> Machine:
     settings |= {key: value for key, value in given.items() if value is not None}
     name = hardware.machine or _MACHINE
     if hardware.cfg is None:
-        machine = load_machine(name, settings)
-    else:
-        clock = {key: value for key, value in settings.items() if key == "clock"}
-        configured = _configured(hardware.cfg, load_machine(name, clock), element_bytes)
-        machine = override(configured, settings)
-    if machine.memory is not None and machine.memory.banks is not None:
-        raise InputError("banks: layers in tiles are not held back by banks; leave them out")
-    return machine
+        return load_machine(name, settings)
+    clock = {key: value for key, value in settings.items() if key == "clock"}
+    return override(_configured(hardware.cfg, load_machine(name, clock), element_bytes), settings)
 
 
 def _configured(path: Path, machine: Machine, element_bytes: int) -> Machine:

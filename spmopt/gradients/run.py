@@ -184,9 +184,10 @@ def _nothing(case: Case) -> InputError:
 
 def _least_cycles(case: Case, instance: Instance, traffic_bytes: int) -> int:
     """Cycles of any order; on several cores, that share the computing as evenly as can be."""
-    if case.cores == 1:
-        return makespan_bound(instance, traffic_bytes)
     grid, machine = case.grid, case.machine
+    # What banks take depends on the order: the first product of a tile reads no sum.
+    if case.cores == 1 and (machine.memory is None or machine.memory.rates is None):
+        return makespan_bound(instance, traffic_bytes)
     own = product_cycles(grid, machine, case.cores)
     total = int(own.sum() if case.input_gradient else own[grid.products :].sum())
     channel = -(-traffic_bytes // 2) if machine.duplex else traffic_bytes

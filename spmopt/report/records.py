@@ -92,7 +92,7 @@ def _energy(report: EnergyReport | None) -> Record:
     """Energy and its parts (J), average power (W), energy x time (J s), and x area (J s mm2)."""
     names = (
         *("energy_j", "dram_j", "spm_read_j", "spm_write_j", "mac_j", "leakage_j"),
-        *("power_w", "edp", "edap"),
+        *("power_w", "edp_js", "edap_js_mm2"),
     )
     return {name: None if report is None else getattr(report, name) for name in names}
 

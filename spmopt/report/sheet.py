@@ -67,12 +67,12 @@ def _energy(report: EnergyReport) -> str:
 def _area(report: EnergyReport) -> list[str]:
     """Only where all of it is known."""
     area = report.area
-    if area.spm_mm2 is None or area.total_mm2 is None or report.edap is None:
+    if area.spm_mm2 is None or area.total_mm2 is None or report.edap_js_mm2 is None:
         return []
     parts = f"SPM {area.spm_mm2:.4g}, engine {area.engine_mm2:.4g}"
     if area.interface_mm2:
         parts += f", DRAM interface {area.interface_mm2:.4g}"
-    products = f"EDP {report.edp:.4g} J s, EDAP {report.edap:.4g} J s mm2"
+    products = f"EDP {report.edp_js:.4g} J s, EDAP {report.edap_js_mm2:.4g} J s mm2"
     return [f"{area.total_mm2:.4g} mm2 ({parts}); {products}"]
 
 

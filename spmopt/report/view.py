@@ -170,7 +170,8 @@ def _bandwidth(machine: Machine) -> str:
 def _of_technology(memory: Memory | None) -> str:
     if memory is None:
         return ""
-    banks = "" if memory.banks is None else f" in {memory.banks} banks"
+    count = memory.banks
+    banks = "" if count is None else " in 1 bank" if count == 1 else f" in {count} banks"
     return f" of {memory.technology}{banks} ({memory.source}; {memory.basis})"
 
 

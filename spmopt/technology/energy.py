@@ -83,15 +83,15 @@ class EnergyReport:
         return self.energy_j / self.time_s if self.time_s else 0.0
 
     @property
-    def edp(self) -> float:
+    def edp_js(self) -> float:
         """Energy-delay product in joule seconds."""
         return self.energy_j * self.time_s
 
     @property
-    def edap(self) -> float | None:
+    def edap_js_mm2(self) -> float | None:
         """Energy-delay-area product (J s mm2); None where the scratchpad's area is not known."""
         area = self.area.total_mm2
-        return None if area is None else self.edp * area
+        return None if area is None else self.edp_js * area
 
 
 def energy_report(totals: Totals, machine: Machine) -> EnergyReport:

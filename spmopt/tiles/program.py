@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -14,7 +14,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
-from spmopt.graph.cycles import compute_cycles
+from spmopt.graph.cycles import access_cycles, compute_cycles
 from spmopt.tiles.grid import Grid
 from spmopt.tiles.lockstep import Additions, Lockstep, Sums
 from spmopt.tiles.matrices import RESULTS, Tiles, product_cycles
@@ -33,6 +33,7 @@ class Program:
     place : (o,)
         Where each step, then each addition, is among the operations.
     compute_cycles, macs : (o,)
+        Cycles of the cores, or of the scratchpad's banks where these are slower.
     first : (o + 1,)
         Accesses of operation ``o`` are ``first[o]:first[o + 1]``: inputs by core, each once, then
         results that are updated, then those written first.
@@ -87,7 +88,7 @@ class Program:
         added = size[additions.tile] // element_bytes * additions.parts
         cycles, macs = _computed(grid, machine, products)
         operation, tensor, kind = _accesses(products, sums, additions, operands, place)
-        return cls(
+        program = cls(
             grid=grid,
             machine=machine,
             element_bytes=element_bytes,
@@ -103,6 +104,7 @@ class Program:
             kind=kind,
             size_bytes=np.append(size, size[sums.tile]),
         )
+        return replace(program, compute_cycles=_held(program))
 
     def moved_bytes(self, without: Access) -> Ints:
         """(o,) Bytes of the operands that are not accessed as ``without``."""
@@ -161,6 +163,18 @@ def _addition_cycles(machine: Machine, operations: Ints) -> Ints:
     cycles = [compute_cycles(machine, amount, None) for amount in amounts.tolist()]
     found: Ints = np.array(cycles, np.int64)[back]
     return found
+
+
+def _held(program: Program) -> Ints:
+    """(o,) Compute cycles, no fewer than those of the scratchpad's banks."""
+    memory = program.machine.memory
+    if memory is None or memory.rates is None:
+        return program.compute_cycles
+    read, written = (program.moved_bytes(without=kind) for kind in (Access.WRITE, Access.READ))
+    amounts, back = np.unique(np.stack((read, written)), axis=1, return_inverse=True)
+    cycles = [access_cycles(program.machine, *amount) for amount in amounts.T.tolist()]
+    held: Ints = np.maximum(program.compute_cycles, np.array(cycles, np.int64)[back.reshape(-1)])
+    return held
 
 
 def _placed(place: Ints, steps: Ints, additions: Ints) -> Ints:

@@ -79,14 +79,14 @@ def test_energy_of_two_layers_by_hand() -> None:
     assert (report.time_s, report.power_w) == (15, report.energy_j / 15)
     # SPM 1, engine 2, and 2 bytes a second of DRAM.
     assert astuple(report.area) == (1, 2, 2)
-    assert report.edp == report.energy_j * 15
-    assert report.edap == report.edp * 5
+    assert report.edp_js == report.energy_j * 15
+    assert report.edap_js_mm2 == report.edp_js * 5
     assert metrics(machine, totals).energy == report
 
 
 def test_a_schedule_that_takes_no_time_has_no_power() -> None:
     report = energy_report(NOTHING, MACHINE)
-    assert (report.power_w, report.edp, report.edap) == (0, 0, None)
+    assert (report.power_w, report.edp_js, report.edap_js_mm2) == (0, 0, None)
 
 
 COUNTS = st.integers(0, 2**50)

@@ -1,0 +1,94 @@
+"""A machine that is proposed, with what is no setting of a machine: cores and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from spmopt.core.instance import Instance, Mode
+from spmopt.core.machine import Machine
+from spmopt.machines.load import override
+from spmopt.machines.settings import Setting, to_settings
+from spmopt.search.axes import BESIDE
+from spmopt.sweep.cases import Case, Network, Section
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A point of a space.
+
+    Attributes
+    ----------
+    machine
+        All of it: its rate of operations is that of all cores, its array one of ``cores``.
+    cores
+        Equal engines that share scratchpad and channel. Every operation is divided evenly among
+        them, so that its computation takes the part, rounded up.
+    batch
+        In place of the networks' own; None: theirs.
+    """
+
+    machine: Machine
+    cores: int = 1
+    batch: int | None = None
+
+    @staticmethod
+    def of(base: Machine, values: Mapping[str, Setting]) -> Candidate:
+        """``base`` with settings, ``cores`` and ``batch`` of a point.
+
+        Raises
+        ------
+        InputError
+            Settings that make no machine, as a scratchpad smaller than a page.
+        """
+        settings = {key: value for key, value in values.items() if key not in BESIDE}
+        machine, cores = override(base, settings), int(values.get("cores", 1))
+        batch = int(values["batch"]) if "batch" in values else None
+        rate = machine.operations_per_s * cores
+        return Candidate(machine=replace(machine, operations_per_s=rate), cores=cores, batch=batch)
+
+    @property
+    def mac_units(self) -> int:
+        """Multiply-accumulate units of all cores."""
+        array = self.machine.array
+        units = 0 if array is None else self.cores * array.rows * array.columns
+        return max(units, self.machine.mac_units)
+
+    @property
+    def samples(self) -> int:
+        """What a figure of a schedule is divided by."""
+        return self.batch or 1
+
+    def instance(self, network: Network) -> Instance:
+        """``network`` on this machine.
+
+        Raises
+        ------
+        InputError
+            A network that cannot be built or lowered.
+        """
+        if self.batch is not None:
+            network = replace(network, batch=self.batch)
+        size = self.machine.spm_bytes
+        case = Case(network=network, machine=self.machine, capacities=(size,))
+        lowered = Section(case=case, capacities=(size,)).instance(size)
+        if self.cores == 1 or self.machine.array is None:
+            return lowered
+        divided = tuple(
+            replace(operation, modes=tuple(self._divided(mode) for mode in operation.modes))
+            for operation in lowered.operations
+        )
+        return replace(lowered, operations=divided)
+
+    def record(self) -> dict[str, Setting]:
+        """Every setting, for people and files."""
+        own = to_settings(self.machine)
+        said = {key: value for key, value in own.items() if not key.endswith("source")}
+        batch = {} if self.batch is None else {"batch": self.batch}
+        return {**said, "cores": self.cores, **batch}
+
+    def _divided(self, mode: Mode) -> Mode:
+        """Work of the array; other work is at the rate of all cores already."""
+        if not mode.macs:
+            return mode
+        return replace(mode, compute_cycles=-(-mode.compute_cycles // self.cores))

@@ -152,17 +152,19 @@ def _sentences(found: Mapping[str, Mapping[str, float]]) -> Sentences:
         for name in plain
         if all(abs(each[name] - PAPER[name]) > LIMIT for each in found.values())
     ]
+    why = (
+        f"No single one of these assumptions explains {listing(left)}: the paper's tiles and its "
+        "baseline's re-use are not published, and are the likeliest reason."
+        if left
+        else "Each is explained by one of them."
+    )
     return (
         f"Of {len(plain)} means {len(missed)} are missed by more than {LIMIT:g} points: "
         f"{listing(missed) or 'none'}.",
         f"Nearest on the whole is {ranked[0]} (mean deviation "
         f"{deviation(found[ranked[0]]):.1f} points, {deviation(plain):.1f} {_PLAIN}); nearest to "
         f"each of those missed: {'; '.join(nearer) or '-'}.",
-        f"No single one of these assumptions explains {listing(left)}: the paper's tiles and its "
-        "baseline's re-use are not published, and are the likeliest reason."
-        if left
-        else "Each is explained by one of them.",
-        _second_read(),
+        f"{why} {_second_read()}",
     )
 
 

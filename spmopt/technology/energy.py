@@ -73,9 +73,14 @@ class EnergyReport:
         return self.spm_read_j + self.spm_write_j
 
     @property
+    def spm_j(self) -> float:
+        """The scratchpad's: its reads, writes and leakage."""
+        return self.spm_dynamic_j + self.leakage_j
+
+    @property
     def on_chip_j(self) -> float:
         """All but the DRAM's."""
-        return self.spm_dynamic_j + self.mac_j + self.leakage_j
+        return self.spm_j + self.mac_j
 
     @property
     def power_w(self) -> float:

@@ -103,7 +103,9 @@ class Technology:
         first, *_, last = self.capacities_bytes
         basis = Basis.FITTED if first <= capacity_bytes <= last else Basis.EXTRAPOLATED
         values = {name: each.curve.at(capacity_bytes) for name, each in self.fits.items()}
-        return self._scratchpad(basis, Point(capacity_bytes=capacity_bytes, **values))
+        return self._scratchpad(
+            basis, Point(capacity_bytes=capacity_bytes, configuration="", **values)
+        )
 
     def _published(self, capacity_bytes: int) -> Point:
         for point in self.best:

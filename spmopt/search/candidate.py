@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from spmopt.core.instance import Instance, Mode
 from spmopt.core.machine import Machine
+from spmopt.graph.cycles import access_cycles
 from spmopt.machines.load import override
 from spmopt.machines.settings import Setting, to_settings
 from spmopt.search.axes import BESIDE
@@ -88,7 +89,9 @@ class Candidate:
         return {**said, "cores": self.cores, **batch}
 
     def _divided(self, mode: Mode) -> Mode:
-        """Work of the array; other work is at the rate of all cores already."""
+        """Work of the array; other work is at the rate of all cores already, banks are shared."""
         if not mode.macs:
             return mode
-        return replace(mode, compute_cycles=-(-mode.compute_cycles // self.cores))
+        access = access_cycles(self.machine, mode.spm_read_bytes, mode.spm_write_bytes)
+        cycles = max(-(-mode.compute_cycles // self.cores), access)
+        return replace(mode, compute_cycles=cycles)

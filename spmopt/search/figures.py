@@ -13,6 +13,7 @@ from types import MappingProxyType
 from spmopt.core.errors import InputError
 from spmopt.core.suggest import unknown
 from spmopt.search.candidate import Candidate
+from spmopt.technology.energy import area_report
 
 Cost = Mapping[str, float]
 """Price of a unit of each static figure."""
@@ -42,15 +43,14 @@ class Spent:
 
 
 def _area(candidate: Candidate) -> float:
-    memory = candidate.machine.memory
-    if memory is None:
+    machine = candidate.machine
+    total = area_report(machine).total_mm2
+    if total is None:
         raise InputError(
             "area_mm2: the area of the scratchpad is not known; name its technology, as "
             "technology = 'nvsim-sram' in the space"
         )
-    area, machine = candidate.machine.area, candidate.machine
-    interface = area.mm2_per_gbps * machine.dram_bytes_per_s / 1e9
-    return memory.area_mm2 + area.engine_mm2 + area.mac_mm2 * candidate.mac_units + interface
+    return total + machine.area.mac_mm2 * (candidate.mac_units - machine.mac_units)
 
 
 _STATIC: Mapping[str, Callable[[Candidate], float]] = MappingProxyType(

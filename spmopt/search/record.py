@@ -21,8 +21,8 @@ from spmopt.search.evaluate import Solved
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 
-SETUP = "spmopt"
-"""Attribute of a study: its :class:`Setup`."""
+SETUP, FOLDER = "spmopt", "schedules"
+"""Attributes of a study: its :class:`Setup`, and where its schedules are."""
 ERROR, PROOF, AS_BEFORE = "error", "proof", "as_before"
 """Attributes of trials: why one came to nothing, why one was pruned, which one it repeats."""
 FIGURES, NETWORKS, MACHINE, SECONDS = "figures", "networks", "machine", "seconds"

@@ -19,7 +19,7 @@ BOUND, BEST_POLICY = "bound", "best-policy"
 _OTHER_ORDER = {"tsai": "tsai:order=listed"}
 _SCHEDULED = ("time", "energy", "traffic")
 _ARRAY = ("array.rows", "array.columns", "array.dataflow")
-_LOWERED = ("throughput", "clock", *_ARRAY, "batch", "cores")
+_LOWERED = ("throughput", "clock", *_ARRAY, "banks", "batch", "cores")
 """What cycles of a stored instance do not follow."""
 
 

@@ -82,6 +82,20 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) ->
     return storage
 
 
+def open_known(url: str) -> BaseStorage:
+    """Open one that is there.
+
+    Raises
+    ------
+    InputError
+        It is not, or cannot be opened.
+    """
+    file = Path(url.removeprefix(JOURNAL)) if url.startswith(JOURNAL) else sqlite_file(url)
+    if file is not None and not file.is_file():
+        raise InputError(f"--storage {url}: no such file; run 'spmopt tune' first")
+    return open_storage(url)
+
+
 def sqlite_file(url: str) -> Path | None:
     """The file of a SQLite storage."""
     if url.startswith(JOURNAL):

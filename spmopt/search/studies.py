@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from warnings import catch_warnings, simplefilter
 
 import optuna
@@ -11,12 +12,13 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from spmopt.core.errors import InputError
 from spmopt.core.suggest import unknown
-from spmopt.search.record import remember, setup_of
+from spmopt.search.record import FOLDER, remember, setup_of
+from spmopt.search.schedules import Schedules
 from spmopt.search.setup import Setup
 
 
-def begin(storage: BaseStorage, name: str, setup: Setup) -> Study:
-    """The study of that name, made if there is none.
+def begin(storage: BaseStorage, name: str, setup: Setup, folder: Path | None = None) -> Study:
+    """The study of that name, made if there is none; its schedules are kept in ``folder``.
 
     Raises
     ------
@@ -37,7 +39,15 @@ def begin(storage: BaseStorage, name: str, setup: Setup) -> Study:
         except SQLAlchemyError as error:
             raise InputError(f"study {name}: cannot be opened ({error})") from None
         remember(study, setup)
+        if folder is not None:
+            study.set_user_attr(FOLDER, str(folder.resolve()))
     return study
+
+
+def schedules_of(study: Study) -> Schedules:
+    """The schedules of a study, where they are still to be had."""
+    folder = study.user_attrs.get(FOLDER)
+    return Schedules(None if folder is None else Path(folder))
 
 
 def known(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:

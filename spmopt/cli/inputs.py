@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import isfinite
 from pathlib import Path
 
-from spmopt.cli.options import Search, Source
+from spmopt.cli.options import Changes, Search, Source
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
@@ -36,7 +36,7 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
     require_training(source.optimizer, source.training)
     if source.network.lower().endswith(".json"):
         return _stored_instance(source)
-    machine = load_machine(source.machine or DEFAULT_MACHINE, _overrides(source))
+    machine = load_machine(source.machine or DEFAULT_MACHINE, overrides(source.changes))
     # The operators take a moment to load; a wrong machine should not wait for them.
     from spmopt.frontends.networks import load_network
     from spmopt.graph.lower import lower
@@ -70,12 +70,7 @@ def make_request(
     search: Search, instance: Instance, report: Report, stop: Callable[[], bool]
 ) -> Request:
     """Return the request that ``search`` describes; raises :class:`InputError`."""
-    limits = {"--time-limit": search.time_limit, "--tolerance": search.tolerance}
-    for name, value in limits.items():
-        if not isfinite(value) or value < 0:
-            raise InputError(f"{name} {value}: must be a number, 0 or more")
-    if search.threads < 1:
-        raise InputError(f"--threads {search.threads}: must be at least 1")
+    require_limits(search.time_limit, search.tolerance, threads=search.threads)
     return Request(
         objective=objective_named(search.objective, instance.machine),
         tolerance=search.tolerance,
@@ -84,6 +79,16 @@ def make_request(
         stop=stop,
         report=report,
     )
+
+
+def require_limits(time_limit: float, tolerance: float, **counts: int | None) -> None:
+    """Raise :class:`InputError` for a limit or a count of an option that makes no sense."""
+    for name, value in (("--time-limit", time_limit), ("--tolerance", tolerance)):
+        if not isfinite(value) or value < 0:
+            raise InputError(f"{name} {value}: must be a number, 0 or more")
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise InputError(f"--{name} {count}: must be at least 1")
 
 
 def _stored_instance(source: Source) -> Instance:
@@ -101,9 +106,9 @@ def _stored_instance(source: Source) -> Instance:
     }
     for option in (option for option, is_given in given.items() if is_given):
         raise InputError(f"{option}: {source.network} is lowered already; name a network instead")
-    overrides = _overrides(source)
+    changed = overrides(source.changes)
     for key in _FIXED:
-        if key in overrides:
+        if key in changed:
             raise InputError(
                 f"{key}: {source.network} is lowered already, its cycles are fixed; "
                 "name a network instead"
@@ -112,28 +117,19 @@ def _stored_instance(source: Source) -> Instance:
     memory = instance.machine.memory
     if memory is not None and memory.banks is not None:
         for key in ("spm", "technology"):
-            if key in overrides:
+            if key in changed:
                 raise InputError(
                     f"{key}: {source.network} is lowered already, its cycles are those of "
                     f"{memory.banks} banks of {memory.technology}; name a network instead"
                 )
-    return replace(instance, machine=override(instance.machine, overrides))
+    return replace(instance, machine=override(instance.machine, changed))
 
 
-def _overrides(source: Source) -> dict[str, Setting]:
-    settings = dict(pair(text, "--set") for text in source.set or ())
-    given = {
-        "spm": source.spm,
-        "bandwidth": source.bandwidth,
-        "throughput": source.throughput,
-        "clock": source.clock,
-        "page": source.page,
-        "dma_setup": source.dma_setup,
-        "duplex": source.duplex,
-        "technology": source.technology,
-        "banks": source.banks,
-    }
-    return {**settings, **{key: value for key, value in given.items() if value is not None}}
+def overrides(changes: Changes) -> dict[str, Setting]:
+    """Settings by their keys in a machine file; raises :class:`InputError`."""
+    settings: dict[str, Setting] = dict(pair(text, "--set") for text in changes.set or ())
+    given = {f.name: getattr(changes, f.name) for f in fields(changes) if f.name != "set"}
+    return settings | {key: value for key, value in given.items() if value is not None}
 
 
 def parameters(texts: Sequence[str]) -> dict[str, int]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import product
 
 from spmopt.cli.inputs import DEFAULT_MACHINE, load_instance, pair, parameters, require_training
-from spmopt.cli.options import Source
+from spmopt.cli.options import Changes, Source
 from spmopt.cli.swept import Swept
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
@@ -110,7 +110,7 @@ def _stored(name: str, swept: Swept, axes: dict[str, tuple[Setting, ...]]) -> li
         source = Source(
             network=name,
             batch=None if swept.batch is None else 1,
-            set=[f"{key}={value}" for key, value in settings.items()],
+            changes=Changes(set=[f"{key}={value}" for key, value in settings.items()]),
             **given,
         )
         instance = load_instance(source, lambda *_: None, lambda _: None)

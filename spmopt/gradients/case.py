@@ -10,7 +10,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.suggest import unknown
 from spmopt.schedulers.entry import Entry, Kind
-from spmopt.schedulers.registry import find
+from spmopt.schedulers.registry import able, find
 from spmopt.tiles.grid import Grid, Tile
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.notation import format_order, parse_order
@@ -91,7 +91,7 @@ class Case:
             raise InputError(
                 f"replacement {self.replacement}: gives a bound, no schedule; name another"
             )
-        self.entry.require(self.aim)
+        self.entry.require(self.aim, able(self.aim, bounders=False))
         self._require_order()
 
     def _require_order(self) -> None:

@@ -196,9 +196,10 @@ def start_names(entry: Entry) -> tuple[str, ...]:
     return STARTS[entry.name.partition("@")[0]]
 
 
-def able(objective: Objective) -> str:
-    """Who takes ``objective``, in words."""
-    entries = [entry for entry in _ENTRIES if entry.kind is not Kind.POLICY]
+def able(objective: Objective, *, bounders: bool = True) -> str:
+    """Who takes ``objective``, in words; without ``bounders``, of those that give schedules."""
+    kinds = (Kind.FORMULATION, Kind.RELAXATION) if bounders else (Kind.FORMULATION,)
+    entries = [entry for entry in _ENTRIES if entry.kind in kinds]
     names = [entry.name for entry in entries if entry.takes(objective)]
     return ", ".join((*names, "or any policy, as belady"))
 

@@ -26,7 +26,11 @@ from tests.gradients.cases import case
         ({"order": "optimal", "cores": 2, "partition": "m/2"}, "order optimal: is for one core"),
         ({"replacement": "beladi"}, "did you mean belady"),
         ({"replacement": "fluid"}, "gives a bound, no schedule"),
-        ({"replacement": "joint"}, "no objective time"),
+        (
+            {"replacement": "joint"},
+            "no objective time; use replay, or another scheduler: whole, page, contiguous, "
+            "or any policy, as belady",
+        ),
         ({"replacement": "double-buffer:reuse=some"}, "no choice of reuse"),
     ],
 )

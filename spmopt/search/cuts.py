@@ -217,8 +217,7 @@ def free_prices(instance: Instance) -> tuple[Certificate, ...]:
 
     computing = prices(nothing, nothing)
     if not instance.machine.duplex:
-        channel = replace(computing, objective=TRAFFIC, bits=0)
-        return computing, channel
+        return computing, replace(computing, objective=TRAFFIC)
     every = np.full_like(nothing, floor(2**bits / instance.machine.bytes_per_cycle))
     return computing, prices(every, nothing), prices(nothing, every)
 

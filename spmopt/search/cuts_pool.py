@@ -52,26 +52,31 @@ class Pool:
             self._cuts[own] = [Cut.of(instance, each) for each in free_prices(instance)]
         return self._cuts[own]
 
+    def unused(self, mark: bytes, steps: int) -> list[Cut]:
+        """Cuts whose prices were not evaluated on the operations of a fingerprint, but could be.
+
+        Parameters
+        ----------
+        steps
+            How many operations they are.
+        """
+        known = {id(cut.certificate) for cut in self._cuts.get(mark, [])}
+        others = (cut for other, cuts in self._cuts.items() if other != mark for cut in cuts)
+        found = {id(cut.certificate): cut for cut in others if cut.scratch_bytes.size == steps}
+        return [cut for name, cut in found.items() if name not in known]
+
     def elsewhere(self, instance: Instance, count: int) -> list[Cut]:
         """Prices found on other operations and evaluated on these: the ``count`` most promising.
 
         How they promise is what their cuts would prove here if they were for these operations.
         The new cuts are kept.
         """
-        own, steps = fingerprint(instance), len(instance.operations)
-        known = {id(cut.certificate) for cut in self.alike(instance)}
-        others = [
-            cut
-            for mark, cuts in self._cuts.items()
-            for cut in cuts
-            if mark != own and cut.scratch_bytes.size == steps and id(cut.certificate) not in known
-        ]
-        others = list({id(cut.certificate): cut for cut in others}.values())
-        compute_cycles = relaxed_timeline(instance).compute_cycles
+        mark, compute_cycles = fingerprint(instance), relaxed_timeline(instance).compute_cycles
 
         def promise(cut: Cut) -> Fraction:
             return cut.least_cycles(compute_cycles, instance.machine)
 
+        others = self.unused(mark, compute_cycles.size)
         best = sorted(others, key=promise, reverse=True)[:count]
         return [self.put(cut.on(instance)) for cut in best]
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spmopt.core.instance import Instance
 from spmopt.core.table import Ints
 from spmopt.gradients.case import WHOLE, Case
 from spmopt.policies.double_buffer.figures import Figures
+from spmopt.tiles.backward import backward
 from spmopt.tiles.cores import on_cores
 from spmopt.tiles.evaluate import evaluate
 from spmopt.tiles.grid import Grid, Tile
@@ -54,6 +56,18 @@ def products(case: Case, grid: Grid) -> Ints:
     if case.cores == 1:
         return partitioned(grid, cut, order, input_gradient=case.input_gradient)
     return on_cores(grid, cut, order, case.cores, input_gradient=case.input_gradient)
+
+
+def instance_of(ran: Case) -> Instance:
+    """The gradients of one group of a case that names one tile, one order and one partition."""
+    grid = ran.grid
+    return backward(
+        grid,
+        ran.machine,
+        products(ran, grid),
+        element_bytes=ran.element_bytes,
+        add_early=ran.add_early,
+    )
 
 
 def choose(case: Case) -> Chosen:

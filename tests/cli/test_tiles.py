@@ -187,7 +187,7 @@ def test_a_machine_of_scale_sim(run: Run, tmp_path: Path, bandwidth: str, bytes_
         (f"{GEMM} --jobs 0", "--jobs 0: must be at least 1"),
         (f"{GEMM} --cfg none.cfg", "none.cfg: cannot be read"),
         (f"{GEMM} --machine tpu", "no machine called 'tpu'"),
-        (f"{GEMM} --tile 90x120x100 --spm 8KiB", "--gemm: layer 90x120x100: a product of tiles"),
+        (f"{GEMM} --tile 90x120x100 --spm 8KiB", "--gemm: layer 90x120x100: tiles of m 90"),
         (f"{GEMM} -o none/rows.csv", "none: no such folder"),
         (f"{LENET} -o {LENET}", "would replace the file that is read; name another"),
     ],
@@ -205,7 +205,7 @@ def test_bad_input_gets_one_line(run: Run, line: str, said: str) -> None:
         (
             "a,4,4,4,\n\n# all\nb,512,512,512,\n",
             "--tile 512x512x512 --jobs 1",
-            "line 5: layer b: a product of tiles of m 512, k 512, n 512 needs 3145728 bytes",
+            "line 5: layer b: tiles of m 512, k 512, n 512 need ",
         ),
         ("a,4,4,4,\n", "--spm 4096 --jobs 1", "line 2: layer a: no tile fits in half of the SPM"),
     ],

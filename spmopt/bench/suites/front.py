@@ -23,16 +23,18 @@ def front() -> Suite:
         name="front",
         title="the exact front of time and cost over capacities and bandwidths, pruned by proof",
         about="Training steps, batch of the zoo, on rtx2080ti with other capacities and "
-        f"bandwidths: n x n machines, in equal steps up to {_SPM} and {_BANDWIDTH}. A machine costs "
-        "the area of its SRAM (nvsim-sram, a fit, extrapolated beyond its points) and "
-        f"{_MM2_PER_GBPS:g} mm2 for each GB/s, which is assumed. *Solves* are runs of `page` to a "
-        f"gap of {_TOLERANCE:.2%}, verified; no relaxation is solved besides. *Beyond* are those of "
-        "machines that are not on the front, and those repeated more closely. The front is that of "
-        "the optimal times: a machine is left out only where a bound proves that another one "
-        "dominates it. *Proved*: every bound was evaluated again, exactly, from its prices on the "
-        "machine's own operations. *Borrowed*: prices evaluated on operations that another "
-        "capacity lowers otherwise. *Outside*: share of the seconds that is not within solves; "
-        "lowering is in it. *Equal*: every machine was solved for comparison, and the fronts agree.",
+        f"bandwidths: n x n machines, in equal steps up to {_SPM} and {_BANDWIDTH}. A "
+        "machine costs the area of its SRAM (nvsim-sram, a fit, extrapolated beyond its "
+        f"points) and {_MM2_PER_GBPS:g} mm2 for each GB/s, which is assumed. *Solves* are "
+        f"runs of `page` to a gap of {_TOLERANCE:.2%}, verified; no relaxation is solved "
+        "besides. *Beyond* are those of machines that are not on the front, and those "
+        "repeated more closely. The front is that of the optimal times: a machine is left "
+        "out only where a bound proves that another one dominates it. *Proved*: every "
+        "bound was evaluated again, exactly, from its prices on the machine's own "
+        "operations. *Borrowed*: prices evaluated on operations that another capacity "
+        "lowers otherwise. *Outside*: share of the seconds that is not within solves; "
+        "lowering is in it. *Equal*: every machine was solved for comparison, and the "
+        "fronts agree.",
         heads=("network", "machines"),
         rows=(
             _row("resnet50", 20, wanted),

@@ -87,12 +87,13 @@ def test_words_of_an_analysis_are_explained(run: Run) -> None:
     assert named <= known
 
 
-def test_folders_exist() -> None:
-    named = re.findall(r"`(\w+/)`", README.split("## Where things are")[1])
-    assert len(named) == 5
+def test_every_folder_has_its_line() -> None:
+    named = re.findall(r"`([\w/]+/)`", README.split("## Where things are")[1])
     for folder in named:
         assert (ROOT / folder).is_dir()
-    for folder in ("tests", "instances", "results"):
+    parts = {f"spmopt/{path.parent.name}/" for path in (ROOT / "spmopt").glob("*/__init__.py")}
+    assert parts | {"formulations/", "tests/", "instances/", "results/"} <= set(named)
+    for folder in ("formulations", "tests", "instances", "results"):
         assert (ROOT / folder / "README.md").is_file()
 
 

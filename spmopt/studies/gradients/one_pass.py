@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import cache, reduce
 
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance, Operation
@@ -129,7 +129,9 @@ def verified(instance: Instance, replacement: str) -> tuple[Schedule, Totals]:
     return found.schedule, found.totals
 
 
+@cache
 def _forward_tile(layer: Layer, machine: Machine, cores: int, element_bytes: int) -> Tile:
+    """Tile by double buffering, the same for every replacement."""
     cut = Partition(axis="k", parts=cores)
     found = choose_tile(
         mirrored_layer(layer),

@@ -75,6 +75,15 @@ def test_energy_defaults_are_those_of_the_program() -> None:
     assert documented == {name: getattr(energy, name) for name in ENERGY_FIGURES}
 
 
+def test_how_far_sources_of_technologies_are_apart(run: Run) -> None:
+    found = run("technologies --capacity 3MB --json").record["technologies"]
+    leakage = {each["name"]: each["scratchpad"]["leakage_mw"] for each in found}
+    ratios = [
+        leakage[f"deepnvm-{kind}"] / leakage[f"nvsim-{kind}"] for kind in ("sram", "stt", "sot")
+    ]
+    assert f"factor of {min(ratios):.0f} to {max(ratios):.0f} at 3 MB" in README
+
+
 def test_words_of_an_analysis_are_explained(run: Run) -> None:
     words = README.split("### Words of an analysis")[1].split("\n## ")[0]
     causes = [cause.words for cause in Cause if cause is not Cause.NONE]

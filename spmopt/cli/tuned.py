@@ -13,6 +13,7 @@ from spmopt.cli.options import AssumePointwise, Optimizer, Param, Training, choi
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:  # they would load Optuna, and help should not
+    from spmopt.core.machine import Machine
     from spmopt.search.setup import Setup
     from spmopt.search.tune import Effort
     from spmopt.sweep.cases import Network
@@ -179,9 +180,10 @@ def setup_of(tuned: Tuned) -> Setup:
     words = [word.strip() for word in tuned.objective.split(",") if word.strip()]
     objectives = tuple(dict.fromkeys(figure_named(word, "objective") for word in words))
     scheduled = [word for word in words if word in ("time", "energy", "traffic")]
+    networks = _networks(tuned)
     setup = Setup(
-        networks=_networks(tuned),
-        space=read_space(tuned.space),
+        networks=networks,
+        space=read_space(tuned.space, _machine_of(networks)),
         objectives=objectives,
         scheduler=tuned.scheduler,
         schedule_for=tuned.schedule_for or (*scheduled, "time")[0],
@@ -233,3 +235,16 @@ def _networks(tuned: Tuned) -> tuple[Network, ...]:
         lowering=tuned.lowering,
     )
     return tuple(dict.fromkeys(case.network for case in cases(swept)))
+
+
+def _machine_of(networks: tuple[Network, ...]) -> Machine | None:
+    """The machine of stored instances; None where there are none."""
+    from spmopt.io.files import read_instance
+
+    stored = [Path(network.name) for network in networks if network.is_lowered]
+    machines = {path: read_instance(path).machine for path in stored}
+    if len(set(machines.values())) > 1:
+        raise InputError(
+            f"{', '.join(map(str, stored))}: are of different machines; search them one by one"
+        )
+    return next(iter(machines.values()), None)

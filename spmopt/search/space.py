@@ -117,8 +117,8 @@ class Space:
         }
 
 
-def read_space(path: Path) -> Space:
-    """Read a space file.
+def read_space(path: Path, machine: Machine | None = None) -> Space:
+    """Read a space file; ``machine`` as in :func:`space_of`.
 
     Raises
     ------
@@ -131,11 +131,28 @@ def read_space(path: Path) -> Space:
         raise InputError(f"space {path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"space {path}: not TOML: {error}") from None
-    return space_of(tables, f"space {path}", path.parent)
+    return space_of(tables, f"space {path}", folder=path.parent, machine=machine)
 
 
-def space_of(tables: Mapping[str, object], where: str, folder: Path = Path()) -> Space:
-    """A space from tables; ``folder`` is where a machine file lies, ``where`` is for errors.
+def space_of(
+    tables: Mapping[str, object],
+    where: str,
+    *,
+    folder: Path = Path(),
+    machine: Machine | None = None,
+) -> Space:
+    """A space from tables.
+
+    Parameters
+    ----------
+    tables
+        As in a file.
+    where
+        What errors call it.
+    folder
+        Where a machine file lies.
+    machine
+        What a stored instance is for, which its cycles are of: no other may be named then.
 
     Raises
     ------
@@ -145,7 +162,9 @@ def space_of(tables: Mapping[str, object], where: str, folder: Path = Path()) ->
     for name in tables:
         if name not in _ENTRIES:
             raise InputError(f"{where}: {unknown('entry', name, _ENTRIES)}")
-    machine = _machine(tables.get("machine", _DEFAULT_MACHINE), where, folder)
+    if machine is not None and "machine" in tables:
+        raise InputError(f"{where}: machine: a stored instance has its own; leave it out")
+    base = machine or _machine(tables.get("machine", _DEFAULT_MACHINE), where, folder)
     found = [
         read_axis(key, given, where)
         for key, given in _flat(_table(tables.get("space", {}), f"{where}: space")).items()
@@ -154,12 +173,12 @@ def space_of(tables: Mapping[str, object], where: str, folder: Path = Path()) ->
     axes = tuple(axis for axis in found if axis.key not in alone)
     if not axes:
         raise InputError(f"{where}: nothing to choose; give a field in [space] several values")
-    _require_settings(machine, axes, alone, where)
+    _require_settings(base, axes, alone, where)
     constraints = tables.get("constraints", [])
     if not isinstance(constraints, list):
         raise InputError(f"{where}: constraints: must be a list of texts, as ['area_mm2 <= 50']")
     return Space(
-        machine=machine,
+        machine=base,
         axes=axes,
         fixed=alone,
         constraints=tuple(read_constraint(each, where) for each in constraints),

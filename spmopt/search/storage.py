@@ -20,6 +20,7 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import optuna
+from optuna.exceptions import OptunaError
 from optuna.storages import BaseStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
@@ -59,14 +60,14 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) ->
     if url.startswith(JOURNAL):
         path = Path(url.removeprefix(JOURNAL))
         _require_folder(path, url)
-        with _explained(url):
+        with explained(url):
             return JournalStorage(JournalFileBackend(str(path)))
     address = url if _URL.fullmatch(url) else f"sqlite:///{url}"
     path_of = sqlite_file(url)
     if path_of is not None:
         _require_folder(path_of, url)
     is_sqlite = address.startswith("sqlite")
-    with _explained(url):
+    with explained(url):
         storage = _patiently(
             lambda: RDBStorage(
                 address,
@@ -77,7 +78,7 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) ->
                 heartbeat_stale_trial_callback=_again,
             )
         )
-    if is_sqlite:
+    if path_of is not None:
         _quicken(storage.engine)
     return storage
 
@@ -237,16 +238,17 @@ def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:
 
 
 @contextmanager
-def _explained(url: str) -> Iterator[None]:
+def explained(url: str) -> Iterator[None]:
+    """Say in one line what is wrong with a storage; raises :class:`InputError`."""
     try:
         yield
     except ImportError as error:
         raise InputError(
             f"--storage {url}: its driver is not installed ({error.name}); install it with pip"
         ) from None
-    except (SQLAlchemyError, OSError, ValueError, RuntimeError) as error:
+    except (SQLAlchemyError, OptunaError, OSError, ValueError, RuntimeError) as error:
         first = " ".join(str(error).split())[:200]
-        raise InputError(f"--storage {url}: cannot be opened ({first})") from None
+        raise InputError(f"--storage {url}: cannot be used ({first})") from None
 
 
 def _require_folder(path: Path, url: str) -> None:

@@ -45,6 +45,7 @@ from spmopt.search.storage import PROCESS, Beats, own_name, put_back, recover
 
 _LIVES = 3
 """How often a trial is begun whose process dies."""
+_LOOK_S = 5.0
 Tell = Callable[[str, float | None], None]
 
 
@@ -134,13 +135,13 @@ class _Loop:
         self._neighbours = Neighbours(setup.space, schedules)
         self._judge = Judge(setup, self._neighbours.pool, effort.prune)
         self._open: deque[_Open] = deque()
-        self._began = monotonic()
+        self._began = self._look = monotonic()
 
     def run(self, width: int) -> None:
         """Ask and tell, ``width`` trials under way at most."""
         try:
             while True:
-                recover(self._study)
+                self._recover()
                 while len(self._open) < width and self._more():
                     self._ask()
                 if not self._open:
@@ -151,6 +152,12 @@ class _Loop:
                 each.future.cancel()
                 put_back(self._study, _frozen(self._study, each.trial.number))
             raise
+
+    def _recover(self) -> None:
+        """Look for lost trials now and then."""
+        if monotonic() >= self._look:
+            recover(self._study)
+            self._look = monotonic() + _LOOK_S
 
     def _more(self) -> bool:
         effort = self._effort
@@ -206,6 +213,8 @@ class _Loop:
 
     def _is_surplus(self, number: int) -> bool:
         """Whether others have begun the last trials since they were counted."""
+        if number < self._effort.trials:
+            return False
         trials = self._study.get_trials(deepcopy=False)
         before = sum(counts(trial) for trial in trials if trial.number < number)
         return before >= self._effort.trials

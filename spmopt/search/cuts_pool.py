@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from spmopt.core.instance import Instance
-from spmopt.core.objective import Objective
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.search.cuts import Cut, fingerprint, free_prices
@@ -95,22 +94,6 @@ class Pool:
             (cut.least_cycles(compute_cycles, instance.machine), cut)
             for cut in self.alike(instance)
         )
-
-    def least(self, instance: Instance, objective: Objective) -> Fraction:
-        """Bound on any objective: those of time and traffic, weighted, and what does not change.
-
-        Exact, in the objective's unit.
-        """
-        line, cuts = relaxed_timeline(instance), self.alike(instance)
-        cycles = max(cut.least_cycles(line.compute_cycles, instance.machine) for cut in cuts)
-        moved = max(cut.least_bytes(instance.machine) for cut in cuts)
-        fixed: Fraction = (
-            objective.spm_read_byte * sum(line.spm_read_bytes.tolist())
-            + objective.spm_write_byte * sum(line.spm_write_bytes.tolist())
-            + objective.mac * sum(line.macs.tolist())
-        )
-        byte = min(objective.dram_in_byte, objective.dram_out_byte)
-        return objective.cycle * cycles + byte * moved + fixed
 
 
 def best_of(found: Iterable[tuple[Fraction, Cut]]) -> Proof:

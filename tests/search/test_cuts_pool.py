@@ -5,19 +5,14 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from formulations.residency import fluid
 from spmopt.core.instance import Instance
-from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.search.cuts_pool import Pool
-from tests.formulations.small import SMALL, small_optimum
 from tests.search.machines import elsewhere
-from tests.strategies import instances, random_instance
+from tests.strategies import random_instance
 
 
 def solved(pool: Pool, instance: Instance) -> None:
@@ -67,16 +62,3 @@ def test_prices_from_elsewhere_are_kept_once() -> None:
     assert len(pool) == size + 1
     pool.best(other, elsewhere=5)
     assert len(pool) == size + 1
-
-
-@settings(max_examples=12, deadline=None)
-@given(instances(**SMALL), st.integers(0, 2**32), st.sampled_from(["time", "traffic", "energy"]))
-def test_every_objective_is_bounded(instance: Instance, seed: int, name: str) -> None:
-    generator = np.random.default_rng(seed)
-    pool = Pool()
-    for _ in range(2):
-        solved(pool, elsewhere(instance, generator))
-    objective = objective_named(name, instance.machine)
-    assert pool.least(instance, objective) <= small_optimum(instance, objective).value
-    if name == "time":
-        assert pool.least(instance, objective) == pytest.approx(pool.best(instance).cycles)

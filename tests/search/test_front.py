@@ -44,6 +44,18 @@ def grid(
     ]
 
 
+def faster(option: Option) -> Option:
+    """With an engine of half the cycles and a channel that takes the same time, for more."""
+    lowered = option.lowered
+    operations = tuple(
+        replace(op, modes=tuple(replace(m, compute_cycles=m.compute_cycles // 2) for m in op.modes))
+        for op in lowered.operations
+    )
+    machine = replace(option.machine, clock_hz=2 * option.machine.clock_hz)
+    halved = replace(lowered, operations=operations)
+    return Option(machine=machine, cost=option.cost + 3, lowered=halved)
+
+
 def nondominated(costs: list[float], times: list[Fraction]) -> set[int]:
     def better(a: int, b: int) -> bool:
         one, other = (costs[a], times[a]), (costs[b], times[b])
@@ -71,11 +83,13 @@ def test_it_is_that_of_the_brute_force() -> None:
         rates = [1, 2, 4]
         costs_of = dict(zip(product(sizes, rates), costs, strict=True))
         options = grid(instance, sizes, rates, lambda *place, of=costs_of: of[place])
+        options += [faster(option) for option in options[:3]]
         try:
             found = [optimum(option.instance, MAKESPAN) for option in options]
         except ValueError:
             continue  # too large for the brute force
-        times = [Fraction(each.value, machine.clock_hz) for each in found if each is not None]
+        clocks = [option.machine.clock_hz for option in options]
+        times = [each.value / f for each, f in zip(found, clocks, strict=True) if each is not None]
         true = nondominated([option.cost for option in options], times)
         front = find_front(options, by_page(REQUEST), request=REQUEST)
         members, possible = statuses(front)
@@ -90,14 +104,14 @@ def test_it_is_that_of_the_brute_force() -> None:
 
 def test_it_is_that_of_solving_every_machine() -> None:
     """On a network whose operations change with the capacity."""
-    graph = load_network("bert-tiny", batch=2, training=True)
+    graph = load_network("bert-tiny", batch=2)
     base = load_machine("rtx2080ti")
     options = []
-    for size in (65_536, 100_000, 160_000, 250_000, 400_000, 640_000):
+    for size in (65_536, 100_000, 200_000, 400_000, 600_000):
         lowered = lower(graph, replace(base, spm_bytes=size))
-        for rate in (60, 160, 260, 360):
+        for rate in (60, 160, 260, 460):
             machine = replace(base, spm_bytes=size, dram_bytes_per_s=rate * 10**9)
-            cost = size / 10**5 + rate / 10
+            cost = size / 10**5 + rate / 100
             options.append(Option(machine=machine, cost=cost, lowered=lowered))
     assert len({option.lowered.operations for option in options}) > 2
     solver = by_page(REQUEST)

@@ -80,7 +80,7 @@ def test_a_cut_worked_out_by_hand() -> None:
 
 
 def test_cuts_are_below_the_relaxation_of_other_machines() -> None:
-    for seed in range(30):
+    for seed in range(20):
         generator = np.random.default_rng(seed)
         instance = large(seed)
         cut = optimal_cut(instance)
@@ -92,7 +92,7 @@ def test_cuts_are_below_the_relaxation_of_other_machines() -> None:
             assert float(least(cut, other)) <= value + SLACK * max(1.0, value), seed
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(instances(**SMALL), st.integers(0, 2**32))
 def test_any_prices_are_below_the_optimum_of_another_machine(instance: Instance, seed: int) -> None:
     generator = np.random.default_rng(seed)
@@ -105,7 +105,7 @@ def test_any_prices_are_below_the_optimum_of_another_machine(instance: Instance,
     assert max(least(cut, other) for cut in found) <= optimum
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(instances(**SMALL), st.integers(0, 2**32))
 def test_bytes_of_a_cut_are_below_the_least_traffic(instance: Instance, seed: int) -> None:
     generator = np.random.default_rng(seed)
@@ -126,14 +126,14 @@ def test_bytes_of_a_cut_are_below_the_least_traffic(instance: Instance, seed: in
 def test_prices_of_operations_lowered_otherwise() -> None:
     """Those of one instance prove a bound on another with as many steps, whatever it is."""
     pairs = 0
-    for seed in range(80):
+    for seed in range(60):
         instance, other = random_instance(seed), random_instance(seed + 1000)
         if len(instance.operations) != len(other.operations):
             continue
         pairs += 1
         cut = optimal_cut(instance).on(other)
         assert float(least(cut, other)) <= fluid_cycles(other) + SLACK
-    assert pairs > 12
+    assert pairs > 8
 
 
 def test_prices_return_to_their_machine() -> None:
@@ -154,7 +154,7 @@ def test_prices_return_to_their_machine() -> None:
 
 
 def test_many_machines_at_once_are_rounded_down_and_little() -> None:
-    for seed in range(30):
+    for seed in range(20):
         instance = large(seed)
         generator = np.random.default_rng(seed)
         machine = instance.machine

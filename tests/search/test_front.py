@@ -72,7 +72,7 @@ def statuses(front: Front) -> tuple[set[int], set[int]]:
 
 def test_it_is_that_of_the_brute_force() -> None:
     decided = pruned = 0
-    for seed in range(16):
+    for seed in range(12):
         instance = random_instance(
             seed, max_operations=5, max_tensors=3, page_bytes=2, duplex=True, setup=True
         )
@@ -98,8 +98,8 @@ def test_it_is_that_of_the_brute_force() -> None:
         assert (front.open, front.infeasible) == ({}, ())
         decided += members == true == possible
         pruned += bool(front.excluded)
-    assert decided > 6
-    assert pruned > 6
+    assert decided > 4
+    assert pruned > 4
 
 
 def test_it_is_that_of_solving_every_machine() -> None:

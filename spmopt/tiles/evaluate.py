@@ -50,7 +50,7 @@ def evaluate(
 
 def timeline(program: Program) -> Timeline:
     """Arrays of the instance of ``program`` in its own order, all operands resident."""
-    tensor, kind = program.tensor, program.kind
+    tensor = program.tensor
     operations, accesses, tensors = program.place.size, tensor.size, program.size_bytes.size
     keep = np.zeros(tensors, bool)
     in_dram = np.zeros(tensors, bool)
@@ -70,12 +70,12 @@ def timeline(program: Program) -> Timeline:
         first=program.first,
         step=np.arange(operations).repeat(np.diff(program.first)),
         tensor=tensor,
-        kind=kind,
+        kind=program.kind,
         passes=np.ones(accesses, np.int64),
         stationary=np.ones(accesses, bool),
         previous=previous,
         next=following,
-        live_after=np.where(following >= 0, kind[following] != Access.WRITE, keep[tensor]),
+        live_after=(following >= 0) | keep[tensor],  # only a first access is a blind write
         size_bytes=program.size_bytes,
         in_dram=in_dram,
         keep=keep,

@@ -36,17 +36,8 @@ def test_of_any_instance() -> None:
         assert found(instance) == walked(instance)
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    uses=st.lists(st.sets(st.integers(0, 30), max_size=4), min_size=1, max_size=60),
-    times=st.integers(1, 12),
-    sizes=st.lists(st.integers(1, 9), min_size=31, max_size=31),
-    scratch=st.lists(st.sampled_from([0, 0, 3, 7]), min_size=7, max_size=7),
-    half=st.integers(9, 200),
-)
-def test_of_batches_of_any_length(
-    uses: list[set[int]], times: int, sizes: list[int], scratch: list[int], half: int
-) -> None:
+def reading(uses: list[set[int]], sizes: list[int], scratch: list[int], half: int) -> Instance:
+    """Operations that read tensors of ``sizes``, the first of them with scratch."""
     operations = tuple(
         Operation(
             name=f"o{step}",
@@ -56,19 +47,37 @@ def test_of_batches_of_any_length(
                 Mode(
                     compute_cycles=1,
                     operands=(Operand(),) * len(used),
-                    scratch_bytes=scratch[step % 7],
+                    scratch_bytes=scratch[step] if step < len(scratch) else 0,
                 ),
             ),
         )
-        for step, used in enumerate(uses * times)
+        for step, used in enumerate(uses)
     )
-    instance = Instance(
-        name="long",
-        machine=machine(2 * half, page_bytes=1),
-        tensors=tuple(
-            Tensor(name=f"t{number}", size_bytes=size, in_dram=True)
-            for number, size in enumerate(sizes)
-        ),
-        operations=operations,
+    tensors = tuple(
+        Tensor(name=f"t{number}", size_bytes=size, in_dram=True)
+        for number, size in enumerate(sizes)
     )
+    small = machine(2 * half, page_bytes=1)
+    return Instance(name="long", machine=small, tensors=tensors, operations=operations)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    uses=st.lists(st.sets(st.integers(0, 30), max_size=4), min_size=1, max_size=60),
+    times=st.integers(1, 12),
+    sizes=st.lists(st.integers(1, 9), min_size=31, max_size=31),
+    scratch=st.lists(st.sampled_from([0, 0, 3, 7]), max_size=200),
+    half=st.integers(9, 200),
+)
+def test_of_batches_of_any_length(
+    uses: list[set[int]], times: int, sizes: list[int], scratch: list[int], half: int
+) -> None:
+    instance = reading(uses * times, sizes, scratch, half)
     assert found(instance) == walked(instance)
+
+
+def test_scratch_counts_for_all_of_a_long_batch() -> None:
+    uses = [{0}] * 900 + [{1}] * 3
+    assert found(reading(uses, [1, 6], [4], half=12)) == [0, 903]
+    assert found(reading(uses, [1, 6], [5, 3], half=11)) == [0, 900, 903]
+    assert found(reading(uses, [1, 6], [0, 5], half=11)) == [0, 900, 903]

@@ -34,8 +34,9 @@ def search(tuned: Tuned, json: Json = False) -> int:
     from spmopt.cli.output import messages, tell, warn
     from spmopt.cli.progress import progress
     from spmopt.cli.tune_view import show_study
+    from spmopt.io.document import require_folder
     from spmopt.search.schedules import Schedules, folder_for
-    from spmopt.search.storage import open_storage
+    from spmopt.search.storage import open_storage, storage_errors
     from spmopt.search.studies import begin
     from spmopt.search.tune import tune
 
@@ -43,13 +44,15 @@ def search(tuned: Tuned, json: Json = False) -> int:
     effort = effort_of(tuned, setup)
     _warn_of_networks(setup, warn)
     name = tuned.study or tuned.space.stem
-    folder = folder_for(tuned.storage, name, tuned.keep_schedules)
+    if tuned.keep_schedules is not None:
+        require_folder(tuned.keep_schedules.parent)
     storage = open_storage(tuned.storage)
+    folder = folder_for(tuned.storage, name, tuned.keep_schedules)
     study = begin(storage, name, setup, folder)
     schedules = Schedules(folder)
     code = Code.OK
     try:
-        with progress(messages(), remaining=True) as report:
+        with progress(messages(), remaining=True) as report, storage_errors(tuned.storage):
             tune(study, setup, effort, storage=storage, schedules=schedules, tell=report)
     except (Interrupted, KeyboardInterrupt):
         code = Code.INTERRUPTED

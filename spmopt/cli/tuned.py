@@ -14,8 +14,8 @@ from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:  # they would load Optuna, and help should not
     from spmopt.core.machine import Machine
+    from spmopt.search.effort import Effort
     from spmopt.search.setup import Setup
-    from spmopt.search.tune import Effort
     from spmopt.sweep.cases import Network
 
 _SPACE, _SEARCH, _STUDY = "Space and objectives", "Search", "Study"
@@ -198,8 +198,8 @@ def setup_of(tuned: Tuned) -> Setup:
 
 def effort_of(tuned: Tuned, setup: Setup) -> Effort:
     """How it is searched; raises :class:`InputError`."""
+    from spmopt.search.effort import Effort
     from spmopt.search.samplers import require_sampler
-    from spmopt.search.tune import Effort
 
     for name, value in (("--trials", tuned.trials), ("--workers", tuned.workers)):
         if value < 1:

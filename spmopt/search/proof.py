@@ -29,14 +29,15 @@ class Proof:
         None where a constraint excludes it.
     values
         Objectives of that trial.
-    constraint
-        What no schedule holds.
+    constraint, excess
+        What no schedule holds, and how far it is beyond it at least.
     """
 
     bounds: Mapping[str, float]
     by: int | None = None
     values: tuple[float, ...] = ()
     constraint: str = ""
+    excess: float = 0.0
 
     def record(self) -> dict[str, object]:
         """For the storage of a study."""
@@ -50,7 +51,8 @@ def excluded(constraints: Iterable[Constraint], least: Mapping[str, float]) -> P
     for constraint in constraints:
         if constraint.excluded(least):
             bound = {constraint.figure: least[constraint.figure]}
-            return Proof(bounds=bound, constraint=str(constraint))
+            excess = constraint.excess(least)
+            return Proof(bounds=bound, constraint=str(constraint), excess=excess)
     return None
 
 

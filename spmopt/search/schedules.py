@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 from spmopt.core.errors import InputError
-from spmopt.io.document import require_folder
 from spmopt.io.result import StoredResult, decode_result
 from spmopt.search.storage import sqlite_file
 
@@ -56,15 +55,8 @@ class Schedules:
 
 
 def folder_for(storage: str, study: str, given: Path | None) -> Path | None:
-    """Where the schedules of a study are: as ``given``, or beside its SQLite file.
-
-    Raises
-    ------
-    InputError
-        The folder that is given cannot be.
-    """
+    """Where the schedules of a study are: as ``given``, or beside its SQLite file."""
     if given is not None:
-        require_folder(given.parent)
         return given / study
     file = sqlite_file(storage)
     return None if file is None else file.with_name(f"{file.stem}.schedules") / study

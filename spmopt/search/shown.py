@@ -100,16 +100,24 @@ def never_held(study: Study, setup: Setup) -> str:
     if len(errors) == len(trials):
         return f"all {len(trials)} trials failed: {errors[0]}"
     for limit in setup.space.constraints:
-        known = [
-            trial.constraints[str(limit)] for trial in trials if str(limit) in trial.constraints
-        ]
-        solved = [trial for trial in trials if FIGURES in trial.user_attrs]
-        if known and min(known) > 0:
-            values = [trial.user_attrs[FIGURES][limit.figure] for trial in solved]
+        name = str(limit)
+        known = [trial for trial in trials if name in trial.constraints]
+        if known and all(trial.constraints[name] > 0 for trial in known):
+            values = [value for trial in known for value in _values(trial, limit.figure)]
             best = (max if limit.least else min)(values) if values else None
             nearest = "" if best is None else f"; the nearest comes to {best:.6g}"
             return f"none of {len(trials)} trials holds {limit}{nearest}"
     return f"none of {len(trials)} trials holds all constraints"
+
+
+def _values(trial: FrozenTrial, figure: str) -> list[float]:
+    """A figure of a trial, or what it is at least."""
+    found = {**trial.user_attrs.get(PROOF, {}).get("bounds", {}), **_figures(trial)}
+    return [found[figure]] if figure in found else []
+
+
+def _figures(trial: FrozenTrial) -> dict[str, float]:
+    return trial.user_attrs.get(FIGURES) or {}
 
 
 def trial_record(trial: FrozenTrial, setup: Setup) -> dict[str, object]:

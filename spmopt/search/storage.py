@@ -60,14 +60,14 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) ->
     if url.startswith(JOURNAL):
         path = Path(url.removeprefix(JOURNAL))
         _require_folder(path, url)
-        with explained(url):
+        with _opening(url):
             return JournalStorage(JournalFileBackend(str(path)))
     address = url if _URL.fullmatch(url) else f"sqlite:///{url}"
     path_of = sqlite_file(url)
     if path_of is not None:
         _require_folder(path_of, url)
     is_sqlite = address.startswith("sqlite")
-    with explained(url):
+    with _opening(url):
         storage = _patiently(
             lambda: RDBStorage(
                 address,
@@ -238,17 +238,26 @@ def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:
 
 
 @contextmanager
-def explained(url: str) -> Iterator[None]:
+def storage_errors(url: str) -> Iterator[None]:
     """Say in one line what is wrong with a storage; raises :class:`InputError`."""
+    try:
+        yield
+    except (SQLAlchemyError, OptunaError) as error:
+        first = " ".join(str(error.__cause__ or error).split())[:200]
+        raise InputError(f"--storage {url}: cannot be used ({first})") from None
+
+
+@contextmanager
+def _opening(url: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
         raise InputError(
             f"--storage {url}: its driver is not installed ({error.name}); install it with pip"
         ) from None
-    except (SQLAlchemyError, OptunaError, OSError, ValueError, RuntimeError) as error:
+    except (SQLAlchemyError, OptunaError, OSError, ValueError) as error:
         first = " ".join(str(error).split())[:200]
-        raise InputError(f"--storage {url}: cannot be used ({first})") from None
+        raise InputError(f"--storage {url}: cannot be opened ({first})") from None
 
 
 def _require_folder(path: Path, url: str) -> None:

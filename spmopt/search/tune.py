@@ -21,6 +21,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.result import Status
 from spmopt.machines.settings import Setting
 from spmopt.search.candidate import Candidate
+from spmopt.search.effort import Effort
 from spmopt.search.evaluate import Answer, evaluate
 from spmopt.search.executors import executor
 from spmopt.search.judge import Judge
@@ -47,33 +48,6 @@ _LIVES = 3
 """How often a trial is begun whose process dies."""
 _LOOK_S = 5.0
 Tell = Callable[[str, float | None], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Effort:
-    """How a study is searched.
-
-    Attributes
-    ----------
-    trials
-        Of the study in all, those of other processes and of before included.
-    sampler, seed
-        Who proposes.
-    workers, address
-        Processes, or a Dask scheduler in their place.
-    timeout_s
-        Seconds after which no more trials are begun; None: without end.
-    prune
-        Whether machines are excluded by proof.
-    """
-
-    trials: int
-    sampler: str = "tpe"
-    seed: int = 0
-    workers: int = 1
-    address: str | None = None
-    timeout_s: float | None = None
-    prune: bool = True
 
 
 def tune(
@@ -192,7 +166,8 @@ class _Loop:
         self._neighbours.read(solved)
         try:
             candidate = self._setup.space.candidate(values)
-            for name, excess in self._judge.excesses(candidate).items():
+            static = self._judge.excesses(candidate)
+            for name, excess in static.items():
                 trial.set_constraint(name, excess)
             proof = self._judge.proof(candidate, solved)
         except InputError as error:
@@ -201,6 +176,8 @@ class _Loop:
         if proof is not None:
             trial.set_user_attr(MACHINE, candidate.record())
             trial.set_user_attr(PROOF, proof.record())
+            if proof.constraint and proof.constraint not in static:
+                trial.set_constraint(proof.constraint, proof.excess)
             self._finish(trial, TrialState.PRUNED)
             return
         twin = next((each for each in self._open if each.values == values), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from spmopt.core.errors import InputError, ScheduleError
@@ -9,7 +10,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.gradients.case import Case
-from spmopt.gradients.choice import Chosen, best, choose, instance_of
+from spmopt.gradients.choice import Chosen, choose, finalists, instance_of
 from spmopt.gradients.searched import searched
 from spmopt.gradients.solved import Solved, solved
 from spmopt.gradients.spent import Spent, spent
@@ -67,17 +68,22 @@ def run(case: Case) -> Row:
     ScheduleError
         An illegal schedule, which is an error in the replacement.
     """
-    return finish(case, best(map(choose, case.candidates())))
+    return best(finish(case, each) for each in finalists(case, map(choose, case.candidates())))
+
+
+def best(rows: Iterable[Row]) -> Row:
+    """Return the best one; the first of equals."""
+    return min(rows, key=lambda each: each.value)
 
 
 def finish(case: Case, chosen: Chosen) -> Row:
-    """Schedule what was chosen for ``case``; the best row, the first of equals."""
+    """Schedule one of the finalists of ``case``, and in what was searched for if that is better."""
     named = replace(chosen.case, replacement=case.replacement)
     row = _row(case, named)
     if not case.is_searched:
         return row
     other, notes = searched(case.order, named)
-    found = min(row, _row(case, other), key=lambda each: each.value)
+    found = row if other == named else best((row, _row(case, other)))
     return replace(found, notes=(*notes, *found.notes))
 
 

@@ -39,13 +39,6 @@ def test_refused(changes: dict[str, object], said: str) -> None:
         case(**changes)
 
 
-def test_too_many_products_for_the_search_of_all_orders() -> None:
-    with pytest.raises(
-        InputError, match="layer a: order optimal: orders: 4x7x2 tiles are too many"
-    ):
-        run(case(order="optimal", tile=Tile(m=45, k=45, n=45)))
-
-
 def test_a_tile_that_does_not_fit() -> None:
     with pytest.raises(InputError, match=r"layer a: .* give smaller tiles or a larger --spm"):
         run(case(tile=Tile(m=160, k=300, n=90)))

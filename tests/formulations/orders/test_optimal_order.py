@@ -92,7 +92,8 @@ def test_same_every_time() -> None:
 @pytest.mark.parametrize(
     ("shape", "spm_tiles", "message"),
     [
-        ((4, 4, 4), 9, "4x4x4 tiles are too many"),
+        ((4, 4, 4), 9, "a grid of 4x4x4 has 128 products of 80 tiles; the exact search takes 64"),
+        ((10**5, 10**5, 10**5), 9, "has 2,000,000,000,000,000 products"),
         ((2, 0, 2), 9, "at least 1"),
         ((2, 2, 2), 2, "needs 3 tiles of SPM, there are 2"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from spmopt.core.instance import Instance, Mode
 from spmopt.core.machine import Machine
@@ -68,18 +69,7 @@ class Candidate:
         InputError
             A network that cannot be built or lowered.
         """
-        if self.batch is not None:
-            network = replace(network, batch=self.batch)
-        size = self.machine.spm_bytes
-        case = Case(network=network, machine=self.machine, capacities=(size,))
-        lowered = Section(case=case, capacities=(size,)).instance(size)
-        if self.cores == 1 or self.machine.array is None:
-            return lowered
-        divided = tuple(
-            replace(operation, modes=tuple(self._divided(mode) for mode in operation.modes))
-            for operation in lowered.operations
-        )
-        return replace(lowered, operations=divided)
+        return _lowered(self, network)
 
     def record(self) -> dict[str, Setting]:
         """Every setting, for people and files."""
@@ -88,10 +78,28 @@ class Candidate:
         batch = {} if self.batch is None else {"batch": self.batch}
         return {**said, "cores": self.cores, **batch}
 
-    def _divided(self, mode: Mode) -> Mode:
-        """Work of the array; other work is at the rate of all cores already, banks are shared."""
-        if not mode.macs:
-            return mode
-        access = access_cycles(self.machine, mode.spm_read_bytes, mode.spm_write_bytes)
-        cycles = max(-(-mode.compute_cycles // self.cores), access)
-        return replace(mode, compute_cycles=cycles)
+
+@lru_cache(maxsize=8)
+def _lowered(candidate: Candidate, network: Network) -> Instance:
+    """Lower once in a process, to bound and to solve."""
+    machine, size = candidate.machine, candidate.machine.spm_bytes
+    if candidate.batch is not None:
+        network = replace(network, batch=candidate.batch)
+    case = Case(network=network, machine=machine, capacities=(size,))
+    lowered = Section(case=case, capacities=(size,)).instance(size)
+    if candidate.cores == 1 or machine.array is None:
+        return lowered
+    divided = tuple(
+        replace(operation, modes=tuple(_divided(mode, candidate) for mode in operation.modes))
+        for operation in lowered.operations
+    )
+    return replace(lowered, operations=divided)
+
+
+def _divided(mode: Mode, candidate: Candidate) -> Mode:
+    """Work of the array; other work is at the rate of all cores already, banks are shared."""
+    if not mode.macs:
+        return mode
+    access = access_cycles(candidate.machine, mode.spm_read_bytes, mode.spm_write_bytes)
+    cycles = max(-(-mode.compute_cycles // candidate.cores), access)
+    return replace(mode, compute_cycles=cycles)

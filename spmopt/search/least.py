@@ -69,9 +69,9 @@ def least_of(instance: Instance, cuts: Pool | None = None) -> Least:
     busiest = max(in_bytes, out_bytes) if machine.duplex else in_bytes + out_bytes
     cycles = max(Fraction(int(line.compute_cycles.sum())), busiest / machine.bytes_per_cycle)
     traffic = Fraction(in_bytes + out_bytes)
-    if cuts is not None:
-        cycles = max(cycles, cuts.best(instance).cycles)
-        traffic = max(traffic, *(cut.least_bytes(machine) for cut in cuts.alike(instance)))
+    for cut in () if cuts is None else cuts.alike(instance):
+        cycles = max(cycles, cut.least_cycles(line.compute_cycles, machine))
+        traffic = max(traffic, cut.least_bytes(machine))
     return Least(
         cycles=cycles,
         in_bytes=in_bytes,

@@ -116,8 +116,8 @@ class _Loop:
         try:
             while True:
                 self._recover()
-                while len(self._open) < width and self._more():
-                    self._ask()
+                while len(self._open) < width and (known := self._more()) is not None:
+                    self._ask(known)
                 if not self._open:
                     return
                 self._tell()
@@ -133,20 +133,22 @@ class _Loop:
             recover(self._study)
             self._look = monotonic() + _LOOK_S
 
-    def _more(self) -> bool:
+    def _more(self) -> list[FrozenTrial] | None:
+        """Trials that are solved; None where no more is to be begun."""
         effort = self._effort
         if effort.timeout_s is not None and monotonic() - self._began > effort.timeout_s:
-            return False
+            return None
         trials = [trial for trial in self._study.get_trials(deepcopy=False) if counts(trial)]
         done = sum(trial.state is not TrialState.RUNNING for trial in trials)
         self._report(f"{done} of {effort.trials} trials", min(1.0, done / effort.trials))
         if effort.sampler in EXHAUSTIVE:
             points = {tuple(sorted(trial.params.items())) for trial in trials}
             if len(points) == self._setup.space.size:
-                return False
-        return len(trials) < effort.trials
+                return None
+        solved = [trial for trial in trials if trial.state is TrialState.COMPLETE]
+        return solved if len(trials) < effort.trials else None
 
-    def _ask(self) -> None:
+    def _ask(self, solved: list[FrozenTrial]) -> None:
         """Propose a machine; begin to evaluate it, unless it is known or excluded."""
         with catch_warnings():
             simplefilter("ignore")  # that beats are for another way to run a study
@@ -158,7 +160,6 @@ class _Loop:
             self._beats.remove(trial.number)
             return
         values = values_of(self._setup.space, trial.params)
-        solved = self._study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
         before = next((each for each in solved if each.params == trial.params), None)
         if before is not None:
             self._repeat(trial, before)

@@ -7,8 +7,9 @@ from fractions import Fraction
 
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.objective import Objective, energy_objective
+from spmopt.core.objective import Objective
 from spmopt.core.result import Totals
+from spmopt.technology.energy import EnergyReport, energy_report
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,8 +20,8 @@ class Metrics:
     ----------
     time_s, replay_s
         Makespan, and the time of the replay, which has no barrier between steps.
-    energy_j
-        With the machine's energy figures (problem statement, section 3).
+    energy
+        By its parts, with the machine's figures; power, area and their products with time.
     compute_busy, dma_busy
         Part of the makespan in which the engine computes, in which the DMA channel moves data
         (on a duplex machine up to 2: both directions count).
@@ -30,10 +31,15 @@ class Metrics:
 
     time_s: float
     replay_s: float
-    energy_j: float
+    energy: EnergyReport
     compute_busy: float
     dma_busy: float
     spm_peak: float
+
+    @property
+    def energy_j(self) -> float:
+        """All energy (problem statement, section 3)."""
+        return self.energy.energy_j
 
 
 def metrics(machine: Machine, totals: Totals) -> Metrics:
@@ -42,7 +48,7 @@ def metrics(machine: Machine, totals: Totals) -> Metrics:
     return Metrics(
         time_s=totals.makespan_cycles / machine.clock_hz,
         replay_s=totals.replay_cycles / machine.clock_hz,
-        energy_j=float(totals.value(energy_objective(machine))),
+        energy=energy_report(totals, machine),
         compute_busy=totals.compute_cycles / makespan,
         dma_busy=totals.dma_cycles / makespan,
         spm_peak=totals.peak_spm_bytes / machine.spm_bytes,

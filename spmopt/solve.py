@@ -196,9 +196,10 @@ class _Bench:
 
     def _legal(self, entry: Entry) -> list[_Legal]:
         """Schedules of policies that ``entry`` can start from, the best first."""
-        kept = ("whole", "page" if entry.granularity == "contiguous" else entry.granularity)
-        runs = [run for run in self._policies.values() if run.entry.granularity in kept]
         free = self._request.objective == REPLAY  # its optimiser decides the order too
+        pages = free or entry.granularity == "contiguous"
+        kept = ("whole", "page" if pages else entry.granularity)
+        runs = [run for run in self._policies.values() if run.entry.granularity in kept]
         legal = [run.legal for run in runs if run.legal is not None and (free or run.order is None)]
         return sorted(legal, key=lambda schedule: schedule.value)
 

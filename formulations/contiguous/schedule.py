@@ -37,10 +37,13 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     starts = [plan for plan in (request.start, *request.others) if plan is not None]
     plans = [*([] if paged.plan is None else [paged.plan]), *starts]
     for plan in plans:
-        if best is not None and (request.remaining_s() <= 0 or value(plan) >= best.value):
+        if best is not None and value(plan) >= best.value:
             continue
+        late = best is not None and request.remaining_s() <= 0
         for found in Repair(instance, request, plan, paged.certificate).plans():
             best = found if best is None or found.value < best.value else best
+            if late:  # what can be placed as it is must not be better than the answer
+                break
     return Outcome(
         plan=None if best is None else best.plan,
         certificate=paged.certificate,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from formulations.joint.facts import analyse
+from formulations.joint.facts import Facts, analyse
 from formulations.joint.horizon import least_cycles
 from formulations.joint.search import Found, Settings, search
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
+from spmopt.core.plan import Plan
 from spmopt.core.result import ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
@@ -19,10 +20,10 @@ _TOO_LARGE = (
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
-    """Search from ``request.start``; any time, with the bound proved so far.
+    """Search from the best plan of whole tensors; any time, with the bound proved so far.
 
-    The start need not be of the class (it may hold parts of tensors), and may be better than
-    all schedules of it; the caller compares replays.
+    The best plan of all, ``request.start``, need not be of the class (it may hold parts of
+    tensors), and may be better than all schedules of it; the caller compares replays.
 
     Raises
     ------
@@ -41,7 +42,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     )
     best: Found | None = None
     least = least_cycles(facts)
-    for answer in search(instance, settings, request.start, request.stop):
+    for answer in search(instance, settings, _hint(facts, request), request.stop):
         if isinstance(answer, Found):
             best = answer
             request.report(f"{best.cycles} cycles, at least {least}", least / max(1, best.cycles))
@@ -53,3 +54,15 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     if best is None:
         return Outcome(plan=request.start, class_bound=bound)
     return Outcome(plan=None, schedule=best.schedule, class_bound=bound)
+
+
+def _hint(facts: Facts, request: Request) -> Plan | None:
+    """The best plan that holds tensors as the model does; without one, the best of all."""
+    plans = [plan for plan in (request.start, *request.others) if plan is not None]
+    return next((plan for plan in plans if _is_whole(facts, plan)), request.start)
+
+
+def _is_whole(facts: Facts, plan: Plan) -> bool:
+    rows = plan.residency
+    held = zip(rows.tensor.tolist(), rows.size_bytes.tolist(), strict=True)
+    return all(size_bytes == facts.size(tensor) for tensor, size_bytes in held)

@@ -47,6 +47,26 @@ class Image:
     tiles: list[int]
 
 
+def require_small(shape: Shape, *, input_gradient: bool = True) -> None:
+    """Raise :class:`InputError` unless there are 1 to 64 products, of at most 64 tiles.
+
+    Counted, not listed: a shape of any size is refused at once.
+    """
+    rows, inner, columns = shape
+    if min(shape) < 1:
+        raise InputError(f"tiles {shape}; every side must have at least 1")
+    gradients = 2 if input_gradient else 1
+    products = gradients * prod(shape)
+    # dY is shared; each gradient has an input and a result of its own, as large as each other's.
+    tiles = rows * columns + gradients * inner * (rows + columns)
+    if products > WORD or tiles > WORD:
+        raise InputError(
+            f"a grid of {'x'.join(map(str, shape))} has {products:,} products of {tiles:,} tiles; "
+            f"the exact search takes {WORD} products and {WORD} tiles: give larger tiles, or "
+            "search over walks"
+        )
+
+
 @dataclass(frozen=True)
 class Products:
     """A layer of I, K, J equal tiles; bit ``p`` of a mask of products is the ``p``-th one.
@@ -61,13 +81,7 @@ class Products:
     input_gradient: bool = True
 
     def __post_init__(self) -> None:
-        if min(self.shape) < 1:
-            raise InputError(f"orders: tiles {self.shape}; every side must have at least 1")
-        if len(self.gradients) * prod(self.shape) > WORD or len(self.tiles) > WORD:
-            raise InputError(
-                f"orders: {'x'.join(map(str, self.shape))} tiles are too many for the exact "
-                f"search, which takes {WORD} products and {WORD} tiles; search over walks instead"
-            )
+        require_small(self.shape, input_gradient=self.input_gradient)
 
     @property
     def gradients(self) -> tuple[str, ...]:

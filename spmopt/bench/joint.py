@@ -12,6 +12,7 @@ from spmopt.bench.suite import Figure, Figures
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import REPLAY
+from spmopt.core.order import other_order
 from spmopt.core.plan import Plan
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
@@ -79,14 +80,21 @@ def simplifications(instance: Instance, *, limit_s: float) -> Figures:
 
 
 def _start(instance: Instance) -> tuple[Plan, int]:
-    """The plan of the policy with the least replay, and that."""
-    names = list(STARTS["whole"])
-    results = compare(instance, names, Request(objective=REPLAY))
-    best = min(range(len(names)), key=lambda k: _steps(results[k])[1])
-    plan = find(names[best]).load()(instance, Request(objective=REPLAY)).plan
+    """The best plan of whole tensors in the listed order, and the least replay of any policy."""
+    entries = [find(name) for name in STARTS["joint"]]
+    results = compare(instance, STARTS["joint"], Request(objective=REPLAY))
+    replays = [_steps(result)[1] for result in results]
+    listed = [_is_listed(result) for result in results]
+    own = [k for k, entry in enumerate(entries) if entry.granularity == "whole" and listed[k]]
+    best = min(own, key=replays.__getitem__)
+    plan = entries[best].load()(instance, Request(objective=REPLAY)).plan
     if plan is None:
-        raise ScheduleError(f"{names[best]}: no schedule")
-    return plan, _steps(results[best])[1]
+        raise ScheduleError(f"{entries[best].name}: no schedule")
+    return plan, min(replays)
+
+
+def _is_listed(result: Result) -> bool:
+    return result.schedule is not None and other_order(result.schedule.steps.operation) is None
 
 
 def _steps(result: Result) -> tuple[int, int]:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from spmopt.bench import gradients, joint, models, placement, schedules, tiles
+from spmopt.bench import fronts, gradients, joint, models, placement, schedules, tiles
 from spmopt.bench.small import TINY, small_instance
 from spmopt.bench.suite import Case, Figures
 from spmopt.core.instance import Instance
@@ -36,8 +36,9 @@ MEASURES: Mapping[str, Callable[..., Figures]] = {
     "backward": gradients.backward,
     "solved": tiles.solved,
     "cycles": tiles.cycles,
+    "front": fronts.front,
 }
-_OF_CASES = ("backward", "cycles")
+_OF_CASES = ("backward", "cycles", "front")
 _OF_BUFFERS = ("place", "minimize", "peer")
 
 

@@ -16,6 +16,8 @@ from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
 from spmopt.cli.technologies import technologies
 from spmopt.cli.tiles import tiles
+from spmopt.cli.tune import SearchOrShow, search
+from spmopt.cli.tune_show import show
 from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS
 
 app = Typer(
@@ -168,5 +170,9 @@ app.command(rich_help_panel=_INPUTS)(export)
 app.command(rich_help_panel=_PARTS)(place)
 app.command(rich_help_panel=_PARTS)(tiles)
 app.command(rich_help_panel=_MANY)(sweep)
+_tune = Typer(cls=SearchOrShow, help="Search machines for networks; show what was found.")
+_tune.command()(search)
+_tune.command()(show)
+app.add_typer(_tune, name="tune", rich_help_panel=_MANY)
 app.command(rich_help_panel=_MANY)(study)
 app.command(rich_help_panel=_MANY)(bench)

@@ -10,7 +10,10 @@ from typing import Any, get_type_hints
 
 
 def flat(command: Callable[..., int]) -> Callable[..., int]:
-    """Offer every field of a dataclass parameter of ``command`` as a parameter of its own."""
+    """Offer every field of a dataclass parameter of ``command`` as a parameter of its own.
+
+    A field that is such a group itself stands for its fields.
+    """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     parameters: list[Parameter] = []
@@ -27,8 +30,7 @@ def flat(command: Callable[..., int]) -> Callable[..., int]:
     @wraps(command)
     def wrapper(**values: Any) -> int:
         for name, group in groups.items():
-            own = {field.name: values.pop(field.name) for field in fields(group)}
-            values[name] = group(**own)
+            values[name] = _built(group, values)
         return command(**values)
 
     # Where inspect looks for it; a function's type has no such attribute.
@@ -37,14 +39,28 @@ def flat(command: Callable[..., int]) -> Callable[..., int]:
     return wrapper
 
 
+def _built(group: Any, values: dict[str, Any]) -> Any:
+    """Take the fields of a group out of ``values``."""
+    hints = get_type_hints(group)
+    own = {
+        field.name: _built(hints[field.name], values)
+        if is_dataclass(hints[field.name])
+        else values.pop(field.name)
+        for field in fields(group)
+    }
+    return group(**own)
+
+
 def _parameters(group: Any) -> list[Parameter]:
     hints = get_type_hints(group, include_extras=True)
-    return [
-        Parameter(
-            field.name,
-            Parameter.KEYWORD_ONLY,
-            default=Parameter.empty if field.default is MISSING else field.default,
-            annotation=hints[field.name],
-        )
-        for field in fields(group)
-    ]
+    found: list[Parameter] = []
+    for field in fields(group):
+        hint = hints[field.name]
+        if is_dataclass(hint):
+            found += _parameters(hint)
+        else:
+            default = Parameter.empty if field.default is MISSING else field.default
+            found.append(
+                Parameter(field.name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
+            )
+    return found

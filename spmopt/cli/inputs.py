@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from math import isfinite
 from pathlib import Path
 
-from spmopt.cli.options import Search, Source
+from spmopt.cli.options import Changes, Search, Source
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
@@ -21,7 +21,7 @@ Warn = Callable[[str], None]
 
 DEFAULT_MACHINE = "rtx2080ti"
 _OPTIONS = ("name_or_path", "batch", "training", "optimizer", "assume_pointwise", "warn")
-_FIXED = ("throughput", "clock", "array.rows", "array.columns", "array.dataflow")
+_FIXED = ("throughput", "clock", "array.rows", "array.columns", "array.dataflow", "banks")
 
 
 def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
@@ -37,9 +37,8 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
     require_training(source.optimizer, source.training)
     if source.network.lower().endswith(".json"):
         return _stored_instance(source)
-    machine = load_machine(source.machine or DEFAULT_MACHINE, _overrides(source))
-    if source.bank:
-        machine = with_banks_of(machine, source.bank)
+    machine = load_machine(source.machine or DEFAULT_MACHINE, overrides(source.changes))
+    machine = _with_banks(machine, source)
     # The operators take a moment to load; a wrong machine should not wait for them.
     from spmopt.frontends.networks import load_network
     from spmopt.graph.lower import lower
@@ -73,12 +72,7 @@ def make_request(
     search: Search, instance: Instance, report: Report, stop: Callable[[], bool]
 ) -> Request:
     """Return the request that ``search`` describes; raises :class:`InputError`."""
-    limits = {"--time-limit": search.time_limit, "--tolerance": search.tolerance}
-    for name, value in limits.items():
-        if not isfinite(value) or value < 0:
-            raise InputError(f"{name} {value}: must be a number, 0 or more")
-    if search.threads < 1:
-        raise InputError(f"--threads {search.threads}: must be at least 1")
+    require_limits(search.time_limit, search.tolerance, threads=search.threads)
     return Request(
         objective=objective_named(search.objective, instance.machine),
         tolerance=search.tolerance,
@@ -87,6 +81,16 @@ def make_request(
         stop=stop,
         report=report,
     )
+
+
+def require_limits(time_limit: float, tolerance: float, **counts: int | None) -> None:
+    """Raise :class:`InputError` for a limit or a count of an option that makes no sense."""
+    for name, value in (("--time-limit", time_limit), ("--tolerance", tolerance)):
+        if not isfinite(value) or value < 0:
+            raise InputError(f"{name} {value}: must be a number, 0 or more")
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise InputError(f"--{name} {count}: must be at least 1")
 
 
 def _stored_instance(source: Source) -> Instance:
@@ -104,28 +108,38 @@ def _stored_instance(source: Source) -> Instance:
     }
     for option in (option for option, is_given in given.items() if is_given):
         raise InputError(f"{option}: {source.network} is lowered already; name a network instead")
-    overrides = _overrides(source)
+    changed = overrides(source.changes)
     for key in _FIXED:
-        if key in overrides:
+        if key in changed:
             raise InputError(
                 f"{key}: {source.network} is lowered already, its cycles are fixed; "
                 "name a network instead"
             )
     instance = read_instance(Path(source.network))
-    machine = override(instance.machine, overrides)
-    if source.bank:
-        machine = with_banks_of(machine, source.bank)
-    return replace(instance, machine=machine)
+    memory = instance.machine.memory
+    if memory is not None and memory.banks is not None:
+        for key in ("spm", "technology", "bank"):
+            if key in changed or (key == "bank" and source.bank):
+                raise InputError(
+                    f"{key}: {source.network} is lowered already, its cycles are those of "
+                    f"{memory.banks} banks of {memory.technology}; name a network instead"
+                )
+    return replace(instance, machine=_with_banks(override(instance.machine, changed), source))
 
 
-def with_banks_of(machine: Machine, texts: Sequence[str]) -> Machine:
+def _with_banks(machine: Machine, source: Source) -> Machine:
     """Read the values of ``--bank``, and put them in the scratchpad's place."""
+    if not source.bank:
+        return machine
+    for key in ("spm", "technology", "banks"):
+        if getattr(source.changes, key) is not None:
+            raise InputError(f"--{key} and --bank: banks make up the scratchpad; give one of them")
     from spmopt.core.units import Dimension, parse_quantity
     from spmopt.technology.load import load_technology
     from spmopt.technology.machine import BankOf, with_banks
 
     banks = []
-    for text in texts:
+    for text in source.bank:
         size, *rest = (part.strip() for part in text.split(":"))
         if len(rest) not in (1, 2) or not all(rest):
             raise InputError(f"--bank {text!r}: write --bank SIZE:TECHNOLOGY, as 2MB:nvsim-sram")
@@ -142,20 +156,11 @@ def with_banks_of(machine: Machine, texts: Sequence[str]) -> Machine:
     return with_banks(machine, banks)
 
 
-def _overrides(source: Source) -> dict[str, Setting]:
-    if source.bank and source.spm is not None:
-        raise InputError("--spm and --bank: banks make up the scratchpad; give one of them")
-    settings = dict(pair(text, "--set") for text in source.set or ())
-    given = {
-        "spm": source.spm,
-        "bandwidth": source.bandwidth,
-        "throughput": source.throughput,
-        "clock": source.clock,
-        "page": source.page,
-        "dma_setup": source.dma_setup,
-        "duplex": source.duplex,
-    }
-    return {**settings, **{key: value for key, value in given.items() if value is not None}}
+def overrides(changes: Changes) -> dict[str, Setting]:
+    """Settings by their keys in a machine file; raises :class:`InputError`."""
+    settings: dict[str, Setting] = dict(pair(text, "--set") for text in changes.set or ())
+    given = {f.name: getattr(changes, f.name) for f in fields(changes) if f.name != "set"}
+    return settings | {key: value for key, value in given.items() if value is not None}
 
 
 def parameters(texts: Sequence[str]) -> dict[str, int]:

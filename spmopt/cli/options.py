@@ -1,7 +1,7 @@
 """The options that several commands share."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
@@ -36,40 +36,6 @@ Duplex = Annotated[
     Option(help="Reads and writes have the bandwidth each.", rich_help_panel=MACHINE),
 ]
 
-Spm = Annotated[
-    str | None, Option(help="Scratchpad size, as 24MB or 24MiB.", rich_help_panel=MACHINE)
-]
-Bandwidth = Annotated[
-    str | None, Option(help="DRAM bandwidth, as 616GB/s.", rich_help_panel=MACHINE)
-]
-Throughput = Annotated[
-    str | None, Option(help="Compute rate, as 13.45TFLOP/s.", rich_help_panel=MACHINE)
-]
-Page = Annotated[
-    str | None, Option(help="Granule of the scratchpad, as 4KiB.", rich_help_panel=MACHINE)
-]
-DmaSetup = Annotated[
-    int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=MACHINE)
-]
-Banks = Annotated[
-    list[str] | None,
-    Option(
-        "--bank",
-        metavar="SIZE:TECHNOLOGY[:PORTS]",
-        help="A bank of the scratchpad, as 2MB:nvsim-sram; may be repeated. Streams pass by the "
-        "first. With ports, its accesses take time (see 'spmopt technologies').",
-        rich_help_panel=MACHINE,
-    ),
-]
-Settings = Annotated[
-    list[str] | None,
-    Option(
-        metavar="KEY=VALUE",
-        help="Any setting of a machine file, as energy.mac_pj=1.5; may be repeated.",
-        rich_help_panel=MACHINE,
-    ),
-]
-
 
 def choices(lead: str, phrases: Mapping[str, str]) -> str:
     """Help of an option: ``lead``, and a line for each value with a phrase on what it means."""
@@ -86,6 +52,51 @@ _LOWERINGS = {
     "tiled": "a product keeps its smallest operand on chip; larger ones go in panels (default)",
     "ideal": "every operand crosses the DRAM boundary once, whatever its size",
 }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """Settings in place of a machine's own."""
+
+    spm: Annotated[
+        str | None, Option(help="Scratchpad size, as 24MB or 24MiB.", rich_help_panel=MACHINE)
+    ] = None
+    bandwidth: Annotated[
+        str | None, Option(help="DRAM bandwidth, as 616GB/s.", rich_help_panel=MACHINE)
+    ] = None
+    throughput: Annotated[
+        str | None, Option(help="Compute rate, as 13.45TFLOP/s.", rich_help_panel=MACHINE)
+    ] = None
+    clock: Clock = None
+    page: Annotated[
+        str | None, Option(help="Granule of the scratchpad, as 4KiB.", rich_help_panel=MACHINE)
+    ] = None
+    dma_setup: Annotated[
+        int | None, Option(help="Cycles a DMA command takes to start.", rich_help_panel=MACHINE)
+    ] = None
+    duplex: Duplex = None
+    technology: Annotated[
+        str | None,
+        Option(
+            help="Of the scratchpad: name (see 'spmopt technologies') or TOML file.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None
+    banks: Annotated[
+        int | None,
+        Option(
+            help="Banks of the technology, an access at a time each; default: as many as it takes.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None
+    set: Annotated[
+        list[str] | None,
+        Option(
+            metavar="KEY=VALUE",
+            help="Any setting of a machine file, as energy.mac_pj=1.5; may be repeated.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,15 +124,16 @@ class Source:
             rich_help_panel=MACHINE,
         ),
     ] = None
-    spm: Spm = None
-    bank: Banks = None
-    bandwidth: Bandwidth = None
-    throughput: Throughput = None
-    clock: Clock = None
-    page: Page = None
-    dma_setup: DmaSetup = None
-    duplex: Duplex = None
-    set: Settings = None
+    changes: Changes = field(default_factory=Changes)
+    bank: Annotated[
+        list[str] | None,
+        Option(
+            metavar="SIZE:TECHNOLOGY[:PORTS]",
+            help="A bank of the scratchpad with a technology of its own, as 2MB:nvsim-sram; may be "
+            "repeated. Streams pass by the first. With ports, its accesses take time.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

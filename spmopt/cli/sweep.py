@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -116,20 +115,16 @@ def _kept(output: Path | None, part: Path | None, store: Store) -> str:
 
 def _schedulers(text: str, effort: Effort) -> tuple[str, ...]:
     """Check names and numbers before anything is built."""
+    from spmopt.cli.inputs import require_limits
     from spmopt.core.objective import objective_named
     from spmopt.machines.load import load_machine
-    from spmopt.schedulers.registry import find
+    from spmopt.schedulers.registry import able, find
 
-    limits = {"--time-limit": effort.time_limit, "--tolerance": effort.tolerance}
-    for option, value in limits.items():
-        if not isfinite(value) or value < 0:
-            raise InputError(f"{option} {value}: must be a number, 0 or more")
-    if effort.jobs is not None and effort.jobs < 1:
-        raise InputError(f"--jobs {effort.jobs}: must be at least 1")
+    require_limits(effort.time_limit, effort.tolerance, jobs=effort.jobs)
     objective = objective_named(effort.objective, load_machine("rtx2080ti"))
     entries = [find(name) for name in text.replace(",", " ").split()]
     for entry in entries:
-        entry.require(objective)
+        entry.require(objective, able(objective))
     if not entries:
         raise InputError("--scheduler: name at least one")
     return tuple(dict.fromkeys(entry.name for entry in entries))

@@ -60,6 +60,17 @@ class Swept:
         str | None, Option(help="Cycles, as 0:1000:250.", rich_help_panel=MACHINE)
     ] = None
     duplex: Duplex = None
+    technology: Annotated[
+        str | None,
+        Option(
+            help="Of the scratchpad: names (see 'spmopt technologies') or TOML files.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None
+    banks: Annotated[
+        str | None,
+        Option(help="Banks of the technology, as 8:64:x2.", rich_help_panel=MACHINE),
+    ] = None
     set: Annotated[
         list[str] | None,
         Option(

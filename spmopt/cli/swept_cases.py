@@ -6,14 +6,14 @@ from dataclasses import replace
 from itertools import product
 
 from spmopt.cli.inputs import DEFAULT_MACHINE, load_instance, pair, parameters, require_training
-from spmopt.cli.options import Source
+from spmopt.cli.options import Changes, Source
 from spmopt.cli.swept import Swept
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.suggest import unknown
 from spmopt.frontends import zoo
 from spmopt.graph.lower import LOWERINGS
-from spmopt.machines.load import load_machine
+from spmopt.machines.load import load_machine, override
 from spmopt.machines.settings import KEYS, Setting
 from spmopt.sweep.axes import axis, count, setting_axis
 from spmopt.sweep.cases import Case, Network
@@ -52,7 +52,7 @@ def _settings(swept: Swept) -> dict[str, tuple[Setting, ...]]:
         if key not in KEYS:
             raise unknown("machine setting", key, KEYS)
         axes[key] = setting_axis(key, value, f"--set {key}")
-    for key in _AXES:
+    for key in (*_AXES, "technology", "banks"):
         value = getattr(swept, key)
         if value is not None:
             axes[key] = setting_axis(key, value, f"--{key.replace('_', '-')}")
@@ -85,9 +85,10 @@ def _network(name: str, batch: int | None, swept: Swept) -> Network:
 def _networks(network: Network, swept: Swept, axes: dict[str, tuple[Setting, ...]]) -> list[Case]:
     names = [name.strip() for name in (swept.machine or DEFAULT_MACHINE).split(",")]
     return [
-        _case(network, load_machine(name, settings), settings, axes)
+        case
         for name in dict.fromkeys(names)
         for settings in _combinations(axes)
+        for case in _cases(network, load_machine(name, settings), settings, axes)
     ]
 
 
@@ -109,12 +110,12 @@ def _stored(name: str, swept: Swept, axes: dict[str, tuple[Setting, ...]]) -> li
         source = Source(
             network=name,
             batch=None if swept.batch is None else 1,
-            set=[f"{key}={value}" for key, value in settings.items()],
+            changes=Changes(set=[f"{key}={value}" for key, value in settings.items()]),
             **given,
         )
         instance = load_instance(source, lambda *_: None, lambda _: None)
         network = Network(name=name, lowering=instance.lowering)
-        found.append(_case(network, instance.machine, settings, axes))
+        found += _cases(network, instance.machine, settings, axes)
     return found
 
 
@@ -127,23 +128,26 @@ def _combinations(axes: dict[str, tuple[Setting, ...]]) -> list[dict[str, Settin
     ]
 
 
-def _case(
+def _cases(
     network: Network,
     machine: Machine,
     settings: dict[str, Setting],
     axes: dict[str, tuple[Setting, ...]],
-) -> Case:
+) -> list[Case]:
+    """One case of all capacities; with a technology, whose figures differ, one of each."""
     capacities = [int(value) for value in axes.get("spm", (machine.spm_bytes,))]
-    for size in capacities:
-        replace(machine, spm_bytes=size)  # says what is wrong with it
     extra = {
         key: str(settings[key])
         for key, values in axes.items()
         if len(values) > 1 and key not in (*_AXES, "duplex")
     }
-    return Case(
-        network=network,
-        machine=machine,
-        capacities=tuple(capacities),
-        extra=tuple(extra.items()),
-    )
+    if machine.memory is None:
+        for size in capacities:
+            replace(machine, spm_bytes=size)  # says what is wrong with it
+        groups = [(machine, tuple(capacities))]
+    else:
+        groups = [(override(machine, {"spm": size}), (size,)) for size in capacities]
+    return [
+        Case(network=network, machine=each, capacities=sizes, extra=tuple(extra.items()))
+        for each, sizes in groups
+    ]

@@ -32,6 +32,10 @@ _CURVE = (
     "y(C) = constant + factor x C^exponent, C in MB, y in the unit that the figure's name ends in; "
     "residuals are curve / point - 1, by capacity."
 )
+_EDAP = (
+    "EDAP: energy of a read and a write, times the time of both, times the area (pJ ns mm2). Of "
+    "each capacity the configuration with the least is taken."
+)
 
 
 def technologies(
@@ -44,14 +48,25 @@ def technologies(
     fit: Annotated[
         bool, Option("--fit", help="Show the fitted curves, and how far from the points they are.")
     ] = False,
+    configurations: Annotated[
+        bool,
+        Option(
+            "--configurations",
+            help="Show the configurations of each capacity, and which is taken.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> int:
     """List memory technologies, their figures at a capacity, or their fits."""
     from spmopt.technology.load import load_technology, names
 
-    if fit and capacity is not None:
-        raise InputError("--fit and --capacity: give one of them")
+    given = {"--fit": fit, "--capacity": capacity is not None, "--configurations": configurations}
+    several = [option for option, is_given in given.items() if is_given]
+    if len(several) > 1:
+        raise InputError(f"{' and '.join(several)}: give one of them")
     found = [load_technology(name) for name in technology or names()]
+    if configurations:
+        return _configurations(found, json)
     if fit:
         return _fits(found, bool(technology), json)
     if capacity is not None:
@@ -148,6 +163,40 @@ def _fits(found: Sequence[Technology], named: bool, as_json: bool) -> int:
     say(_CURVE)
     for each in fitted:
         say(f"{each.name}: {', '.join(si(size, 'B') for size in each.capacities_bytes)}")
+    return Code.OK
+
+
+def _configurations(found: Sequence[Technology], as_json: bool) -> int:
+    from spmopt.cli.output import print_json, say
+    from spmopt.report.quantities import si
+
+    if as_json:
+        records = [
+            _record(each)
+            | {
+                "points": [
+                    {**asdict(point), "edap": point.edap, "taken": point in each.best}
+                    for point in each.points
+                ]
+            }
+            for each in found
+        ]
+        print_json({"technologies": records})
+        return Code.OK
+    rows = [
+        (
+            each.name,
+            si(point.capacity_bytes, "B"),
+            point.configuration or "-",
+            f"{point.edap:.4g}",
+            "yes" if point in each.best else "no",
+        )
+        for each in found
+        for point in each.points
+    ]
+    _draw(("technology", "capacity", "configuration", "EDAP", "taken"), rows)
+    say("")
+    say(_EDAP)
     return Code.OK
 
 

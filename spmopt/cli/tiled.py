@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
 
-from spmopt.cli.options import (
-    MACHINE,
-    NETWORK,
-    AssumePointwise,
-    Bandwidth,
-    Clock,
-    DmaSetup,
-    Duplex,
-    Page,
-    Param,
-    Settings,
-    Spm,
-    Throughput,
-)
+from spmopt.cli.options import MACHINE, NETWORK, AssumePointwise, Changes, Param
 
 TILES, SEARCH = "Tiles", "Search"
 """Panels of the help."""
@@ -141,14 +128,7 @@ class Hardware:
             rich_help_panel=MACHINE,
         ),
     ] = None
-    spm: Spm = None
-    bandwidth: Bandwidth = None
-    throughput: Throughput = None
-    clock: Clock = None
-    page: Page = None
-    dma_setup: DmaSetup = None
-    duplex: Duplex = None
-    set: Settings = None
+    changes: Changes = field(default_factory=Changes)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import product
-from math import isfinite
 from pathlib import Path
 
-from spmopt.cli.inputs import pair, parameters
+from spmopt.cli.inputs import overrides, parameters, require_limits
 from spmopt.cli.tiled import Effort, Hardware, Layers, Tiled
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
@@ -63,7 +62,7 @@ def asked(
     warn: Callable[[str], None],
 ) -> Asked:
     """Read everything; raises :class:`InputError`."""
-    _require(effort)
+    require_limits(effort.time_limit, effort.tolerance, jobs=effort.jobs)
     machine = scaled(machine_of(hardware, tiled.element_bytes), tiled.cores)
     title, found = _layers(layers, report, warn)
     folded = _folded(_only(found, layers.only))
@@ -112,12 +111,7 @@ def _ways(tiled: Tiled) -> tuple[tuple[str, str, str], ...]:
 
 def machine_of(hardware: Hardware, element_bytes: int) -> Machine:
     """One core: the machine named, what a .cfg says instead, then single settings."""
-    settings: dict[str, Setting] = dict(pair(text, "--set") for text in hardware.set or ())
-    given = {
-        key: getattr(hardware, key)
-        for key in ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
-    }
-    settings |= {key: value for key, value in given.items() if value is not None}
+    settings = overrides(hardware.changes)
     name = hardware.machine or _MACHINE
     if hardware.cfg is None:
         return load_machine(name, settings)
@@ -263,12 +257,3 @@ def _sizes(text: str, option: str) -> dict[str, int]:
 
 def _cut(cores: int) -> str:
     return WHOLE if cores == 1 else f"m/{cores}"
-
-
-def _require(effort: Effort) -> None:
-    limits = {"--time-limit": effort.time_limit, "--tolerance": effort.tolerance}
-    for option, value in limits.items():
-        if not isfinite(value) or value < 0:
-            raise InputError(f"{option} {value}: must be a number, 0 or more")
-    if effort.jobs is not None and effort.jobs < 1:
-        raise InputError(f"--jobs {effort.jobs}: must be at least 1")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from typer import Option
 
+from spmopt import __version__
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json
@@ -17,7 +20,8 @@ if TYPE_CHECKING:  # it would load numpy, and help should not
     from collections.abc import Sequence
 
     from spmopt.cli.tiled_cases import Asked
-    from spmopt.gradients.records import Counted, RowsFile
+    from spmopt.gradients.records import Counted
+    from spmopt.sweep.table import Table
 
 
 @flat
@@ -29,7 +33,12 @@ def tiles(
     effort: Effort,
     output: Annotated[
         Path | None,
-        Option("--output", "-o", help="CSV file of the rows; one of that name is replaced."),
+        Option(
+            "--output",
+            "-o",
+            help="CSV file; rows are added as they are finished, and one of the same command is "
+            "gone on with.",
+        ),
     ] = None,
     json: Json = False,
 ) -> int:
@@ -38,22 +47,28 @@ def tiles(
     from spmopt.cli.output import messages, tell, warn
     from spmopt.cli.progress import progress
     from spmopt.cli.tiled_cases import asked
-    from spmopt.gradients.records import RowsFile
+    from spmopt.gradients.records import COLUMNS
+    from spmopt.sweep.table import Table
 
-    file = None if output is None else RowsFile(_new(output, layers, hardware))
+    if output is not None:
+        _require_new(output, layers, hardware)
     with progress(messages()) as report:
         wanted = asked(layers, tiled, hardware, effort, report=report, warn=warn)
-    found: dict[int, Counted] = {}
+    table = Table(output, COLUMNS, _identity(wanted, layers, tiled, hardware, effort))
+    found = _known(wanted, table, output)
     code = Code.OK
     try:
-        _run(wanted, effort, found, file)
+        _run(wanted, effort, found, table)
     except (Interrupted, KeyboardInterrupt):
         code = Code.INTERRUPTED
-        kept = f" are in {output}" if output is not None and found else ""
-        tell(f"interrupted: {len(found)} of {len(wanted.cases)} rows{kept}")
+        kept = output is not None and found
+        left = f" are in {output}: the same command goes on from there" if kept else ""
+        tell(f"interrupted: {len(found)} of {len(wanted.cases)} rows{left}")
+    finally:
+        table.close(_keys(wanted))
+        if output is not None and not len(table):
+            output.unlink(missing_ok=True)
     rows = [found[number] for number in sorted(found)]
-    if file is not None:
-        file.close(rows)
     if json:
         _print_records(wanted, rows)
     elif rows:
@@ -61,7 +76,7 @@ def tiles(
     return code
 
 
-def _new(output: Path, layers: Layers, hardware: Hardware) -> Path:
+def _require_new(output: Path, layers: Layers, hardware: Hardware) -> None:
     """Fail before the work unless rows can be written there."""
     from spmopt.io.document import require_writable
 
@@ -69,30 +84,72 @@ def _new(output: Path, layers: Layers, hardware: Hardware) -> Path:
         if name and output.is_file() and Path(name).is_file() and output.samefile(name):
             raise InputError(f"-o {output}: would replace the file that is read; name another")
     require_writable(output)
-    return output
 
 
-def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], file: RowsFile | None) -> None:
-    """Fill ``found`` with rows by the number of their case."""
+def _identity(
+    wanted: Asked, layers: Layers, tiled: Tiled, hardware: Hardware, effort: Effort
+) -> dict[str, object]:
+    """All that the rows depend on: the options, and what was read for them."""
+    given: dict[str, Any] = {}
+    for group in (layers, tiled, hardware, hardware.changes, effort):
+        given |= {field.name: getattr(group, field.name) for field in fields(group)}
+    del given["changes"], given["jobs"]
+    return {
+        "spmopt": __version__,
+        **{name: str(value) for name, value in given.items() if value is not None},
+        "cases": sha256(repr(wanted.cases).encode()).hexdigest()[:16],
+    }
+
+
+def _keys(wanted: Asked) -> list[tuple[str, ...]]:
+    """What tells the rows of the cases apart."""
+    from spmopt.gradients.records import COLUMNS, about
+
+    pairs = zip(wanted.cases, wanted.known, strict=True)
+    return [COLUMNS.key_about(about(case, known.count)) for case, known in pairs]
+
+
+def _known(wanted: Asked, table: Table, output: Path | None) -> dict[int, Counted]:
+    """Rows that are there already, by the number of their case."""
+    from spmopt.gradients.records import counted_of
+
+    found = {}
+    for number, key in enumerate(_keys(wanted)):
+        row = table.get(key)
+        if row is not None:
+            try:
+                found[number] = counted_of(row, wanted.cases[number])
+            except InputError as error:
+                raise InputError(
+                    f"{output}: row of {key[0]}: {error}; remove the line, and it is computed anew"
+                ) from None
+    return found
+
+
+def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table) -> None:
+    """Add the rows that are not yet in ``found``, by the number of their case, to it and a file."""
     from spmopt.cli.output import messages
     from spmopt.cli.progress import progress
     from spmopt.gradients.batch import run_all
-    from spmopt.gradients.records import Counted
+    from spmopt.gradients.records import Counted, record
     from spmopt.sweep.pool import Pool, processors
 
     total = len(wanted.cases)
-    jobs = min(total, processors() if effort.jobs is None else effort.jobs)
+    missing = [number for number in range(total) if number not in found]
+    jobs = max(1, min(len(missing), processors() if effort.jobs is None else effort.jobs))
     with progress(messages(), remaining=True) as report, Pool(jobs) as pool:
 
         def tell(message: str) -> None:
             report(f"{len(found)} of {total} rows; {message}", len(found) / total)
 
         try:
-            for some in run_all(wanted.cases, pool, tell):
-                new = {n: Counted(row=row, count=wanted.known[n].count) for n, row in some}
+            for some in run_all([wanted.cases[number] for number in missing], pool, tell):
+                new = {
+                    missing[place]: Counted(row=row, count=wanted.known[missing[place]].count)
+                    for place, row in some
+                }
                 found |= new
-                if file is not None:
-                    file.add(new.values())
+                table.add(map(record, new.values()))
         except InputError as error:
             raise InputError(_where(str(error), wanted)) from None
 

@@ -31,8 +31,10 @@ class Bank:
         Power in watts, idle or not.
     read_bytes_per_s, write_bytes_per_s
         What its port reads or writes, one after the other; None where it is never slow.
-    technology
-        What it is called; for people.
+    technology, source
+        What it is called, and where its figures are from; for people.
+    area_mm2
+        Square millimeters, if known.
     """
 
     spm_bytes: int
@@ -42,12 +44,14 @@ class Bank:
     read_bytes_per_s: int | None = None
     write_bytes_per_s: int | None = None
     technology: str = ""
+    source: str = ""
+    area_mm2: float | None = None
 
     def __post_init__(self) -> None:
         require_small("bank", "spm_bytes", self.spm_bytes)
-        for name in ("read_pj_per_byte", "write_pj_per_byte", "leakage_w"):
+        for name in ("read_pj_per_byte", "write_pj_per_byte", "leakage_w", "area_mm2"):
             value = getattr(self, name)
-            if not 0 <= value < inf:
+            if value is not None and not 0 <= value < inf:
                 raise InputError(f"bank: {name} must be finite and not negative, is {value}")
         for name in ("read_bytes_per_s", "write_bytes_per_s"):
             rate = getattr(self, name)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from spmopt.core.bank import Bank, check_banks
 from spmopt.core.errors import InputError
 from spmopt.core.limits import require_small
+
+
+def _require_figures(what: str, record: object, names: tuple[str, ...]) -> None:
+    for name in names:
+        value = getattr(record, name)
+        if not (0 <= value < float("inf")):
+            raise InputError(f"{what}: {name} must be finite and not negative, is {value}")
+
+
+def _product(count: int, value: int | None) -> int | None:
+    return None if value is None else count * value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,19 +38,106 @@ class SystolicArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Energy:
-    """Energy of the events that a schedule causes (picojoules; leakage in watts)."""
+    """Energy of the events that a schedule causes (picojoules; leakage in watts).
+
+    ``source`` says where those figures are from that are not of the scratchpad's technology.
+    """
 
     dram_pj_per_byte: float = 0.0
     spm_read_pj_per_byte: float = 0.0
     spm_write_pj_per_byte: float = 0.0
     mac_pj: float = 0.0
     leakage_w: float = 0.0
+    source: str = ""
 
     def __post_init__(self) -> None:
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if not (0 <= value < float("inf")):
-                raise InputError(f"energy: {name} must be finite and not negative, is {value}")
+        _require_figures("energy", self, ENERGY_FIGURES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Area:
+    """Area of all but the scratchpad (square millimeters), and where the figures are from.
+
+    Attributes
+    ----------
+    engine_mm2
+        What the engine takes whatever its size.
+    mac_mm2
+        Of each of its multiply-accumulate units, see :attr:`Machine.mac_units`.
+    mm2_per_gbps
+        Of the interface to the DRAM, for each GB/s (1e9 bytes/s) of its bandwidth.
+    """
+
+    engine_mm2: float = 0.0
+    mac_mm2: float = 0.0
+    mm2_per_gbps: float = 0.0
+    source: str = ""
+
+    def __post_init__(self) -> None:
+        _require_figures("area", self, AREA_FIGURES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """What a technology says of a scratchpad; its energies and leakage are in :class:`Energy`.
+
+    Attributes
+    ----------
+    technology
+        Name, or path of its file.
+    source, basis
+        Where its figures are from, and whether they are published, of a fit, or beyond it.
+    spm_bytes
+        The capacity that they are of.
+    area_mm2
+        Of the whole scratchpad.
+    dram_bytes_per_s
+        What the DRAM alone could move; the machine's channel is no faster than the banks.
+    banks
+        How many work side by side, an access at a time each; None: as many as it takes.
+    read_bytes_per_s, write_bytes_per_s
+        What all banks deliver and accept; None as ``banks``.
+    """
+
+    technology: str
+    source: str
+    basis: str
+    spm_bytes: int
+    area_mm2: float
+    dram_bytes_per_s: int
+    banks: int | None = None
+    read_bytes_per_s: int | None = None
+    write_bytes_per_s: int | None = None
+
+    def __post_init__(self) -> None:
+        _require_figures("memory", self, ("area_mm2",))
+        rates = (self.banks, self.read_bytes_per_s, self.write_bytes_per_s)
+        known = [rate for rate in rates if rate is not None]
+        if known and (len(known) < len(rates) or min(known) < 1):
+            raise InputError("memory: banks and both their rates must be at least 1, or all unset")
+
+    @property
+    def rates(self) -> tuple[int, int] | None:
+        """Bytes per second that the banks deliver and accept, where they are counted."""
+        if self.read_bytes_per_s is None or self.write_bytes_per_s is None:
+            return None
+        return self.read_bytes_per_s, self.write_bytes_per_s
+
+    def times(self, count: int) -> Memory:
+        """``count`` of these scratchpads, with a DRAM each."""
+        return replace(
+            self,
+            spm_bytes=count * self.spm_bytes,
+            area_mm2=count * self.area_mm2,
+            dram_bytes_per_s=count * self.dram_bytes_per_s,
+            banks=_product(count, self.banks),
+            read_bytes_per_s=_product(count, self.read_bytes_per_s),
+            write_bytes_per_s=_product(count, self.write_bytes_per_s),
+        )
+
+
+ENERGY_FIGURES = tuple(field.name for field in fields(Energy) if field.name != "source")
+AREA_FIGURES = tuple(field.name for field in fields(Area) if field.name != "source")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +149,8 @@ class Machine:
     ``banks``: memories that make up the scratchpad, none for a uniform one. They have its energy
     to read, write and leak each; what ``energy`` says of reads and writes is then 0, and its
     leakage that of all else.
+    ``memory`` is the scratchpad's technology, where one is named; another ``spm_bytes`` needs
+    another, see :func:`spmopt.technology.machine.with_technology`.
     """
 
     name: str
@@ -63,6 +163,8 @@ class Machine:
     duplex: bool = False
     array: SystolicArray | None = None
     energy: Energy = Energy()
+    area: Area = Area()
+    memory: Memory | None = None
     source: str = ""
     banks: tuple[Bank, ...] = ()
 
@@ -82,16 +184,35 @@ class Machine:
             )
         if self.banks:
             check_banks(f"machine {self.name}", self.banks, self.spm_bytes, self.page_bytes)
+            if self.memory is not None:
+                raise InputError(
+                    f"machine {self.name}: its banks have technologies of their own; name no other"
+                )
             if self.energy.spm_read_pj_per_byte or self.energy.spm_write_pj_per_byte:
                 raise InputError(
                     f"machine {self.name}: its banks have energies to read and write of their "
                     "own; set energy.spm_read_pj_per_byte and energy.spm_write_pj_per_byte to 0"
                 )
+        if self.memory is not None and self.memory.spm_bytes != self.spm_bytes:
+            raise InputError(
+                f"machine {self.name}: SPM of {self.spm_bytes} bytes, but the figures of its "
+                f"technology {self.memory.technology} are of {self.memory.spm_bytes}; "
+                "name the technology again"
+            )
 
     @property
     def bytes_per_cycle(self) -> Fraction:
         """DRAM bandwidth ``beta`` in bytes per cycle, exact."""
         return Fraction(self.dram_bytes_per_s, self.clock_hz)
+
+    @property
+    def mac_units(self) -> int:
+        """Multiply-accumulate units: of the array, or more where the rate of other work asks so.
+
+        Each does two operations a cycle; a rate that makes no whole number of them is rounded.
+        """
+        units = max(1, round(Fraction(self.operations_per_s, 2 * self.clock_hz)))
+        return units if self.array is None else max(units, self.array.rows * self.array.columns)
 
     @property
     def spm_pages(self) -> int:

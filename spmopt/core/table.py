@@ -42,6 +42,12 @@ class Table:
         return type(self)(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
     @classmethod
+    def together(cls, *parts: Self) -> Self:
+        """Rows of one or more tables, one after the other."""
+        columns = {f.name: [getattr(part, f.name) for part in parts] for f in fields(cls)}
+        return cls(**{name: np.concatenate(column) for name, column in columns.items()})
+
+    @classmethod
     def empty(cls) -> Self:
         """A table without rows."""
         return cls(**{f.name: np.empty(0, np.int64) for f in fields(cls)})

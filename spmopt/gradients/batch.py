@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from spmopt.gradients.case import DOUBLE_BUFFER, Case
-from spmopt.gradients.choice import Chosen, best, choose
-from spmopt.gradients.run import Row, finish
+from spmopt.gradients.choice import Chosen, choose, finalists
+from spmopt.gradients.run import Row, best, finish
 from spmopt.sweep.pool import Pool
 
 _CHOICE, _RUN = range(2)
@@ -50,12 +50,13 @@ def run_all(
 
 @dataclass(kw_only=True)
 class _Asked:
-    """Equal cases but for names, and of how many of their candidates the choice is not known."""
+    """Equal cases but for names: their candidates, then their runs, and how many are not known."""
 
     case: Case
     numbers: list[int]
     keys: list[Case]
     missing: int
+    runs: list[_Key] = field(default_factory=list)
 
 
 class _Batch:
@@ -65,7 +66,7 @@ class _Batch:
         self._cases, self._pool, self._tell = cases, pool, tell
         self._chosen: dict[Case, Chosen] = {}
         self._waiting: dict[Case, list[_Asked]] = {}
-        self._numbers: dict[_Key, list[int]] = {}
+        self._running: dict[_Key, list[_Asked]] = {}
         self._rows: dict[_Key, Row] = {}
         self._found: list[Found] = []
         alike: dict[Case, list[int]] = {}
@@ -98,9 +99,16 @@ class _Batch:
                 self._run(asked)
 
     def _run(self, asked: _Asked) -> None:
-        """Run the best candidate, unless the same is run already."""
+        """Run what is left of the candidates, but for what is run already."""
         case = asked.case
-        chosen = best(self._chosen[key] for key in asked.keys)
+        chosen = finalists(case, [self._chosen[key] for key in asked.keys])
+        asked.runs = [self._add(asked, each) for each in chosen]
+        asked.missing = sum(key not in self._rows for key in asked.runs)
+        if not asked.missing:
+            self._give(asked)
+
+    def _add(self, asked: _Asked, chosen: Chosen) -> _Key:
+        case = asked.case
         ran = replace(
             case,
             order=chosen.case.order,
@@ -108,27 +116,29 @@ class _Batch:
             tile=chosen.case.tile,
         )
         key = (_nameless(ran), case.order if case.is_searched else "")
-        if key in self._rows:
-            self._give(asked.numbers, self._rows[key])
-        elif key in self._numbers:
-            self._numbers[key] += asked.numbers
-        else:
-            self._numbers[key] = list(asked.numbers)
-            task = partial(finish, case, replace(chosen, case=ran))
-            self._pool.add((asked.numbers[0], _RUN), task, partial(self._row, key))
+        if key not in self._rows:
+            if key not in self._running:
+                self._running[key] = []
+                task = partial(finish, case, replace(chosen, case=ran))
+                self._pool.add((asked.numbers[0], _RUN), task, partial(self._row, key))
+            self._running[key].append(asked)
+        return key
 
     def _row(self, key: _Key, row: Row) -> None:
         self._rows[key] = row
-        self._give(self._numbers[key], row)
+        self._tell(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}")
+        for asked in self._running.pop(key):
+            asked.missing -= 1
+            if not asked.missing:
+                self._give(asked)
 
-    def _give(self, numbers: Sequence[int], row: Row) -> None:
-        """Give each case its row, under its own name."""
-        for number in numbers:
+    def _give(self, asked: _Asked) -> None:
+        """Give each case the best row, under its own name."""
+        row = best(self._rows[key] for key in asked.runs)
+        for number in asked.numbers:
             case = self._cases[number]
             ran = replace(row.ran, layer=case.layer)
             self._found.append((number, replace(row, case=case, ran=ran)))
-        ran = row.ran
-        self._tell(f"{row.case.layer.name}, {ran.order}, {ran.replacement}")
 
 
 def _nameless(case: Case) -> Case:

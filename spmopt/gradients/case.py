@@ -10,7 +10,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.suggest import unknown
 from spmopt.schedulers.entry import Entry, Kind
-from spmopt.schedulers.registry import find
+from spmopt.schedulers.registry import able, find
 from spmopt.tiles.grid import Grid, Tile
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.notation import format_order, parse_order
@@ -37,14 +37,15 @@ class Case:
         Of all cores together (:func:`spmopt.tiles.cores.scaled`).
     order
         Notation of :mod:`spmopt.tiles.notation` (``sequential``, ``algorithm-1``, ...); ``best``:
-        of all named orders the best one under double buffering; ``searched``: the result of
-        :mod:`spmopt.tiles.optimum.local_search` on the tiles of the best, if that is better;
-        ``optimal``: likewise the result of :mod:`formulations.orders`, for small grids.
+        of :data:`~spmopt.tiles.order.ORDERS`, each on its own tiles, the best one under the
+        replacement; ``searched``: the result of :mod:`spmopt.tiles.optimum.local_search` on the
+        tiles of the best one under double buffering, or that one if it is better; ``optimal``:
+        likewise the result of :mod:`formulations.orders`, for small grids.
     replacement
         A scheduler with its options, as ``double-buffer:reuse=none``.
     partition
         ``none``, ``m/2`` and so on; ``best``: of none and of cuts into 2 and 4 parts, on several
-        cores of cuts into one part a core, the best one under double buffering.
+        cores of cuts into one part a core, the best one under double buffering, for each order.
     tile
         None: chosen for the order, by ``objective`` under double buffering, with the options of
         the replacement if it is that.
@@ -91,7 +92,7 @@ class Case:
             raise InputError(
                 f"replacement {self.replacement}: gives a bound, no schedule; name another"
             )
-        self.entry.require(self.aim)
+        self.entry.require(self.aim, able(self.aim, bounders=False))
         self._require_order()
 
     def _require_order(self) -> None:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from spmopt.core.instance import Instance
 from spmopt.core.table import Ints
-from spmopt.gradients.case import WHOLE, Case
+from spmopt.gradients.case import BEST, WHOLE, Case
 from spmopt.policies.double_buffer.figures import Figures
+from spmopt.tiles.backward import backward
 from spmopt.tiles.cores import on_cores
 from spmopt.tiles.evaluate import evaluate
 from spmopt.tiles.grid import Grid, Tile
@@ -56,6 +58,18 @@ def products(case: Case, grid: Grid) -> Ints:
     return on_cores(grid, cut, order, case.cores, input_gradient=case.input_gradient)
 
 
+def instance_of(ran: Case) -> Instance:
+    """The gradients of one group of a case that names one tile, one order and one partition."""
+    grid = ran.grid
+    return backward(
+        grid,
+        ran.machine,
+        products(ran, grid),
+        element_bytes=ran.element_bytes,
+        add_early=ran.add_early,
+    )
+
+
 def choose(case: Case) -> Chosen:
     """Choose the tile of one of :meth:`~spmopt.gradients.case.Case.candidates`, or keep its own.
 
@@ -81,9 +95,17 @@ def choose(case: Case) -> Chosen:
     return Chosen(case=replace(case, tile=found.tile), figures=found.figures)
 
 
-def best(found: Iterable[Chosen]) -> Chosen:
-    """Return the best one; the first of equals."""
-    return min(found, key=lambda each: each.value)
+def finalists(case: Case, found: Iterable[Chosen]) -> tuple[Chosen, ...]:
+    """Those of the candidates of ``case`` that are to be run, the best row of which counts.
+
+    Figures are exact under double buffering: one is left, the first of equals. Under another
+    replacement ``best`` leaves one of each order.
+    """
+    orders: dict[str, list[Chosen]] = {}
+    for each in found:
+        name = each.case.order if case.order == BEST and not case.is_double_buffered else ""
+        orders.setdefault(name, []).append(each)
+    return tuple(min(some, key=lambda each: each.value) for some in orders.values())
 
 
 def _figures(case: Case) -> Figures:

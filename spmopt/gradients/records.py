@@ -1,20 +1,19 @@
-"""Rows as flat records, for programs: JSON, and the lines of a CSV file."""
+"""Rows as flat records, for programs: JSON, and the lines of a file that a run goes on from."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from io import StringIO
-from pathlib import Path
-from typing import TextIO
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from spmopt.core.errors import InputError
+from spmopt.core.result import Status
+from spmopt.gradients.case import Case
 from spmopt.gradients.run import Row
-from spmopt.gradients.spent import MATRICES, Spent
-from spmopt.io.document import write_text
+from spmopt.gradients.spent import COUNTS, MATRICES, Moved, Spent
+from spmopt.sweep.rows import Columns, Value
+from spmopt.tiles.grid import Tile
 
-Value = str | int | float | bool | None
 Record = Mapping[str, Value]
 
 
@@ -26,45 +25,86 @@ class Counted:
     count: int = 1
 
 
-def record(counted: Counted) -> Record:
-    """Figures of one layer; ``count`` says how many there are of it."""
-    row, case, ran = counted.row, counted.row.case, counted.row.ran
-    layer, grid = case.layer, ran.grid
-    rows, inner, columns = grid.shape
+def about(case: Case, count: int) -> Record:
+    """What tells rows apart; ``count`` layers are of this size."""
+    layer, machine = case.layer, case.machine
     return {
         "layer": layer.name,
-        "count": counted.count,
+        "count": count,
         "m": layer.m,
         "k": layer.k,
         "n": layer.n,
         "groups": layer.groups,
         "input_gradient": case.input_gradient,
-        "machine": case.machine.name,
-        "spm_bytes": case.machine.spm_bytes,
-        "dram_bytes_per_s": case.machine.dram_bytes_per_s,
+        "machine": machine.name,
+        "spm_bytes": machine.spm_bytes,
+        "dram_bytes_per_s": machine.dram_bytes_per_s,
         "cores": case.cores,
         "element_bytes": case.element_bytes,
         "objective": case.objective,
+        "tile_given": case.tile is not None,
+        "order": case.order,
+        "partition": case.partition,
+        "replacement": case.replacement,
+    }
+
+
+def record(counted: Counted) -> Record:
+    """Figures of one layer; ``count`` says how many there are of it."""
+    row, ran = counted.row, counted.row.ran
+    grid, bound = ran.grid, row.spent.order_bound
+    rows, inner, columns = grid.shape
+    return {
+        **about(row.case, counted.count),
         "tile_m": grid.tile.m,
         "tile_k": grid.tile.k,
         "tile_n": grid.tile.n,
-        "tile_given": case.tile is not None,
         "grid_i": rows,
         "grid_k": inner,
         "grid_j": columns,
-        "order": case.order,
         "order_run": ran.order,
-        "partition": case.partition,
         "partition_run": ran.partition,
-        "replacement": case.replacement,
         "status": str(row.status),
         **figures(row.spent),
-        "order_bound": None if row.spent.order_bound is None else float(row.spent.order_bound),
-        "order_gap": row.spent.order_gap(case.objective),
+        "order_bound": None if bound is None else float(bound),
+        "order_gap": row.spent.order_gap(row.case.objective),
         "time_s": row.time_s,
         "solve_s": row.solve_s,
-        "note": "; ".join(row.notes),
+        "note": " ".join("; ".join(row.notes).split()),
     }
+
+
+def counted_of(record: Record, case: Case) -> Counted:
+    """Read what :func:`record` gave for ``case``; of a searched order, not the list of products."""
+    tile = Tile(**{axis: _whole(record, f"tile_{axis}") for axis in "mkn"})
+    ran = replace(
+        case, order=str(record["order_run"]), partition=str(record["partition_run"]), tile=tile
+    )
+    bound = record["order_bound"]
+    spent = Spent(
+        moved=Moved(
+            read_bytes=tuple(_whole(record, f"{name}_read_bytes") for name in MATRICES),
+            written_bytes=tuple(_whole(record, f"{name}_written_bytes") for name in MATRICES),
+        ),
+        order_bound=Fraction(bound) if isinstance(bound, float) else None,
+        **{name: _whole(record, name) for name in COUNTS},
+    )
+    row = Row(
+        case=case,
+        ran=ran,
+        spent=spent,
+        status=Status(str(record["status"])),
+        solve_s=float(record["solve_s"] or 0),
+        notes=tuple(filter(None, [str(record["note"])])),
+    )
+    return Counted(row=row, count=_whole(record, "count"))
+
+
+def _whole(record: Record, name: str) -> int:
+    value = record[name]
+    if not isinstance(value, int):
+        raise InputError(f"{name} is {value!r}, no whole number")
+    return value
 
 
 def figures(spent: Spent) -> Record:
@@ -96,55 +136,33 @@ def figures(spent: Spent) -> Record:
     }
 
 
-class RowsFile:
-    """A CSV file that gets rows as they are finished, and is put in order at the end.
-
-    Nothing is written before the first row.
-
-    Raises
-    ------
-    InputError
-        The file cannot be written.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file: TextIO | None = None
-
-    def add(self, rows: Iterable[Counted]) -> None:
-        """Write rows, at once."""
-        text = csv_text(rows, head=self._file is None)
-        if not text:
-            return
-        try:
-            if self._file is None:
-                self._file = self._path.open("w", encoding="utf-8", newline="")
-            self._file.write(text)
-            self._file.flush()
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot be written ({error.strerror})") from None
-
-    def close(self, rows: Iterable[Counted]) -> None:
-        """Write ``rows``, those added in their order, in place of what there is."""
-        if self._file is not None:
-            self._file.close()
-            write_text(self._path, csv_text(rows))
-
-
-def csv_text(rows: Iterable[Counted], *, head: bool = True) -> str:
-    """Lines of a CSV file; empty without rows. What is not known is left empty."""
-    records = [record(counted) for counted in rows]
-    if not records:
-        return ""
-    text = StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    if head:
-        writer.writerow(records[0])
-    writer.writerows([_text(value) for value in each.values()] for each in records)
-    return text.getvalue()
-
-
-def _text(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
+_MOVED = tuple(f"{name}_{way}_bytes" for way in ("read", "written") for name in MATRICES)
+COLUMNS = Columns.of(
+    {
+        "layer": str,
+        "count": int,
+        **dict.fromkeys(("m", "k", "n", "groups"), int),
+        "input_gradient": bool,
+        "machine": str,
+        **dict.fromkeys(("spm_bytes", "dram_bytes_per_s", "cores", "element_bytes"), int),
+        "objective": str,
+        "tile_given": bool,
+        **dict.fromkeys(("order", "partition", "replacement"), str),
+    },
+    {
+        **{f"tile_{axis}": int for axis in "mkn"},
+        **{f"grid_{axis}": int for axis in "ikj"},
+        **dict.fromkeys(("order_run", "partition_run", "status"), str),
+        **dict.fromkeys(("products", "traffic_bytes", "dram_in_bytes", "dram_out_bytes"), int),
+        **dict.fromkeys(_MOVED, int),
+        **dict.fromkeys(("compulsory_bytes", "traffic_bound_bytes"), int),
+        "gap": float,
+        **dict.fromkeys(("makespan_cycles", "compute_cycles", "dma_cycles"), int),
+        "makespan_bound_cycles": int,
+        "time_gap": float,
+        "bound_by": str,
+        **dict.fromkeys(("order_bound", "order_gap", "time_s", "solve_s"), float),
+        "note": str,
+    },
+)
+"""Of the records in a file, in the order of :func:`record`."""

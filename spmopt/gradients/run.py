@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from time import monotonic
 
-from spmopt.assemble import assemble
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import Instance
-from spmopt.core.result import Status, Totals
-from spmopt.core.schedule import Schedule
+from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.gradients.case import Case
-from spmopt.gradients.choice import Chosen, best, choose, products
+from spmopt.gradients.choice import Chosen, choose, finalists, instance_of
 from spmopt.gradients.searched import searched
+from spmopt.gradients.solved import Solved, solved
 from spmopt.gradients.spent import Spent, spent
-from spmopt.schedulers.entry import Kind
-from spmopt.solve import solve
-from spmopt.tiles.backward import backward
 from spmopt.tiles.matrices import product_cycles
 from spmopt.tiles.optimum.io_bound import makespan_bound, traffic_bound
-from spmopt.verify import require_legal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,16 +58,6 @@ class Row:
         return self.spent.makespan_cycles / self.case.machine.clock_hz
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Solved:
-    schedule: Schedule
-    totals: Totals
-    status: Status
-    solve_s: float
-    order_bound: Fraction | None = None
-    notes: tuple[str, ...] = ()
-
-
 def run(case: Case) -> Row:
     """Choose what the case leaves open, schedule, verify.
 
@@ -84,30 +68,28 @@ def run(case: Case) -> Row:
     ScheduleError
         An illegal schedule, which is an error in the replacement.
     """
-    return finish(case, best(map(choose, case.candidates())))
+    return best(finish(case, each) for each in finalists(case, map(choose, case.candidates())))
+
+
+def best(rows: Iterable[Row]) -> Row:
+    """Return the best one; the first of equals."""
+    return min(rows, key=lambda each: each.value)
 
 
 def finish(case: Case, chosen: Chosen) -> Row:
-    """Schedule what was chosen for ``case``; the best row, the first of equals."""
+    """Schedule one of the finalists of ``case``, and in what was searched for if that is better."""
     named = replace(chosen.case, replacement=case.replacement)
     row = _row(case, named)
     if not case.is_searched:
         return row
     other, notes = searched(case.order, named)
-    found = min(row, _row(case, other), key=lambda each: each.value)
+    found = row if other == named else best((row, _row(case, other)))
     return replace(found, notes=(*notes, *found.notes))
 
 
 def _row(case: Case, ran: Case) -> Row:
-    grid = ran.grid
-    instance = backward(
-        grid,
-        ran.machine,
-        products(ran, grid),
-        element_bytes=ran.element_bytes,
-        add_early=ran.add_early,
-    )
-    solved = _solved(instance, ran)
+    grid, instance = ran.grid, instance_of(ran)
+    scheduled = _solved(instance, ran)
     bytes_bound = traffic_bound(
         grid,
         ran.machine,
@@ -118,13 +100,13 @@ def _row(case: Case, ran: Case) -> Row:
     least = bytes_bound.size_bytes if ran.cores == 1 else bytes_bound.compulsory_bytes
     found = spent(
         instance,
-        solved.schedule,
-        solved.totals,
+        scheduled.schedule,
+        scheduled.totals,
         products=grid.products * (1 + ran.input_gradient),
         compulsory_bytes=bytes_bound.compulsory_bytes,
         traffic_bound_bytes=least,
         makespan_bound_cycles=_least_cycles(ran, instance, least),
-        order_bound=solved.order_bound,
+        order_bound=scheduled.order_bound,
     )
     if found.traffic_bytes < least or found.makespan_cycles < found.makespan_bound_cycles:
         raise ScheduleError(
@@ -134,59 +116,31 @@ def _row(case: Case, ran: Case) -> Row:
         case=case,
         ran=ran,
         spent=found.times(case.layer.groups),
-        status=solved.status,
-        solve_s=solved.solve_s,
-        notes=solved.notes,
+        status=scheduled.status,
+        solve_s=scheduled.solve_s,
+        notes=scheduled.notes,
     )
 
 
-def _solved(instance: Instance, case: Case) -> _Solved:
-    """By a policy without a bound, which would take longer; by an optimiser with its own."""
+def _solved(instance: Instance, case: Case) -> Solved:
     request = Request(
         objective=case.aim, tolerance=case.tolerance, time_limit_s=case.time_limit_s, threads=1
     )
-    if case.entry.kind is not Kind.POLICY:
-        return _optimised(instance, case, request)
-    begin = monotonic()
-    outcome = case.entry.load()(instance, request)
-    taken = monotonic() - begin
-    schedule = outcome.schedule
-    if schedule is None:
-        if outcome.plan is None:
-            raise _nothing(case)
-        schedule = assemble(instance, outcome.plan)
-    totals = require_legal(instance, schedule).totals
-    if totals is None:
-        raise ScheduleError(f"{case.replacement}: the verifier gave no totals")
-    return _Solved(schedule=schedule, totals=totals, status=Status.FEASIBLE, solve_s=taken)
-
-
-def _optimised(instance: Instance, case: Case, request: Request) -> _Solved:
-    result = solve(instance, case.replacement, request)
-    if result.schedule is None or result.totals is None:
-        raise _nothing(case)
-    return _Solved(
-        schedule=result.schedule,
-        totals=result.totals,
-        status=result.status,
-        solve_s=result.solve_s,
-        order_bound=result.bound,
-        notes=result.notes,
-    )
-
-
-def _nothing(case: Case) -> InputError:
-    return InputError(
-        f"layer {case.layer.name}: {case.replacement} found no schedule within "
-        f"{case.time_limit_s:g} s; give a higher --time-limit"
-    )
+    found = solved(instance, case.entry, request)
+    if found is None:
+        raise InputError(
+            f"layer {case.layer.name}: {case.replacement} found no schedule within "
+            f"{case.time_limit_s:g} s; give a higher --time-limit"
+        )
+    return found
 
 
 def _least_cycles(case: Case, instance: Instance, traffic_bytes: int) -> int:
     """Cycles of any order; on several cores, that share the computing as evenly as can be."""
-    if case.cores == 1:
-        return makespan_bound(instance, traffic_bytes)
     grid, machine = case.grid, case.machine
+    # What banks take depends on the order: the first product of a tile reads no sum.
+    if case.cores == 1 and (machine.memory is None or machine.memory.rates is None):
+        return makespan_bound(instance, traffic_bytes)
     own = product_cycles(grid, machine, case.cores)
     total = int(own.sum() if case.input_gradient else own[grid.products :].sum())
     channel = -(-traffic_bytes // 2) if machine.duplex else traffic_bytes

@@ -9,10 +9,11 @@ from typing import Protocol, cast
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 from spmopt.gradients.case import OPTIMAL, SEARCHED, Case
+from spmopt.schedulers.entry import Kind
 from spmopt.tiles.notation import format_order
 from spmopt.tiles.optimum.local_search import good_order
 
-_OPTIMAL = "formulations.orders", "optimal_order"  # by name: the program imports no formulation
+_FORMULATION = "formulations.orders"  # by name: the program imports no formulation
 _PRODUCTS = 2_000_000
 """Tile products that a local search may go through, about 20 s."""
 _SEARCHES = (60, 1500)
@@ -26,6 +27,8 @@ class _Found(Protocol):
     def traffic_tiles(self) -> int: ...
     @property
     def bound_tiles(self) -> int: ...
+    @property
+    def optimal(self) -> bool: ...
 
 
 class _Search(Protocol):
@@ -39,37 +42,60 @@ class _Search(Protocol):
     ) -> _Found: ...
 
 
+class _Require(Protocol):
+    def __call__(self, shape: tuple[int, int, int], *, input_gradient: bool) -> None: ...
+
+
 def searched(asked: str, case: Case) -> tuple[Case, tuple[str, ...]]:
     """Return ``case``, which has a tile, in an order found now, and what is known of it.
 
     Both searches count tiles as if all had the same size, in all of the scratchpad, or in half of
     it for double buffering: ``searched`` walks under Belady's rule, ``optimal`` any order under
-    any residency.
-
-    Raises
-    ------
-    InputError
-        Too many tile products to search all orders.
+    any residency. A grid too large to search all orders keeps the order that it has, with a note.
     """
     if asked == SEARCHED:
         return _walks(case), ()
     if asked != OPTIMAL:
         raise InputError(f"order {asked}: is not searched for")
-    module, name = _OPTIMAL
-    search = cast("_Search", getattr(import_module(module), name))
     try:
-        found = search(
-            case.grid.shape,
-            _spm_tiles(case),
-            input_gradient=case.input_gradient,
-            time_limit_s=case.time_limit_s,
-        )
+        require_small(case)
     except InputError as error:
-        raise InputError(f"layer {case.layer.name}: order optimal: {error}") from None
-    count = f"of equal tiles it moves {found.traffic_tiles} in an SPM of {_spm_tiles(case)}"
-    proved = found.bound_tiles == found.traffic_tiles
-    note = f"{count}, the least" if proved else f"{count}, at least {found.bound_tiles}"
-    return replace(case, order=OPTIMAL, listed=tuple(found.order.tolist())), (note,)
+        return case, (f"{error}; shown is the best named order under double buffering",)
+    search = cast("_Search", _formulation("optimal_order"))
+    found = search(
+        case.grid.shape,
+        _spm_tiles(case),
+        input_gradient=case.input_gradient,
+        time_limit_s=case.time_limit_s,
+    )
+    return replace(case, order=OPTIMAL, listed=tuple(found.order.tolist())), (_note(case, found),)
+
+
+def require_small(case: Case) -> None:
+    """Raise :class:`InputError` where the grid of ``case`` is too large to search all orders."""
+    require = cast("_Require", _formulation("require_small"))
+    try:
+        require(case.grid.shape, input_gradient=case.input_gradient)
+    except InputError as error:
+        raise InputError(f"order {OPTIMAL}: {error}") from None
+
+
+def _formulation(name: str) -> object:
+    found: object = getattr(import_module(_FORMULATION), name)
+    return found
+
+
+def _note(case: Case, found: _Found) -> str:
+    """What is proved of the order, and of what it is not: other replacements keep other tiles."""
+    part = " (half of it)" if case.is_double_buffered else ""
+    least = "the least of any order" if found.optimal else f"any order at least {found.bound_tiles}"
+    note = (
+        f"of equal tiles the order found moves {found.traffic_tiles} with optimal residency in an "
+        f"SPM of {_spm_tiles(case)}{part}, {least}"
+    )
+    if case.entry.kind is Kind.FORMULATION:
+        return note
+    return f"{note} with optimal residency, not under {case.entry.name}, where others may move less"
 
 
 def _walks(case: Case) -> Case:

@@ -116,7 +116,7 @@ class Spent:
             written_bytes=tuple(count * size for size in self.moved.written_bytes),
         )
         bound = None if self.order_bound is None else count * self.order_bound
-        counted = {name: count * getattr(self, name) for name in _COUNTS}
+        counted = {name: count * getattr(self, name) for name in COUNTS}
         return Spent(moved=moved, order_bound=bound, **counted)
 
     def __add__(self, other: Spent) -> Spent:
@@ -127,7 +127,7 @@ class Spent:
         )
         read, written = (tuple(map(sum, zip(*pair, strict=True))) for pair in pairs)
         bounds = (self.order_bound, other.order_bound)
-        summed = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        summed = {name: getattr(self, name) + getattr(other, name) for name in COUNTS}
         known = [bound for bound in bounds if bound is not None]
         return Spent(
             moved=Moved(read_bytes=read, written_bytes=written),
@@ -136,7 +136,8 @@ class Spent:
         )
 
 
-_COUNTS = tuple(field.name for field in fields(Spent) if field.name not in ("moved", "order_bound"))
+COUNTS = tuple(field.name for field in fields(Spent) if field.name not in ("moved", "order_bound"))
+"""Figures that are numbers of their own."""
 
 
 def total(spent: Iterable[Spent]) -> Spent:

@@ -1,4 +1,4 @@
-"""Compute cycles of one operation."""
+"""Compute cycles of one operation, and those of the scratchpad's banks."""
 
 from __future__ import annotations
 
@@ -19,6 +19,22 @@ def compute_cycles(machine: Machine, operations: int, gemm: Gemm | None) -> int:
     if gemm is not None and machine.array is not None:
         return systolic_cycles(machine.array, gemm)
     return -(-operations * machine.clock_hz // machine.operations_per_s)
+
+
+def access_cycles(machine: Machine, read_bytes: int, write_bytes: int) -> int:
+    """Cycles in which the banks of the scratchpad deliver and accept so much, rounded up.
+
+    ``read_bytes f / r + write_bytes f / w`` with the clock f, and the rates r and w of all banks
+    together: a bank does one access at a time, so that reads and writes add up. Bytes are taken
+    to be spread evenly over the banks. What the DMA channel moves meanwhile is not added: its
+    rate is that of the banks where these are slower than the DRAM. 0 where no banks are counted.
+    """
+    rates = None if machine.memory is None else machine.memory.rates
+    if rates is None:
+        return 0
+    read_rate, write_rate = rates
+    both = read_bytes * write_rate + write_bytes * read_rate
+    return _ceil(both * machine.clock_hz, read_rate * write_rate)
 
 
 def systolic_cycles(array: SystolicArray, gemm: Gemm) -> int:

@@ -15,7 +15,7 @@ from spmopt.core.instance import (
 )
 from spmopt.core.machine import Machine
 from spmopt.graph import operators
-from spmopt.graph.cycles import compute_cycles
+from spmopt.graph.cycles import access_cycles, compute_cycles
 from spmopt.graph.ir import Graph, Node
 from spmopt.graph.naming import unused
 from spmopt.graph.operators.spec import OperatorSpec, Style
@@ -37,7 +37,9 @@ def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instanc
     ``tiled``: matrix products keep an operand or need scratch, see :mod:`spmopt.graph.tiling`;
     stationary operands and scratch of an operation always fit in the SPM, whatever its size.
 
-    Compute cycles: see :mod:`spmopt.graph.cycles`. ``macs`` are those of matrix products;
+    Compute cycles: see :mod:`spmopt.graph.cycles`; where the machine names the banks of its
+    scratchpad, no fewer than these need to deliver ``spm_read_bytes`` and to accept
+    ``spm_write_bytes``: a step cannot end before. ``macs`` are those of matrix products;
     point-wise work counts in cycles only. ``spm_read_bytes`` are the bytes of the operands read,
     once a pass; ``spm_write_bytes`` those of the results.
 
@@ -139,14 +141,16 @@ class _Modes:
         reads, writes = used.reads, used.writes
         tensors = dict.fromkeys(reads + writes)
         operands = tuple(tiling.operands.get(t, STREAMED) for t in tensors)
-        read_bytes = (self.sizes[t] * o.passes for t, o in zip(reads, operands, strict=False))
+        read = sum(self.sizes[t] * o.passes for t, o in zip(reads, operands, strict=False))
+        written = sum(self.sizes[t] for t in writes)
+        cycles = compute_cycles(self.machine, work, gemm)
         return Mode(
-            compute_cycles=compute_cycles(self.machine, work, gemm),
+            compute_cycles=max(cycles, access_cycles(self.machine, read, written)),
             operands=operands,
             scratch_bytes=tiling.scratch_bytes,
             macs=0 if gemm is None else gemm.macs,
-            spm_read_bytes=sum(read_bytes),
-            spm_write_bytes=sum(self.sizes[t] for t in writes),
+            spm_read_bytes=read,
+            spm_write_bytes=written,
         )
 
 

@@ -8,7 +8,15 @@ from dataclasses import asdict, fields
 from spmopt.core.bank import Bank
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor, TensorKind
-from spmopt.core.machine import Energy, Machine, SystolicArray
+from spmopt.core.machine import (
+    AREA_FIGURES,
+    ENERGY_FIGURES,
+    Area,
+    Energy,
+    Machine,
+    Memory,
+    SystolicArray,
+)
 from spmopt.io.document import Json, body, header
 from spmopt.io.fields import Fields
 
@@ -18,7 +26,9 @@ _MODE = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write
 _OPERAND = ("passes", "stationary")
 _BANKS = "banks"  # left out where there are none
 _BANK = tuple(field.name for field in fields(Bank))
-_MACHINE = tuple(field.name for field in fields(Machine) if field.name != _BANKS)
+_LATER = ("area", "memory", _BANKS)
+"""Fields of a machine that files written before there were technologies lack."""
+_MACHINE = tuple(field.name for field in fields(Machine) if field.name not in _LATER)
 _BODY = ("name", "lowering", "source", "machine", "tensors", "operations", "modes")
 
 
@@ -55,7 +65,7 @@ def decode_instance(value: object, where: str = "") -> Instance:
         name=document.text("name"),
         lowering=document.text("lowering"),
         source=document.text("source"),
-        machine=_machine(document.object("machine", _MACHINE, (_BANKS,))),
+        machine=_machine(document.object("machine", _MACHINE, _LATER)),
         tensors=_tensors(document.object("tensors", _TENSOR)),
         operations=_operations(document),
     )
@@ -84,7 +94,9 @@ def _machine(f: Fields) -> Machine:
         page_bytes=f.whole("page_bytes"),
         duplex=f.flag("duplex"),
         array=f.optional("array", lambda name: _array(f.object(name, SystolicArray.__slots__))),
-        energy=_energy(f.object("energy", Energy.__slots__)),
+        energy=_energy(f.object("energy", ENERGY_FIGURES, ("source",))),
+        area=f.optional("area", lambda name: _area(f.object(name, Area.__slots__))) or Area(),
+        memory=f.optional("memory", lambda name: _memory(f.object(name, Memory.__slots__))),
         source=f.text("source"),
         banks=tuple(map(_bank, f.optional(_BANKS, lambda name: f.objects(name, _BANK)) or ())),
     )
@@ -99,6 +111,8 @@ def _bank(f: Fields) -> Bank:
         read_bytes_per_s=f.optional("read_bytes_per_s", f.whole),
         write_bytes_per_s=f.optional("write_bytes_per_s", f.whole),
         technology=f.text("technology"),
+        source=f.text("source"),
+        area_mm2=f.optional("area_mm2", f.real),
     )
 
 
@@ -109,7 +123,27 @@ def _array(f: Fields) -> SystolicArray:
 
 
 def _energy(f: Fields) -> Energy:
-    return Energy(**{name: f.real(name) for name in Energy.__slots__})
+    return Energy(
+        **{name: f.real(name) for name in ENERGY_FIGURES}, source=f.optional("source", f.text) or ""
+    )
+
+
+def _area(f: Fields) -> Area:
+    return Area(**{name: f.real(name) for name in AREA_FIGURES}, source=f.text("source"))
+
+
+def _memory(f: Fields) -> Memory:
+    return Memory(
+        technology=f.text("technology"),
+        source=f.text("source"),
+        basis=f.text("basis"),
+        spm_bytes=f.whole("spm_bytes"),
+        area_mm2=f.real("area_mm2"),
+        dram_bytes_per_s=f.whole("dram_bytes_per_s"),
+        banks=f.optional("banks", f.whole),
+        read_bytes_per_s=f.optional("read_bytes_per_s", f.whole),
+        write_bytes_per_s=f.optional("write_bytes_per_s", f.whole),
+    )
 
 
 def _tensors(f: Fields) -> tuple[Tensor, ...]:

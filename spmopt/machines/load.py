@@ -12,10 +12,18 @@ from pathlib import Path
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.suggest import unknown
-from spmopt.machines.settings import Setting, Settings, from_settings, to_settings
+from spmopt.machines.settings import (
+    OF_TECHNOLOGY,
+    Setting,
+    Settings,
+    from_settings,
+    to_settings,
+)
 
 _PRESETS = files("spmopt.machines") / "presets"
 _DEFAULTS = files("spmopt.machines") / "defaults.toml"
+_SOURCED = ("energy", "area")
+"""Tables of figures that have a source."""
 
 
 def names() -> list[str]:
@@ -38,7 +46,9 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
     InputError
         No such machine or file, not TOML, or a setting that cannot be used.
     """
-    settings = _read(_DEFAULTS, "defaults.toml") | _own(name_or_path)
+    own = _own(name_or_path)
+    _require_apart(own, own, f"machine {name_or_path}")
+    settings = _merged(_read(_DEFAULTS, "defaults.toml"), own)
     # What the file says is checked by itself first, so that an error names its true origin.
     machine = from_settings(settings, f"machine {name_or_path}")
     return override(machine, overrides or {})
@@ -54,12 +64,38 @@ def override(machine: Machine, overrides: Settings) -> Machine:
     """
     if not overrides:
         return machine
-    if machine.banks and "spm" in overrides:
-        raise InputError("machine option: spm: banks make up the scratchpad; give --bank instead")
-    settings = to_settings(machine) | dict(overrides)
+    for key in ("spm", "technology", "banks"):
+        if machine.banks and key in overrides:
+            raise InputError(
+                f"machine option: {key}: banks make up the scratchpad; give --bank instead"
+            )
+    settings = _merged(to_settings(machine), overrides)
+    _require_apart(overrides, settings, "machine option")
     if any(key.startswith("array.") for key in overrides):
         settings.setdefault("array.dataflow", "os")
     return replace(from_settings(settings, "machine option"), banks=machine.banks)
+
+
+def _merged(settings: Settings, given: Settings) -> dict[str, Setting]:
+    """``settings`` with those ``given`` in their place; sources say which figures were."""
+    merged = {**settings, **given}
+    for table in _SOURCED:
+        source, mark = f"{table}.source", "; as set: "
+        changed = [key for key in given if key.startswith(f"{table}.") and key != source]
+        if changed and source not in given:
+            text, _, before = str(settings[source]).partition(mark)
+            keys = dict.fromkeys([*before.split(", "), *changed] if before else changed)
+            merged[source] = f"{text}{mark}{', '.join(keys)}"
+    return merged
+
+
+def _require_apart(given: Settings, settings: Settings, where: str) -> None:
+    """Raise where a figure is given that the technology says."""
+    for key in OF_TECHNOLOGY:
+        if key in given and "technology" in settings:
+            raise InputError(
+                f"{where}: {key}: technology {settings['technology']} says it; leave one out"
+            )
 
 
 @cache
@@ -77,7 +113,11 @@ def _own(name_or_path: str) -> dict[str, Setting]:
             raise InputError(f"machine {name_or_path}: a machine file must end in .toml; rename it")
         raise unknown("machine", name_or_path, presets)
     path = Path(name_or_path)
-    return {"name": path.stem} | _read(path, name_or_path)
+    settings = {"name": path.stem} | _read(path, name_or_path)
+    technology = settings.get("technology")
+    if isinstance(technology, str) and technology.endswith(".toml"):
+        settings["technology"] = str(path.parent / technology)
+    return settings
 
 
 def _read(source: Traversable, where: str) -> dict[str, Setting]:

@@ -11,9 +11,11 @@ from dataclasses import dataclass, fields
 from math import isfinite
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Energy, Machine, SystolicArray
+from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, Machine, SystolicArray
 from spmopt.core.suggest import unknown
 from spmopt.core.units import Dimension, parse_quantity
+from spmopt.technology.load import load_technology
+from spmopt.technology.machine import with_technology
 
 Setting = str | int | float | bool
 Settings = Mapping[str, Setting]
@@ -30,23 +32,34 @@ _FIELDS = {
     "source": "source",
 }
 _ENERGY = tuple(f"energy.{field.name}" for field in fields(Energy))
+_AREA = tuple(f"area.{field.name}" for field in fields(Area))
 _ARRAY = tuple(f"array.{field.name}" for field in fields(SystolicArray))
 _EXAMPLES = {"page": "4KiB, 4kB or 4096"}
-KEYS = (*_FIELDS, *_ARRAY, *_ENERGY)
+_MEMORY = ("technology", "banks")
+OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
+"""What a technology says, and a machine that names one does not."""
+KEYS = (*_FIELDS, *_ARRAY, *_ENERGY, *_AREA, *_MEMORY)
 
 
 def from_settings(settings: Settings, where: str) -> Machine:
     """Build a machine; ``where`` names the file or the command line in errors.
 
+    A technology is looked up at the scratchpad's size, and replaces ``OF_TECHNOLOGY``.
+
     Raises
     ------
     InputError
-        An unknown or missing key, or a value that does not fit it.
+        An unknown or missing key, a value that does not fit it, or a technology that has no
+        figures for that size.
     """
     for key in settings:
         if key not in KEYS:
             raise InputError(f"{where}: {unknown('machine setting', key, KEYS)}")
     read = _Reader(settings, where)
+    return _with_memory(read, _bare(read))
+
+
+def _bare(read: _Reader) -> Machine:
     return Machine(
         name=read.text("name"),
         spm_bytes=read.quantity("spm", Dimension.BYTES),
@@ -56,18 +69,45 @@ def from_settings(settings: Settings, where: str) -> Machine:
         page_bytes=read.quantity("page", Dimension.BYTES),
         dma_setup_cycles=read.count("dma_setup"),
         duplex=read.switch("duplex"),
-        array=_array(read) if any(key in settings for key in _ARRAY) else None,
-        energy=Energy(**{key.split(".")[1]: read.number(key) for key in _ENERGY}),
+        array=_array(read) if any(key in read.settings for key in _ARRAY) else None,
+        energy=Energy(
+            **_figures(read, "energy", ENERGY_FIGURES), source=read.text("energy.source")
+        ),
+        area=Area(**_figures(read, "area", AREA_FIGURES), source=read.text("area.source")),
         source=read.text("source"),
     )
+
+
+def _figures(read: _Reader, table: str, names: tuple[str, ...]) -> dict[str, float]:
+    keys = {name: f"{table}.{name}" for name in names}
+    if "technology" in read.settings:
+        keys = {name: key for name, key in keys.items() if key not in OF_TECHNOLOGY}
+    return {name: read.number(key) for name, key in keys.items()}
+
+
+def _with_memory(read: _Reader, machine: Machine) -> Machine:
+    banks = read.count("banks") if "banks" in read.settings else None
+    if "technology" not in read.settings:
+        if banks is None:
+            return machine
+        raise InputError(f"{read.where}: banks = {banks}: of which technology? name one as well")
+    name = read.text("technology")
+    return with_technology(machine, load_technology(name), banks=banks, named=name)
 
 
 def to_settings(machine: Machine) -> dict[str, Setting]:
     """Every setting of ``machine``, quantities as plain numbers in base units."""
     settings: dict[str, Setting] = {k: getattr(machine, field) for k, field in _FIELDS.items()}
-    if machine.array is not None:
-        settings |= {key: getattr(machine.array, key.split(".")[1]) for key in _ARRAY}
-    return settings | {key: getattr(machine.energy, key.split(".")[1]) for key in _ENERGY}
+    for record, keys in ((machine.array, _ARRAY), (machine.energy, _ENERGY), (machine.area, _AREA)):
+        if record is not None:
+            settings |= {key: getattr(record, key.split(".")[1]) for key in keys}
+    memory = machine.memory
+    if memory is None:
+        return settings
+    settings |= {"technology": memory.technology, "bandwidth": memory.dram_bytes_per_s}
+    if memory.banks is not None:
+        settings["banks"] = memory.banks
+    return {key: value for key, value in settings.items() if key not in OF_TECHNOLOGY}
 
 
 def _array(read: _Reader) -> SystolicArray:

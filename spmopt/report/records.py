@@ -14,6 +14,7 @@ from spmopt.io.instance import encode_machine
 from spmopt.metrics import metrics, tensor_bytes
 from spmopt.report.conflict import conflict_record
 from spmopt.report.view import spoken
+from spmopt.technology.energy import EnergyReport, area_report
 
 Record = dict[str, object]
 
@@ -37,6 +38,7 @@ def results_record(
 
 def instance_record(instance: Instance) -> Record:
     """Return the name and size of an instance, its lowering and its machine."""
+    area = area_report(instance.machine)
     return {
         "name": instance.name,
         "source": instance.source,
@@ -45,6 +47,7 @@ def instance_record(instance: Instance) -> Record:
         "tensors": len(instance.tensors),
         "tensor_bytes": tensor_bytes(instance),
         "machine": encode_machine(instance.machine),
+        "area": {**asdict(area), "total_mm2": area.total_mm2},
     }
 
 
@@ -73,7 +76,7 @@ def result_record(machine: Machine, result: Result) -> Record:
         "traffic_bytes": None if totals is None else totals.traffic_bytes,
         "dram_in_bytes": None if totals is None else totals.dram_in_bytes,
         "dram_out_bytes": None if totals is None else totals.dram_out_bytes,
-        "energy_j": None if figures is None else figures.energy_j,
+        **_energy(None if figures is None else figures.energy),
         "compute_busy": None if figures is None else figures.compute_busy,
         "dma_busy": None if figures is None else figures.dma_busy,
         "peak_spm_bytes": None if totals is None else totals.peak_spm_bytes,
@@ -97,6 +100,15 @@ def _of_banks(machine: Machine, totals: Totals | None) -> Record:
         "bank_read_bytes": [float(size) for size in read],
         "bank_write_bytes": [float(size) for size in write],
     }
+
+
+def _energy(report: EnergyReport | None) -> Record:
+    """Energy and its parts (J), average power (W), energy x time (J s), and x area (J s mm2)."""
+    names = (
+        *("energy_j", "dram_j", "spm_read_j", "spm_write_j", "mac_j", "leakage_j"),
+        *("power_w", "edp_js", "edap_js_mm2"),
+    )
+    return {name: None if report is None else getattr(report, name) for name in names}
 
 
 def _number(value: Fraction | None) -> float | None:

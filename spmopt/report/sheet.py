@@ -17,6 +17,7 @@ from spmopt.report.view import (
     standing,
     transfer_counts,
 )
+from spmopt.technology.energy import EnergyReport
 
 _PROVED = "from its certificate, recomputed in exact arithmetic"
 
@@ -32,7 +33,9 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
         rows += [
             ("time", f"{si(figures.time_s, 's')} ({totals.makespan_cycles} cycles; {replay})"),
             ("traffic", f"{si(totals.traffic_bytes, 'B')} ({sides})"),
-            ("energy", si(figures.energy_j, "J")),
+            ("energy", _energy(figures.energy)),
+            ("power", f"{si(figures.energy.power_w, 'W')} on average"),
+            *(("area", text) for text in _area(figures.energy)),
             ("busy", f"compute {share(figures.compute_busy)}, DMA {share(figures.dma_busy)}"),
             ("SPM peak", f"{si(totals.peak_spm_bytes, 'B')} ({share(figures.spm_peak)})"),
             *(("transfers", text) for text in transfer_counts(totals)),
@@ -62,6 +65,33 @@ def _of_banks(machine: Machine, totals: Totals) -> list[tuple[str, str]]:
         for number, (bank, read, write) in enumerate(uses)
     ]
     return [*rows, ("moved", f"{si(totals.moved_bytes, 'B')} between addresses on chip")]
+
+
+def _energy(report: EnergyReport) -> str:
+    shown = si(report.energy_j, "J")
+    if not report.energy_j:
+        return shown
+    parts = {
+        "DRAM": report.dram_j,
+        "SPM reads": report.spm_read_j,
+        "SPM writes": report.spm_write_j,
+        "MACs": report.mac_j,
+        "leakage": report.leakage_j,
+    }
+    split = (f"{name} {share(part / report.energy_j)}" for name, part in parts.items())
+    return f"{shown} ({', '.join(split)})"
+
+
+def _area(report: EnergyReport) -> list[str]:
+    """Only where all of it is known."""
+    area = report.area
+    if area.spm_mm2 is None or area.total_mm2 is None or report.edap_js_mm2 is None:
+        return []
+    parts = f"SPM {area.spm_mm2:.4g}, engine {area.engine_mm2:.4g}"
+    if area.interface_mm2:
+        parts += f", DRAM interface {area.interface_mm2:.4g}"
+    products = f"EDP {report.edp_js:.4g} J s, EDAP {report.edap_js_mm2:.4g} J s mm2"
+    return [f"{area.total_mm2:.4g} mm2 ({parts}); {products}"]
 
 
 def _standing(result: Result) -> str:

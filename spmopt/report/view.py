@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Machine
+from spmopt.core.machine import Machine, Memory
 from spmopt.core.modes import unfit
 from spmopt.core.objective import REPLAY, Objective, spoken_name
 from spmopt.core.order import depth_first, same_order
@@ -145,8 +145,8 @@ def spoken(objective: Objective) -> str:
 def describe(machine: Machine) -> str:
     """Name and rates of ``machine``."""
     parts = [
-        f"SPM {si(machine.spm_bytes, 'B')}",
-        si(machine.dram_bytes_per_s, "B/s") + (" each way" if machine.duplex else ""),
+        f"SPM {_scratchpad(machine)}",
+        _bandwidth(machine),
         si(machine.operations_per_s, "FLOP/s"),
         si(machine.clock_hz, "Hz"),
     ]
@@ -156,6 +156,32 @@ def describe(machine: Machine) -> str:
     if machine.dma_setup_cycles:
         parts.append(f"{machine.dma_setup_cycles} cycles a DMA command")
     return f"{machine.name}: {', '.join(parts)}"
+
+
+def _scratchpad(machine: Machine) -> str:
+    """Its size and technology, or those of each bank."""
+    size = si(machine.spm_bytes, "B")
+    if not machine.banks:
+        return size + _of_technology(machine.memory)
+    parts = (f"{si(bank.spm_bytes, 'B')} {bank.technology}".strip() for bank in machine.banks)
+    return f"{size} in banks ({' + '.join(parts)})"
+
+
+def _bandwidth(machine: Machine) -> str:
+    """Of the channel, and of the DRAM where the banks are slower."""
+    shown = si(machine.dram_bytes_per_s, "B/s") + (" each way" if machine.duplex else "")
+    memory = machine.memory
+    if memory is None or memory.dram_bytes_per_s == machine.dram_bytes_per_s:
+        return shown
+    return f"{shown} (by its banks; DRAM {si(memory.dram_bytes_per_s, 'B/s')})"
+
+
+def _of_technology(memory: Memory | None) -> str:
+    if memory is None:
+        return ""
+    count = memory.banks
+    banks = "" if count is None else " in 1 bank" if count == 1 else f" in {count} banks"
+    return f" of {memory.technology}{banks} ({memory.source}; {memory.basis})"
 
 
 def remarks(result: Result) -> list[str]:

@@ -190,7 +190,16 @@ STARTS: Mapping[str, tuple[str, ...]] = {
     "page": ("belady", BEST_RULE, "stream"),
     "banks": ("belady", BEST_RULE, "stream"),
     "contiguous": ("belady", "belady-size", BEST_RULE, "stream"),
-    "joint": tuple(entry.name for entry in _ENTRIES if entry.kind is Kind.POLICY),
+    "joint": tuple(
+        name
+        for entry in _ENTRIES
+        if entry.kind is Kind.POLICY
+        for name in (
+            (entry.name, f"{entry.name}:granularity=page")
+            if "granularity" in entry.options
+            else (entry.name,)
+        )
+    ),
 }
 """Policies whose best plan an optimiser starts from, by its name."""
 BOUNDER = "fluid"
@@ -202,9 +211,10 @@ def start_names(entry: Entry) -> tuple[str, ...]:
     return STARTS[entry.name.partition("@")[0]]
 
 
-def able(objective: Objective) -> str:
-    """Who takes ``objective``, in words."""
-    entries = [entry for entry in _ENTRIES if entry.kind is not Kind.POLICY]
+def able(objective: Objective, *, bounders: bool = True) -> str:
+    """Who takes ``objective``, in words; without ``bounders``, of those that give schedules."""
+    kinds = (Kind.FORMULATION, Kind.RELAXATION) if bounders else (Kind.FORMULATION,)
+    entries = [entry for entry in _ENTRIES if entry.kind in kinds]
     names = [entry.name for entry in entries if entry.takes(objective)]
     return ", ".join((*names, "or any policy, as belady"))
 

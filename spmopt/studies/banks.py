@@ -17,7 +17,7 @@ from spmopt.machines.load import load_machine
 from spmopt.metrics import metrics
 from spmopt.solve import solve
 from spmopt.studies.rows import Rows, number
-from spmopt.studies.study import Figures, Findings, Measured, Sentences, Sheet, Study
+from spmopt.studies.study import Figures, Findings, Known, Measured, Sentences, Sheet, Study
 from spmopt.studies.words import change, listing, megabytes, percent
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Columns, Row
@@ -25,7 +25,7 @@ from spmopt.technology.load import load_technology
 from spmopt.technology.machine import BankOf, with_banks
 from spmopt.technology.technology import Technology
 
-MACHINE, BATCH = "gtx1080ti", 4
+MACHINE, BATCH, SCHEDULER = "gtx1080ti", 4, "banks"
 NETWORKS = ("alexnet", "googlenet", "resnet18", "squeezenet")
 SRAM, MRAMS = "nvsim-sram", ("nvsim-stt", "nvsim-sot")
 BUDGET_BYTES = 4 * 2**20
@@ -115,9 +115,8 @@ def scheduled(name: str, network: str, design: Design) -> Row:
     machine = with_banks(load_machine(MACHINE), design.banks(PORTS[name]))
     instance = lower(load_network(network, batch=BATCH), machine)
     objective = objective_named(name, machine)
-    result = solve(instance, "banks", Request(objective=objective, time_limit_s=TIME_LIMIT_S))
-    about = {"objective": name, "network": network}
-    return {**about, **_row(design, machine, result)}
+    result = solve(instance, SCHEDULER, Request(objective=objective, time_limit_s=TIME_LIMIT_S))
+    return {**_about(name, network), **_row(design, machine, result)}
 
 
 def _row(design: Design, machine: Machine, result: Result) -> Row:
@@ -132,7 +131,6 @@ def _row(design: Design, machine: Machine, result: Result) -> Row:
         touched, sram = sum(bytes_of), bytes_of[0] if design.share > 0 else 0.0
     return {
         "scratchpad": design.label,
-        "scheduler": result.scheduler,
         "share": design.share,
         "mram": design.mram,
         "spm_bytes": machine.spm_bytes,
@@ -151,15 +149,25 @@ def _row(design: Design, machine: Machine, result: Result) -> Row:
     }
 
 
-def run(pool: Pool, tell: Callable[[str], None]) -> Iterator[Sequence[Row]]:
-    """All objectives, networks and designs, in order."""
-    asked = list(product(PORTS, NETWORKS, designs()))
-    found: dict[int, Row] = {}
-    for place, case in enumerate(asked):
-        pool.add((place,), partial(scheduled, *case), partial(found.__setitem__, place))
-    for _ in pool.steps():
-        tell(f"{len(found)} of {len(asked)} schedules")
-    yield [found[place] for place in range(len(asked))]
+def run(pool: Pool, tell: Callable[[str], None], known: Known) -> Iterator[Sequence[Row]]:
+    """All objectives and networks, one after the other, on all designs."""
+    for name, network in product(PORTS, NETWORKS):
+        asked = designs()
+        found: dict[int, Row] = {}
+        for place, design in enumerate(asked):
+            before = known({**_about(name, network), "scratchpad": design.label})
+            if before is not None:
+                found[place] = before
+                continue
+            task = partial(scheduled, name, network, design)
+            pool.add((place,), task, partial(found.__setitem__, place))
+        for _ in pool.steps():
+            tell(f"{name} of {network}: {len(found)} of {len(asked)} schedules")
+        yield [found[place] for place in range(len(asked))]
+
+
+def _about(name: str, network: str) -> dict[str, str]:
+    return {"objective": name, "network": network, "scheduler": SCHEDULER}
 
 
 def find(rows: Rows, figures: Figures) -> Findings:

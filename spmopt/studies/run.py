@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from spmopt.io.document import require_folder
@@ -10,7 +10,7 @@ from spmopt.studies.record import Recorded, begin, columns_of, part_path, read, 
 from spmopt.studies.study import Measured, Part, Study
 from spmopt.sweep.cases import Case
 from spmopt.sweep.pool import Pool
-from spmopt.sweep.rows import Columns, row_of
+from spmopt.sweep.rows import Columns, Row, Value, row_of
 from spmopt.sweep.run import sweep
 from spmopt.sweep.store import Store
 from spmopt.sweep.table import Table
@@ -69,13 +69,20 @@ def measure(
 
 
 def _measured(measured: Measured, table: Table, jobs: int, report: Report) -> None:
-    """Keep rows as they come; those that a killed run left are replaced by the same."""
-    keys = []
+    """Keep rows as they come; those that a killed run left are known."""
+    columns, keys = measured.columns, list[tuple[str, ...]]()
+
+    def tell(message: str) -> None:
+        report(f"{len(table)} rows; {message}", None)
+
+    def known(about: Mapping[str, Value]) -> Row | None:
+        return table.get(columns.key_about(about))
+
     try:
         with Pool(jobs) as pool:
-            for rows in measured.run(pool, lambda message: report(message, None)):
+            for rows in measured.run(pool, tell, known):
                 table.add(rows)
-                keys += [measured.columns.key(measured.columns.texts(row)) for row in rows]
+                keys += [columns.key_about(row) for row in rows]
     finally:
         table.close(keys or None)
 

@@ -9,11 +9,12 @@ from pathlib import Path
 from spmopt.studies.rows import Rows
 from spmopt.sweep.cases import Case
 from spmopt.sweep.pool import Pool
-from spmopt.sweep.rows import Columns, Row
+from spmopt.sweep.rows import Columns, Row, Value
 from spmopt.sweep.work import Search
 
 Sentences = tuple[str, str, str]
 Figures = Mapping[str, float]
+Known = Callable[[Mapping[str, Value]], Row | None]
 
 PART = "part"
 """The column that says of which part a row is."""
@@ -46,13 +47,14 @@ class Measured:
     columns
         Of the rows.
     run
-        Gives them, some at a time, in their order; told of progress.
+        Gives them, some at a time, in their order. It tells of progress, and may ask for the row
+        of a run that was killed by what it is about.
     what
         All that they depend on, as text.
     """
 
     columns: Columns
-    run: Callable[[Pool, Callable[[str], None]], Iterator[Sequence[Row]]]
+    run: Callable[[Pool, Callable[[str], None], Known], Iterator[Sequence[Row]]]
     what: str
 
 

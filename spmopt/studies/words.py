@@ -15,10 +15,14 @@ def milliseconds(seconds: float) -> str:
     return f"{1e3 * seconds:#.4g}".rstrip(".")
 
 
+def in_percent(share: float) -> str:
+    """A share of one in percent, as ``12.3`` under a heading that says so; none is ``0.0``."""
+    return signed(100 * share).removeprefix("+")
+
+
 def percent(share: float) -> str:
     """A share of one, as ``12.3 %``."""
-    text = f"{100 * share:.1f} %"
-    return text.removeprefix("-") if text == "-0.0 %" else text
+    return f"{in_percent(share)} %"
 
 
 def change(ratio: float) -> str:

@@ -21,7 +21,7 @@ _QUANTITIES = {
     "clock": Dimension.HERTZ,
     "page": Dimension.BYTES,
 }
-_COUNTS = ("dma_setup", "array.rows", "array.columns")
+_COUNTS = ("dma_setup", "banks", "array.rows", "array.columns")
 
 
 def setting_axis(key: str, text: str, what: str) -> tuple[Setting, ...]:

@@ -158,7 +158,7 @@ def _section(case: Case, capacities: Sequence[int]) -> Section:
     return replace(section, infeasible=tuple(capacities[:first]))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _base(network: Network, machine: Machine, order: Order) -> Instance:
     if order is not None:
         listed = _base(network, machine, None)
@@ -173,7 +173,7 @@ def _depth_first(network: Network, machine: Machine) -> Order:
     return order_of(depth_first(_base(network, machine, None)))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)
 def _graph(network: Network) -> Graph:
     return _build(network, lambda _: None)
 

@@ -43,7 +43,7 @@ class Pool:
         if self._jobs > 1:
             # A fork would copy the threads' locks of solvers and of the progress display.
             context = multiprocessing.get_context("spawn")
-            self._executor = ProcessPoolExecutor(self._jobs, context, initializer=_begin)
+            self._executor = ProcessPoolExecutor(self._jobs, context, initializer=begin_worker)
         return self
 
     def __exit__(
@@ -101,7 +101,7 @@ def _undisturbed() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _begin() -> None:
+def begin_worker() -> None:
     """Leave Ctrl-C to the parent, and end when it does, however that happens."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

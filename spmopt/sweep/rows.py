@@ -82,6 +82,10 @@ class Columns:
         """The fields that tell rows apart."""
         return tuple(texts[: self.identifying])
 
+    def key_about(self, about: Mapping[str, Value]) -> Texts:
+        """The same by the columns that tell rows apart."""
+        return tuple(_text(about[name]) for name in list(self.types)[: self.identifying])
+
     def key_of(self, case: Case, spm_bytes: int, scheduler: str) -> Texts:
         """The same of a row that is still to be found."""
         return tuple(_text(value) for value in _about(case, spm_bytes, scheduler).values())

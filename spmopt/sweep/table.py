@@ -57,6 +57,11 @@ class Table:
     def __contains__(self, key: Texts) -> bool:
         return key in self._lines
 
+    def get(self, key: Texts) -> Row | None:
+        """The row of that key, if there is one."""
+        texts = self._lines.get(key)
+        return None if texts is None else self._columns.row(texts)
+
     @property
     def rows(self) -> list[Row]:
         """All rows, in the order of the lines."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
 from math import isfinite
 
@@ -35,6 +35,8 @@ class Point:
         Power of the whole memory, idle or not.
     area_mm2
         Of the whole memory, periphery included.
+    configuration
+        What the memory was designed for, where a source has several designs of a capacity.
     """
 
     capacity_bytes: int
@@ -44,12 +46,23 @@ class Point:
     write_energy_pj: float
     leakage_mw: float
     area_mm2: float
+    configuration: str = ""
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name in ("capacity_bytes", *FIGURES):
+            value = getattr(self, name)
             if not (isfinite(value) and value > 0):
-                raise InputError(f"{field.name} must be greater than 0, is {value}")
+                raise InputError(f"{name} must be greater than 0, is {value}")
+
+    @property
+    def edap(self) -> float:
+        """Energy-delay-area product (pJ ns mm2) by which configurations are chosen.
+
+        Energy and delay are those of a read and a write together. DeepNVM++ (algorithm 1) does
+        not say what it takes; leakage, which is no energy of an access, is left out here.
+        """
+        energy = self.read_energy_pj + self.write_energy_pj
+        return energy * (self.read_latency_ns + self.write_latency_ns) * self.area_mm2
 
 
 class Basis(StrEnum):

@@ -7,10 +7,82 @@ from dataclasses import dataclass, replace
 
 from spmopt.core.bank import Bank
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Machine
+from spmopt.core.machine import Machine, Memory
+from spmopt.technology.figures import Scratchpad
 from spmopt.technology.technology import Technology
 
-_MARK = "scratchpad: "
+
+def with_technology(
+    machine: Machine,
+    technology: Technology,
+    *,
+    banks: int | None = None,
+    named: str | None = None,
+) -> Machine:
+    """``machine`` with a scratchpad of ``technology`` in its own size.
+
+    Energy per byte of the scratchpad, and leakage, are the technology's; energy of DRAM and
+    arithmetic stay the machine's. Every byte is counted as part of a whole access.
+
+    Parameters
+    ----------
+    machine
+        Its leakage is taken for the scratchpad's, and replaced. What an earlier technology made
+        of it is forgotten.
+    technology
+        With figures for ``machine.spm_bytes``.
+    banks
+        Banks that work side by side, one access at a time each. The DMA channel is then no faster
+        than they read or write: the channel of the problem statement has one rate, so that the
+        slower of the two holds for both directions, which never flatters a technology. How they
+        hold back the engine is up to lowering, see :func:`spmopt.graph.cycles.access_cycles`.
+        None: as many as it takes, nothing is slowed.
+    named
+        What the machine calls the technology, to find it again: a path; default: its name.
+
+    Raises
+    ------
+    InputError
+        No figures for that capacity, or fewer than one bank.
+    """
+    scratchpad = technology.at(machine.spm_bytes)
+    if banks is not None and banks < 1:
+        raise InputError(f"technology {technology.name}: banks must be at least 1, is {banks}")
+    old = machine.memory
+    memory = _memory(
+        scratchpad,
+        named or technology.name,
+        technology.source,
+        machine.dram_bytes_per_s if old is None else old.dram_bytes_per_s,
+        banks,
+    )
+    energy = replace(
+        machine.energy,
+        spm_read_pj_per_byte=scratchpad.read_pj_per_byte,
+        spm_write_pj_per_byte=scratchpad.write_pj_per_byte,
+        leakage_w=scratchpad.leakage_w,
+    )
+    rate = min((memory.dram_bytes_per_s, *(memory.rates or ())))
+    return replace(machine, dram_bytes_per_s=rate, energy=energy, memory=memory, banks=())
+
+
+def _memory(
+    scratchpad: Scratchpad, named: str, source: str, dram_bytes_per_s: int, banks: int | None
+) -> Memory:
+    def all_banks(bytes_per_s: float) -> int | None:
+        return None if banks is None else max(1, int(banks * bytes_per_s))
+
+    return Memory(
+        technology=named,
+        source=source,
+        basis=str(scratchpad.basis),
+        spm_bytes=scratchpad.point.capacity_bytes,
+        area_mm2=scratchpad.point.area_mm2,
+        dram_bytes_per_s=dram_bytes_per_s,
+        banks=banks,
+        read_bytes_per_s=all_banks(scratchpad.read_bytes_per_s),
+        write_bytes_per_s=all_banks(scratchpad.write_bytes_per_s),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +108,8 @@ def with_banks(machine: Machine, banks: Sequence[BankOf]) -> Machine:
 
     Streams pass by the first bank. Energy per byte and leakage are the technologies', each at its
     bank's size; energy of DRAM and arithmetic stay the machine's, whose leakage is taken for the
-    scratchpad's, and replaced. With ports the time that a bank reads and writes is part of every
-    step (README of ``formulations/residency/banks``).
+    scratchpad's, and replaced, as an earlier technology is. With ports the time that a bank reads
+    and writes is part of every step (README of ``formulations/residency/banks``).
 
     Raises
     ------
@@ -47,17 +119,13 @@ def with_banks(machine: Machine, banks: Sequence[BankOf]) -> Machine:
     energy = replace(
         machine.energy, spm_read_pj_per_byte=0.0, spm_write_pj_per_byte=0.0, leakage_w=0.0
     )
-    rest = machine.source.partition(_MARK)[0].removesuffix("; ")
-    own = _MARK + " + ".join(
-        f"{each.spm_bytes} B {each.technology.name} ({each.technology.source}, "
-        f"{each.technology.at(each.spm_bytes).basis})"
-        for each in banks
-    )
+    memory = machine.memory
     return replace(
         machine,
         spm_bytes=sum(each.spm_bytes for each in banks),
+        dram_bytes_per_s=machine.dram_bytes_per_s if memory is None else memory.dram_bytes_per_s,
         energy=energy,
-        source=f"{rest}; {own}" if rest else own,
+        memory=None,
         banks=tuple(map(_bank, banks)),
     )
 
@@ -76,51 +144,6 @@ def _bank(wanted: BankOf) -> Bank:
         read_bytes_per_s=rates[0],
         write_bytes_per_s=rates[1],
         technology=wanted.technology.name,
+        source=f"{wanted.technology.source}; {pad.basis}",
+        area_mm2=pad.point.area_mm2,
     )
-
-
-def with_technology(
-    machine: Machine, technology: Technology, *, banks: int | None = None
-) -> Machine:
-    """``machine`` with a scratchpad of ``technology`` in its own size.
-
-    Energy per byte and leakage are the technology's; energy of DRAM and arithmetic stay the
-    machine's. Every byte is counted as part of a whole access.
-
-    Parameters
-    ----------
-    machine
-        Its leakage is taken for the scratchpad's, and replaced. Its bandwidth is taken for the
-        DRAM's: for other ``banks`` start from the same machine again.
-    technology
-        With figures for ``machine.spm_bytes``.
-    banks
-        Banks that work side by side, one access at a time each: the DMA channel is then no
-        faster than they read or write. The channel of the problem statement has one rate, so that
-        the slower of the two holds for both directions, which never flatters a technology; what
-        the engine itself reads and writes is not slowed. None: as many as it takes, the channel
-        stays as fast as the DRAM.
-
-    Raises
-    ------
-    InputError
-        No figures for that capacity, or fewer than one bank.
-    """
-    scratchpad = technology.at(machine.spm_bytes)
-    if banks is not None and banks < 1:
-        raise InputError(f"technology {technology.name}: banks must be at least 1, is {banks}")
-    rate = machine.dram_bytes_per_s
-    if banks is not None:
-        slower = min(scratchpad.read_bytes_per_s, scratchpad.write_bytes_per_s)
-        rate = min(rate, max(1, int(banks * slower)))
-    energy = replace(
-        machine.energy,
-        spm_read_pj_per_byte=scratchpad.read_pj_per_byte,
-        spm_write_pj_per_byte=scratchpad.write_pj_per_byte,
-        leakage_w=scratchpad.leakage_w,
-    )
-    # What an earlier technology left there is no longer true.
-    rest = machine.source.partition(_MARK)[0].removesuffix("; ")
-    own = f"{_MARK}{technology.name} ({technology.source}, {scratchpad.basis})"
-    source = f"{rest}; {own}" if rest else own
-    return replace(machine, dram_bytes_per_s=rate, energy=energy, source=source)

@@ -1,9 +1,10 @@
 """Technologies from runs of NVSim, a public circuit-level model, at 1 to 32 MiB.
 
 ``nvsim_ppa.csv`` has one run a line: NVSim (SEAL-UCSB, commit 6334d00), 22 nm LOP, 350 K, words
-of 512 bits, each run optimised for the energy-delay product of reads. Its cell of SOT-MRAM is an
-assumption, those of SRAM and STT-MRAM come with NVSim. Columns that are not read here: NVSim's
-own bandwidths, of banks that overlap their accesses where they can.
+of 512 bits, each run optimised for the energy-delay product of reads: one configuration of each
+capacity, where algorithm 1 of DeepNVM++ chooses among 8 targets and 3 kinds of access. Its cell
+of SOT-MRAM is an assumption, those of SRAM and STT-MRAM come with NVSim. Columns that are not read
+here: NVSim's own bandwidths, of banks that overlap their accesses where they can.
 
 What NVSim and the file call a megabyte is a MiB: the area of 1 "MB" of SRAM times its efficiency
 is that of 2**23 cells of 146 F^2.
@@ -57,4 +58,6 @@ def nvsim(name: str) -> Technology:
 
 def _point(run: dict[str, str]) -> Point:
     values = {field: float(run[column]) for field, column in _COLUMNS.items()}
-    return Point(capacity_bytes=int(run["capacity_MB"]) * _MIB, **values)
+    return Point(
+        capacity_bytes=int(run["capacity_MB"]) * _MIB, configuration=run["opt_target"], **values
+    )

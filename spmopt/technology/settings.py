@@ -1,6 +1,7 @@
 """A technology as a TOML file: settings, and a table ``[[point]]`` for each capacity.
 
-All quantities bear units: ``read_latency = "2.91ns"``. ``presets`` has examples.
+All quantities bear units: ``read_latency = "2.91ns"``. ``presets`` has examples. Several points of
+one capacity are configurations, each with a name: ``configuration = "read EDP, normal access"``.
 """
 
 from __future__ import annotations
@@ -54,9 +55,13 @@ def from_tables(tables: Mapping[str, object], name: str, where: str) -> Technolo
 
 def _point(table: Mapping[str, object], where: str) -> Point:
     read = _Reader(table, where, "setting of a point")
-    read.require_known(("capacity", *_MEASURES))
+    read.require_known(("capacity", "configuration", *_MEASURES))
     values = {field: read.measure(key, kind) for key, (field, kind) in _MEASURES.items()}
-    return Point(capacity_bytes=read.quantity("capacity", _EXAMPLE), **values)
+    return Point(
+        capacity_bytes=read.quantity("capacity", _EXAMPLE),
+        configuration=read.text("configuration") if "configuration" in table else "",
+        **values,
+    )
 
 
 @dataclass(frozen=True, slots=True)

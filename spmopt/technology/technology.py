@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
-from itertools import pairwise
 
 from spmopt.core.errors import InputError
 from spmopt.technology.figures import FIGURES, Basis, Point, Scratchpad
@@ -34,7 +33,8 @@ class Technology:
         With ``nothing`` the points are exact, and there are no others; with ``fit`` all figures
         are of the fitted curves, at the points too, so that none falls with the capacity.
     points
-        By capacity.
+        By capacity, and of one capacity by their energy-delay-area product: configurations, of
+        which the first is what there is of the capacity (algorithm 1 of DeepNVM++).
     """
 
     name: str
@@ -50,11 +50,16 @@ class Technology:
             raise InputError(f"{where}: access_bytes must be at least 1, is {self.access_bytes}")
         if not self.points:
             raise InputError(f"{where}: has no point; add one")
-        points = tuple(sorted(self.points, key=lambda point: point.capacity_bytes))
-        sizes = [point.capacity_bytes for point in points]
-        for size, following in pairwise(sizes):
-            if size == following:
-                raise InputError(f"{where}: two points have a capacity of {size} bytes")
+        points = tuple(sorted(self.points, key=lambda point: (point.capacity_bytes, point.edap)))
+        known = set()
+        for point in points:
+            key = point.capacity_bytes, point.configuration
+            if key in known:
+                raise InputError(
+                    f"{where}: two points have a capacity of {point.capacity_bytes} bytes and the "
+                    f"configuration {point.configuration!r}; name the configuration of each"
+                )
+            known.add(key)
         object.__setattr__(self, "points", points)
         if self.between is Between.FIT:
             try:
@@ -65,13 +70,21 @@ class Technology:
     @property
     def capacities_bytes(self) -> tuple[int, ...]:
         """Capacities of the points, ascending."""
-        return tuple(point.capacity_bytes for point in self.points)
+        return tuple(point.capacity_bytes for point in self.best)
+
+    @cached_property
+    def best(self) -> tuple[Point, ...]:
+        """Of each capacity the configuration with the least energy-delay-area product."""
+        chosen: dict[int, Point] = {}
+        for point in self.points:
+            chosen.setdefault(point.capacity_bytes, point)
+        return tuple(chosen.values())
 
     @cached_property
     def fits(self) -> Mapping[str, Fit]:
         """The fit of each of ``FIGURES``; raises :class:`InputError` below three points."""
         return {
-            name: fit(self.capacities_bytes, [getattr(point, name) for point in self.points])
+            name: fit(self.capacities_bytes, [getattr(point, name) for point in self.best])
             for name in FIGURES
         }
 
@@ -90,10 +103,12 @@ class Technology:
         first, *_, last = self.capacities_bytes
         basis = Basis.FITTED if first <= capacity_bytes <= last else Basis.EXTRAPOLATED
         values = {name: each.curve.at(capacity_bytes) for name, each in self.fits.items()}
-        return self._scratchpad(basis, Point(capacity_bytes=capacity_bytes, **values))
+        return self._scratchpad(
+            basis, Point(capacity_bytes=capacity_bytes, configuration="", **values)
+        )
 
     def _published(self, capacity_bytes: int) -> Point:
-        for point in self.points:
+        for point in self.best:
             if point.capacity_bytes == capacity_bytes:
                 return point
         known = ", ".join(f"{size / 1e6:g} MB" for size in self.capacities_bytes)

@@ -18,6 +18,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.tiles.build import build
 from spmopt.tiles.grid import Grid
+from spmopt.tiles.program import Program
 
 
 def backward(
@@ -59,12 +60,5 @@ def backward(
         Not such an order, elements without bytes, or tiles of an operation that do not fit in the
         SPM.
     """
-    return build(
-        grid,
-        machine,
-        order,
-        results=("dX", "dW"),
-        element_bytes=element_bytes,
-        resident=resident,
-        add_early=add_early,
-    )
+    program = Program.of(grid, machine, order, element_bytes=element_bytes, add_early=add_early)
+    return build(program, computing="dW", resident=resident)

@@ -69,8 +69,8 @@ def baseline(grid: Grid, cores: int, *, input_gradient: bool = True) -> Ints:
 def scaled(machine: Machine, cores: int) -> Machine:
     """Return the machine of ``cores`` times ``machine``: SPM, DRAM bandwidth, rate and leakage.
 
-    Kim et al., section 6.3; batches grow as well there, which is up to the layer. ``array`` is
-    that of one core.
+    Kim et al., section 6.3; areas follow. Batches grow as well there, which is up to the layer.
+    ``array`` is that of one core.
     """
     _require_cores(cores)
     if cores == 1:
@@ -83,6 +83,8 @@ def scaled(machine: Machine, cores: int) -> Machine:
         dram_bytes_per_s=cores * machine.dram_bytes_per_s,
         operations_per_s=cores * machine.operations_per_s,
         energy=replace(energy, leakage_w=cores * energy.leakage_w),
+        area=replace(machine.area, engine_mm2=cores * machine.area.engine_mm2),
+        memory=None if machine.memory is None else machine.memory.times(cores),
     )
 
 

@@ -18,6 +18,7 @@ from spmopt.tiles.grid import Grid, Tile
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.matrices import RESULTS
 from spmopt.tiles.partition import Partition, pieces
+from spmopt.tiles.program import Program
 from spmopt.tiles.walk import Walk
 
 BY_ROWS = Walk(loops="ijk")
@@ -47,15 +48,8 @@ def forward(
         Not such an order, elements without bytes, or tiles of an operation that do not fit in the
         SPM.
     """
-    return build(
-        grid,
-        machine,
-        order,
-        results=("Y",),
-        element_bytes=element_bytes,
-        resident=resident,
-        add_early=False,
-    )
+    program = Program.of(grid, machine, order, element_bytes=element_bytes)
+    return build(program, computing="Y", resident=resident)
 
 
 def forward_order(grid: Grid, walk: Walk = BY_ROWS) -> Ints:

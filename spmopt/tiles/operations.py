@@ -1,171 +1,127 @@
-"""Operations of a pass: tile products step by step, and additions of partial tiles."""
+"""Operations of a pass as records: tile products step by step, and additions of partial tiles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
-from itertools import groupby
-from typing import NamedTuple
+from itertools import pairwise
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from spmopt.core.instance import STATIONARY, STREAMED, Mode, Operation, Tensor
-from spmopt.core.machine import Machine
-from spmopt.core.table import Ints
-from spmopt.graph.cycles import compute_cycles
-from spmopt.tiles.grid import Grid
-from spmopt.tiles.lockstep import Lockstep, Sums
-from spmopt.tiles.matrices import RESULTS, product_cycles
+from spmopt.core.timeline import Access
+from spmopt.tiles.matrices import RESULTS
+from spmopt.tiles.program import Program
+
+_T = TypeVar("_T")
+_Numbers = tuple[int, ...]
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
-class _Product(NamedTuple):
-    step: int
-    result: str
-    place: tuple[int, int, int]
-    inputs: list[int]
-    into: int
-    start: int
-    cycles: int
-    macs: int
-
-
-class _Addition(NamedTuple):
-    tile: int
-    partial: list[int]
-    steps: Ints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Work:
-    """What is computed, on which machine, in which tensors.
-
-    Attributes
-    ----------
-    sums
-        What each product is added to.
-    tensors
-        Tiles, then partial tiles.
-    resident
-        Whether operands must be in the SPM.
-    """
-
-    grid: Grid
-    machine: Machine
-    products: Lockstep
-    sums: Sums
-    tensors: Sequence[Tensor]
-    element_bytes: int
-    resident: bool
-
-    def operations(self, operands: Ints, add_early: bool) -> tuple[Operation, ...]:
-        """Make the operations, in their order.
-
-        Parameters
-        ----------
-        operands : (n, 3)
-            Tensors of each product's two inputs, and of the tile that it is part of.
-        add_early
-            Whether a tile's addition comes right after its last product.
-        """
-        additions = self._additions(operands[:, 2])
-        steps = self.products.steps
-        after = [int(addition.steps[-1]) if add_early else steps for addition in additions]
-        # Of equals the step is first: an addition follows it.
-        order: Ints = np.argsort(np.array([*range(steps), *after]), kind="stable")
-        place: Ints = np.empty_like(order)
-        place[order] = np.arange(order.size)
-        made = [
-            *(
-                self._step(list(own), place)
-                for _, own in groupby(self._products(operands[:, :2]), lambda one: one.step)
-            ),
-            *(self._addition(addition, place) for addition in additions),
-        ]
-        return tuple(made[number] for number in order.tolist())
-
-    def _products(self, inputs: Ints) -> Iterator[_Product]:
-        products, grid = self.products, self.grid
-        place = grid.indices(products.product)
-        m, k, n = (side[index] for side, index in zip(grid.sides, place, strict=True))
-        each = product_cycles(grid, self.machine, products.cores, results=RESULTS)
-        cycles = each[products.product]
-        return map(
-            _Product,
-            products.step.tolist(),
-            [RESULTS[number] for number in (products.product // grid.products).tolist()],
-            zip(*(index.tolist() for index in place), strict=True),
-            inputs.tolist(),
-            self.sums.into.tolist(),
-            self.sums.start.tolist(),
-            cycles.tolist(),
-            (m * k * n).tolist(),
+def made(program: Program, tensors: Sequence[Tensor], *, resident: bool) -> tuple[Operation, ...]:
+    """Make the operations, in their order; ``resident``: operands must be in the SPM."""
+    return tuple(
+        Operation(
+            name=name, reads=reads, writes=writes, modes=modes, predecessors=before, kind=kind
         )
-
-    def _additions(self, result: Ints) -> list[_Addition]:
-        """By tile, each with the steps of its products in order."""
-        tiles, begin = np.unique(self.sums.tile, return_index=True)
-        first = len(self.tensors) - self.sums.tile.size
-        partial = np.split(np.arange(first, len(self.tensors)), begin[1:])
-        by_tile = np.argsort(result, kind="stable")
-        ends = (np.searchsorted(result[by_tile], tiles, side) for side in ("left", "right"))
-        return [
-            _Addition(tile, own.tolist(), np.unique(self.products.step[by_tile[low:high]]))
-            for tile, own, low, high in zip(tiles.tolist(), partial, *ends, strict=False)
-        ]
-
-    def _step(self, products: list[_Product], place: Ints) -> Operation:
-        """Make one operation of what the cores compute in a step."""
-        later = [product for product in products if product.start != product.step]
-        inputs = dict.fromkeys(tensor for product in products for tensor in product.inputs)
-        reads = (*inputs, *(product.into for product in later))
-        writes = tuple(product.into for product in products)
-        cycles = max(product.cycles for product in products)
-        macs = sum(product.macs for product in products)
-        return Operation(
-            name="+".join(f"{one.result}({','.join(map(str, one.place))})" for one in products),
-            reads=reads,
-            writes=writes,
-            modes=self._mode(reads, writes, cycles, macs),
-            predecessors=tuple(sorted({int(place[product.start]) for product in later})),
-            kind="+".join(sorted({product.result for product in products})),
+        for name, reads, writes, modes, before, kind in zip(
+            names(program, tensors),
+            _reads(program),
+            _in_order(program, _writes(program)),
+            _modes(program, resident),
+            _in_order(program, _predecessors(program)),
+            _in_order(program, _kinds(program)),
+            strict=True,
         )
+    )
 
-    def _addition(self, addition: _Addition, place: Ints) -> Operation:
-        tile = self.tensors[addition.tile]
-        elements = tile.size_bytes // self.element_bytes
-        reads, writes = (addition.tile, *addition.partial), (addition.tile,)
-        cycles = compute_cycles(self.machine, elements * len(addition.partial), None)
-        return Operation(
-            name=f"sum {tile.name}",
-            reads=reads,
-            writes=writes,
-            modes=self._mode(reads, writes, cycles, 0),
-            predecessors=tuple(place[addition.steps].tolist()),
-            kind="sum",
-        )
 
-    def _mode(
-        self, reads: tuple[int, ...], writes: tuple[int, ...], cycles: int, macs: int
-    ) -> tuple[Mode, ...]:
-        read, written = (
-            sum(self.tensors[tensor].size_bytes for tensor in used) for used in (reads, writes)
+def names(program: Program, tensors: Sequence[Tensor]) -> list[str]:
+    """Of the operations, in their order."""
+    products = program.products
+    each = [
+        f"{RESULTS[result]}({i},{k},{j})"
+        for result, i, k, j in zip(
+            (products.product // program.grid.products).tolist(),
+            *(index.tolist() for index in program.grid.indices(products.product)),
+            strict=True,
         )
-        return _mode(
-            resident=self.resident,
-            operands=len({*reads, *writes}),
-            cycles=cycles,
-            macs=macs,
-            read=read,
-            written=written,
-        )
+    ]
+    steps = ["+".join(each[low:high]) for low, high in pairwise(products.begin.tolist())]
+    sums = [f"sum {tensors[tile].name}" for tile in program.additions.tile.tolist()]
+    return _in_order(program, [*steps, *sums])
+
+
+def _in_order(program: Program, found: Sequence[_T]) -> list[_T]:
+    """What belongs to steps, then to additions, in the order of the operations."""
+    return [found[turn] for turn in np.argsort(program.place).tolist()]
+
+
+def _reads(program: Program) -> list[_Numbers]:
+    """In the order of the operations: all accesses but those that only write, which are last."""
+    only_written = np.bincount(
+        np.searchsorted(program.first, np.flatnonzero(program.kind == Access.WRITE), "right") - 1,
+        minlength=program.place.size,
+    )
+    tensor: list[int] = program.tensor.tolist()
+    begin, end = program.first[:-1], program.first[1:] - only_written
+    return [tuple(tensor[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
+
+
+def _writes(program: Program) -> list[_Numbers]:
+    into: list[int] = program.sums.into.tolist()
+    steps = [tuple(into[a:b]) for a, b in pairwise(program.products.begin.tolist())]
+    return [*steps, *((tile,) for tile in program.additions.tile.tolist())]
+
+
+def _kinds(program: Program) -> list[str]:
+    numbers = (program.products.product // program.grid.products).tolist()
+    steps = [
+        "+".join(sorted({RESULTS[number] for number in numbers[a:b]}))
+        for a, b in pairwise(program.products.begin.tolist())
+    ]
+    return [*steps, *("sum" for _ in program.additions.tile)]
+
+
+def _predecessors(program: Program) -> list[_Numbers]:
+    """Of a step those in which its sums began; of an addition all steps with parts of them."""
+    products, sums, place = program.products, program.sums, program.place
+    start: list[int] = place[sums.start].tolist()
+    own: list[int] = place[products.step].tolist()
+    steps = [
+        tuple(sorted({start[p] for p in range(a, b) if start[p] != own[p]}))
+        for a, b in pairwise(products.begin.tolist())
+    ]
+    return [*steps, *_summed(program)]
+
+
+def _summed(program: Program) -> list[_Numbers]:
+    """Of each addition the operations that have a product of its tile."""
+    sums, steps = program.sums, program.products.steps
+    tile = np.append(np.arange(program.tiles.count), sums.tile)[sums.into]
+    tile, step = np.divmod(np.unique(tile * steps + program.products.step), steps)
+    operations: list[int] = program.place[step].tolist()
+    low, high = (np.searchsorted(tile, program.additions.tile, side) for side in _SIDES)
+    return [tuple(operations[a:b]) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+
+
+def _modes(program: Program, resident: bool) -> list[tuple[Mode, ...]]:
+    operands: list[int] = np.diff(program.first).tolist()
+    columns = (
+        program.compute_cycles,
+        program.macs,
+        program.moved_bytes(without=Access.WRITE),
+        program.moved_bytes(without=Access.READ),
+    )
+    amounts = zip(*(column.tolist() for column in columns), strict=True)
+    return [_mode(resident, *row) for row in zip(operands, amounts, strict=True)]
 
 
 @lru_cache(maxsize=1024)
-def _mode(
-    *, resident: bool, operands: int, cycles: int, macs: int, read: int, written: int
-) -> tuple[Mode, ...]:
+def _mode(resident: bool, operands: int, amounts: tuple[int, int, int, int]) -> tuple[Mode, ...]:
     """Make equal modes one record: there are few, because few sizes of tiles are."""
+    cycles, macs, read, written = amounts
     mode = Mode(
         compute_cycles=cycles,
         operands=(STATIONARY if resident else STREAMED,) * operands,

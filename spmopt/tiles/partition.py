@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
@@ -30,7 +31,7 @@ AXIS_NAMES = ("m", "k", "n")
 _PARTITION = re.compile(r"([mkn])/([0-9]{1,9})")
 
 OrderOf = Order | Callable[[Layer], Order]
-"""An order for every piece, or how to choose one by the sizes of a piece."""
+"""An order for every piece, or how to choose one by the sizes of a piece, alike for equal ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,11 +86,14 @@ def orders_of_pieces(
     grid: Grid, partition: Partition, order: OrderOf, *, input_gradient: bool = True
 ) -> list[Ints]:
     """Order the tile products of every piece, by their numbers in ``grid``."""
-    found = []
-    for piece in pieces(grid, partition):
-        own = order if isinstance(order, Order) else order(piece.grid.layer)
-        found.append(piece.numbers(own.through(piece.grid, input_gradient=input_gradient)))
-    return found
+
+    # Most pieces are equal.
+    @cache
+    def walked(piece: Grid) -> Ints:
+        own = order if isinstance(order, Order) else order(piece.layer)
+        return own.through(piece, input_gradient=input_gradient)
+
+    return [piece.numbers(walked(piece.grid)) for piece in pieces(grid, partition)]
 
 
 def partitioned(

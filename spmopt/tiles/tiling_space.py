@@ -16,6 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
+import numpy as np
+
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.tiles.layer import Layer
@@ -112,12 +114,12 @@ def tile_space(layer: Layer, room: Room) -> Space:
 
 def axis_sizes(length: int, units: tuple[int, ...]) -> tuple[int, ...]:
     """Sizes along an axis: the whole of it, and multiples of ``units`` for each number of tiles."""
-    found = {length}
+    found = [np.array([length])]
     for unit in units:
-        for tiles in range(1, -(-length // unit) + 1):
-            size = -(-length // tiles)
-            found.add(min(length, -(-size // unit) * unit))
-    return tuple(sorted(found))
+        least = -(-length // np.arange(1, -(-length // unit) + 1))
+        found.append(np.minimum(length, -(-least // unit) * unit))
+    sizes: list[int] = np.unique(np.concatenate(found)).tolist()
+    return tuple(sizes)
 
 
 def _lengths(layer: Layer) -> Sizes:

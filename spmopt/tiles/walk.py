@@ -50,6 +50,9 @@ class Walk:
 
     def through(self, grid: Grid) -> Ints:
         """(I K J,) Numbers of the tile products in the order walked."""
+        if self.block is None and not self.boustrophedon:
+            numbers = np.arange(grid.products).reshape(grid.shape)
+            return numbers.transpose(["ikj".index(loop) for loop in self.loops]).ravel()
         place = dict(zip("ikj", grid.indices(np.arange(grid.products)), strict=True))
         nest = [place[loop] for loop in self.loops]
         if self.block is not None:

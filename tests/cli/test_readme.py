@@ -9,6 +9,7 @@ import pytest
 from spmopt.analysis import Cause, Scope
 from spmopt.cli import Code
 from spmopt.cli.app import app
+from spmopt.core.machine import ENERGY_FIGURES
 from spmopt.machines.load import load_machine
 from spmopt.schedulers.registry import SCHEDULERS
 from tests.cli.run import Run
@@ -71,7 +72,16 @@ def test_energy_defaults_are_those_of_the_program() -> None:
         )
         for name in re.findall(r"energy\.(\w+)", names)
     }
-    assert documented == {name: getattr(energy, name) for name in energy.__slots__}
+    assert documented == {name: getattr(energy, name) for name in ENERGY_FIGURES}
+
+
+def test_how_far_sources_of_technologies_are_apart(run: Run) -> None:
+    found = run("technologies --capacity 3MB --json").record["technologies"]
+    leakage = {each["name"]: each["scratchpad"]["leakage_mw"] for each in found}
+    ratios = [
+        leakage[f"deepnvm-{kind}"] / leakage[f"nvsim-{kind}"] for kind in ("sram", "stt", "sot")
+    ]
+    assert f"factor of {min(ratios):.0f} to {max(ratios):.0f} at 3 MB" in README
 
 
 def test_words_of_an_analysis_are_explained(run: Run) -> None:
@@ -86,12 +96,13 @@ def test_words_of_an_analysis_are_explained(run: Run) -> None:
     assert named <= known
 
 
-def test_folders_exist() -> None:
-    named = re.findall(r"`(\w+/)`", README.split("## Where things are")[1])
-    assert len(named) == 5
+def test_every_folder_has_its_line() -> None:
+    named = re.findall(r"`([\w/]+/)`", README.split("## Where things are")[1])
     for folder in named:
         assert (ROOT / folder).is_dir()
-    for folder in ("tests", "instances", "results"):
+    parts = {f"spmopt/{path.parent.name}/" for path in (ROOT / "spmopt").glob("*/__init__.py")}
+    assert parts | {"formulations/", "tests/", "instances/", "results/"} <= set(named)
+    for folder in ("formulations", "tests", "instances", "results"):
         assert (ROOT / folder / "README.md").is_file()
 
 

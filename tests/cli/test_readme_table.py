@@ -44,3 +44,22 @@ def test_it_ends_in_words_about_the_rules() -> None:
 def test_all_that_is_compared_is_there() -> None:
     names = [line.split()[0] for line in shown()[5 : 5 + len(COMPARED)]]
     assert names == list(COMPARED)
+
+
+def test_transfers_of_page_above(run: Run) -> None:
+    command = shown()[0].removeprefix("$ spmopt compare ")
+    totals = run(f"solve {command} --scheduler page --json").record["results"][0]
+    told = re.search(r"([\d,]+) for ([\d,]+) commands on the\s+ResNet-50 above", README)
+    assert told is not None
+    descriptors, commands = (int(number.replace(",", "")) for number in told.groups())
+    assert (totals["dma_descriptors"], totals["dma_commands"]) == (descriptors, commands)
+
+
+def test_what_an_option_of_msa_is_worth(run: Run) -> None:
+    names = ("msa", "msa:copies=idle")
+    line = "compare mobilenetv2 --training --spm 128MB --json --tolerance 0.001"
+    results = run(f"{line} --schedulers {','.join(names)},fluid").record["results"]
+    plain, idle = (100 * result["gap"] for result in results[:2])
+    told = re.search(r"takes (\d+) % more time than\s+the bound, `msa:copies=idle` (\d+) %", README)
+    assert told is not None
+    assert told.groups() == (f"{plain:.0f}", f"{idle:.0f}")

@@ -58,10 +58,24 @@ def test_fits_are_shown_with_their_residuals(run: Run) -> None:
     assert found[2]["fits"]["area_mm2"]["worst"] == fits["area_mm2"].worst
 
 
+def test_configurations_are_shown_with_their_products(run: Run) -> None:
+    lines = run("technologies deepnvm-sram nvsim-sram --configurations").out.splitlines()
+    # (350 + 320) pJ x (2.91 + 1.53) ns x 5.53 mm2
+    assert lines[1].split() == ["deepnvm-sram", "3", "MB", "-", "1.645e+04", "yes"]
+    assert lines[2].split()[3:] == ["ReadEDP", "86.03", "yes"]
+    found = run("technologies nvsim-stt --configurations --json").record["technologies"]
+    points = found[0]["points"]
+    assert [point["edap"] for point in points] == [
+        point.edap for point in load_technology("nvsim-stt").points
+    ]
+    assert all(point["taken"] for point in points)
+
+
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         ("--fit --capacity 3MB", "--fit and --capacity: give one of them"),
+        ("--fit --configurations", "--fit and --configurations: give one of them"),
         ("deepnvm-stt --fit", "deepnvm-stt: has no fit, only its points"),
         ("deepnvm-stt --capacity 3", "no figures for 3e-06 MB"),
         ("--capacity -3MB", "--capacity '-3MB': must be greater than 0"),

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
-from io import StringIO
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from spmopt.gradients import batch
 from spmopt.gradients.batch import Found
+from spmopt.gradients.case import Case
 from spmopt.tiles.order import ORDERS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
@@ -99,9 +99,9 @@ def test_the_table_says_the_same_as_the_record(run: Run) -> None:
 
 def test_rows_in_a_file(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
-    path.write_text("old")
+
     record = run(f"tiles {LENET} {SMALL} --replacement lru,belady -o {path} --json").record
-    found = list(csv.DictReader(StringIO(path.read_text())))
+    found = list(csv.DictReader(path.read_text().splitlines()[1:]))
     assert len(found) == len(record["rows"]) == 5 * 5 * 2
     for text, row in zip(found, record["rows"], strict=True):
         assert list(text) == list(row)
@@ -187,7 +187,7 @@ def test_a_machine_of_scale_sim(run: Run, tmp_path: Path, bandwidth: str, bytes_
         (f"{GEMM} --jobs 0", "--jobs 0: must be at least 1"),
         (f"{GEMM} --cfg none.cfg", "none.cfg: cannot be read"),
         (f"{GEMM} --machine tpu", "no machine called 'tpu'"),
-        (f"{GEMM} --tile 90x120x100 --spm 8KiB", "--gemm: layer 90x120x100: a product of tiles"),
+        (f"{GEMM} --tile 90x120x100 --spm 8KiB", "--gemm: layer 90x120x100: tiles of m 90"),
         (f"{GEMM} -o none/rows.csv", "none: no such folder"),
         (f"{LENET} -o {LENET}", "would replace the file that is read; name another"),
     ],
@@ -205,7 +205,7 @@ def test_bad_input_gets_one_line(run: Run, line: str, said: str) -> None:
         (
             "a,4,4,4,\n\n# all\nb,512,512,512,\n",
             "--tile 512x512x512 --jobs 1",
-            "line 5: layer b: a product of tiles of m 512, k 512, n 512 needs 3145728 bytes",
+            "line 5: layer b: tiles of m 512, k 512, n 512 need ",
         ),
         ("a,4,4,4,\n", "--spm 4096 --jobs 1", "line 2: layer a: no tile fits in half of the SPM"),
     ],
@@ -240,11 +240,47 @@ def test_ctrl_c_keeps_what_was_found(
                 raise KeyboardInterrupt
 
     monkeypatch.setattr(batch, "run_all", pressed)
-    path = tmp_path / "rows.csv"
-    ran = run(f"tiles {LENET} {SMALL} -o {path}")
+    path, line = tmp_path / "rows.csv", f"tiles {LENET} {SMALL}"
+    ran = run(f"{line} -o {path}")
     assert ran.code == 130
-    rows = len(path.read_text().splitlines()) - 1
+    rows = len(path.read_text().splitlines()) - 2
     assert 0 < rows < 25
-    assert ran.err == f"interrupted: {rows} of 25 rows are in {path}\n"
+    assert ran.err == (
+        f"interrupted: {rows} of 25 rows are in {path}: the same command goes on from there\n"
+    )
     assert "total" not in ran.out
     assert len([line for line in ran.out.splitlines() if " double-buffer " in line]) == rows
+    asked: list[int] = []
+
+    def counting(cases: Sequence[Case], *arguments: Any) -> Iterator[list[Found]]:
+        asked.append(len(cases))
+        return whole(cases, *arguments)
+
+    monkeypatch.setattr(batch, "run_all", counting)
+    again = run(f"{line} -o {path}")
+    anew = run(f"{line} -o {tmp_path / 'other.csv'}")
+    assert asked == [25 - rows, 25]
+    assert again.out == anew.out
+    untimed = [
+        [{**row, "solve_s": ""} for row in csv.DictReader(each.read_text().splitlines()[1:])]
+        for each in (path, tmp_path / "other.csv")
+    ]
+    assert untimed[0] == untimed[1]
+    assert run(f"{line} -o {path}").out == anew.out
+    assert asked == [25 - rows, 25, 0]
+
+
+def test_a_file_of_other_rows_is_refused(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    assert run(f"tiles {GEMM} --order sequential -o {path}").code == 0
+    head, names, row = path.read_text().splitlines()
+    cells = row.split(",")
+    cells[names.split(",").index("products")] = ""
+    broken = tmp_path / "broken.csv"
+    broken.write_text("\n".join([head, names, ",".join(cells), ""]))
+    said = f"{broken}: row of 90x120x100: products is None, no whole number; remove the line"
+    assert said in refused(run(f"tiles {GEMM} --order sequential -o {broken}"))
+    said = "was made by another sweep (order, cases differ); name another file, or remove it"
+    assert said in refused(run(f"tiles {GEMM} --order dx-major -o {path}"))
+    assert run(f"tiles {GEMM} --tile 90x120x100 --spm 8KiB -o {tmp_path / 'none.csv'}").code == 2
+    assert not (tmp_path / "none.csv").exists()

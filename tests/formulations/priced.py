@@ -19,7 +19,7 @@ from formulations.residency.bound.dual import (
 from formulations.residency.bound.gaps import Gaps
 from formulations.residency.bound.prices import Economy, Multipliers
 from formulations.residency.bound.rangemin import Floats
-from formulations.residency.program.columns import Columns, Kind, exists, joined, of_kind
+from formulations.residency.program.columns import Columns, Kind, exists, of_kind
 from formulations.residency.program.master import Master, master
 from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
@@ -126,7 +126,7 @@ def all_columns(gaps: Gaps) -> Columns:
             parts.append(_at_steps(kind, access, gaps.begin[access], gaps.step[access] + own_step))
     for access in gaps.last.tolist():
         parts.append(_at_steps(Kind.FINAL, access, gaps.step[access] + 1, gaps.steps))
-    return joined(parts)
+    return Columns.together(*parts)
 
 
 def _at_steps(kind: Kind, access: int, begin: int, end: int) -> Columns:

@@ -54,6 +54,14 @@ def test_files_and_functions_exist() -> None:
     assert inspect.isclass(named("residency.program.columns.Pricer"))
 
 
+def test_every_folder_has_its_line() -> None:
+    table = README.split("| folder | what |")[1].split("\n\n")[0]
+    named = set(re.findall(r"^\| `([\w/.]+)` \|", table, re.MULTILINE))
+    folders = {path.parent for path in FOLDER.rglob("__init__.py")} - {FOLDER}
+    within = {path for path in folders if path.parent.name == "joint"}  # told by its own README
+    assert named == {f"{path.relative_to(FOLDER)}/" for path in folders - within} | {"classes.py"}
+
+
 def test_every_kind_of_column_is_explained() -> None:
     table = README.split("| variable |")[1].split("\n\n")[0]
     assert {kind.name.lower() for kind in Kind} == {

@@ -26,20 +26,17 @@ from tests.gradients.cases import case
         ({"order": "optimal", "cores": 2, "partition": "m/2"}, "order optimal: is for one core"),
         ({"replacement": "beladi"}, "did you mean belady"),
         ({"replacement": "fluid"}, "gives a bound, no schedule"),
-        ({"replacement": "joint"}, "no objective time"),
+        (
+            {"replacement": "joint"},
+            "no objective time; use replay, or another scheduler: whole, page, contiguous, "
+            "or any policy, as belady",
+        ),
         ({"replacement": "double-buffer:reuse=some"}, "no choice of reuse"),
     ],
 )
 def test_refused(changes: dict[str, object], said: str) -> None:
     with pytest.raises(InputError, match=said):
         case(**changes)
-
-
-def test_too_many_products_for_the_search_of_all_orders() -> None:
-    with pytest.raises(
-        InputError, match="layer a: order optimal: orders: 4x7x2 tiles are too many"
-    ):
-        run(case(order="optimal", tile=Tile(m=45, k=45, n=45)))
 
 
 def test_a_tile_that_does_not_fit() -> None:

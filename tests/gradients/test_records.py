@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import csv
-from io import StringIO
 from pathlib import Path
 
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.gradients.records import Counted, RowsFile, csv_text, record
+from spmopt.gradients.records import COLUMNS, Counted, about, counted_of, record
 from spmopt.gradients.run import run
 from spmopt.gradients.spent import MATRICES, total
 from spmopt.gradients.view import sums, table
+from spmopt.sweep.table import Table
+from spmopt.tiles.grid import Tile
 from spmopt.tiles.layer import Layer
 from tests.gradients.cases import LAYER, case
 
@@ -61,17 +62,45 @@ def test_the_table_compares_with_the_first_of_a_layer() -> None:
     assert float(lines[1]["vs first"].removesuffix(" %")) == pytest.approx(100 * a, abs=0.06)
 
 
-def test_a_file_gets_rows_at_once_and_order_at_the_end(tmp_path: Path) -> None:
+def test_columns_are_those_of_records() -> None:
+    for each in counted():
+        values = record(each)
+        assert list(values) == list(COLUMNS.types)
+        assert COLUMNS.key_about(about(each.row.case, each.count)) == COLUMNS.key(
+            COLUMNS.texts(values)
+        )
+
+
+@pytest.mark.parametrize("replacement", ["double-buffer", "page"])
+@pytest.mark.parametrize("order", ["best", "searched", "optimal"])
+def test_a_row_can_be_read_again(order: str, replacement: str) -> None:
+    asked = case(layer=SMALL, order=order, replacement=replacement, tile=Tile(m=30, k=35, n=40))
+    before = Counted(row=run(asked), count=3)
+    values = record(before)
+    after = counted_of(COLUMNS.row(COLUMNS.texts(values)), asked)
+    # The bound of an order is a fraction, and rounded in the file.
+    exact = {name: value for name, value in values.items() if name != "order_gap"}
+    assert {name: value for name, value in record(after).items() if name in exact} == exact
+    gap, again = values["order_gap"], record(after)["order_gap"]
+    assert again == (gap if gap is None else pytest.approx(gap, rel=1e-9))
+    assert after.row.spent.moved == before.row.spent.moved
+    assert table([after], sums([after])) == table([before], sums([before]))
+
+
+def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
     rows, path = counted(), tmp_path / "rows.csv"
-    file = RowsFile(path)
-    file.add([])
-    assert not path.exists()
-    file.add(rows[2:])
-    file.add(rows[:1])
-    assert len(path.read_text().splitlines()) == 4
-    file.close(rows)
-    assert path.read_text() == csv_text(rows)
-    found = list(csv.DictReader(StringIO(path.read_text())))
+    keys = [COLUMNS.key_about(about(each.row.case, each.count)) for each in rows]
+    first = Table(path, COLUMNS, {"cases": "a"})
+    first.add([record(rows[3])])
+    first.close()
+    file = Table(path, COLUMNS, {"cases": "a"})
+    known = file.get(keys[3])
+    assert known is not None
+    assert counted_of(known, rows[3].row.case).row.spent == rows[3].row.spent
+    assert file.get(keys[0]) is None
+    file.add(map(record, rows[:3]))
+    file.close(keys)
+    found = list(csv.DictReader(path.read_text().splitlines()[1:]))
     assert [(each["layer"], each["count"]) for each in found] == [
         ("a", "1"),
         ("a", "1"),
@@ -82,6 +111,7 @@ def test_a_file_gets_rows_at_once_and_order_at_the_end(tmp_path: Path) -> None:
     assert found[0]["input_gradient"] == "true"
 
 
-def test_a_file_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be written"):
-        RowsFile(tmp_path / "none" / "rows.csv").add(counted()[:1])
+def test_a_line_that_is_no_row() -> None:
+    values = {**record(counted()[0]), "products": None}
+    with pytest.raises(InputError, match="products is None, no whole number"):
+        counted_of(values, case(layer=LAYER))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Area, Memory
 from spmopt.core.objective import energy_objective
 from spmopt.core.plan import Residency
 from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
@@ -35,8 +37,27 @@ def schedule(rows: int) -> Schedule:
     )
 
 
+def with_memory(instance: Instance) -> Instance:
+    """``instance`` with a scratchpad whose technology is named."""
+    machine = instance.machine
+    memory = Memory(
+        technology="toy",
+        source="by hand",
+        basis="published",
+        spm_bytes=machine.spm_bytes,
+        area_mm2=1.5,
+        dram_bytes_per_s=machine.dram_bytes_per_s,
+        banks=2,
+        read_bytes_per_s=3,
+        write_bytes_per_s=4,
+    )
+    area = Area(engine_mm2=1, mac_mm2=2, mm2_per_gbps=3, source="by hand")
+    return replace(instance, machine=replace(machine, memory=memory, area=area))
+
+
 def stored(instance: Instance, rows: int = 3) -> StoredResult:
     """A result of ``instance`` with every field set."""
+    instance = with_memory(instance)
     objective = energy_objective(instance.machine)
     prices = np.arange(len(instance.operations), dtype=np.int64) << 40
     return StoredResult(

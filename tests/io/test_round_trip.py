@@ -100,6 +100,17 @@ def test_files_without_counts_of_transfers_are_read(tmp_path: Path) -> None:
     assert read_result(path).result.totals == expected
 
 
+def test_files_from_before_there_were_technologies_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    instance = random_instance(0)
+    write_result(path, stored(instance))
+    document = json.loads(path.read_text())
+    machine = document["instance"]["machine"]
+    del machine["area"], machine["memory"], machine["energy"]["source"]
+    path.write_text(json.dumps(document))
+    assert read_result(path).instance == instance
+
+
 def test_files_without_the_order_of_a_certificate_are_read(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     write_result(path, stored(random_instance(0)))

@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Energy, SystolicArray
+from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, SystolicArray
 from spmopt.machines.load import load_machine, names, override
 from spmopt.machines.settings import KEYS, Setting, from_settings, to_settings
 
@@ -68,12 +68,35 @@ def test_override_changes_one_field_only(key: str) -> None:
 
 
 def test_every_key_can_be_overridden() -> None:
-    nested = {f"energy.{name}": "2.5" for name in Energy.__slots__}
+    nested: dict[str, Setting] = {
+        **{f"energy.{name}": "2.5" for name in ENERGY_FIGURES},
+        **{f"area.{name}": 1.5 for name in AREA_FIGURES},
+        "energy.source": "me",
+        "area.source": "you",
+    }
     array: dict[str, Setting] = {"array.rows": "8", "array.columns": 4, "array.dataflow": "ws"}
-    assert set(OVERRIDES) | set(nested) | set(array) == set(KEYS)
+    assert {*OVERRIDES, *nested, *array, "technology", "banks"} == set(KEYS)
     machine = load_machine("a100", {**nested, **array})
-    assert machine.energy == Energy(**dict.fromkeys(Energy.__slots__, 2.5))
+    assert machine.energy == Energy(**dict.fromkeys(ENERGY_FIGURES, 2.5), source="me")
+    assert machine.area == Area(**dict.fromkeys(AREA_FIGURES, 1.5), source="you")
     assert machine.array == SystolicArray(rows=8, columns=4, dataflow="ws")
+
+
+def test_sources_say_which_figures_were_set() -> None:
+    machine = load_machine("a100", {"energy.mac_pj": 1})
+    default = load_machine("a100").energy
+    assert machine.energy.source == f"{default.source}; as set: energy.mac_pj"
+    again = override(machine, {"energy.dram_pj_per_byte": 2, "energy.mac_pj": 3, "area.mac_mm2": 4})
+    assert again.energy.source.endswith("; as set: energy.mac_pj, energy.dram_pj_per_byte")
+    assert again.area.source.endswith("; as set: area.mac_mm2")
+    assert override(again, {"energy.mac_pj": 1, "energy.source": "me"}).energy.source == "me"
+
+
+def test_default_area_follows_its_source() -> None:
+    area = load_machine("rtx2080ti").area
+    assert area.mac_mm2 == pytest.approx((7700 + 4184) * 1e-6)
+    assert (area.engine_mm2, area.mm2_per_gbps) == (0, 0)
+    assert area.source
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -88,7 +111,7 @@ def test_user_file(tmp_path: Path) -> None:
     machine = load_machine(str(path), {"page": "64KiB"})
     assert (machine.name, machine.spm_pages, machine.operations_per_s) == ("mine", 16, 1000)
     default = load_machine("a100")
-    assert replace(machine, energy=default.energy) == machine
+    assert replace(machine, energy=default.energy, area=default.area) == machine
 
 
 FILES = {

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.result import Certificate, Outcome
+from spmopt.core.result import Certificate, Outcome, Result
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import Entry
@@ -69,3 +70,8 @@ def bounds_only(instance: Instance, request: Request) -> Outcome:
 def keeps_start(instance: Instance, request: Request) -> Outcome:
     """An optimiser that returns its start."""
     return Outcome(plan=request.start, certificate=free(instance, request.objective))
+
+
+def exact(result: Result) -> Fraction:
+    assert result.value is not None
+    return result.value

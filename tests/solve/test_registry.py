@@ -42,6 +42,16 @@ def test_roles() -> None:
     assert SCHEDULERS[BOUNDER].kind is Kind.RELAXATION
 
 
+def test_joint_starts_from_every_policy_with_and_without_pages() -> None:
+    policies = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.POLICY]
+    paged = {each.name for each in policies if "granularity" in each.options}
+    assert paged == {"lru", "belady", "belady-size", "frequency"}
+    starts = STARTS["joint"]
+    assert len(starts) == len(set(starts)) == len(policies) + len(paged)
+    assert {each.name for each in policies} <= set(starts)
+    assert {f"{name}:granularity=page" for name in paged} <= set(starts)
+
+
 def test_unknown_name() -> None:
     with pytest.raises(InputError, match=r"no scheduler called 'belday'; did you mean belady\?"):
         find("belday")

@@ -8,13 +8,13 @@ from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 from spmopt.core.instance import STATIONARY, Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.plan import Residency, Stores
-from spmopt.core.result import ClassBound, Outcome, Result, Status
+from spmopt.core.result import ClassBound, Outcome, Status
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.schedulers.registry import STARTS
 from spmopt.solve import compare, solve
 from spmopt.verify import bound, verify
-from tests.solve.fakes import Answer, bounds_only, free, install, keeps_start
+from tests.solve.fakes import Answer, bounds_only, exact, free, install, keeps_start
 from tests.strategies import random_instance
 
 INSTANCE = random_instance(32, max_operations=8, max_tensors=6, stationary=False)
@@ -38,11 +38,6 @@ def lost_results(instance: Instance, request: Request) -> Outcome:
     sizes = np.array([t.size_bytes for t in instance.tensors])
     rows = Residency(tensor=tensors, begin=0 * tensors, end=steps, size_bytes=sizes)
     return Outcome(plan=replace(plan, residency=rows, stores=Stores.empty()))
-
-
-def exact(result: Result) -> Fraction:
-    assert result.value is not None
-    return result.value
 
 
 @pytest.mark.parametrize("objective", [MAKESPAN, TRAFFIC, energy_objective(INSTANCE.machine)])

@@ -1,5 +1,7 @@
 """The study of banks: designs of one area, rows, and what is said of them."""
 
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pytest
@@ -9,6 +11,7 @@ from spmopt.studies.banks import BUDGET_BYTES, COLUMNS, SRAM, STUDY, Design, des
 from spmopt.studies.page import lines
 from spmopt.studies.rows import Rows
 from spmopt.sweep.pool import Pool
+from spmopt.sweep.rows import Row, Value
 from spmopt.technology.load import load_technology
 
 
@@ -43,8 +46,16 @@ def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
     monkeypatch.setattr(banks, "MRAMS", ("nvsim-stt",))
     monkeypatch.setattr(banks, "BATCH", 1)
     with Pool(1) as pool:
-        (found,) = banks.run(pool, lambda message: None)
-    return Rows(found)
+        parts = list(banks.run(pool, lambda message: None, lambda about: None))
+        again = list(banks.run(pool, lambda message: None, partial(_row, parts)))
+    assert again == parts
+    return Rows([row for part in parts for row in part])
+
+
+def _row(parts: Sequence[Sequence[Row]], about: Mapping[str, Value]) -> Row:
+    """The row of a killed run."""
+    (found,) = (row for part in parts for row in part if about.items() <= row.items())
+    return found
 
 
 def test_rows_are_verified_and_told_of(rows: Rows) -> None:

@@ -85,6 +85,15 @@ def test_a_stored_instance(run: Run, tmp_path: Path) -> None:
         assert "lowered already" in ran.err
 
 
+def test_an_objective_that_a_scheduler_lacks(run: Run) -> None:
+    ran = run(f"sweep {NETWORK} -s joint")
+    assert ran.code == 2
+    assert ran.err.strip().endswith(
+        "scheduler joint: no objective time; use replay, or another scheduler: whole, page, "
+        "contiguous, fluid, or any policy, as belady"
+    )
+
+
 def interrupt_after(count: int) -> Callable[..., object]:
     """A stand-in for the last step of a point, pressed after some of them."""
     finish = spmopt.sweep.run._Run._finish

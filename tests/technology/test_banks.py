@@ -8,6 +8,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Energy
 from spmopt.core.objective import energy_objective
 from spmopt.machines.load import load_machine, override
+from spmopt.technology.energy import area_report
 from spmopt.technology.load import load_technology
 from spmopt.technology.machine import BankOf, with_banks, with_technology
 
@@ -29,8 +30,9 @@ def test_each_bank_has_the_figures_of_its_own_size() -> None:
     assert not any(bank.has_rates for bank in machine.banks)
     weights = energy_objective(machine)
     assert float(weights.cycle) == pytest.approx(machine.leakage_w / machine.clock_hz)
-    assert "nvsim-sram" in machine.source
-    assert "deepnvm-stt (DeepNVM++, table II, 16 nm, published)" in machine.source
+    assert machine.banks[1].technology == "deepnvm-stt"
+    assert machine.banks[1].source == "DeepNVM++, table II, 16 nm; published"
+    assert area_report(machine).spm_mm2 == pytest.approx(pad.point.area_mm2 + 2.34)
 
 
 def test_what_is_left_of_a_page_is_not_used() -> None:
@@ -50,7 +52,10 @@ def test_ports_are_rates_side_by_side() -> None:
 
 def test_banks_take_the_place_of_another_scratchpad() -> None:
     base = load_machine("gtx1080ti", {"spm": "3MB"})
-    assert with_banks(with_technology(base, STT), TWO) == with_banks(base, TWO)
+    assert with_banks(with_technology(base, STT, banks=4), TWO) == with_banks(base, TWO)
+    assert with_technology(replace(with_banks(base, TWO), spm_bytes=3 * 10**6, banks=()), STT) == (
+        with_technology(base, STT)
+    )
 
 
 def test_options_keep_banks() -> None:

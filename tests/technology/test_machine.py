@@ -1,21 +1,15 @@
-"""A machine with a technology: which fields change, and the energy of a schedule by hand."""
+"""A machine with a technology: which fields change, by how much."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Energy, Machine
-from spmopt.core.objective import energy_objective
-from spmopt.machines.load import load_machine
-from spmopt.metrics import metrics
-from spmopt.technology.figures import Point
+from spmopt.core.machine import Machine, Memory
+from spmopt.machines.load import load_machine, override
 from spmopt.technology.load import load_technology
 from spmopt.technology.machine import with_technology
-from spmopt.technology.technology import Between, Technology
-from spmopt.verify import verify
-from tests.verify.hand_made import two_layers
+from spmopt.tiles.cores import scaled
 
 STT = load_technology("deepnvm-stt")
 
@@ -33,19 +27,22 @@ def test_only_the_scratchpad_changes() -> None:
         spm_write_pj_per_byte=9.6875,
         leakage_w=0.748,
     )
-    assert changed.source == (
-        f"{machine.source}; scratchpad: deepnvm-stt (DeepNVM++, table II, 16 nm, published)"
+    assert changed.memory == Memory(
+        technology="deepnvm-stt",
+        source="DeepNVM++, table II, 16 nm",
+        basis="published",
+        spm_bytes=3_000_000,
+        area_mm2=2.34,
+        dram_bytes_per_s=machine.dram_bytes_per_s,
     )
-    assert replace(changed, energy=machine.energy, source=machine.source) == machine
+    assert replace(changed, energy=machine.energy, memory=None) == machine
 
 
 def test_the_latest_technology_counts() -> None:
     machine = gpu()
     sram = load_technology("deepnvm-sram")
-    twice = with_technology(with_technology(machine, STT), sram)
+    twice = with_technology(with_technology(machine, STT, banks=1), sram)
     assert twice == with_technology(machine, sram)
-    bare = with_technology(replace(machine, source=""), STT)
-    assert with_technology(bare, sram).source.count("scratchpad") == 1
 
 
 def test_a_capacity_without_figures_is_refused() -> None:
@@ -65,6 +62,10 @@ def test_a_capacity_without_figures_is_refused() -> None:
 def test_banks_that_write_slowly_hold_the_channel(banks: int | None, rate: int) -> None:
     changed = with_technology(gpu(), STT, banks=banks)
     assert changed.dram_bytes_per_s == rate
+    assert changed.memory is not None
+    # 32 bytes in 2.98 ns.
+    rates = None if banks is None else tuple(int(banks * (32 / ns * 1e9)) for ns in (2.98, 9.31))
+    assert changed.memory.rates == rates
 
 
 def test_reads_hold_it_where_they_are_slower() -> None:
@@ -78,32 +79,28 @@ def test_no_bank_is_an_error() -> None:
         with_technology(gpu(), STT, banks=0)
 
 
-def test_energy_of_a_schedule_is_that_worked_out_by_hand() -> None:
-    case = two_layers()
-    technology = Technology(
-        name="toy",
-        cell="toy",
-        source="by hand",
-        access_bytes=4,
-        between=Between.NOTHING,
-        points=(
-            Point(
-                capacity_bytes=case.instance.machine.spm_bytes,
-                read_latency_ns=1,
-                write_latency_ns=2,
-                read_energy_pj=6,  # 1.5 a byte
-                write_energy_pj=12,  # 3 a byte
-                leakage_mw=250,
-                area_mm2=1,
-            ),
-        ),
+def test_cores_have_a_scratchpad_each() -> None:
+    core = with_technology(gpu(), STT, banks=100)
+    four = scaled(core, 4)
+    assert four.memory == Memory(
+        technology="deepnvm-stt",
+        source="DeepNVM++, table II, 16 nm",
+        basis="published",
+        spm_bytes=12_000_000,
+        area_mm2=4 * 2.34,
+        dram_bytes_per_s=4 * 484 * 10**9,
+        banks=400,
+        read_bytes_per_s=4 * int(100 * (32 / 2.98 * 1e9)),
+        write_bytes_per_s=4 * 343_716_433_941,
     )
-    spent = Energy(dram_pj_per_byte=100, mac_pj=4)
-    machine = with_technology(replace(case.instance.machine, energy=spent), technology)
-    totals = verify(replace(case.instance, machine=machine), case.schedule).totals
-    assert totals is not None
-    # 16 bytes in, 8 out; the modes read 6 and write 10 bytes and do 4 MACs; 15 cycles of 1 s.
-    picojoules = 16 * (100 + 3) + 8 * (100 + Fraction(3, 2)) + 6 * Fraction(3, 2) + 10 * 3 + 4 * 4
-    joules = picojoules / 10**12 + Fraction(1, 4) * 15
-    assert totals.value(energy_objective(machine)) == joules
-    assert metrics(machine, totals).energy_j == float(joules)
+    assert four.dram_bytes_per_s == four.memory.write_bytes_per_s
+
+
+def test_units_follow_the_array_and_the_rate() -> None:
+    assert gpu().mac_units == 3584  # CUDA cores
+    npu = load_machine("large-npu")
+    assert npu.mac_units == 128 * 128
+    assert scaled(npu, 4).mac_units == 4 * 128 * 128
+    assert override(npu, {"array.rows": 256}).mac_units == 256 * 128
+    assert override(npu, {"array.rows": 64}).mac_units == 128 * 128
+    assert override(gpu(), {"throughput": 1}).mac_units == 1

@@ -28,7 +28,7 @@ def test_table_ii_is_reproduced_exactly(key: tuple[str, int]) -> None:
     pad = load_technology(name).at(megabytes * 10**6)
     read, write, read_nj, write_nj, leakage, area = map(float, TABLE_II[key])
     picojoules = (float(f"{1000 * read_nj:.0f}"), float(f"{1000 * write_nj:.0f}"))
-    assert astuple(pad.point) == (megabytes * 10**6, read, write, *picojoules, leakage, area)
+    assert astuple(pad.point) == (megabytes * 10**6, read, write, *picojoules, leakage, area, "")
     assert pad.basis is Basis.PUBLISHED
 
 

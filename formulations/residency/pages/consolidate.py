@@ -16,7 +16,7 @@ import numpy as np
 
 from formulations.residency.bound.gaps import Gaps
 from formulations.residency.bound.rangemin import Floats
-from formulations.residency.program.columns import Columns, Kind, joined, of_kind
+from formulations.residency.program.columns import Columns, Kind, of_kind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
@@ -48,7 +48,7 @@ def consolidated(gaps: Gaps, columns: Columns, amounts: Floats) -> tuple[Columns
         late = (when == gaps.step[owner]) & (group == Kind.LOAD)
         parts += [of_kind(group, owner[~late], when[~late]), of_kind(Kind.LOAD_HERE, owner[late])]
         sizes += [moved[~late], moved[late]]
-    return joined(parts), np.concatenate(sizes)
+    return Columns.together(*parts), np.concatenate(sizes)
 
 
 def _leave_before_they_return(

@@ -60,15 +60,6 @@ def of_keys(keys: list[Ints], steps: int) -> Columns:
     return Columns(kind=who % len(Kind), access=who // len(Kind), step=step)
 
 
-def joined(parts: list[Columns]) -> Columns:
-    """Concatenate."""
-    return Columns(
-        kind=np.concatenate([part.kind for part in parts]),
-        access=np.concatenate([part.access for part in parts]),
-        step=np.concatenate([part.step for part in parts]),
-    )
-
-
 def of_kind(kind: Kind, access: Ints, step: Ints | int = -1) -> Columns:
     """Columns of one kind."""
     return Columns(
@@ -107,12 +98,10 @@ _FIXED = (
 def needed(gaps: Gaps) -> Columns:
     """Columns that make the program feasible: stream all, or load and store where fixed."""
     fixed = gaps.stationary
-    return joined(
-        [
-            of_kind(Kind.STREAM, np.flatnonzero(exists(gaps, Kind.STREAM))),
-            of_kind(Kind.LOAD_HERE, np.flatnonzero(exists(gaps, Kind.LOAD_HERE) & fixed)),
-            of_kind(Kind.WRITE_THROUGH, np.flatnonzero(exists(gaps, Kind.WRITE_THROUGH) & fixed)),
-        ]
+    return Columns.together(
+        of_kind(Kind.STREAM, np.flatnonzero(exists(gaps, Kind.STREAM))),
+        of_kind(Kind.LOAD_HERE, np.flatnonzero(exists(gaps, Kind.LOAD_HERE) & fixed)),
+        of_kind(Kind.WRITE_THROUGH, np.flatnonzero(exists(gaps, Kind.WRITE_THROUGH) & fixed)),
     )
 
 
@@ -137,7 +126,7 @@ class Pricer:
         parts = [self._fixed(kind, best, threshold) for kind in _FIXED]
         parts += self._inner(best, threshold, depth)
         parts.append(self._clean_here(best, threshold))
-        return joined(parts)
+        return Columns.together(*parts)
 
     def _best(self) -> Floats:
         """(a,) Cost of the best path of the access's tensor."""

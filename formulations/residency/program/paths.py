@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from formulations.residency.bound.dual import Arcs, Forward
 from formulations.residency.bound.gaps import Gaps
 from formulations.residency.bound.rangemin import Floats
-from formulations.residency.program.columns import Columns, Kind, joined, of_kind
+from formulations.residency.program.columns import Columns, Kind, of_kind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
@@ -101,17 +101,15 @@ def _columns(gaps: Gaps, arc: Arcs, after: States, arrived: States, before: Stat
 
     last_dirty = gaps.last[after[gaps.last] == _DIRTY]
     final_step = arc.final_at[after[gaps.last] == _DIRTY]
-    return joined(
-        [
-            some(Kind.HOLD_DIRTY, came & (state == _DIRTY) & ~cleaned_here),
-            some(Kind.HOLD_CLEAN, held_clean & ~via & (before == _CLEAN)),
-            some(Kind.STREAM, streamed),
-            some(Kind.LOAD_HERE, enters & ~streamed),
-            some(Kind.WRITE_THROUGH, ~read & ~gaps.dead & (after == _CLEAN)),
-            some(Kind.LOAD, loads, arc.load_at),
-            some(Kind.DROP, dropped, arc.drop_at),
-            some(Kind.CLEAN, cleaned, arc.clean_at),
-            some(Kind.CLEAN, cleaned_here, gaps.step),
-            of_kind(Kind.FINAL, last_dirty, final_step),
-        ]
+    return Columns.together(
+        some(Kind.HOLD_DIRTY, came & (state == _DIRTY) & ~cleaned_here),
+        some(Kind.HOLD_CLEAN, held_clean & ~via & (before == _CLEAN)),
+        some(Kind.STREAM, streamed),
+        some(Kind.LOAD_HERE, enters & ~streamed),
+        some(Kind.WRITE_THROUGH, ~read & ~gaps.dead & (after == _CLEAN)),
+        some(Kind.LOAD, loads, arc.load_at),
+        some(Kind.DROP, dropped, arc.drop_at),
+        some(Kind.CLEAN, cleaned, arc.clean_at),
+        some(Kind.CLEAN, cleaned_here, gaps.step),
+        of_kind(Kind.FINAL, last_dirty, final_step),
     )

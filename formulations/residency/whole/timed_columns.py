@@ -8,7 +8,7 @@ from formulations.residency.bound.dual import step_prices
 from formulations.residency.bound.gaps import Gaps
 from formulations.residency.bound.prices import Economy, Multipliers
 from formulations.residency.bound.rangemin import RangeMinimum, Ranges
-from formulations.residency.program.columns import Columns, Kind, exists, joined, of_kind
+from formulations.residency.program.columns import Columns, Kind, exists, of_kind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
@@ -43,7 +43,7 @@ def nearby(gaps: Gaps, economy: Economy, prices: Multipliers, depth: int) -> Col
     parts.append(_best(drops, final, np.full_like(final.step, gaps.steps), depth))
     read = np.flatnonzero(gaps.dirty & (gaps.kind == Access.READ))
     parts.append(of_kind(Kind.CLEAN, read, gaps.step[read]))
-    return joined(parts).union(Columns.empty(), gaps.steps)
+    return Columns.together(*parts).union(Columns.empty(), gaps.steps)
 
 
 def _best(table: RangeMinimum, gap: Columns, end: Ints, depth: int) -> Columns:
@@ -57,7 +57,7 @@ def _best(table: RangeMinimum, gap: Columns, end: Ints, depth: int) -> Columns:
         parts.append(Columns(kind=kind, access=access, step=step))
         kind, access = np.concatenate((kind, kind)), np.concatenate((access, access))
         begin, end = np.concatenate((begin, step + 1)), np.concatenate((step, end))
-    return joined(parts)
+    return Columns.together(*parts)
 
 
 def allowed(gaps: Gaps, columns: Columns, resident: Bools, kept: Bools) -> Bools:

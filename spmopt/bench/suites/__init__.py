@@ -1,4 +1,4 @@
-"""The suites: of training steps on rtx2080ti, small networks, buffers, and layers in tiles."""
+"""The suites: of training steps on rtx2080ti, small networks, buffers, tiles, machines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from types import MappingProxyType
 from spmopt.bench.suite import Suite
 from spmopt.bench.suites.certified import deep, gnmt, page, whole
 from spmopt.bench.suites.contiguous import contiguous
+from spmopt.bench.suites.front import front
 from spmopt.bench.suites.gradients import gradients
 from spmopt.bench.suites.joint import joint
 from spmopt.bench.suites.models import plain, settings
@@ -18,7 +19,7 @@ from spmopt.core.suggest import unknown
 
 _ALL = (
     *(gaps(), page(), whole(), gnmt(), deep(), walk(), plain(), settings()),
-    *(contiguous(), joint(), place(), gradients(), tiles()),
+    *(contiguous(), joint(), place(), gradients(), tiles(), front()),
 )
 SUITES: Mapping[str, Suite] = MappingProxyType({suite.name: suite for suite in _ALL})
 

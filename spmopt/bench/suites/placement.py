@@ -46,9 +46,8 @@ def place() -> Suite:
         "loading it; copies run backwards in time, in another order of the file: seconds are sums "
         "over five. `minimize`: the least height within the limit and the proved bound (`gap`). "
         "Training graphs: what a step makes, live from first write to last use, as wide as it "
-        "is; random: see `spmopt/bench/placement.py`; a second is little for uniform draws: one "
-        "run of 20 s placed seed 1 within 0.71 %. Every placement is checked, pair by pair. The "
-        "peer is the program given by `--peer`, on the same computer in the same run; its "
+        "is; random: see `spmopt/bench/placement.py`. Every placement is checked, pair by pair. "
+        "The peer is the program given by `--peer`, on the same computer in the same run; its "
         f"CPU seconds are those of its process.\n\n{_METHODS}",
         heads=("what", "of"),
         rows=(*_placed(), *_least(), *_graphs(), *_random()),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 
@@ -12,8 +11,7 @@ from spmopt.assemble.cycles import summed
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
-
-_NEVER = -1
+from spmopt.policies.double_buffer.cuts import Need
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,29 +63,7 @@ def batches(machine: Machine, timeline: Timeline) -> Batches:
     scratch = -(-timeline.scratch_bytes // page)
     need = summed(timeline.steps, timeline.step, pages) + scratch
     fits = need <= half
-    begin = _begins(timeline, pages, scratch, fits, half)
+    begin = Need(timeline=timeline, pages=pages, scratch=scratch, half=half).begins()
     return Batches(
         begin=begin, alone=~fits[begin[:-1]], held=timeline.stationary | fits[timeline.step]
     )
-
-
-def _begins(timeline: Timeline, pages: Ints, scratch: Ints, fits: Bools, half: int) -> Ints:
-    """(g + 1,) First step of every batch, and the number of steps."""
-    again = timeline.previous >= 0
-    before: list[int] = np.where(again, timeline.step[timeline.previous], _NEVER).tolist()
-    size: list[int] = pages.tolist()
-    ends = timeline.first.tolist()
-    found = [0]
-    since = taken = most = 0
-    for step, (bounds, own, fitting) in enumerate(
-        zip(pairwise(ends), scratch.tolist(), fits.tolist(), strict=True)
-    ):
-        low, high = bounds
-        new = sum([size[a] for a in range(low, high) if before[a] < since])
-        taken, most = taken + new, max(most, own)
-        if taken + most > half and step > since:
-            found.append(step)
-            since, taken, most = step, sum(size[low:high]), own
-        if not fitting:
-            taken = half + 1  # nothing fits beside this one: the next operation begins anew
-    return np.array([*found, timeline.steps], np.int64)

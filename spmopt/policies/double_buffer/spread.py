@@ -65,9 +65,9 @@ class _Spread:
         every = np.arange(rows.tensor.size)
         loads, stores = self._beside()
         stores = self._made_room(loads, stores)
-        stores = _together(stores, self._stores_elsewhere())
+        stores = Pieces.together(stores, self._stores_elsewhere())
         moves = store_moves(page, rows, every, stores)
-        loads = _together(loads, self._loads_elsewhere())
+        loads = Pieces.together(loads, self._loads_elsewhere())
         earliest = np.minimum(earliest_load(rows, moves), rows.first_use)
         loads = _at(loads, np.maximum(loads.step, earliest[loads.item]))
         return Transfers(rows=rows, loads=load_moves(page, rows, every, loads), stores=moves)
@@ -121,7 +121,7 @@ class _Spread:
         some = np.flatnonzero(early)
         moved = Pieces(item=stores.item[some], step=begin[batch[some]] - 1, pages=early[some])
         left = Pieces(item=stores.item, step=stores.step, pages=stores.pages - early)
-        return _together(left.take(left.pages > 0), moved)
+        return Pieces.together(left.take(left.pages > 0), moved)
 
     def _excess(self, loads: Pieces, stores: Pieces) -> Ints:
         """(g,) Pages that are too many in a batch, in the step where most are."""
@@ -165,7 +165,9 @@ class _Spread:
         rest = np.flatnonzero(rows.stores & ~self._stored_last & ~self._stored_beside)
         end = self._batches.begin[self._used_to[rest] + 1] - 1
         step = np.minimum(end, self._last_store[rest])
-        return _together(_of(last, pieces), Pieces(item=rest, step=step, pages=rows.pages[rest]))
+        return Pieces.together(
+            _of(last, pieces), Pieces(item=rest, step=step, pages=rows.pages[rest])
+        )
 
     def _loads_elsewhere(self) -> Pieces:
         """Loads of the first batch, as late as possible; others when their batch begins."""
@@ -185,7 +187,9 @@ class _Spread:
         )
         rest = np.flatnonzero(rows.loads & ~self._loaded_first & ~self._loaded_beside)
         begin = self._batches.begin[self._used_from[rest]]
-        return _together(_of(first, pieces), Pieces(item=rest, step=begin, pages=rows.pages[rest]))
+        return Pieces.together(
+            _of(first, pieces), Pieces(item=rest, step=begin, pages=rows.pages[rest])
+        )
 
 
 def _of(row: Ints, pieces: Pieces) -> Pieces:
@@ -195,11 +199,3 @@ def _of(row: Ints, pieces: Pieces) -> Pieces:
 
 def _at(pieces: Pieces, step: Ints) -> Pieces:
     return Pieces(item=pieces.item, step=step, pages=pieces.pages)
-
-
-def _together(*parts: Pieces) -> Pieces:
-    return Pieces(
-        item=np.concatenate([part.item for part in parts]),
-        step=np.concatenate([part.step for part in parts]),
-        pages=np.concatenate([part.pages for part in parts]),
-    )

@@ -74,7 +74,7 @@ def run_channel(
         waiting = walk.store_or_wait(step)
         walk.move(step)
         walk.end(step, waiting)
-    return _pieces(walk.loads), _pieces(walk.stores)
+    return Pieces.of(walk.loads), Pieces.of(walk.stores)
 
 
 class _Walk:
@@ -219,8 +219,3 @@ def _by_step(steps: int, at: Ints, rows: WholeRows, chosen: Bools) -> list[list[
     for index in row[np.argsort(rows.first_use[row], kind="stable")].tolist():
         found[at[index]].append(index)
     return found
-
-
-def _pieces(moved: list[tuple[int, int, int]]) -> Pieces:
-    table = np.array(moved, np.int64).reshape(-1, 3)
-    return Pieces(item=table[:, 0], step=table[:, 1], pages=table[:, 2])

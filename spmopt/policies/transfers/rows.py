@@ -133,12 +133,6 @@ def merge_equal(residency: Residency) -> Residency:
 
 def joined(*parts: Residency) -> Residency:
     """One table of all rows, sorted, in the fewest rows; empty stretches are left out."""
-    tensor, begin, end, size = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("tensor", "begin", "end", "size_bytes")
-    )
-    some = np.flatnonzero(begin < end)
-    order = some[np.lexsort((begin[some], tensor[some]))]
-    return merge_equal(
-        Residency(tensor=tensor[order], begin=begin[order], end=end[order], size_bytes=size[order])
-    )
+    rows = Residency.together(*parts)
+    rows = rows.take(rows.begin < rows.end)
+    return merge_equal(rows.take(np.lexsort((rows.begin, rows.tensor))))

@@ -39,7 +39,7 @@ def stores_in_windows(
         at_home=np.zeros(until.size, bool),
     )
     late = fill_idle(machine, beyond, early.idle_cycles, room_pages)
-    return _together(early.pieces, late.pieces, _at(within.last, late.returned))
+    return Pieces.together(early.pieces, late.pieces, _at(within.last, late.returned))
 
 
 def loads_in_windows(
@@ -58,18 +58,10 @@ def loads_in_windows(
     mirrored = replace(waiting, home=final - waiting.home, last=final - waiting.last)
     filled = fill_idle(machine, mirrored, idle_cycles[::-1], room_pages[::-1])
     pieces = replace(filled.pieces, step=final - filled.pieces.step)
-    return _together(pieces, _at(waiting.home, filled.returned))
+    return Pieces.together(pieces, _at(waiting.home, filled.returned))
 
 
 def _at(step: Ints, pages: Ints) -> Pieces:
     """Pieces that move what was given back, each in its ``step``."""
     item = np.flatnonzero(pages)
     return Pieces(item=item, step=step[item], pages=pages[item])
-
-
-def _together(*parts: Pieces) -> Pieces:
-    return Pieces(
-        item=np.concatenate([part.item for part in parts]),
-        step=np.concatenate([part.step for part in parts]),
-        pages=np.concatenate([part.pages for part in parts]),
-    )

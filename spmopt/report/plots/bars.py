@@ -13,10 +13,8 @@ from spmopt.report.plots.style import (
     Heading,
     alone,
     canvas,
-    common_legend,
     dress,
-    entitle,
-    save,
+    finish,
 )
 
 _WIDTH = 0.8
@@ -91,6 +89,4 @@ def save_bars(panels: Sequence[BarPanel], heading: Heading, path: Path) -> None:
     figure, axes = canvas(len(panels), 1, 1.2 + 2.4 * len(panels))
     for panel, (ax,) in zip(panels, axes, strict=True):
         plot_bars(panel, ax)
-    entitle(figure, heading)
-    common_legend(figure, [ax for (ax,) in axes])
-    save(figure, path)
+    finish(figure, [ax for (ax,) in axes], heading, path)

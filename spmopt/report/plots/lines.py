@@ -16,10 +16,8 @@ from spmopt.report.plots.style import (
     Heading,
     alone,
     canvas,
-    common_legend,
     dress,
-    entitle,
-    save,
+    finish,
 )
 
 _MOST_MARKED = 20
@@ -130,6 +128,4 @@ def save_lines(panels: Sequence[Sequence[Panel]], heading: Heading, path: Path) 
     for line, some in zip(panels, axes, strict=True):
         for panel, ax in zip(line, some, strict=True):
             plot_lines(panel, ax)
-    entitle(figure, heading)
-    common_legend(figure, [ax for some in axes for ax in some])
-    save(figure, path)
+    finish(figure, [ax for some in axes for ax in some], heading, path)

@@ -15,10 +15,8 @@ from spmopt.report.plots.style import (
     Heading,
     alone,
     canvas,
-    common_legend,
     dress,
-    entitle,
-    save,
+    finish,
 )
 
 _DOT, _MEDIAN, _MEAN = COLOURS[0], COLOURS[6], COLOURS[1]
@@ -70,6 +68,4 @@ def save_strips(data: Sequence[Strips], heading: Heading, path: Path) -> None:
         plot_strips(each, ax)
     for ax in axes[1:]:
         ax.set_yticklabels([])
-    entitle(figure, heading)
-    common_legend(figure, axes)
-    save(figure, path)
+    finish(figure, axes, heading, path)

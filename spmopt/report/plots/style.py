@@ -57,6 +57,16 @@ def dress(ax: Axes, title: str, x_label: str, y_label: str) -> None:
         ax.spines[side].set_visible(False)
 
 
+def finish(figure: Figure, axes: Sequence[Axes], heading: Heading, path: Path) -> None:
+    """Entitle a figure, give it one legend and write it; raises :class:`InputError`."""
+    entitle(figure, heading)
+    common_legend(figure, axes)
+    try:
+        figure.savefig(path, format="png", metadata={"Software": None})
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
 def entitle(figure: Figure, heading: Heading) -> None:
     """Title and conditions above all axes."""
     figure.suptitle(f"{heading.title}\n{heading.conditions}", fontsize=_TEXT - 0.5, linespacing=1.5)
@@ -77,11 +87,3 @@ def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
         frameon=False,
         fontsize=_TEXT,
     )
-
-
-def save(figure: Figure, path: Path) -> None:
-    """Write a PNG file; raises :class:`InputError` where that cannot be."""
-    try:
-        figure.savefig(path, format="png", metadata={"Software": None})
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from None

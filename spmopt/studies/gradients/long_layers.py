@@ -20,7 +20,7 @@ from spmopt.studies.gradients.technique import (
     cases,
     other,
 )
-from spmopt.studies.study import Measured
+from spmopt.studies.study import Known, Measured
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Columns, Row
 from spmopt.tiles.grid import Tile
@@ -83,7 +83,7 @@ def named(setting: Setting) -> tuple[Named, ...]:
 def measured(setting: Setting, most: int) -> Measured:
     """Rows of the ``most`` layers that take longest and are bound by memory in the baseline."""
 
-    def run(pool: Pool, tell: Tell) -> Iterator[Sequence[Row]]:
+    def run(pool: Pool, tell: Tell, _: Known) -> Iterator[Sequence[Row]]:
         everything = named(setting)
         base = _run([cases(BASELINE, each.counted, setting)[0] for each in everything], pool, tell)
         ranked = sorted(

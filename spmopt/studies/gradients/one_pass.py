@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from functools import reduce
+from functools import cache, reduce
 
-from spmopt.assemble import assemble
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance, Operation
 from spmopt.core.machine import Machine
@@ -15,14 +14,12 @@ from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
 from spmopt.gradients.case import Case
-from spmopt.gradients.choice import products
+from spmopt.gradients.choice import instance_of
 from spmopt.gradients.run import Row
+from spmopt.gradients.solved import solved
 from spmopt.gradients.spent import Moved
-from spmopt.schedulers.entry import Kind
 from spmopt.schedulers.registry import find
-from spmopt.solve import solve
 from spmopt.studies.gradients.technique import LIMIT_S, TOLERANCE
-from spmopt.tiles.backward import backward
 from spmopt.tiles.cores import on_cores
 from spmopt.tiles.forward import BY_ROWS, forward, forward_on_cores, forward_order, mirrored_layer
 from spmopt.tiles.grid import Grid, Tile
@@ -31,7 +28,6 @@ from spmopt.tiles.order import Order
 from spmopt.tiles.partition import Partition
 from spmopt.tiles.tiling import choose_tile
 from spmopt.tiles.walk import Walk
-from spmopt.verify import require_legal
 
 _DY = 0
 _MIRRORED = Order(dx=BY_ROWS, dw=Walk(loops="kji"), alternate=False)
@@ -94,14 +90,7 @@ def second_read_free(ran: Case) -> Cost:
     dX reads dY as ever; a product of dW then has two operands, X and dW. What is measured is the
     backward pass of all groups.
     """
-    grid = ran.grid
-    instance = backward(
-        grid,
-        ran.machine,
-        products(ran, grid),
-        element_bytes=ran.element_bytes,
-        add_early=ran.add_early,
-    )
+    instance = instance_of(ran)
     schedule, totals = verified(without_second_read(instance), ran.replacement)
     cost = replace(_of_totals(totals), dy_bytes=Moved.of(instance, schedule).read_bytes[_DY])
     return cost.times(ran.layer.groups)
@@ -126,34 +115,23 @@ def without_second_read(instance: Instance) -> Instance:
 
 
 def verified(instance: Instance, replacement: str) -> tuple[Schedule, Totals]:
-    """Schedule for time; a policy without the bound, which would take longer than it.
+    """Schedule for time.
 
     Raises
     ------
     ScheduleError
         An illegal schedule, or none.
     """
-    entry = find(replacement)
     request = Request(objective=MAKESPAN, tolerance=TOLERANCE, time_limit_s=LIMIT_S, threads=1)
-    if entry.kind is Kind.POLICY:
-        outcome = entry.load()(instance, request)
-        if outcome.plan is not None:
-            return _checked(instance, assemble(instance, outcome.plan))
-    else:
-        result = solve(instance, replacement, request)
-        if result.schedule is not None:
-            return _checked(instance, result.schedule)
-    raise ScheduleError(f"{instance.name}: {replacement} found no schedule")
+    found = solved(instance, find(replacement), request)
+    if found is None:
+        raise ScheduleError(f"{instance.name}: {replacement} found no schedule")
+    return found.schedule, found.totals
 
 
-def _checked(instance: Instance, schedule: Schedule) -> tuple[Schedule, Totals]:
-    totals = require_legal(instance, schedule).totals
-    if totals is None:
-        raise ScheduleError(f"{instance.name}: the verifier gave no totals")
-    return schedule, totals
-
-
+@cache
 def _forward_tile(layer: Layer, machine: Machine, cores: int, element_bytes: int) -> Tile:
+    """Tile by double buffering, the same for every replacement."""
     cut = Partition(axis="k", parts=cores)
     found = choose_tile(
         mirrored_layer(layer),

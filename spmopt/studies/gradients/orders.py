@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from spmopt.studies.gradient_networks import LARGE, SMALL
-from spmopt.studies.gradients.paper import SAVED, TITLES, points
+from spmopt.studies.gradients.paper import SAVED, TITLES, bold
 from spmopt.studies.gradients.rows import Sweep, average, cycles, measured, saving
+from spmopt.studies.gradients.saved import HEADS, cells, panel
 from spmopt.studies.gradients.setting import Setting
 from spmopt.studies.gradients.technique import (
     BASELINE,
@@ -20,7 +22,7 @@ from spmopt.studies.gradients.technique import (
 )
 from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Figures, Findings, Sentences, Sheet, Study
-from spmopt.studies.words import listing, percent, signed
+from spmopt.studies.words import in_percent, listing, percent
 
 MACHINES = (SMALL, LARGE)
 _ALL = tuple(name for name in TECHNIQUES if name != POTENTIAL)
@@ -50,8 +52,7 @@ def find(rows: Rows, figures: Figures) -> Findings:
         ),
         sentences=_sentences(rows, machines),
         notes=(
-            "Bold: more than 5 points from the paper; [gradient-assumptions.md]"
-            "(gradient-assumptions.md) says which assumption brings them nearer.",
+            bold(),
             "Tile, order and partition are chosen for each layer by time under double buffering; "
             "under the other replacements the same is run, so that only the replacement differs. "
             "`page` minimises time, to 1 % or for 5 seconds a layer; its traffic is not the least.",
@@ -67,33 +68,18 @@ def at(rows: Rows, machine: str, replacement: str) -> Rows:
 
 
 def _means(rows: Rows, machines: list[str]) -> Sheet:
-    lines = []
-    for machine in machines:
-        for name in _SHOWN:
-            paper = SAVED[machine, name]
-            buffered = average(saving(at(rows, machine, DOUBLE_BUFFER), name))
-            cells = [points(buffered, paper)]
-            own = [at(rows, machine, replacement) for replacement in REPLACEMENTS]
-            cells += [_mean(each, name) for each in own[1:]]
-            cells += [_mean(each, name, "traffic_bytes") for each in own]
-            lines.append([TITLES[machine], name, f"{paper:.1f}", *cells])
-    heads = (
-        *("machine", "technique", "paper: time"),
-        *(f"time: {replacement}" for replacement in REPLACEMENTS),
-        *(f"backward traffic: {replacement}" for replacement in REPLACEMENTS),
-    )
+    lines = [
+        [TITLES[machine], name, f"{paper:.1f}", *cells(partial(at, rows, machine), name, paper)]
+        for machine in machines
+        for name in _SHOWN
+        for paper in [SAVED[machine, name]]
+    ]
     return Sheet(
         title="Saved against the baseline under the same replacement, mean of networks, %",
-        heads=heads,
+        heads=("machine", "technique", "paper: time", *HEADS),
         rows=lines,
         left=2,
     )
-
-
-def _mean(rows: Rows, technique: str, column: str = "") -> str:
-    if not len(rows.where(technique=technique)):
-        return "-"
-    return _share(average(saving(rows, technique, column=column)))
 
 
 def _networks(rows: Rows, machine: str) -> Sheet:
@@ -103,9 +89,10 @@ def _networks(rows: Rows, machine: str) -> Sheet:
     saved += [saving(other, LAST) for other in others]
     saved += [saving(own, LAST, forward=False)]
     lines = [
-        [network, *(_share(each[network]) for each in saved)] for network in rows.texts("network")
+        [network, *(in_percent(each[network]) for each in saved)]
+        for network in rows.texts("network")
     ]
-    lines.append(["mean", *(_share(average(each)) for each in saved)])
+    lines.append(["mean", *(in_percent(average(each)) for each in saved)])
     heads = (
         "network",
         *_SHOWN,
@@ -120,21 +107,14 @@ def _against(rows: Rows, machines: list[str]) -> Sheet:
     lines = []
     for machine in machines:
         for technique in (BASELINE, "interleaving", "+rearrangement", LAST):
-            cells = []
+            line = [TITLES[machine], technique]
             for column in ("time", "traffic"):
                 for replacement in REPLACEMENTS:
-                    cells.append(f"{_relative(rows, machine, technique, replacement, column):.3f}")
-            cells.append(f"{_over_bound(rows, machine, technique):.2f}")
-            lines.append([TITLES[machine], technique, *cells])
-    heads = (
-        *("machine", "technique"),
-        *(f"time: {replacement}" for replacement in REPLACEMENTS),
-        *(f"backward traffic: {replacement}" for replacement in REPLACEMENTS),
-        "traffic over the bound of all orders: page",
-    )
+                    line.append(f"{_relative(rows, machine, technique, replacement, column):.3f}")
+            lines.append([*line, f"{_over_bound(rows, machine, technique):.2f}"])
     return Sheet(
         title="In terms of the baseline under double buffering, mean of networks",
-        heads=heads,
+        heads=("machine", "technique", *HEADS, "traffic over the bound of all orders: page"),
         rows=lines,
         left=2,
     )
@@ -158,10 +138,6 @@ def _over_bound(rows: Rows, machine: str, technique: str) -> float:
     """Bounds are of the tiles of each row."""
     own = at(rows, machine, OPTIMAL).where(technique=technique)
     return average(number(row, "value") / number(row, "bound") for row in own)
-
-
-def _share(value: float) -> str:
-    return signed(100 * value).removeprefix("+")
 
 
 def _sentences(rows: Rows, machines: list[str]) -> Sentences:
@@ -225,39 +201,17 @@ def _bytes(rows: Rows, machine: str, network: str, technique: str, replacement: 
 
 def draw(rows: Rows, figures: Figures, path: Path) -> None:
     """Times under double buffering, as the paper's figure has them."""
-    from spmopt.report.plots.bars import BarPanel, Series, save_bars
+    from spmopt.report.plots.bars import save_bars
     from spmopt.report.plots.style import Heading
 
     del figures
-    names = tuple(rows.texts("network"))
     panels = []
     for machine in rows.texts("machine"):
-        own = at(rows, machine, DOUBLE_BUFFER)
-        series = []
-        for technique in _SHOWN:
-            saved = saving(own, technique)
-            values = [100 * (1 - saved[name]) for name in names]
-            values.append(100 * (1 - average(saved)))
-            label = "ideal order" if technique == _IDEAL else technique
-            series.append(Series(label=label, values=values))
-        optimal = saving(at(rows, machine, OPTIMAL), LAST)
-        shown = [1 - optimal[name] for name in names]
-        series.append(
-            Series(
-                label=f"{LAST}, page",
-                values=[100 * value for value in (*shown, average(shown))],
-                is_mark=True,
-            )
-        )
-        panels.append(
-            BarPanel(
-                title=TITLES[machine],
-                y_label="time, % of the baseline",
-                groups=(*names, "mean"),
-                series=tuple(series),
-                level=100.0,
-            )
-        )
+        own, mark = at(rows, machine, DOUBLE_BUFFER), f"{LAST}, page"
+        shown = {name: "ideal order" if name == _IDEAL else name for name in _SHOWN}
+        saved = {label: saving(own, name) for name, label in shown.items()}
+        saved[mark] = saving(at(rows, machine, OPTIMAL), LAST)
+        panels.append(panel(TITLES[machine], saved, (mark,)))
     heading = Heading(
         title="Time of both passes, orders of gradients against the sequential baseline",
         conditions="double buffering; batch 4 (small NPU) and 8 (large NPU), 4 bytes an element",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from spmopt.studies.gradient_networks import LARGE, SMALL
-from spmopt.studies.words import signed
+from spmopt.studies.words import in_percent, signed
 
 LIMIT = 5.0
 """Points of deviation from which on a figure has to be explained."""
@@ -34,6 +34,14 @@ ACCURACY, IDEAL, PREDICTED = 91.0, 22.4, 21.5
 
 def points(found: float, paper: float) -> str:
     """A share in percent, bold with its deviation where it is too far from the paper's."""
-    text = f"{100 * found:.1f}"
+    text = in_percent(found)
     deviation = 100 * found - paper
     return text if abs(deviation) <= LIMIT else f"**{text}** ({signed(deviation)})"
+
+
+def bold(also: str = "") -> str:
+    """What bold figures are; ``also`` says what else is."""
+    return (
+        f"Bold: more than {LIMIT:g} points{also} from the paper; [gradient-assumptions.md]"
+        "(gradient-assumptions.md) says which assumption brings them nearer."
+    )

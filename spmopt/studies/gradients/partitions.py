@@ -18,7 +18,7 @@ from spmopt.studies.gradients.paper import ACCURACY, IDEAL, PREDICTED, points
 from spmopt.studies.gradients.setting import Counted, Setting
 from spmopt.studies.gradients.technique import BASELINE, cases
 from spmopt.studies.rows import Rows, number
-from spmopt.studies.study import Figures, Findings, Measured, Sentences, Sheet, Study
+from spmopt.studies.study import Figures, Findings, Known, Measured, Sentences, Sheet, Study
 from spmopt.studies.words import listing, percent
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Columns, Row, Value
@@ -59,6 +59,7 @@ _NOTHING: Mapping[str, Value] = dict.fromkeys(COLUMNS.types)
 _SIZE, _ALL, _SIZES = "size", "all layers", "sizes"
 """What a row is about: a size of layers, or how well it is predicted, over layers or sizes."""
 _KS = (1, 3, 5)
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,32 +89,45 @@ def sizes(setting: Setting) -> tuple[_Shared, ...]:
 def measured(setting: Setting, repetitions: int = 1000) -> Measured:
     """A row a size: cycles of the baseline, and of each cut with algorithm 1; then predictions."""
 
-    def run(pool: Pool, tell: Tell) -> Iterator[Sequence[Row]]:
-        shared = sizes(setting)
-        asked = []
-        for each in shared:
-            (base,) = cases(BASELINE, each.counted, setting)
-            (rearranged,) = cases("+rearrangement", each.counted, setting)
-            cuts = (replace(rearranged, partition=f"{a}/{setting.cores}") for a in AXIS_NAMES)
-            asked += [base, *cuts]
-        rows = dict(found for some in run_all(asked, pool, tell) for found in some)
-        width = 1 + len(AXIS_NAMES)
-        evaluated = [
-            _row(setting, each, [rows[place * width + of].spent for of in range(width)])
-            for place, each in enumerate(shared)
-        ]
-        yield evaluated
+    def run(pool: Pool, tell: Tell, known: Known) -> Iterator[Sequence[Row]]:
+        evaluated: list[Row] = []
+        for some in _batched(sizes(setting)):
+            before = [known(_about(setting, each)) for each in some]
+            rows = [row for row in before if row is not None]
+            if len(rows) < len(some):
+                rows = _evaluated(setting, some, pool, tell)
+            evaluated += rows
+            yield rows
         tell("nearest neighbours")
         yield predictions(Rows(evaluated), repetitions)
 
     return Measured(columns=COLUMNS, run=run, what=repr(setting))
 
 
-def _row(setting: Setting, shared: _Shared, spent: Sequence[Spent]) -> Row:
-    cycles = [each.makespan_cycles for each in spent]
-    bound = [each.makespan_bound_cycles for each in spent]
+def _batched(shared: Sequence[_Shared]) -> Iterator[Sequence[_Shared]]:
+    """Some sizes at a time: what a killed run has to do again."""
+    for begin in range(0, len(shared), _AT_ONCE):
+        yield shared[begin : begin + _AT_ONCE]
+
+
+def _evaluated(setting: Setting, some: Sequence[_Shared], pool: Pool, tell: Tell) -> list[Row]:
+    asked = []
+    for each in some:
+        (base,) = cases(BASELINE, each.counted, setting)
+        (rearranged,) = cases("+rearrangement", each.counted, setting)
+        cuts = (replace(rearranged, partition=f"{a}/{setting.cores}") for a in AXIS_NAMES)
+        asked += [base, *cuts]
+    rows = dict(found for part in run_all(asked, pool, tell) for found in part)
+    width = 1 + len(AXIS_NAMES)
+    return [
+        _row(setting, each, [rows[place * width + of].spent for of in range(width)])
+        for place, each in enumerate(some)
+    ]
+
+
+def _about(setting: Setting, shared: _Shared) -> dict[str, Value]:
+    """What tells rows apart."""
     layer = shared.counted.layer
-    best = int(np.argmin(cycles[1:]))
     return {
         **_NOTHING,
         "what": _SIZE,
@@ -124,6 +138,15 @@ def _row(setting: Setting, shared: _Shared, spent: Sequence[Spent]) -> Row:
         "k": layer.k,
         "n": layer.n,
         "groups": layer.groups,
+    }
+
+
+def _row(setting: Setting, shared: _Shared, spent: Sequence[Spent]) -> Row:
+    cycles = [each.makespan_cycles for each in spent]
+    bound = [each.makespan_bound_cycles for each in spent]
+    best = int(np.argmin(cycles[1:]))
+    return {
+        **_about(setting, shared),
         "layers": shared.counted.count,
         "networks": " ".join(shared.networks),
         "spm_bytes": setting.hardware().spm_bytes,

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
+from spmopt.studies.gradient_networks import PaperNetwork
 from spmopt.studies.gradients.measure import Answer, Asked, Tell, measure
 from spmopt.studies.gradients.setting import Setting
 from spmopt.studies.gradients.technique import BASELINE, DOUBLE_BUFFER, POTENTIAL, TECHNIQUES
 from spmopt.studies.rows import Rows, number
-from spmopt.studies.study import Measured
+from spmopt.studies.study import Known, Measured
 from spmopt.sweep.pool import Pool
-from spmopt.sweep.rows import Columns, Row
+from spmopt.sweep.rows import Columns, Row, Value
 
 COLUMNS = Columns.of(
     {
@@ -49,11 +50,12 @@ COLUMNS = Columns.of(
 
 @dataclass(frozen=True, kw_only=True)
 class Sweep:
-    """Settings, techniques and replacements, all with each other, for all networks."""
+    """Settings, techniques and replacements, all with each other, for all networks or ``only``."""
 
     settings: tuple[Setting, ...]
     techniques: tuple[str, ...] = tuple(TECHNIQUES)
     replacements: tuple[str, ...] = (DOUBLE_BUFFER,)
+    only: tuple[str, ...] = ()
 
     def asked(self) -> list[Asked]:
         """By setting, network, replacement, technique."""
@@ -61,42 +63,34 @@ class Sweep:
             Asked(setting=setting, network=network, technique=technique, replacement=replacement)
             for setting in self.settings
             for network in setting.networks()
+            if not self.only or network.abbreviation in self.only
             for replacement in self.replacements
             for technique in self.techniques
         ]
 
 
 def measured(*sweeps: Sweep) -> Measured:
-    """Rows of sweeps, one after the other."""
+    """Rows of sweeps, network by network; a network's choices are made once for all of them."""
 
-    def run(pool: Pool, tell: Tell) -> Iterator[Sequence[Row]]:
-        for sweep in sweeps:
-            answers = measure(sweep.asked(), pool, tell)
-            yield [row_of(answer) for answer in answers]
+    def run(pool: Pool, tell: Tell, known: Known) -> Iterator[Sequence[Row]]:
+        networks: dict[tuple[Setting, PaperNetwork], list[Asked]] = {}
+        for asked in (each for sweep in sweeps for each in sweep.asked()):
+            networks.setdefault((asked.setting, asked.network), []).append(asked)
+        for some in networks.values():
+            before = [known(_about(each)) for each in some]
+            rows = [row for row in before if row is not None]
+            yield rows if len(rows) == len(some) else list(map(row_of, measure(some, pool, tell)))
 
     return Measured(columns=COLUMNS, run=run, what=repr(sweeps))
 
 
 def row_of(answer: Answer) -> Row:
     """Sums over a network."""
-    asked, setting = answer.asked, answer.asked.setting
-    machine = setting.hardware()
+    asked = answer.asked
     backward, forward = answer.sums()
     return {
-        "setting": setting.name,
-        "machine": setting.machine,
-        "cores": setting.cores,
-        "dram_bytes_per_s": machine.dram_bytes_per_s,
-        "batch": setting.batch or asked.network.batch,
-        "element_bytes": setting.element_bytes,
-        "dataflow": setting.dataflow,
-        "reuse": setting.reuse,
-        "add_early": setting.add_early,
-        "tiles": setting.tiles,
-        "network": asked.network.abbreviation,
-        "technique": asked.technique,
-        "scheduler": asked.replacement,
-        "spm_bytes": machine.spm_bytes,
+        **_about(asked),
+        "spm_bytes": asked.setting.hardware().spm_bytes,
         "layers": sum(layer.count for layer in asked.layers),
         "backward_cycles": backward.cycles,
         "forward_cycles": forward.cycles,
@@ -108,6 +102,26 @@ def row_of(answer: Answer) -> Row:
         "value": float(backward.traffic_bytes),
         "bound": 0.0 if asked.technique == POTENTIAL else float(backward.bound_bytes),
         "verified": True,
+    }
+
+
+def _about(asked: Asked) -> dict[str, Value]:
+    """What tells rows apart."""
+    setting = asked.setting
+    return {
+        "setting": setting.name,
+        "machine": setting.machine,
+        "cores": setting.cores,
+        "dram_bytes_per_s": setting.hardware().dram_bytes_per_s,
+        "batch": setting.batch or asked.network.batch,
+        "element_bytes": setting.element_bytes,
+        "dataflow": setting.dataflow,
+        "reuse": setting.reuse,
+        "add_early": setting.add_early,
+        "tiles": setting.tiles,
+        "network": asked.network.abbreviation,
+        "technique": asked.technique,
+        "scheduler": asked.replacement,
     }
 
 

@@ -8,8 +8,9 @@ from functools import partial
 from pathlib import Path
 
 from spmopt.studies.gradient_networks import LARGE
-from spmopt.studies.gradients.paper import points
+from spmopt.studies.gradients.paper import bold
 from spmopt.studies.gradients.rows import Sweep, average, measured, saving
+from spmopt.studies.gradients.saved import HEADS, cells, panel
 from spmopt.studies.gradients.setting import Setting
 from spmopt.studies.gradients.technique import (
     BASELINE,
@@ -21,7 +22,7 @@ from spmopt.studies.gradients.technique import (
 )
 from spmopt.studies.rows import Rows
 from spmopt.studies.study import Figures, Findings, Sentences, Sheet, Study
-from spmopt.studies.words import listing, percent, signed
+from spmopt.studies.words import in_percent, listing, percent
 
 _TECHNIQUES = (BASELINE, LAST)
 _PAPER = {
@@ -56,8 +57,7 @@ def find(rows: Rows, figures: Figures, *, notes: tuple[str, ...] = ()) -> Findin
         sheets=(_means(rows, settings), _networks(rows, settings)),
         sentences=_sentences(rows, settings),
         notes=(
-            "Bold: more than 5 points from the paper; see [gradient-assumptions.md]"
-            "(gradient-assumptions.md).",
+            bold(),
             "Each setting is held against the baseline under the same setting and replacement.",
             *notes,
         ),
@@ -69,24 +69,17 @@ def _own(rows: Rows, setting: str, replacement: str) -> Rows:
 
 
 def _means(rows: Rows, settings: list[str]) -> Sheet:
-    lines = []
-    for setting in settings:
-        for name in _TECHNIQUES[1:]:
-            buffered = average(saving(_own(rows, setting, DOUBLE_BUFFER), name))
-            paper = _PAPER[setting] if name == LAST else None
-            cells = [_share(buffered) if paper is None else points(buffered, paper)]
-            for replacement in (BELADY, OPTIMAL):
-                cells.append(_share(average(saving(_own(rows, setting, replacement), name))))
-            for replacement in REPLACEMENTS:
-                own = _own(rows, setting, replacement)
-                cells.append(_share(average(saving(own, name, column="traffic_bytes"))))
-            lines.append([setting, name, "-" if paper is None else f"{paper:.1f}", *cells])
-    heads = (
-        *("setting", "technique", "paper: time"),
-        *(f"time: {replacement}" for replacement in REPLACEMENTS),
-        *(f"backward traffic: {replacement}" for replacement in REPLACEMENTS),
+    lines = [
+        [setting, LAST, f"{paper:.1f}", *cells(partial(_own, rows, setting), LAST, paper)]
+        for setting in settings
+        for paper in [_PAPER[setting]]
+    ]
+    return Sheet(
+        title="Saved, mean of networks, %",
+        heads=("setting", "technique", "paper: time", *HEADS),
+        rows=lines,
+        left=2,
     )
-    return Sheet(title="Saved, mean of networks, %", heads=heads, rows=lines, left=2)
 
 
 def _networks(rows: Rows, settings: list[str]) -> Sheet:
@@ -96,14 +89,11 @@ def _networks(rows: Rows, settings: list[str]) -> Sheet:
         for replacement in REPLACEMENTS
     ]
     lines = [
-        [network, *(_share(each[network]) for each in found)] for network in rows.texts("network")
+        [network, *(in_percent(each[network]) for each in found)]
+        for network in rows.texts("network")
     ]
     heads = tuple(f"{setting}: {each}" for setting in settings for each in REPLACEMENTS)
     return Sheet(title=f"Time that {LAST} saves, %", heads=("network", *heads), rows=lines)
-
-
-def _share(value: float) -> str:
-    return signed(100 * value).removeprefix("+")
 
 
 def _sentences(rows: Rows, settings: list[str]) -> Sentences:
@@ -135,27 +125,17 @@ def _trend(means: list[float]) -> str:
 
 def draw(rows: Rows, figures: Figures, path: Path, *, title: str) -> None:
     """Time of all techniques together, a colour for each setting."""
-    from spmopt.report.plots.bars import BarPanel, Series, save_bars
+    from spmopt.report.plots.bars import save_bars
     from spmopt.report.plots.style import Heading
 
     del figures
-    names, settings = tuple(rows.texts("network")), rows.texts("setting")
     panels = []
     for replacement in (DOUBLE_BUFFER, OPTIMAL):
-        series = []
-        for setting in settings:
-            saved = saving(_own(rows, setting, replacement), LAST)
-            values = [100 * (1 - saved[name]) for name in names]
-            series.append(Series(label=setting, values=[*values, 100 * (1 - average(saved))]))
-        panels.append(
-            BarPanel(
-                title=replacement,
-                y_label="time, % of the baseline",
-                groups=(*names, "mean"),
-                series=tuple(series),
-                level=100.0,
-            )
-        )
+        saved = {
+            setting: saving(_own(rows, setting, replacement), LAST)
+            for setting in rows.texts("setting")
+        }
+        panels.append(panel(replacement, saved))
     heading = Heading(
         title=title, conditions="large NPU, both passes, all techniques, 4 bytes an element"
     )

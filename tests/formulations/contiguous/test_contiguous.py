@@ -16,6 +16,7 @@ from formulations.contiguous.pack import ORDERS, cut, pack
 from formulations.contiguous.schedule import schedule
 from formulations.contiguous.stays import Stay
 from formulations.residency import page
+from formulations.residency.cost import plan_value
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
@@ -27,7 +28,12 @@ from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.machines.load import load_machine
+from spmopt.schedulers.registry import find
 from spmopt.solve import compare
+from spmopt.tiles.backward import backward
+from spmopt.tiles.grid import Grid, Tile
+from spmopt.tiles.layer import Layer
+from spmopt.tiles.order import ORDERS as ORDERS_OF_TILES
 from spmopt.verify import bound, require_legal
 from tests.instances.golden import instance as golden
 from tests.strategies import random_instance
@@ -81,6 +87,20 @@ def test_contiguity_costs_little(name: str, spm: str, cost: float) -> None:
     assert outcome.certificate is not None
     least = bound(instance, outcome.certificate)
     assert found.makespan_cycles <= least * (1 + Fraction(cost))
+
+
+def test_without_time_it_is_not_behind_a_start_that_fits() -> None:
+    """Tiles that fill the scratchpad: little of the paged plan finds ranges of its own."""
+    grid = Grid(layer=Layer(name="layer", m=60, k=50, n=40), tile=Tile(m=20, k=15, n=16))
+    machine = load_machine("small-npu", {"spm": "5.5kB", "page": "64"})
+    instance = backward(grid, machine, ORDERS_OF_TILES["sequential"].through(grid))
+    good = schedule(instance, Request(time_limit_s=4.0)).plan
+    assert good is not None
+    paged = find("stream").load()(instance, Request()).plan
+    request = Request(time_limit_s=1e-3, start=paged, others=(good,))
+    again = schedule(instance, request).plan
+    assert again is not None
+    assert plan_value(instance, again, MAKESPAN) <= plan_value(instance, good, MAKESPAN)
 
 
 def stay(begin: int, heights: list[int], uses: list[int], stationary: Sequence[int] = ()) -> Stay:

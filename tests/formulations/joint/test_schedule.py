@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from time import monotonic
 
 import numpy as np
@@ -9,15 +11,19 @@ import pytest
 
 from formulations.joint.facts import analyse
 from formulations.joint.horizon import least_cycles
+from formulations.joint.search import Found, Settings
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY
-from spmopt.core.result import Certificate, Status
+from spmopt.core.plan import Plan
+from spmopt.core.result import Certificate, Result, Status
 from spmopt.core.scheduler import Request
+from spmopt.schedulers.registry import STARTS
 from spmopt.solve import compare, solve
 from spmopt.verify import bound
 from tests.formulations.joint.solved import small, solved
 from tests.instances.golden import instance as golden
+from tests.solve.fakes import exact
 from tests.tiny import Op, tiny
 
 ASKED = Request(objective=REPLAY, time_limit_s=20, threads=1)
@@ -39,11 +45,41 @@ def test_optimum_and_bound(seed: int) -> None:
 
 
 def test_beats_the_policies_in_replay() -> None:
-    instance = golden("residual")
-    results = compare(instance, ["belady", "belady-size", "joint"], ASKED)
-    values = [result.value for result in results]
-    assert None not in values
-    assert values[2] == min(value for value in values if value is not None) == 4611
+    *policies, joint = _beside_all_policies("mlp")
+    assert exact(joint) == 2396 < min(map(exact, policies))
+
+
+@pytest.mark.parametrize("name", ["random-55", "half-stays"])
+def test_never_worse_than_a_policy_that_keeps_parts(name: str) -> None:
+    *policies, joint = _beside_all_policies(name)
+    best = min(policies, key=exact)
+    assert best.scheduler.endswith(":granularity=page")
+    assert exact(joint) == exact(best) < solved(golden(name)).cycles
+    assert joint.class_bound is None  # the schedule is of another class
+    assert joint.notes[-1].startswith("nothing better found than ")
+
+
+def _beside_all_policies(name: str) -> list[Result]:
+    return compare(golden(name), [*STARTS["joint"], "joint"], ASKED)
+
+
+def test_searches_from_a_plan_of_whole_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    hints: list[Plan | None] = []
+
+    def search(
+        instance: Instance, settings: Settings, start: Plan | None, stop: Callable[[], bool]
+    ) -> Iterator[Found]:
+        hints.append(start)
+        return iter(())
+
+    monkeypatch.setattr(import_module("formulations.joint.schedule"), "search", search)
+    instance = golden("random-55")
+    best = solve(instance, "joint", ASKED)
+    (hint,) = hints
+    assert hint is not None
+    sizes = np.array([tensor.size_bytes for tensor in instance.tensors])
+    assert (hint.residency.size_bytes == sizes[hint.residency.tensor]).all()
+    assert exact(best) == min(exact(policy) for policy in _beside_all_policies("random-55"))
 
 
 def test_no_time_leaves_the_policy() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from itertools import combinations
 
 import numpy as np
@@ -9,8 +10,9 @@ import pytest
 
 from formulations.orders.least import least_touched, still_to_move
 from formulations.orders.moves import Moves
-from formulations.orders.products import Masks, Products
+from formulations.orders.products import Masks, Products, require_small
 from formulations.orders.symmetry import Symmetry
+from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 
 
@@ -29,6 +31,24 @@ def test_least_touched_of_all_sets(shape: tuple[int, int, int], both: bool) -> N
                 union |= mask
             touched.append(union.bit_count())
         assert found[count] == min(touched)
+
+
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize("shape", [(2, 4, 4), (1, 2, 16), (4, 4, 2), (1, 5, 6), (64, 1, 1)])
+def test_products_and_tiles_are_counted_as_they_are_listed(
+    shape: tuple[int, int, int], both: bool
+) -> None:
+    listed = Products((1, 1, 1), both)
+    object.__setattr__(listed, "shape", shape)  # past the check
+    small = len(listed.names) <= 64 and len(listed.tiles) <= 64
+    with (
+        nullcontext()
+        if small
+        else pytest.raises(
+            InputError, match=f"has {len(listed.names)} products of {len(listed.tiles)} tiles"
+        )
+    ):
+        require_small(shape, input_gradient=both)
 
 
 def test_phases_of_the_smallest_spm() -> None:

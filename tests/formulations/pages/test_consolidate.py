@@ -8,7 +8,7 @@ import pytest
 from formulations.residency.bound.gaps import Gaps
 from formulations.residency.bound.rangemin import Floats
 from formulations.residency.pages.consolidate import consolidated
-from formulations.residency.program.columns import Columns, Kind, exists, joined, of_kind
+from formulations.residency.program.columns import Columns, Kind, exists, of_kind
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, listed_timeline
 from tests.strategies import random_instance
@@ -25,7 +25,7 @@ def _random_transfers(gaps: Gaps, seed: int) -> tuple[Columns, Floats]:
         parts.append(of_kind(kind, access, gaps.begin[access] + spread.astype(np.int64)))
     here = np.flatnonzero(exists(gaps, Kind.LOAD_HERE))
     parts.append(of_kind(Kind.LOAD_HERE, here))
-    columns = joined(parts)
+    columns = Columns.together(*parts)
     return columns, random.random(len(columns)) * 90 + 10
 
 
@@ -79,7 +79,7 @@ def test_a_gap_whose_bytes_return_before_others_left_is_not_touched() -> None:
             break
     at = both[:1]
     begin = gaps.begin[at]
-    columns = joined([of_kind(Kind.LOAD, at, begin), of_kind(Kind.DROP, at, begin + 1)])
+    columns = Columns.together(of_kind(Kind.LOAD, at, begin), of_kind(Kind.DROP, at, begin + 1))
     after, sizes = consolidated(gaps, columns, np.array([50.0, 60.0]))
     assert after == columns
     assert sizes.tolist() == [50.0, 60.0]

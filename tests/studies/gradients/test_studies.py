@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from spmopt.studies.gradients import assumptions, layers, orders, partitions, reads, scale
+from spmopt.studies.gradients import rows as gradient_rows
 from spmopt.studies.gradients.long_layers import measured as measured_layers
+from spmopt.studies.gradients.measure import Answer, Asked, Tell, measure
 from spmopt.studies.gradients.rows import Sweep, average, cycles, measured, saving
 from spmopt.studies.gradients.setting import Setting
 from spmopt.studies.gradients.technique import BASELINE, LAST, POTENTIAL, REPLACEMENTS, TECHNIQUES
 from spmopt.studies.page import publish
-from spmopt.studies.record import read
+from spmopt.studies.record import read, table_path
 from spmopt.studies.registry import STUDIES
 from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Study
+from spmopt.sweep.pool import Pool
 from tests.studies.small import run
 
 FEW = ("ncf",)
@@ -54,6 +58,31 @@ def test_orders(tmp_path: Path) -> None:
     assert "| small NPU | interleaving | 0.8 |" in page
     assert "![What orders of gradients save](gradient-orders.png)" in page
     assert (tmp_path / "gradient-orders.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("one_network")
+def test_a_killed_study_goes_on_with_the_next_network(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tuple(Setting(name=name, machine=name) for name in ("small-npu", "large-npu"))
+    study = replace(orders.STUDY, measured=measured(Sweep(settings=settings)), draw=None)
+    asked: list[str] = []
+
+    def killed(some: Sequence[Asked], pool: Pool, tell: Tell) -> list[Answer]:
+        asked.append(some[0].setting.name)
+        if len(asked) == 2:
+            raise KeyboardInterrupt
+        return measure(some, pool, tell)
+
+    monkeypatch.setattr(gradient_rows, "measure", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run(study, tmp_path)
+    assert not table_path(tmp_path, study).exists()
+    rows = run(study, tmp_path).rows
+    assert asked == ["small-npu", "large-npu", "large-npu"]
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    assert list(rows) == list(run(study, whole).rows)
 
 
 @pytest.mark.usefixtures("one_network")

@@ -1,0 +1,74 @@
+"""The commands that search machines, and show what a search has found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from typer.core import TyperGroup
+
+from spmopt.cli import Code
+from spmopt.cli.flat import flat
+from spmopt.cli.options import Json
+from spmopt.cli.tuned import Tuned, effort_of, setup_of
+
+if TYPE_CHECKING:  # they would load Optuna, and help should not
+    from spmopt.search.setup import Setup
+
+
+class SearchOrShow(TyperGroup):
+    """``tune show`` shows; whatever else follows ``tune`` is for ``tune search``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Put in the name of the command that is left out."""
+        named = args[:1] in (["search"], ["show"])
+        return list(super().parse_args(ctx, args if named else ["search", *args]))
+
+
+@flat
+def search(tuned: Tuned, json: Json = False) -> int:
+    """Search machines for networks: schedules of each, verified, with certified bounds.
+
+    'spmopt tune show' shows the front, what matters, and the schedule of any trial.
+    """
+    from spmopt.cli.interrupt import Interrupted
+    from spmopt.cli.output import messages, tell, warn
+    from spmopt.cli.progress import progress
+    from spmopt.cli.tune_view import show_study
+    from spmopt.io.document import require_folder
+    from spmopt.search.schedules import Schedules, folder_for
+    from spmopt.search.storage import open_storage, storage_errors
+    from spmopt.search.studies import begin
+    from spmopt.search.tune import tune
+
+    setup = setup_of(tuned)
+    effort = effort_of(tuned, setup)
+    _warn_of_networks(setup, warn)
+    name = tuned.study or tuned.space.stem
+    if tuned.keep_schedules is not None:
+        require_folder(tuned.keep_schedules.parent)
+    storage = open_storage(tuned.storage)
+    folder = folder_for(tuned.storage, name, tuned.keep_schedules)
+    study = begin(storage, name, setup, folder)
+    schedules = Schedules(folder)
+    code = Code.OK
+    try:
+        with progress(messages(), remaining=True) as report, storage_errors(tuned.storage):
+            tune(study, setup, effort, storage=storage, schedules=schedules, tell=report)
+    except (Interrupted, KeyboardInterrupt):
+        code = Code.INTERRUPTED
+        tell("interrupted: the same command goes on from here")
+    found = show_study(study, setup, schedules, as_json=json)
+    return code or found
+
+
+def _warn_of_networks(setup: Setup, warn: Any) -> None:
+    """Say what is doubtful about networks from files, before they are built in silence."""
+    from spmopt.sweep.cases import Case
+    from spmopt.sweep.work import prepare
+
+    for network in setup.networks:
+        if network.name.lower().endswith(".onnx"):
+            machine = setup.space.machine
+            case = Case(network=network, machine=machine, capacities=(machine.spm_bytes,))
+            for text in prepare(case)[1]:
+                warn(text)

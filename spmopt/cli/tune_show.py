@@ -1,0 +1,73 @@
+"""The command that shows what a search of machines has found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from typer import Option
+
+from spmopt.cli import Code
+from spmopt.cli.options import Json
+from spmopt.cli.tuned import STORAGE
+from spmopt.core.errors import InputError
+
+
+def show(
+    *,
+    storage: Annotated[str, Option(help="As for the search.")] = STORAGE,
+    study: Annotated[
+        str | None, Option(help="Name of the study; default: the only one of the storage.")
+    ] = None,
+    trial: Annotated[
+        int | None, Option(help="Show this trial; with -o write its schedule.")
+    ] = None,
+    network: Annotated[
+        str | None, Option(help="Whose schedule, where the study has several networks.")
+    ] = None,
+    worth: Annotated[
+        bool,
+        Option("--worth", help="What more scratchpad, bandwidth and PEs are worth on the front."),
+    ] = False,
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            help="CSV file for the front, or result file for the schedule of --trial; one of that "
+            "name is replaced.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Show the Pareto front of a search, what matters, and the schedule of any trial."""
+    from spmopt.cli.tune_view import csv_rows, show_study, show_trial, write_csv
+    from spmopt.io.document import require_writable
+    from spmopt.search.replay import trial_numbered
+    from spmopt.search.shown import front
+    from spmopt.search.storage import open_known
+    from spmopt.search.studies import known, schedules_of
+
+    if trial is None and network is not None:
+        raise InputError("--network: is for --trial; name one as well")
+    if trial is not None and worth:
+        raise InputError("--worth: is for the front; leave --trial out")
+    if output is not None:
+        require_writable(output)
+    found, setup = known(open_known(storage), study)
+    schedules = schedules_of(found)
+    if trial is None:
+        code = show_study(found, setup, schedules, as_json=json, worth=worth)
+        if output is not None:
+            write_csv(output, csv_rows(front(found), setup))
+        return code
+    one = trial_numbered(found, trial)
+    show_trial(one, setup, as_json=json)
+    if output is not None:
+        from spmopt.io.files import write_result
+        from spmopt.search.replay import network_named, result_for
+
+        if setup.bound_only:
+            raise InputError(f"-o: scheduler {setup.scheduler} gives bounds, no schedules")
+        write_result(output, result_for(setup, one, network_named(setup, network), schedules))
+    return Code.OK

@@ -1,0 +1,232 @@
+"""What a study has found, for people and programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spmopt.cli import Code
+from spmopt.cli.output import print_json, results, say, tell
+from spmopt.report.quantities import duration, percent, share, si
+from spmopt.report.table import draw_rows
+from spmopt.search.record import NETWORKS, PROOF, SECONDS
+from spmopt.search.replay import candidate_of, results_for
+from spmopt.search.shown import (
+    Tally,
+    front,
+    importances,
+    never_held,
+    require_feasible,
+    tally,
+    trial_record,
+)
+from spmopt.search.worth import Prices, prices_of
+
+if TYPE_CHECKING:
+    from optuna.study import Study
+    from optuna.trial import FrozenTrial
+
+    from spmopt.search.schedules import Schedules
+    from spmopt.search.setup import Setup
+
+_UNITS = {
+    "spm": "B",
+    "page": "B",
+    "bandwidth": "B/s",
+    "throughput": "OP/s",
+    "clock": "Hz",
+    "time_s": "s",
+    "energy_j": "J",
+    "traffic_bytes": "B",
+    "power_w": "W",
+    "edp_js": "Js",
+}
+_WORTH = ("trial", "network", "bound", "1 MB more SPM", "1 GB/s more DRAM", "1 PE more")
+_SLOPES = (
+    "Worth: how much the certified bound falls at first, for each MB, GB/s and PE (multiply-"
+    "accumulate unit) more, by the prices that prove it."
+)
+
+
+def show_study(
+    study: Study, setup: Setup, schedules: Schedules, *, as_json: bool, worth: bool = False
+) -> Code:
+    """Print front, importances and counts, with ``worth`` what more of each resource is worth."""
+    require_feasible(study, setup)
+    found, counted = front(study), tally(study)
+    rows = worth_rows(setup, found, schedules) if worth else []
+    if as_json:
+        print_json(_record(study, setup, (found, counted, rows)))
+    else:
+        _print(study, setup, (found, counted, rows))
+    if found:
+        return Code.OK
+    tell(never_held(study, setup))
+    return Code.NOTHING_FOUND
+
+
+def show_trial(trial: FrozenTrial, setup: Setup, *, as_json: bool) -> None:
+    """Print one trial: its machine, figures, and what each network comes to."""
+    record = trial_record(trial, setup)
+    if as_json:
+        print_json(record)
+        return
+    say(f"trial {trial.number}: {record['state']}")
+    lines = [(key, _shown(key, value)) for key, value in trial.params.items()]
+    figures = trial.user_attrs.get("figures") or {}
+    lines += [(name, _shown(name, value)) for name, value in figures.items()]
+    lines += [(str(key), _held(excess)) for key, excess in trial.constraints.items()]
+    wide = max(len(name) for name, _ in lines)
+    for name, text in lines:
+        say(f"  {name:<{wide}}  {text}")
+    for name, one in (trial.user_attrs.get(NETWORKS) or {}).items():
+        say(f"  {name}: {_network(one)}", indent=4)
+    if PROOF in trial.user_attrs:
+        say(f"  {proof_text(trial.user_attrs[PROOF])}", indent=4)
+
+
+def proof_text(proof: Mapping[str, Any]) -> str:
+    """Why a trial was not solved, in a sentence."""
+    if "impossible" in proof:
+        return f"no such machine: {proof['impossible']}"
+    least = ", ".join(f"{name} {_shown(name, value)}" for name, value in proof["bounds"].items())
+    if "constraint" in proof:
+        return f"excluded: no schedule holds {proof['constraint']}, for any has at least {least}"
+    values = zip(proof["bounds"], proof["values"], strict=True)
+    better = ", ".join(f"{name} {_shown(name, value)}" for name, value in values)
+    return f"excluded: any schedule has at least {least}; trial {proof['by']} has {better}"
+
+
+def csv_rows(found: Sequence[FrozenTrial], setup: Setup) -> list[dict[str, object]]:
+    """The front as rows: fields, objectives, and what each network comes to."""
+    rows = []
+    for trial in found:
+        row: dict[str, object] = {"trial": trial.number, **trial.params}
+        row |= dict(zip(setup.objectives, trial.values, strict=True))
+        for name, one in (trial.user_attrs.get(NETWORKS) or {}).items():
+            keys = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", "traffic_bytes")
+            row |= {f"{name}.{key}": one.get(key) for key in keys}
+        rows.append(row)
+    return rows
+
+
+def worth_rows(
+    setup: Setup, found: Sequence[FrozenTrial], schedules: Schedules
+) -> list[tuple[int, str, Prices]]:
+    """What more of each resource is worth, on every machine and network of the front."""
+    rows = []
+    for trial, network, stored in results_for(setup, found, schedules):
+        prices = prices_of(stored, candidate_of(setup, trial), network)
+        if prices is not None:
+            rows.append((trial.number, network.label, prices))
+    return rows
+
+
+_Found = tuple[list["FrozenTrial"], Tally, list[tuple[int, str, Prices]]]
+
+
+def _record(study: Study, setup: Setup, shown: _Found) -> dict[str, object]:
+    found, counted, rows = shown
+    return {
+        "study": study.study_name,
+        "setup": setup.record(),
+        "counts": {name: getattr(counted, name) for name in counted.__slots__},
+        "front": [trial_record(trial, setup) for trial in found],
+        "importances": importances(study, setup),
+        "worth": [
+            {"trial": number, "network": name, **{k: getattr(each, k) for k in each.__slots__}}
+            for number, name, each in rows
+        ],
+    }
+
+
+def _print(study: Study, setup: Setup, shown: _Found) -> None:
+    found, counted, rows = shown
+    labels = ", ".join(network.label for network in setup.networks)
+    say(f"study {study.study_name}: {labels}; {_counts(counted)}")
+    if not found:
+        return
+    say("")
+    fields = [axis.key for axis in setup.space.axes]
+    columns = ("trial", *fields, *setup.objectives, "gap", "seconds")
+    draw_rows(columns, [_row(trial, fields, setup) for trial in found], results(), left=())
+    say("")
+    for name, parts in importances(study, setup).items():
+        if parts:
+            said = ", ".join(f"{key} {share(part)}" for key, part in parts.items())
+            say(f"{name} varies with {said}.")
+    if rows:
+        say("")
+        lines = [(str(number), name, *_worth(each)) for number, name, each in rows]
+        draw_rows(_WORTH, lines, results(), left=("network",))
+        say(_SLOPES)
+
+
+def _row(trial: FrozenTrial, fields: Sequence[str], setup: Setup) -> tuple[str, ...]:
+    networks = trial.user_attrs.get(NETWORKS) or {}
+    gaps = [one["gap"] for one in networks.values() if one.get("gap") is not None]
+    seconds = trial.user_attrs.get(SECONDS)
+    return (
+        str(trial.number),
+        *(_shown(key, trial.params[key]) for key in fields),
+        *(_shown(name, value) for name, value in zip(setup.objectives, trial.values, strict=True)),
+        percent(max(gaps), fill=True) if gaps else "-",
+        "-" if seconds is None else f"{seconds:.2f}",
+    )
+
+
+def _worth(prices: Prices) -> tuple[str, ...]:
+    per_pe = "-" if prices.per_pe is None else si(prices.per_pe, prices.unit)
+    slopes = (si(value, prices.unit) for value in (prices.bound, prices.per_mb, prices.per_gbps))
+    return (*slopes, per_pe)
+
+
+def _counts(counted: Tally) -> str:
+    words = {
+        "solved": "solved",
+        "as_before": "as before",
+        "pruned": "excluded by proof",
+        "impossible": "impossible",
+        "failed": "failed",
+        "running": "running elsewhere",
+    }
+    numbers = {text: getattr(counted, name) for name, text in words.items()}
+    said = [f"{number} {text}" for text, number in numbers.items() if number]
+    return f"{sum(numbers.values())} trials" + (f": {', '.join(said)}" if said else "")
+
+
+def _network(one: Mapping[str, Any]) -> str:
+    parts = [f"{one['scheduler']}, {one['status']}"]
+    parts += [_shown(name, one[name]) for name in ("time_s", "energy_j", "traffic_bytes")]
+    if one["gap"] is not None:
+        parts.append(f"gap {percent(one['gap'])}")
+    parts.append(f"solved in {duration(one['seconds'])}")
+    if one["verified"]:
+        parts.append("verified")
+    return "; ".join(parts)
+
+
+def _held(excess: float) -> str:
+    return "holds" if excess <= 0 else "does not hold"
+
+
+def _shown(key: str, value: object) -> str:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return si(value, _UNITS[key]) if key in _UNITS else f"{value:.6g}"
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows; raises :class:`InputError` where they cannot be."""
+    import csv
+    from io import StringIO
+
+    from spmopt.io.document import write_text
+
+    text = StringIO()
+    heads = list(dict.fromkeys(key for row in rows for key in row))
+    writer = csv.DictWriter(text, heads, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())

@@ -1,0 +1,207 @@
+"""One axis of a hardware space: the values that a setting may take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from math import floor
+
+from spmopt.core.errors import InputError
+from spmopt.core.suggest import unknown
+from spmopt.machines.settings import KEYS, Setting
+from spmopt.sweep.axes import count, setting_axis
+
+BESIDE = ("cores", "batch")
+"""Fields that are no settings of a machine."""
+_COUNTS = (*BESIDE, "banks")
+_FIXED = ("name", "source", "energy.source", "area.source")
+FIELDS = (*BESIDE, *(key for key in KEYS if key not in _FIXED))
+_RANGE = ("low", "high", "step", "log")
+_NUMBERS = ("energy.", "area.")
+_TEXTS = ("technology", "array.dataflow", "duplex")
+_FEW = 3
+"""So many values or more at equal distances are a range."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """Values of one field, quantities as whole numbers of base units.
+
+    Attributes
+    ----------
+    key
+        A machine setting, ``cores`` or ``batch``.
+    choices
+        Values without an order that a sampler could use; empty for a range.
+    low, high, step
+        A range with both ends; ``step`` 0 where every number between them is meant.
+    log
+        Whether its logarithm is what is searched evenly.
+    """
+
+    key: str
+    choices: tuple[Setting, ...] = ()
+    low: int | float = 0
+    high: int | float = 0
+    step: int | float = 0
+    log: bool = False
+
+    @property
+    def size(self) -> int | None:
+        """How many values there are; None for real numbers without a step."""
+        if self.choices:
+            return len(self.choices)
+        if self.step:
+            return floor((self.high - self.low) / self.step * (1 + 1e-12)) + 1
+        return None if isinstance(self.low, float) else int(self.high - self.low) + 1
+
+    @property
+    def ends(self) -> tuple[Setting, ...]:
+        """Every choice, or both ends of the range."""
+        return self.choices or tuple(dict.fromkeys((self.low, self.high)))
+
+    def values(self) -> Iterator[Setting]:
+        """All of them; there must be a ``size``."""
+        if self.choices:
+            yield from self.choices
+            return
+        for number in range(self.size or 0):
+            yield self.low + number * (self.step or 1)
+
+    def has(self, value: Setting) -> bool:
+        """Whether it is one of the values, up to the rounding of real numbers."""
+        if self.choices:
+            return value in self.choices
+        if isinstance(value, str) or not self.low <= value <= self.high:
+            return False
+        steps = (value - self.low) / self.step if self.step else 0.0
+        return abs(steps - round(steps)) < 1e-9
+
+    def record(self) -> object:
+        """What it says, as :func:`read_axis` reads it."""
+        if self.choices:
+            return list(self.choices)
+        ends = {"low": self.low, "high": self.high}
+        return ends | ({"step": self.step} if self.step else {"log": self.log})
+
+
+def read_axis(key: str, given: object, where: str) -> Axis:
+    """Read an axis: a list of choices, a range as text or as a table, or one value.
+
+    Raises
+    ------
+    InputError
+        No such field, a value that does not fit it, or a range that is not one; ``where`` names
+        the file.
+    """
+    if key not in FIELDS:
+        raise InputError(f"{where}: {unknown('field of a space', key, FIELDS)}")
+    what = f"{where}: {key}"
+    if isinstance(given, Mapping):
+        return _range(key, given, what)
+    if isinstance(given, str) and set(given) & set(":,") and _is_whole(key):
+        return _of_values(key, setting_axis(_as_quantity(key), given, what))
+    if isinstance(given, list):
+        if not given:
+            raise InputError(f"{what}: an empty list; name at least one value")
+        return _of_values(key, tuple(dict.fromkeys(_value(key, each, what) for each in given)))
+    return Axis(key=key, choices=(_value(key, given, what),))
+
+
+def _of_values(key: str, values: tuple[Setting, ...]) -> Axis:
+    """A range where the values are at equal distances, so that samplers know their order."""
+    numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+    if len(numbers) == len(values) >= _FEW and all(isinstance(v, int) for v in numbers):
+        steps = {b - a for a, b in pairwise(numbers)}
+        if len(steps) == 1 and min(steps) > 0:
+            return Axis(key=key, low=numbers[0], high=numbers[-1], step=steps.pop())
+    return Axis(key=key, choices=values)
+
+
+def _range(key: str, given: Mapping[str, object], what: str) -> Axis:
+    for name in given:
+        if name not in _RANGE:
+            raise InputError(f"{what}: {unknown('entry of a range', name, _RANGE)}")
+    for name in ("low", "high"):
+        if name not in given:
+            raise InputError(f"{what}: a range needs low and high; {name} is missing")
+    low, high = (_number(key, given[name], f"{what}.{name}") for name in ("low", "high"))
+    if low > high:
+        raise InputError(f"{what}: low = {given['low']!r} is above high = {given['high']!r}")
+    log = given.get("log", False)
+    if not isinstance(log, bool):
+        raise InputError(f"{what}: log = {log!r}: must be true or false")
+    step: int | float = 0
+    if "step" in given:
+        step = _step(key, given["step"], what, low, high)
+    if log and step:
+        raise InputError(f"{what}: log and step exclude each other; leave one out")
+    if log and low <= 0:
+        raise InputError(f"{what}: low = {given['low']!r}: a logarithm needs more than 0")
+    if low == high:
+        return Axis(key=key, choices=(low,))
+    return Axis(key=key, low=low, high=high, step=step, log=log)
+
+
+def _step(key: str, given: object, what: str, low: float, high: float) -> int | float:
+    step = _number(key, given, f"{what}.step")
+    if step <= 0:
+        raise InputError(f"{what}: step = {given!r}: must be greater than 0")
+    steps = (high - low) / step
+    if abs(steps - round(steps)) > 1e-9:
+        raise InputError(
+            f"{what}: steps of {given!r} from low do not end at high; let high be "
+            f"{low + floor(steps) * step} or {low + (floor(steps) + 1) * step}"
+        )
+    return step
+
+
+def _number(key: str, given: object, what: str) -> int | float:
+    value = _value(key, given, what)
+    if isinstance(value, str | bool):
+        raise InputError(f"{what}: {key} is no number; list its choices, as [...]")
+    return value
+
+
+def _value(key: str, given: object, what: str) -> Setting:
+    """One value of a field, read as the command line reads it."""
+    if not isinstance(given, str | int | float):
+        raise InputError(f"{what} = {given!r}: must be a text or a number")
+    if isinstance(given, bool) or key == "duplex":
+        return _switch(key, given, what)
+    if key in _COUNTS:
+        value = count(str(given), what)
+        if value < 1:
+            raise InputError(f"{what} {given!r}: must be at least 1")
+        return value
+    if key.startswith(_NUMBERS):
+        return _real(given, what)
+    if isinstance(given, float):
+        raise InputError(f"{what} = {given!r}: write a whole number, or a quantity in quotes")
+    (value_of,) = setting_axis(key, str(given).replace(",", " "), what)
+    return value_of
+
+
+def _switch(key: str, given: str | float, what: str) -> bool:
+    if key != "duplex" or not isinstance(given, bool):
+        must = "true or false" if key == "duplex" else "no true or false"
+        raise InputError(f"{what} = {given!r}: must be {must}")
+    return given
+
+
+def _real(given: str | float, what: str) -> float:
+    try:
+        return float(given)
+    except ValueError:
+        raise InputError(f"{what} = {given!r}: must be a number") from None
+
+
+def _is_whole(key: str) -> bool:
+    """Whether its values are whole numbers, of some unit."""
+    return key not in _TEXTS and not key.startswith(_NUMBERS)
+
+
+def _as_quantity(key: str) -> str:
+    """Counts are read as whole numbers, like those of an array."""
+    return "array.rows" if key in _COUNTS else key

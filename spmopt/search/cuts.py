@@ -1,0 +1,268 @@
+"""Cuts between machines: the prices of one solved machine bound the time of all that lower alike.
+
+``CUTS.md`` beside this module derives them. In short: prices prove a bound on the machine that
+they were found on, with bandwidth ``beta`` (problem statement, section 5). Scaled by
+``beta / beta'`` they are legal prices of every machine with the same operations, so that there
+
+    T' >= sum_q (1 - nu_q) c'_q + (beta / beta') (P - sum_q pi_q room'_q),
+
+with ``nu_q`` the share of step q that the channel prices, ``pi_q`` the price of a byte of SPM,
+``P`` the sum over tensors of their cheapest life at these prices, and ``room'_q`` the bytes of
+whole pages that the scratch of step q leaves. ``P`` is read off the verifier's exact bound: no
+solver is trusted, and no second evaluation of paths exists.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from hashlib import sha256
+from math import floor, frexp
+from operator import mul
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.objective import MAKESPAN, TRAFFIC
+from spmopt.core.result import Certificate
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline, relaxed_timeline
+from spmopt.verify import bound
+
+_MARGIN = 2.0**-49
+"""Of the sum of magnitudes: sixteen roundings of a double, of which at most ten happen."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cut:
+    """A bound on every machine on which operations and tensors have this fingerprint.
+
+    Attributes
+    ----------
+    fingerprint
+        See :func:`fingerprint`.
+    certificate
+        The prices, of time or traffic; unit ``2**-bits``.
+    home
+        The machine that they are for.
+    beta
+        Its bytes a cycle; 1 with prices of traffic, where the unit of time is that of a byte.
+    free : (n,)
+        ``1 - nu``: what computing is worth, a cycle, in ``2**-bits``.
+    life
+        ``P``, in ``2**-bits``.
+    scratch_bytes : (n,)
+        Least scratch of each step.
+    """
+
+    fingerprint: bytes
+    certificate: Certificate
+    home: Machine
+    beta: Fraction
+    free: Ints
+    life: int
+    scratch_bytes: Ints
+
+    @staticmethod
+    def of(instance: Instance, certificate: Certificate, proved: Fraction | None = None) -> Cut:
+        """The cut of prices for ``instance`` and its machine.
+
+        Parameters
+        ----------
+        proved
+            What :func:`spmopt.verify.bound` says of them, where it has been asked already.
+
+        Raises
+        ------
+        InputError
+            Prices of another objective than time or traffic, of another order than the listed
+            one, or of traffic on a duplex machine; prices that the verifier refuses.
+        """
+        _require(instance, certificate)
+        proved = bound(instance, certificate) if proved is None else proved
+        line = relaxed_timeline(instance)
+        cut = Cut(
+            fingerprint=fingerprint(instance, line),
+            certificate=certificate,
+            home=instance.machine,
+            beta=_beta(instance, certificate),
+            free=_free(instance, certificate),
+            life=int(proved * 2**certificate.bits),
+            scratch_bytes=line.scratch_bytes,
+        )
+        # What was proved is of this machine: give back what room saves and computing adds.
+        computing, room = _dot(cut.free, line.compute_cycles), cut._room_worth(instance.machine)
+        return replace(cut, life=cut.life - computing + room)
+
+    def on(self, instance: Instance) -> Cut:
+        """The same prices evaluated on other operations, as many: any prices prove a bound.
+
+        Raises
+        ------
+        InputError
+            Another number of operations, or of channels.
+        """
+        if instance.machine.duplex != self.home.duplex:
+            raise InputError("cut: its prices are for a machine with another number of channels")
+        home = replace(
+            instance.machine,
+            dram_bytes_per_s=self.home.dram_bytes_per_s,
+            clock_hz=self.home.clock_hz,
+        )
+        return Cut.of(replace(instance, machine=home), self.certificate)
+
+    def least_bytes(self, machine: Machine) -> Fraction:
+        """``beta (P - sum pi room')``, exact: bytes that cross the channel, so priced.
+
+        No byte is priced above its time, so that it bounds the traffic too.
+        """
+        worth = self.life - self._room_worth(machine)
+        return self.beta * Fraction(worth, 2**self.certificate.bits)
+
+    def least_cycles(self, compute_cycles: Ints, machine: Machine) -> Fraction:
+        """Bound on the makespan on ``machine``, exact, in its cycles.
+
+        Parameters
+        ----------
+        compute_cycles : (n,)
+            Of the operations on ``machine``; the least of an operation's modes.
+        """
+        return self._computing(compute_cycles) + self.least_bytes(machine) / machine.bytes_per_cycle
+
+    def least_cycles_of(
+        self, compute_cycles: Ints, machine: Machine, spm_bytes: Ints, dram_bytes_per_s: Ints
+    ) -> Floats:
+        """Bounds on many machines at once, each rounded down safely.
+
+        Parameters
+        ----------
+        compute_cycles : (n,)
+            The same on all of them.
+        machine
+            What they share: clock and pages.
+        spm_bytes, dram_bytes_per_s
+            Of each machine; shapes that broadcast to that of the result.
+        """
+        page, bits, spm = machine.page_bytes, self.certificate.bits, self.certificate.spm
+        scratch = -(-self.scratch_bytes // page) * page
+        computing = float(self._computing(compute_cycles))
+        life = float(self.beta * (self.life + _dot(spm, scratch)) / 2**bits)
+        slope = float(self.beta * sum(spm.tolist()) / 2**bits)
+        worth = slope * (spm_bytes // page * page).astype(np.float64)
+        cycles = machine.clock_hz / dram_bytes_per_s.astype(np.float64)
+        value = computing + cycles * (life - worth)
+        result: Floats = value - _MARGIN * (computing + cycles * (abs(life) + worth))
+        return result
+
+    def prices(self, machine: Machine) -> Certificate:
+        """The prices on ``machine``, rounded down: they prove there nearly what the cut does.
+
+        A search may start from them.
+        """
+        certificate = self.certificate
+        scale = self.beta / machine.bytes_per_cycle
+        bits = max(0, certificate.bits - frexp(float(scale))[1])  # as large numbers as they were
+        scale *= Fraction(2**bits, 2**certificate.bits)
+        inward, outward = certificate.dram_in, certificate.dram_out
+        if certificate.objective == TRAFFIC:
+            inward = outward = np.full_like(certificate.spm, 2**certificate.bits)
+        columns = (_scaled(column, scale) for column in (certificate.spm, inward, outward))
+        spm, inward, outward = columns
+        return replace(
+            certificate, objective=MAKESPAN, bits=bits, spm=spm, dram_in=inward, dram_out=outward
+        )
+
+    def _computing(self, compute_cycles: Ints) -> Fraction:
+        return Fraction(_dot(self.free, compute_cycles), 2**self.certificate.bits)
+
+    def _room_worth(self, machine: Machine) -> int:
+        page = machine.page_bytes
+        room = machine.spm_pages * page - -(-self.scratch_bytes // page) * page
+        return _dot(self.certificate.spm, room)
+
+
+def fingerprint(instance: Instance, line: Timeline | None = None) -> bytes:
+    """What a cut needs two instances to share: everything but times, capacity and bandwidth.
+
+    Of several modes only the least of each figure counts, as it does for a bound. Names do not.
+    """
+    line = relaxed_timeline(instance) if line is None else line
+    columns = (line.first, line.tensor, line.kind, line.passes, line.stationary)
+    tensors = (line.size_bytes, line.in_dram, line.keep, line.scratch_bytes)
+    digest = sha256(b"duplex" if instance.machine.duplex else b"one channel")
+    for column in (*columns, *tensors):
+        digest.update(column.size.to_bytes(8, "little"))
+        digest.update(np.ascontiguousarray(column).tobytes())
+    return digest.digest()
+
+
+def free_prices(instance: Instance) -> tuple[Certificate, ...]:
+    """Prices that need no solve: SPM costs nothing, a step is all computing or all channel.
+
+    The cuts are the computing with what it must wait for, and the compulsory traffic over the
+    bandwidth (on a duplex machine that of each direction).
+    """
+    nothing = np.zeros(len(instance.operations), np.int64)
+    bits = _free_bits(instance)
+
+    def prices(inward: Ints, outward: Ints) -> Certificate:
+        return Certificate(
+            objective=MAKESPAN, bits=bits, spm=nothing, dram_in=inward, dram_out=outward
+        )
+
+    computing = prices(nothing, nothing)
+    if not instance.machine.duplex:
+        return computing, replace(computing, objective=TRAFFIC)
+    every = np.full_like(nothing, floor(2**bits / instance.machine.bytes_per_cycle))
+    return computing, prices(every, nothing), prices(nothing, every)
+
+
+def _require(instance: Instance, certificate: Certificate) -> None:
+    objective = certificate.objective
+    if certificate.order is not None:
+        raise InputError("cut: needs prices of the listed order; reorder the instance first")
+    if objective not in (MAKESPAN, TRAFFIC):
+        raise InputError(f"cut: prices of {objective.name} are for one machine; take those of time")
+    if objective == TRAFFIC and instance.machine.duplex:
+        raise InputError("cut: on two channels traffic bounds no time; take prices of time")
+
+
+def _beta(instance: Instance, certificate: Certificate) -> Fraction:
+    return Fraction(1) if certificate.objective == TRAFFIC else instance.machine.bytes_per_cycle
+
+
+def _free(instance: Instance, certificate: Certificate) -> Ints:
+    """(n,) What the verifier takes for the price of a cycle of computing: rounded down."""
+    if certificate.objective == TRAFFIC:
+        return np.zeros_like(certificate.spm)
+    channel = certificate.dram_in.tolist()
+    if instance.machine.duplex:
+        channel = (certificate.dram_in + certificate.dram_out).tolist()
+    numerator, denominator = instance.machine.bytes_per_cycle.as_integer_ratio()
+    whole = 2**certificate.bits * denominator
+    return np.array([(whole - numerator * price) // denominator for price in channel], np.int64)
+
+
+def _free_bits(instance: Instance) -> int:
+    """Most bits, up to 40, at which every move of every step at its full price fits 64 bits."""
+    moves = sum(
+        2 * max((operand.passes for mode in op.modes for operand in mode.operands), default=1)
+        for op in instance.operations
+    )
+    dearest = floor(moves / instance.machine.bytes_per_cycle) + 1
+    return max(0, min(40, 58 - dearest.bit_length()))
+
+
+def _scaled(prices: Ints, scale: Fraction) -> Ints:
+    numerator, denominator = scale.as_integer_ratio()
+    return np.array([price * numerator // denominator for price in prices.tolist()], np.int64)
+
+
+def _dot(left: Ints, right: Ints) -> int:
+    """Exact: the products exceed 64 bits."""
+    return sum(map(mul, left.tolist(), right.tolist()))

@@ -1,0 +1,121 @@
+"""The options that name the technology of a machine's scratchpad, on every command of a machine."""
+
+from pathlib import Path
+
+import pytest
+
+from spmopt.cli import Code
+from spmopt.io.files import read_instance, read_result
+from spmopt.machines.load import load_machine
+from tests.cli.run import Run
+
+NETWORK = "bert-tiny --batch 1 --machine gtx1080ti --spm 3MB"
+STT = f"{NETWORK} --technology deepnvm-stt"
+
+
+def test_solve_shows_technology_energy_and_area(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    ran = run(f"solve {STT} --banks 100 -s belady -o {path}")
+    head, _, *lines = ran.out.splitlines()
+    assert "SPM 3 MB of deepnvm-stt in 100 banks (DeepNVM++, table II, 16 nm; published)" in head
+    assert "343.7 GB/s (by its banks; DRAM 484 GB/s)" in head
+    rows = {line[:10].strip(): line[11:] for line in lines}
+    assert rows["energy"].count(" %") == 5
+    assert rows["power"].endswith("W on average")
+    assert rows["area"].startswith("44.93 mm2 (SPM 2.34, engine 42.59); EDP ")
+    expected = load_machine("gtx1080ti", {"spm": "3MB", "technology": "deepnvm-stt", "banks": 100})
+    assert read_result(path).instance.machine == expected
+    assert run(f"verify {path}").code == 0
+
+
+def test_json_has_the_parts(run: Run) -> None:
+    record = run(f"compare {STT} -s belady,stream --json").record
+    assert record["instance"]["machine"]["memory"]["basis"] == "published"
+    area = record["instance"]["area"]
+    assert area["spm_mm2"] == 2.34
+    assert area["total_mm2"] == area["spm_mm2"] + area["engine_mm2"] + area["interface_mm2"]
+    for result in record["results"]:
+        parts = ("dram_j", "spm_read_j", "spm_write_j", "mac_j", "leakage_j")
+        assert sum(result[part] for part in parts) == pytest.approx(result["energy_j"])
+        assert result["leakage_j"] == pytest.approx(0.748 * result["time_s"])
+        assert result["power_w"] == pytest.approx(result["energy_j"] / result["time_s"])
+        assert result["edp_js"] == pytest.approx(result["energy_j"] * result["time_s"])
+        assert result["edap_js_mm2"] == pytest.approx(result["edp_js"] * area["total_mm2"])
+
+
+def test_without_a_technology_the_area_is_not_known(run: Run) -> None:
+    ran = run(f"solve {NETWORK} -s belady")
+    assert "area " not in ran.out
+    (result,) = run(f"solve {NETWORK} -s belady --json").record["results"]
+    assert result["edap_js_mm2"] is None
+    assert result["edp_js"] > 0
+
+
+def test_a_stored_instance_takes_another_technology_but_no_banks(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "i.json"
+    assert run(f"instance {NETWORK} -o {path}").code == 0
+    ran = run(f"solve {path} --technology deepnvm-sot -s belady --json")
+    assert ran.record["instance"]["machine"]["memory"]["technology"] == "deepnvm-sot"
+    refused = run(f"solve {path} --technology deepnvm-sot --banks 2 -s belady")
+    assert refused.code == Code.BAD_INPUT
+    assert "banks: " in refused.err
+    assert "is lowered already, its cycles are fixed" in refused.err
+
+
+@pytest.mark.parametrize("option", ["--spm 7MB", "--technology nvsim-stt"])
+def test_cycles_of_banks_are_not_taken_for_those_of_others(
+    run: Run, tmp_path: Path, option: str
+) -> None:
+    path = tmp_path / "i.json"
+    assert run(f"instance {STT} --banks 10 -o {path}").code == 0
+    memory = read_instance(path).machine.memory
+    assert memory is not None
+    assert memory.banks == 10
+    refused = run(f"solve {path} {option} -s belady")
+    assert refused.code == Code.BAD_INPUT
+    assert "its cycles are those of 10 banks of deepnvm-stt" in refused.err
+    assert run(f"solve {path} --bandwidth 100GB/s -s belady").code == 0
+
+
+def test_tiles_take_a_technology(run: Run) -> None:
+    tiles = (
+        "tiles --gemm 64x64x64 --order interleaved --tile 32x32x32 --technology nvsim-stt --json"
+    )
+    records = [run(f"{tiles} {banks}").record for banks in ("", "--banks 1000", "--banks 1")]
+    assert [record["machine"]["memory"]["banks"] for record in records] == [None, 1000, 1]
+    free, many, one = (record["rows"][0]["makespan_cycles"] for record in records)
+    assert free == many < one
+
+
+def test_a_sweep_takes_figures_of_each_capacity(run: Run) -> None:
+    line = (
+        "sweep bert-tiny --param layers=1 --param sequence=32 --machine gtx1080ti "
+        "--spm 2MB:4MB:2MB --technology nvsim-stt,nvsim-sram --banks 64,128 -s stream --jobs 1 "
+        "--objective energy --tolerance 0.1 --json"
+    )
+    rows = run(line).record["rows"]
+    keys = [(row["technology"], row["banks"], row["spm_bytes"]) for row in rows]
+    assert len(set(keys)) == 8
+    energy = dict(zip(keys, [row["energy_j"] for row in rows], strict=True))
+    for name in ("nvsim-stt", "nvsim-sram"):
+        assert energy[name, "64", 4_000_000] > energy[name, "64", 2_000_000]
+    assert all(row["bound"] <= row["value"] == row["energy_j"] for row in rows)
+
+
+BAD = {
+    "--spm 4MB --technology deepnvm-stt": "technology deepnvm-stt: has no figures for 4 MB, only",
+    "--technology sram": "no technology called 'sram'; choose one of",
+    "--technology none.toml": "technology none.toml: cannot be read (No such file",
+    "--banks 3": "banks = 3: of which technology? name one as well",
+    "--technology nvsim-stt --banks 0": "banks must be at least 1, is 0",
+    "--technology nvsim-stt --set energy.leakage_w=1": "technology nvsim-stt says it",
+}
+
+
+@pytest.mark.parametrize("options", BAD)
+def test_bad_input_is_one_line(run: Run, options: str) -> None:
+    ran = run(f"solve bert-tiny --machine gtx1080ti {options}")
+    assert ran.code == Code.BAD_INPUT
+    assert ran.err.startswith("error: ")
+    assert BAD[options] in ran.err
+    assert len(ran.err.splitlines()) == 1

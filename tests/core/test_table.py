@@ -1,0 +1,31 @@
+"""Tables of columns."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spmopt.core.plan import Residency, Stores
+
+
+def stores(*rows: tuple[int, int, int]) -> Stores:
+    step, tensor, size = np.array(rows, np.int64).reshape(-1, 3).T
+    return Stores(step=step, tensor=tensor, size_bytes=size)
+
+
+def test_tables_one_after_the_other() -> None:
+    one, other = stores((1, 2, 3), (4, 5, 6)), stores((0, 0, 7))
+    assert Stores.together(one, Stores.empty(), other) == stores((1, 2, 3), (4, 5, 6), (0, 0, 7))
+    assert Stores.together(one) == one
+
+
+def test_rows_by_index_and_by_mask() -> None:
+    table = stores((1, 2, 3), (4, 5, 6))
+    assert table.take(np.array([1, 0])) == stores((4, 5, 6), (1, 2, 3))
+    assert table.take(table.step > 1) == stores((4, 5, 6))
+
+
+def test_columns_of_other_lengths() -> None:
+    two = np.zeros(2, np.int64)
+    with pytest.raises(ValueError, match=r"Residency\.begin: columns differ in length"):
+        Residency(tensor=two, begin=two[:1], end=two, size_bytes=two)

@@ -1,0 +1,66 @@
+"""A small study: a perceptron of nine operations on machines of a few hundred bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from optuna.study import Study
+from optuna.trial import TrialState
+
+from spmopt.io.files import read_instance
+from spmopt.search.effort import Effort
+from spmopt.search.schedules import Schedules, folder_for
+from spmopt.search.setup import Setup
+from spmopt.search.space import Space, space_of
+from spmopt.search.storage import open_storage
+from spmopt.search.studies import begin
+from spmopt.search.tune import tune
+from spmopt.sweep.cases import Network
+
+MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
+FIELDS = {"spm": "256:1024:384", "bandwidth": "250MB/s:1750MB/s:750MB/s", "page": 16}
+COST = {"spm_mb": 1000.0, "gbps": 0.01}
+
+
+def small_space(**tables: Any) -> Space:
+    """Nine machines; ``tables`` replace entries of the file."""
+    given = {"space": FIELDS, "cost": COST, **tables}
+    return space_of(given, "space", machine=read_instance(MLP).machine)
+
+
+def small_setup(space: Space | None = None, **options: Any) -> Setup:
+    """Time against a price, by the quickest scheduler."""
+    found = {"objectives": ("time_s", "cost"), "scheduler": "belady", **options}
+    return Setup(networks=(Network(name=str(MLP)),), space=space or small_space(), **found)
+
+
+def search(url: str, setup: Setup, *, name: str = "s", **effort: Any) -> Study:
+    """Run a study in this process."""
+    storage = open_storage(url)
+    folder = folder_for(url, name, None)
+    study = begin(storage, name, setup, folder)
+    told = Effort(**{"trials": 9, "sampler": "random", **effort})
+    tune(
+        study,
+        setup,
+        told,
+        storage=storage,
+        schedules=Schedules(folder),
+        tell=lambda message, part: None,
+    )
+    return study
+
+
+def machines(study: Study) -> list[dict[str, Any]]:
+    """What was proposed, in order."""
+    return [trial.params for trial in study.get_trials()]
+
+
+def values(study: Study) -> list[list[float] | None]:
+    """What came of it."""
+    return [trial.values if trial.values else None for trial in study.get_trials()]
+
+
+def states(study: Study) -> list[TrialState]:
+    return [trial.state for trial in study.get_trials()]

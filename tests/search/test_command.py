@@ -1,0 +1,179 @@
+"""``spmopt tune`` and ``spmopt tune show``: what they print, write and refuse."""
+
+import csv
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from spmopt.cli import Code
+from spmopt.io.files import read_result
+from tests.cli.run import Run, runner
+from tests.search.study import MLP
+
+SPACE = """
+cost = { spm_mb = 1000.0, gbps = 0.01 }
+[space]
+spm = "256:1024:384"
+bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
+page = 16
+"""
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(SPACE)
+    return runner(capsys)
+
+
+TUNE = f"tune {MLP} --space s.toml --objective time,cost --sampler brute-force -s belady"
+
+
+def test_search_and_show(run: Run, tmp_path: Path) -> None:
+    found = run(TUNE)
+    assert found.code == 0
+    assert re.match(r"study s: .*mlp\.json; 9 trials: \d solved", found.out)
+    assert found.err == ""
+    assert (tmp_path / "tune.db").is_file()
+    shown = run("tune show --json")
+    record = shown.record
+    assert record["counts"]["solved"] + record["counts"]["pruned"] == 9
+    front = record["front"]
+    times = [trial["values"]["time_s"] for trial in front]
+    costs = [trial["values"]["cost"] for trial in front]
+    assert times == sorted(times)
+    assert costs == sorted(costs, reverse=True)
+    (network,) = front[0]["networks"].values()
+    assert network["verified"] is True
+    assert network["gap"] >= 0
+    assert run("tune show").out == found.out
+    again = run(f"{TUNE} --json")
+    assert again.record == record
+
+
+def test_the_front_as_rows_and_the_schedule_as_a_file(run: Run, tmp_path: Path) -> None:
+    run(TUNE)
+    assert run("tune show -o front.csv").code == 0
+    rows = list(csv.DictReader((tmp_path / "front.csv").open()))
+    assert [row["trial"] for row in rows] == [
+        str(trial["trial"]) for trial in run("tune show --json").record["front"]
+    ]
+    number = rows[0]["trial"]
+    one = run(f"tune show --trial {number} -o r.json")
+    assert one.code == 0
+    assert "verified" in one.out
+    assert run("verify r.json").code == 0
+    kept = read_result(tmp_path / "r.json").result.value
+    for file in (tmp_path / "tune.schedules" / "s").iterdir():
+        file.unlink()
+    assert run(f"tune show --trial {number} -o r.json").code == 0
+    assert read_result(tmp_path / "r.json").result.value == kept
+
+
+def test_worth_is_a_table(run: Run) -> None:
+    run(TUNE)
+    shown = run("tune show --worth")
+    assert "1 MB more SPM   1 GB/s more DRAM   1 PE more" in shown.out
+    (first, *_) = run("tune show --worth --json").record["worth"]
+    assert first["unit"] == "s"
+    assert first["per_gbps"] >= 0
+
+
+def test_a_pruned_trial_shows_its_proof(run: Run) -> None:
+    run(TUNE)
+    pruned = [
+        trial
+        for number in range(9)
+        if (trial := run(f"tune show --trial {number} --json").record)["state"] == "pruned"
+    ]
+    assert pruned
+    for trial in pruned:
+        shown = run(f"tune show --trial {trial['trial']}").out
+        assert "any schedule has at least time_s" in shown
+        assert f"; trial {trial['proof']['by']} has time_s" in shown
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--space none.toml", "space none.toml: cannot be read"),
+        ("--space s.toml --objective tim", "did you mean time?"),
+        ("--space s.toml --objective ,", "objectives: name at least one"),
+        ("--space s.toml --objective area", "area_mm2: the area of the scratchpad is not known"),
+        ("--space s.toml --objective time --sampler tp", "no sampler called 'tp'"),
+        ("--space s.toml --sampler cma-es --objective time,cost", "takes one objective"),
+        ("--space s.toml --scheduler pge --objective time", "did you mean page?"),
+        ("--space s.toml --scheduler bound --objective power", "power_w: has no bound"),
+        ("--space s.toml --objective time --schedule-for money", "no objective of schedules"),
+        ("--space s.toml --objective time --trials 0", "--trials 0: must be at least 1"),
+        ("--space s.toml --objective time --workers 0", "--workers 0: must be at least 1"),
+        ("--space s.toml --objective time --seed -1", "--seed -1: must be 0 or more"),
+        ("--space s.toml --objective time --timeout nan", "--timeout nan: must be 0 or more"),
+        ("--space s.toml --objective time --tolerance -1", "--tolerance -1.0: must be a number"),
+        ("--space s.toml --objective time --storage no/a.db", "no such folder as no"),
+        ("--space s.toml --objective time --storage .", "is a folder; name a file in it"),
+        ("--space s.toml --objective time --storage mysql+x://h/d", "cannot be opened"),
+        ("--space s.toml --objective time --batch 4", "is lowered already"),
+        ("--space s.toml --objective time --keep-schedules a/b", "a: no such folder"),
+        ("--space machine.toml --objective time", "a stored instance has its own; leave it out"),
+        ("--space clock.toml --objective time", "clock: "),
+        ("--space never.toml --objective time", "constraint gbps <= 0.1: nothing in the space"),
+        ("--space weight.toml --objective time", "no network with a weight called 'alexnet'"),
+    ],
+)
+def test_what_cannot_be_is_one_line(run: Run, options: str, message: str) -> None:
+    Path("machine.toml").write_text('machine = "rtx2080ti"\n[space]\nspm = ["1MB", "2MB"]\n')
+    Path("clock.toml").write_text('[space]\nclock = ["1GHz", "2GHz"]\n')
+    Path("never.toml").write_text('constraints = ["gbps <= 0.1"]\n' + SPACE)
+    Path("weight.toml").write_text("weights = { alexnet = 2 }\n" + SPACE)
+    found = run(f"tune {MLP} {options}")
+    assert found.code == Code.BAD_INPUT
+    assert message in found.err
+    assert found.err.count("\n") == 1
+    assert not Path("tune.db").exists()
+
+
+def test_show_refuses_what_it_cannot(run: Run) -> None:
+    assert "run 'spmopt tune' first" in run("tune show").err
+    run(f"{TUNE} --trials 1")
+    run(f"{TUNE} --trials 1 --study t")
+    assert "holds several; name one of" in run("tune show").err
+    assert "no study called 'x'" in run("tune show --study x").err
+    assert "has trials 0 to 0" in run("tune show --study t --trial 1").err
+    assert "is for --trial" in run("tune show --study t --network a").err
+    assert "is for the front" in run("tune show --study t --trial 0 --worth").err
+    assert "there is no 'a'" in run("tune show --study t --trial 0 --network a -o r.json").err
+    run(f"tune {MLP} --space s.toml --objective time,cost -s bound --study b --trials 1")
+    assert "gives bounds, no schedules" in run("tune show --study b --trial 0 -o r.json").err
+
+
+def test_nothing_found_says_why(run: Run) -> None:
+    Path("s.toml").write_text('constraints = ["time_s <= 1e-9"]\n' + SPACE)
+    found = run(f"{TUNE} --trials 3")
+    assert found.code == Code.NOTHING_FOUND
+    assert "none of 3 trials holds time_s <= 1e-09; the nearest comes to " in found.err
+
+
+def test_networks_have_weights_and_technologies_areas(run: Run) -> None:
+    Path("n.toml").write_text(
+        'machine = "rtx2080ti"\n'
+        "weights = { alexnet = 3 }\n"
+        'constraints = ["area_mm2 <= 100"]\n'
+        '[space]\nspm = ["2MB", "4MB"]\ntechnology = ["nvsim-sram", "nvsim-stt"]\nbatch = [1, 2]\n'
+    )
+    line = "tune alexnet squeezenet --space n.toml --objective time,energy,area -s stream"
+    found = run(f"{line} --trials 3 --sampler nsga3 --no-prune --json")
+    assert found.code == 0
+    for trial in found.record["front"]:
+        networks, batch = trial["networks"], trial["parameters"]["batch"]
+        total = 3 * networks["alexnet"]["time_s"] + networks["squeezenet"]["time_s"]
+        assert trial["values"]["time_s"] == pytest.approx(total / batch)
+        assert trial["machine"]["technology"] == trial["parameters"]["technology"]
+        assert 0 < trial["values"]["area_mm2"] <= 100
+    assert json.loads(found.out)["setup"]["schedule_for"] == "time"
+    asked = run("tune show --study n --trial 0 -o r.json").err
+    assert "a trial has a schedule for each; name one of alexnet, squeezenet" in asked
+    assert run("tune show --study n --trial 0 --network alexnet -o r.json").code == 0
+    assert run("verify r.json").code == 0

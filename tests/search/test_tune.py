@@ -1,0 +1,276 @@
+"""The search: exact with and without proofs, reproducible, taken up again, constraints."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from optuna.trial import TrialState
+
+from spmopt.core.errors import InputError
+from spmopt.io.files import read_result, write_result
+from spmopt.io.result import StoredResult
+from spmopt.search.evaluate import evaluate
+from spmopt.search.record import AS_BEFORE, NETWORKS, PROOF, counts
+from spmopt.search.replay import candidate_of, network_named, result_for, trial_numbered
+from spmopt.search.samplers import NAMES, require_sampler
+from spmopt.search.setup import Setup
+from spmopt.search.shown import front, importances, never_held, require_feasible, tally
+from spmopt.search.storage import open_storage
+from spmopt.search.studies import known, schedules_of
+from spmopt.search.worth import prices_of
+from tests.search.study import FIELDS, machines, search, small_setup, small_space, states, values
+from tests.solve.fakes import bounds_only, install
+
+
+def exact_front(setup: Setup) -> set[tuple[float, ...]]:
+    """Of every point of the space, by evaluating all of them."""
+    found = []
+    for point in setup.space.points():
+        candidate = setup.space.candidate(point)
+        answer = evaluate(setup, candidate, {}, False)
+        spent = {name: one.spent for name, one in answer.networks.items() if one.spent}
+        figures = setup.figures(candidate, spent)
+        if all(limit.excess(figures) <= 0 for limit in setup.space.constraints):
+            found.append(tuple(figures[name] for name in setup.objectives))
+    return {
+        point
+        for point in found
+        if not any(
+            other != point and all(a <= b for a, b in zip(other, point, strict=True))
+            for other in found
+        )
+    }
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prove the cost of computation in place of solving the relaxation."""
+    install(monkeypatch, fluid=bounds_only)
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("limit", [None, "time_s <= 2e-6"])
+def test_proofs_exclude_nothing_of_the_front(tmp_path: Path, limit: str | None) -> None:
+    setup = small_setup(small_space(constraints=[] if limit is None else [limit]))
+    wanted = exact_front(setup)
+    assert wanted
+    excluded = 0
+    for sampler in ("brute-force", "grid"):
+        for prune in (True, False):
+            url = str(tmp_path / f"{sampler}{prune}.db")
+            study = search(url, setup, sampler=sampler, prune=prune, trials=99)
+            assert len({tuple(each.items()) for each in machines(study)}) == 9
+            assert len(study.get_trials()) == 9
+            assert {tuple(trial.values) for trial in front(study)} == wanted
+            pruned = study.get_trials(states=(TrialState.PRUNED,))
+            assert prune or not pruned
+            excluded += len(pruned)
+            for trial in pruned:
+                check_proof(study, setup, trial)
+    assert excluded >= 2
+
+
+def test_proofs_by_prices_of_solved_machines(tmp_path: Path) -> None:
+    for scheduler in ("page", "bound"):
+        setup = small_setup(scheduler=scheduler, tolerance=1e-4)
+        wanted = exact_front(setup)
+        study = search(
+            str(tmp_path / f"{scheduler}.db"), setup, sampler="brute-force", trials=99, seed=1
+        )
+        found = {tuple(trial.values) for trial in front(study)}
+        # Prices of neighbours lead to schedules that are others within the tolerance.
+        assert all(any(near(a, b) for b in found) for a in wanted)
+        assert all(any(near(a, b) for b in wanted) for a in found)
+        pruned = study.get_trials(states=(TrialState.PRUNED,))
+        assert pruned
+        for trial in pruned:
+            check_proof(study, setup, trial)
+
+
+def near(left: tuple[float, ...], right: tuple[float, ...]) -> bool:
+    """Whether no value differs by more than what pages of a few bytes leave open."""
+    return all(abs(a - b) <= 5e-3 * b for a, b in zip(left, right, strict=True))
+
+
+def check_proof(study: Any, setup: Setup, trial: Any) -> None:
+    """Solve what was excluded, and see that the proof told the truth."""
+    candidate, proof = candidate_of(setup, trial), trial.user_attrs[PROOF]
+    answer = evaluate(setup, candidate, {}, False)
+    spent = {name: one.spent for name, one in answer.networks.items() if one.spent}
+    figures = setup.figures(candidate, spent)
+    assert all(bound <= figures[name] for name, bound in proof["bounds"].items())
+    if "constraint" in proof:
+        assert any(limit.excess(figures) > 0 for limit in setup.space.constraints)
+    else:
+        assert study.get_trials()[proof["by"]].values == proof["values"]
+        assert all(v <= b for v, b in zip(proof["values"], proof["bounds"].values(), strict=True))
+
+
+@pytest.mark.usefixtures("quick")
+def test_seeds_are_reproducible_and_differ() -> None:
+    setup = small_setup(small_space(space={**FIELDS, "spm": "256:2048:16"}))
+    found = [
+        machines(search("sqlite:///:memory:", setup, sampler=sampler, trials=6, seed=seed))
+        for sampler in ("random", "tpe")
+        for seed in (0, 0, 1)
+    ]
+    assert found[0] == found[1] != found[2]
+    assert found[3] == found[4] != found[5]
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("sampler", ["random", "tpe", "nsga2", "nsga3", "grid", "brute-force"])
+def test_a_study_taken_up_again_is_as_if_it_was_never_left(tmp_path: Path, sampler: str) -> None:
+    setup = small_setup()
+    at_once = search(str(tmp_path / "one.db"), setup, sampler=sampler, trials=8)
+    cut = str(tmp_path / "two.db")
+    for trials in (3, 3, 5, 8):
+        study = search(cut, setup, sampler=sampler, trials=trials)
+        assert sum(map(counts, study.get_trials())) == trials
+    assert machines(study) == machines(at_once)
+    assert values(study) == values(at_once)
+    assert states(study) == states(at_once)
+
+
+def test_several_workers_are_reproducible(tmp_path: Path) -> None:
+    setup = small_setup()
+    found = [
+        machines(search(str(tmp_path / f"{k}.db"), setup, sampler="tpe", trials=8, workers=2))
+        for k in range(2)
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.usefixtures("quick")
+def test_cma_es_takes_one_objective(tmp_path: Path) -> None:
+    setup = small_setup(objectives=("time_s",))
+    study = search(str(tmp_path / "c.db"), setup, sampler="cma-es", trials=12)
+    best = min(one[0] for one in values(study) if one)
+    assert [trial.values for trial in front(study)] == [[best]]
+    with pytest.raises(InputError, match="takes one objective"):
+        require_sampler("cma-es", setup.space, ("time_s", "cost"))
+
+
+def test_samplers_that_cannot_be_had() -> None:
+    endless = small_space(space={"energy.mac_pj": {"low": 1.0, "high": 2.0}})
+    with pytest.raises(InputError, match="the space has infinitely many points"):
+        require_sampler("grid", endless, ("time_s",))
+    wide = small_space(space={"spm": {"low": "1kB", "high": "1GB"}})
+    with pytest.raises(InputError, match="the space has 999999001 points, at most 1000000"):
+        require_sampler("brute-force", wide, ("time_s",))
+    with pytest.raises(InputError, match="did you mean tpe"):
+        require_sampler("tpee", wide, ("time_s",))
+    assert set(NAMES) == {
+        *("tpe", "nsga2", "nsga3", "cma-es", "gp", "random", "grid", "brute-force"),
+    }
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_machine_is_evaluated_once(tmp_path: Path) -> None:
+    space = small_space(space={**FIELDS, "bandwidth": "1GB/s", "spm": "256:640:384"})
+    study = search(str(tmp_path / "s.db"), small_setup(space), trials=12, prune=False)
+    counted = tally(study)
+    assert (counted.solved, counted.as_before) == (2, 10)
+    first = {tuple(t.params.items()): t for t in reversed(study.get_trials())}
+    for trial in study.get_trials():
+        original = first[tuple(trial.params.items())]
+        assert trial.values == original.values
+        if AS_BEFORE in trial.user_attrs:
+            assert trial.user_attrs[AS_BEFORE] == original.number
+    assert len(front(study)) <= 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_constraints_that_no_trial_holds(tmp_path: Path) -> None:
+    setup = small_setup(small_space(constraints=["time_s <= 1e-9"]))
+    study = search(str(tmp_path / "s.db"), setup, trials=6, prune=False)
+    assert front(study) == []
+    assert never_held(study, setup).startswith("none of 6 trials holds time_s <= 1e-09; the near")
+    pruned = search(str(tmp_path / "p.db"), setup, trials=6)
+    assert set(states(pruned)) == {TrialState.PRUNED}
+    assert never_held(pruned, setup).startswith("none of 6 trials holds")
+
+
+@pytest.mark.usefixtures("quick")
+def test_machines_that_cannot_be_built(tmp_path: Path) -> None:
+    fields = {**FIELDS, "spm": ["3MB", "4MB"], "technology": "deepnvm-stt"}
+    setup = small_setup(small_space(space=fields), objectives=("time_s", "area_mm2"))
+    study = search(str(tmp_path / "s.db"), setup, sampler="brute-force", trials=99)
+    counted = tally(study)
+    assert counted.impossible == 3
+    assert all(trial.params["spm"] == 3_000_000 for trial in front(study))
+    small = small_setup(
+        small_space(space={**FIELDS, "spm": ["20MB", "21MB"], "technology": "nvsim-sram"})
+    )
+    require_feasible(search(str(tmp_path / "t.db"), small, trials=1), small)
+
+
+@pytest.mark.usefixtures("quick")
+def test_another_study_of_the_same_name_is_refused(tmp_path: Path) -> None:
+    url = str(tmp_path / "s.db")
+    search(url, small_setup(), trials=1)
+    for other, what in (
+        (small_setup(scheduler="lru"), "scheduler"),
+        (small_setup(small_space(cost={"gbps": 1})), "space"),
+        (small_setup(objectives=("cost", "time_s")), "objectives"),
+    ):
+        with pytest.raises(InputError, match=f"is of another {what}; "):
+            search(url, other, trials=1)
+    with pytest.raises(InputError, match="no study called 't'"):
+        known(open_storage(url), "t")
+
+
+def test_schedules_are_kept_and_made_again(tmp_path: Path) -> None:
+    url, setup = str(tmp_path / "s.db"), small_setup(scheduler="page")
+    study = search(url, setup, trials=6)
+    study, again = known(open_storage(url), None)
+    assert again == setup
+    network = network_named(again, None)
+    for trial in study.get_trials():
+        kept = result_for(again, trial, network, schedules_of(study))
+        assert kept.result.verified
+        made = result_for(again, trial, network, schedules_of_nobody())
+        assert made.instance == kept.instance
+        if trial.values is not None:
+            assert kept.result.totals is not None
+            time_s = kept.result.totals.makespan_cycles / kept.instance.machine.clock_hz
+            assert time_s == trial.values[0]
+            record = trial.user_attrs[NETWORKS][network.label]
+            assert record["gap"] == kept.result.gap
+        check_file(tmp_path / "r.json", kept)
+    with pytest.raises(InputError, match="the study has trials 0 to 5"):
+        trial_numbered(study, 6)
+
+
+def schedules_of_nobody() -> Any:
+    from spmopt.search.schedules import Schedules
+
+    return Schedules(None)
+
+
+def check_file(path: Path, stored: StoredResult) -> None:
+    write_result(path, stored)
+    assert read_result(path).result.value == stored.result.value
+
+
+def test_importances_and_worth(tmp_path: Path) -> None:
+    setup = small_setup(small_space(cost={"gbps": 1.0, "spm_mb": 1.0}), scheduler="page")
+    study = search(str(tmp_path / "s.db"), setup, sampler="brute-force", trials=9, prune=False)
+    found = importances(study, setup)
+    assert max(found["cost"], key=lambda key: found["cost"][key]) == "bandwidth"
+    assert sum(found["time_s"].values()) == pytest.approx(1)
+    trial = min(front(study), key=lambda each: each.values[1])
+    network = network_named(setup, None)
+    prices = prices_of(
+        result_for(setup, trial, network, schedules_of(study)), candidate_of(setup, trial), network
+    )
+    assert prices is not None
+    assert prices.unit == "s"
+    assert prices.per_pe is None  # the cycles of a stored instance are fixed
+    # The bound may be no higher than a line through a machine with more of it.
+    more = next(
+        each
+        for each in study.get_trials()
+        if each.params == {**trial.params, "bandwidth": trial.params["bandwidth"] + 750 * 10**6}
+    )
+    assert prices.bound - 0.75 * prices.per_gbps <= more.values[0]

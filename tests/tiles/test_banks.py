@@ -1,0 +1,88 @@
+"""Banks of the scratchpad hold back the steps of a layer in tiles."""
+
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.core.machine import Memory
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import listed_timeline
+from spmopt.gradients.case import Case
+from spmopt.gradients.run import run
+from spmopt.solve import solve
+from spmopt.tiles.backward import backward
+from spmopt.tiles.cores import on_cores, scaled
+from spmopt.tiles.evaluate import evaluate, timeline
+from spmopt.tiles.grid import Grid
+from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.partition import Partition
+from spmopt.tiles.program import Program
+from tests.tiles.cases import ANY_ORDER, grid, machine
+
+GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
+SPM = machine(10**6)
+
+
+def banks(read: int, write: int) -> Memory:
+    return Memory(
+        technology="toy",
+        source="by hand",
+        basis="published",
+        spm_bytes=SPM.spm_bytes,
+        area_mm2=1,
+        dram_bytes_per_s=SPM.dram_bytes_per_s,
+        banks=1,
+        read_bytes_per_s=read,
+        write_bytes_per_s=write,
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    cells=GRIDS,
+    order=ANY_ORDER,
+    read=st.integers(1, 100),
+    write=st.integers(1, 100),
+    cores=st.integers(1, 3),
+)
+def test_a_step_ends_no_sooner_than_its_banks(
+    cells: Grid, order: Order, read: int, write: int, cores: int
+) -> None:
+    products = on_cores(cells, Partition(axis="m", parts=cores), order, cores)
+    free = scaled(SPM, cores)
+    held = scaled(replace(SPM, memory=banks(read, write)), cores)
+    before, after = (backward(cells, on, products) for on in (free, held))
+    for was, now in zip(before.operations, after.operations, strict=True):
+        (mode,), (other,) = was.modes, now.modes
+        # A cycle is a second.
+        seconds = Fraction(mode.spm_read_bytes, cores * read) + Fraction(
+            mode.spm_write_bytes, cores * write
+        )
+        assert other.compute_cycles == max(mode.compute_cycles, ceil(seconds))
+        assert replace(other, compute_cycles=mode.compute_cycles) == mode
+    computed = timeline(Program.of(cells, held, products)).compute_cycles
+    assert computed.tolist() == listed_timeline(after).compute_cycles.tolist()
+
+
+def test_quick_figures_are_those_of_the_schedule() -> None:
+    cells, held = grid((10, 10, 10), (4, 4, 4)), replace(SPM, memory=banks(30, 30))
+    products = ORDERS["interleaved"].through(cells)
+    result = solve(backward(cells, held, products), "double-buffer", Request(objective=MAKESPAN))
+    assert result.totals is not None
+    found = evaluate(cells, held, products)
+    assert found.makespan_cycles == result.totals.makespan_cycles
+    assert found.makespan_cycles > evaluate(cells, SPM, products).makespan_cycles
+
+
+def test_no_order_beats_the_bound_of_any_order() -> None:
+    cells = grid((10, 10, 10), (4, 4, 4))
+    held = replace(SPM, memory=banks(30, 30))
+    rows = [
+        run(Case(layer=cells.layer, machine=held, order=order, tile=cells.tile)) for order in ORDERS
+    ]
+    least = min(row.spent.makespan_cycles for row in rows)
+    assert max(row.spent.makespan_bound_cycles for row in rows) <= least

@@ -84,7 +84,7 @@ def _stored(source: Source, search: Search, scheduler: str | None) -> tuple[Inst
     from spmopt.verify import require_legal
 
     given = [] if scheduler is None else ["scheduler"]
-    for options in (source, search):
+    for options in (source, source.changes, search):
         for field in fields(options):
             fixed = field.default is not MISSING
             if fixed and getattr(options, field.name) != field.default:

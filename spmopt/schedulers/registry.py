@@ -212,10 +212,10 @@ def start_names(entry: Entry) -> tuple[str, ...]:
 
 
 def able(objective: Objective, *, bounders: bool = True) -> str:
-    """Who takes ``objective``, in words; without ``bounders``, of those that give schedules."""
+    """Who takes ``objective`` without banks, in words; ``bounders``: a bound is enough."""
     kinds = (Kind.FORMULATION, Kind.RELAXATION) if bounders else (Kind.FORMULATION,)
     entries = [entry for entry in _ENTRIES if entry.kind in kinds]
-    names = [entry.name for entry in entries if entry.takes(objective)]
+    names = [entry.name for entry in entries if entry.takes(objective) and entry.takes_banks(False)]
     return ", ".join((*names, "or any policy, as belady"))
 
 

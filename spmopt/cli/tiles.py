@@ -130,6 +130,7 @@ def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table)
     """Add the rows that are not yet in ``found``, by the number of their case, to it and a file."""
     from spmopt.cli.output import messages
     from spmopt.cli.progress import progress
+    from spmopt.cli.tiled_cases import located
     from spmopt.gradients.batch import run_all
     from spmopt.gradients.records import Counted, record
     from spmopt.sweep.pool import Pool, processors
@@ -151,15 +152,7 @@ def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table)
                 found |= new
                 table.add(map(record, new.values()))
         except InputError as error:
-            raise InputError(_where(str(error), wanted)) from None
-
-
-def _where(message: str, wanted: Asked) -> str:
-    """Say where the layer is from that an error is about."""
-    for known in wanted.layers:
-        if message.startswith(f"layer {known.layer.name}:"):
-            return f"{known.where}: {message}"
-    return message
+            raise located(error, wanted.layers) from None
 
 
 def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:

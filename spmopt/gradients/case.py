@@ -13,6 +13,7 @@ from spmopt.schedulers.entry import Entry, Kind
 from spmopt.schedulers.registry import able, find
 from spmopt.tiles.grid import Grid, Tile
 from spmopt.tiles.layer import Layer
+from spmopt.tiles.limit import require_few
 from spmopt.tiles.notation import format_order, parse_order
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import AXIS_NAMES, parse_partition
@@ -63,7 +64,8 @@ class Case:
     Raises
     ------
     InputError
-        A text that is no order, replacement or partition, or that does not fit the others.
+        A text that is no order, replacement or partition, or that does not fit the others; a tile
+        that makes too many products.
     """
 
     layer: Layer
@@ -94,6 +96,8 @@ class Case:
             )
         self.entry.require(self.aim, able(self.aim, bounders=False))
         self._require_order()
+        if self.tile is not None:
+            require_few(self.grid)
 
     def _require_order(self) -> None:
         if self.partition not in (WHOLE, BEST):

@@ -95,7 +95,7 @@ def _note(case: Case, found: _Found) -> str:
     )
     if case.entry.kind is Kind.FORMULATION:
         return note
-    return f"{note} with optimal residency, not under {case.entry.name}, where others may move less"
+    return f"{note} so; under {case.entry.name} another order may move less"
 
 
 def _walks(case: Case) -> Case:

@@ -9,6 +9,7 @@ from spmopt.gradients.records import Counted
 from spmopt.gradients.run import Row
 from spmopt.gradients.spent import Spent, total
 from spmopt.report.quantities import percent, si
+from spmopt.tiles.layer import Layer
 
 LEFT = ("layer", "tile", "order", "partition", "replacement", "bound by")
 DISPENSABLE = (
@@ -74,10 +75,11 @@ def table(rows: Sequence[Counted], totals: Sequence[Sum]) -> Table:
     totals
         None for those of an interrupted run.
     """
-    firsts: dict[str, Row] = {}
+    firsts: dict[tuple[Layer, bool], Row] = {}
     lines = []
     for counted in rows:
-        first = firsts.setdefault(counted.row.case.layer.name, counted.row)
+        case = counted.row.case
+        first = firsts.setdefault((case.layer, case.input_gradient), counted.row)
         lines.append(_line(counted, first))
     objective = rows[0].row.case.objective if rows else "time"
     for each in totals:

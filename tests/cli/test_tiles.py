@@ -208,12 +208,55 @@ def test_bad_input_gets_one_line(run: Run, line: str, said: str) -> None:
             "line 5: layer b: tiles of m 512, k 512, n 512 need ",
         ),
         ("a,4,4,4,\n", "--spm 4096 --jobs 1", "line 2: layer a: no tile fits in half of the SPM"),
+        (
+            "a,4,4,4,\nb,99999999999,4,3,\n",
+            "",
+            "line 3: layer b: M 99999999999, K 3, N 4 take more than 500,000 tile products",
+        ),
+        (
+            "a,4,4,4,\na,999,99,99,\n",
+            "--tile 1x1x1",
+            "line 3: layer a (line 3): tiles of 1x1x1 make 9,791,199 tile products a gradient",
+        ),
+        (
+            "a,40,40,40,\nb,80,40,40,\n",
+            "--tile 8x8x8 --order dx-major,optimal",
+            "line 2: layer a: order optimal: a grid of 5x5x5 has 125 products of 75 tiles; the "
+            "exact search takes 64 products and 64 tiles",
+        ),
     ],
 )
 def test_bad_lines_are_named(run: Run, tmp_path: Path, lines: str, options: str, said: str) -> None:
     path = tmp_path / "layers.csv"
     path.write_text(PRODUCT + lines)
     assert f"{path}, {said}" in refused(run(f"tiles {path} {options}"))
+
+
+def test_layers_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "layers.csv"
+    path.write_text(f"{PRODUCT}a,40,40,40,\n\nb,9,9,9,\na,80,90,70,\na,40,40,40,\nb,9,9,9,\n")
+    line = f"tiles {path} {SMALL} --order sequential,interleaved --all-input-gradients"
+    rows = run(f"{line} --json -o {tmp_path / 'rows.csv'}").record["rows"]
+    names = ["a (line 2)", "b", "a (line 5)"]
+    assert [(row["layer"], row["count"]) for row in rows[::2]] == [
+        *zip(names, (2, 2, 1), strict=True)
+    ]
+    found = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()[1:]))
+    assert [row["layer"] for row in found] == [row["layer"] for row in rows]
+    shown = run(line).out.splitlines()[3:9]
+    assert [text.split("   ")[0] for text in shown[::2]] == ["a (line 2) x2", "b x2", "a (line 5)"]
+    place = run(line).out.splitlines()[2].index("vs first") + len("vs first") - 1
+    assert [text[place] == "-" for text in shown] == [True, False] * 3
+
+
+def test_a_layer_too_large_for_the_search_of_all_orders_is_noted(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "layers.csv"
+    path.write_text(f"{PRODUCT}a,16,16,16,\nb,64,64,64,\n")
+    ran = run(f"tiles {path} --tile 8x8x8 --order best,optimal --jobs 1 --json")
+    rows = ran.record["rows"]
+    assert "the least of any order" in rows[1]["note"]
+    assert "a grid of 8x8x8 has 1,024 products" in rows[3]["note"]
+    assert [rows[3][name] == rows[2][name] for name in ("order_run", "traffic_bytes")] == [True] * 2
 
 
 def test_the_readme_shows_what_is_printed(run: Run) -> None:

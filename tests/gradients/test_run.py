@@ -10,8 +10,10 @@ from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.gradients.case import Case
 from spmopt.gradients.choice import products
+from spmopt.gradients.records import Counted, record
 from spmopt.gradients.run import run
 from spmopt.gradients.spent import MATRICES
+from spmopt.gradients.view import table
 from spmopt.machines.load import load_machine
 from spmopt.solve import solve
 from spmopt.tiles.backward import backward
@@ -202,6 +204,24 @@ def test_cores_take_pieces(add_early: bool) -> None:
     assert row.spent.traffic_bytes == totals.traffic_bytes
     assert row.spent.traffic_bound_bytes == row.spent.compulsory_bytes
     assert row.spent.time_gap >= 0
+
+
+@pytest.mark.parametrize(("cores", "said"), [(1, ()), (8, ("m/4, 4 of 8 cores stay idle",))])
+def test_parts_are_those_made(cores: int, said: tuple[str, ...]) -> None:
+    """Four rows of tiles along M cannot be cut into 16 parts."""
+    asked = case(
+        machine=scaled(machine(), cores),
+        cores=cores,
+        partition="m/16",
+        tile=Tile(m=45, k=90, n=45),
+    )
+    row, four = run(asked), run(replace(asked, partition="m/4"))
+    assert (row.case.partition, row.ran.partition) == ("m/16", "m/4")
+    assert row.spent == four.spent
+    assert row.notes == four.notes == tuple(f"cut into {each}" for each in said)
+    (shown,) = table([Counted(row=row)], ()).rows
+    assert "m/16: m/4" in shown
+    assert record(Counted(row=row))["partition_run"] == "m/4"
 
 
 def test_products_of_a_partition_are_all_products() -> None:

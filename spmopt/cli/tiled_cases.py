@@ -15,7 +15,6 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.gradients.case import OPTIMAL, WHOLE, Case
 from spmopt.gradients.searched import require_small
-from spmopt.tiles.cores import scaled
 from spmopt.tiles.grid import Tile
 from spmopt.tiles.tiling_space import Room, require_tiles
 
@@ -30,6 +29,8 @@ class Asked:
     cases: tuple[Case, ...]
     known: tuple[Known, ...]
     """Layer of each case."""
+    notes: tuple[str, ...] = ()
+    """What is to be said of the machine and the layers."""
 
 
 def asked(
@@ -43,7 +44,7 @@ def asked(
 ) -> Asked:
     """Read everything; raises :class:`InputError`."""
     require_limits(effort.time_limit, effort.tolerance, jobs=effort.jobs)
-    machine = scaled(machine_of(hardware, tiled.element_bytes), tiled.cores)
+    machine, notes = machine_of(hardware, tiled.element_bytes, tiled.cores)
     title, folded = read_layers(layers, report, warn)
     plain = partial(
         Case,
@@ -80,6 +81,7 @@ def asked(
         machine=machine,
         cases=tuple(case for _, case in cases),
         known=tuple(known for known, _ in cases),
+        notes=notes,
     )
 
 

@@ -155,9 +155,59 @@ def test_a_machine_of_scale_sim(run: Run, tmp_path: Path, bandwidth: str, bytes_
     assert machine["dram_bytes_per_s"] == bytes_per_s * 10**9
     assert machine["operations_per_s"] == 2 * 8 * 16 * 10**9
     other = f"--cfg {path} --spm 128KiB --bandwidth 5GB/s --clock 500MHz"
-    machine = run(f"tiles --gemm 20x20x20 {other} --jobs 1 --json").record["machine"]
+    record = run(f"tiles --gemm 20x20x20 {other} --jobs 1 --json").record
+    machine = record["machine"]
     assert (machine["spm_bytes"], machine["dram_bytes_per_s"]) == (131072, 5 * 10**9)
     assert machine["clock_hz"] == 5 * 10**8
+    assert record["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (
+            CONFIG.format("USER"),
+            "Bandwidth of the .cfg: 3 interfaces x 10 words a cycle x 2 bytes x 1 GHz = 60 GB/s, "
+            "one channel for all.",
+        ),
+        (
+            CONFIG.format("CALC"),
+            "The .cfg has InterfaceBandwidth CALC, Bandwidth (10) is passed over: 22 GB/s is that "
+            "of the machine; write USER to use it, or give --bandwidth.",
+        ),
+        (
+            CONFIG.format("CALC").replace("Bandwidth: 10\n", ""),
+            "The .cfg has InterfaceBandwidth CALC, and gives none: 22 GB/s is that of the machine; "
+            "write USER to use it, or give --bandwidth.",
+        ),
+    ],
+)
+def test_where_the_bandwidth_is_from_is_said(
+    run: Run, tmp_path: Path, config: str, said: str
+) -> None:
+    path = tmp_path / "tiny.cfg"
+    path.write_text(config)
+    line = f"tiles --gemm 20x20x20 --cfg {path} --order sequential --element-bytes 2 --jobs 1"
+    assert said in run(line).out.splitlines()
+
+
+def test_the_rate_shown_is_that_of_the_array(run: Run) -> None:
+    line = "tiles --gemm 20x20x20 --order sequential --jobs 1"
+    head = run(f"{line} --set array.rows=8").out.splitlines()[0]
+    assert "720 GFLOP/s, 1 GHz, 8 x 45 array" in head  # 2 x 8 x 45 x 1 GHz
+    two = f"{line} --cores 2 --tile 10x10x10 --throughput 1TFLOP/s"
+    slow, fast = (run(f"{two} {more}").out for more in ("", "--set array.rows=90"))
+    assert "8.1 TFLOP/s" in slow.splitlines()[0]
+    assert "16.2 TFLOP/s" in fast.splitlines()[0]
+    assert slow.splitlines()[-1] == (
+        "Products take the arrays' rate, 8.1 TFLOP/s, additions of partial sums the machine's, 2 "
+        "TFLOP/s."
+    )
+
+
+def test_no_array_no_rate_of_one(run: Run) -> None:
+    line = "tiles --gemm 20x20x20 --machine rtx2080ti --order sequential --jobs 1"
+    assert "1 TFLOP/s" in run(f"{line} --throughput 1TFLOP/s").out.splitlines()[0]
 
 
 @pytest.mark.parametrize(
@@ -184,6 +234,11 @@ def test_a_machine_of_scale_sim(run: Run, tmp_path: Path, bandwidth: str, bytes_
         (f"{GEMM} --element-bytes 0", "elements of 0 bytes"),
         (f"{GEMM} --objective energy", "choose time or traffic"),
         (f"{GEMM} --time-limit nan", "--time-limit nan: must be a number, 0 or more"),
+        (
+            f"{GEMM} --throughput 0.01TFLOP/s",
+            "--throughput: has no effect, products take the cycles of the 45 x 45 array (4.05 "
+            "TFLOP/s)",
+        ),
         (f"{GEMM} --jobs 0", "--jobs 0: must be at least 1"),
         (f"{GEMM} --cfg none.cfg", "none.cfg: cannot be read"),
         (f"{GEMM} --machine tpu", "no machine called 'tpu'"),

@@ -193,7 +193,9 @@ def _counts(counted: Tally) -> str:
     }
     numbers = {text: getattr(counted, name) for name, text in words.items()}
     said = [f"{number} {text}" for text, number in numbers.items() if number]
-    return f"{sum(numbers.values())} trials" + (f": {', '.join(said)}" if said else "")
+    total = sum(numbers.values())
+    trials = f"{total} trial" if total == 1 else f"{total} trials"
+    return f"{trials}: {', '.join(said)}" if said else trials
 
 
 def _network(one: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
 from spmopt.sweep.cluster import cluster
-from spmopt.sweep.pool import begin_worker
+from spmopt.sweep.pool import begin_worker, undisturbed
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -82,6 +82,7 @@ def executor(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
     try:
         yield found, workers
     except BaseException:
-        found.shutdown(wait=False, cancel_futures=True)
+        with undisturbed():
+            found.shutdown(wait=False, cancel_futures=True)
         raise
     found.shutdown()

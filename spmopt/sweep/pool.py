@@ -60,7 +60,7 @@ class Pool:
     ) -> None:
         if self._executor is None:
             return
-        with _undisturbed(), self._stack:
+        with undisturbed(), self._stack:
             if self._address is not None:
                 for future in self._running:
                     future.cancel()
@@ -99,7 +99,7 @@ class Pool:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Take no second Ctrl-C while processes end, which is soon: it would leave some of them."""
     if current_thread() is not main_thread():
         yield

@@ -43,6 +43,15 @@ class Layers:
     ] = None
     param: Param = None
     assume_pointwise: AssumePointwise = False
+    products_of_activations: Annotated[
+        bool,
+        Option(
+            "--products-of-activations",
+            help="Include a network's products of two activations (attention): both gradients "
+            "are of activations, named dX and dW all the same.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = False
     only: Annotated[
         str | None,
         Option(help="Layers whose names contain these words.", rich_help_panel=NETWORK),

@@ -45,7 +45,8 @@ def asked(
     """Read everything; raises :class:`InputError`."""
     require_limits(effort.time_limit, effort.tolerance, jobs=effort.jobs)
     machine, notes = machine_of(hardware, tiled.element_bytes, tiled.cores)
-    title, folded = read_layers(layers, report, warn)
+    read = read_layers(layers, report, warn)
+    folded = read.layers
     plain = partial(
         Case,
         machine=machine,
@@ -76,12 +77,12 @@ def asked(
     except InputError as error:
         raise located(error, folded) from None
     return Asked(
-        title=title,
+        title=read.title,
         layers=folded,
         machine=machine,
         cases=tuple(case for _, case in cases),
         known=tuple(known for known, _ in cases),
-        notes=notes,
+        notes=(*read.notes, *notes),
     )
 
 

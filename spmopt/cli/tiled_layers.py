@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from spmopt.tiles.scalesim.text import read_text
 from spmopt.tiles.scalesim.topology import read_topology
 
 _SIZES = re.compile(r"([0-9]{1,15})[xX]([0-9]{1,15})[xX]([0-9]{1,15})")
-_OF_NETWORKS = ("param", "assume_pointwise")
+_OF_NETWORKS = ("param", "assume_pointwise", "products_of_activations")
 _SHOWN = 3
 Report = Callable[[str, float | None], None]
 
@@ -35,28 +35,35 @@ class Known:
     count: int = 1
 
 
-def read_layers(
-    layers: Layers, report: Report, warn: Callable[[str], None]
-) -> tuple[str, tuple[Known, ...]]:
-    """A title, and the layers asked for, each size once, in forward order.
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """A title, layers in forward order, and what is to be said of them."""
+
+    title: str
+    layers: tuple[Known, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_layers(layers: Layers, report: Report, warn: Callable[[str], None]) -> Read:
+    """Layers asked for, each size once.
 
     Raises
     ------
     InputError
         Not one source of layers, or one that cannot be used; options that have no effect.
     """
-    title, found = _layers(layers, report, warn)
-    return title, _told_apart(_folded(_only(found, layers.only)))
+    read = _layers(layers, report, warn)
+    found = _told_apart(_folded(_only(read.layers, layers.only)))
+    return replace(read, layers=found, notes=(*read.notes, *_of_kernels(found)))
 
 
-def _layers(
-    layers: Layers, report: Report, warn: Callable[[str], None]
-) -> tuple[str, tuple[Known, ...]]:
+def _layers(layers: Layers, report: Report, warn: Callable[[str], None]) -> Read:
     source = layers.source
     if layers.gemm is not None and source is None:
         _refuse(layers, "one product has none; name a network", ("batch", *_OF_NETWORKS))
         layer = Layer(name=layers.gemm, **sizes_of(layers.gemm, "--gemm"))
-        return layers.gemm, (Known(layer=layer, input_gradient=True, where="--gemm"),)
+        known = Known(layer=layer, input_gradient=True, where="--gemm")
+        return Read(title=layers.gemm, layers=(known,))
     if source is None or layers.gemm is not None:
         raise InputError(
             "name a network, an ONNX file or a topology (.csv); or give --gemm MxKxN alone"
@@ -67,7 +74,7 @@ def _layers(
     return _network(source, layers, report, warn)
 
 
-def _topology(path: Path, layers: Layers) -> tuple[str, tuple[Known, ...]]:
+def _topology(path: Path, layers: Layers) -> Read:
     """A file and its layers; the first one is the first of its network."""
     batch = 1 if layers.batch is None else layers.batch
     found = read_topology(path, batch)
@@ -85,15 +92,13 @@ def _topology(path: Path, layers: Layers) -> tuple[str, tuple[Known, ...]]:
         )
         for number, (layer, line) in enumerate(zip(found, lines, strict=True))
     )
-    return f"{path.name}, batch {batch}", known
+    return Read(title=f"{path.name}, batch {batch}", layers=known)
 
 
-def _network(
-    name: str, layers: Layers, report: Report, warn: Callable[[str], None]
-) -> tuple[str, tuple[Known, ...]]:
+def _network(name: str, layers: Layers, report: Report, warn: Callable[[str], None]) -> Read:
     from spmopt.frontends import zoo
     from spmopt.frontends.networks import load_network
-    from spmopt.tiles.layers_of import first_layers, layers_of
+    from spmopt.tiles.layers_of import first_layers, layers_of, products_of_activations
 
     if name.lower().endswith(".json"):
         raise InputError(f"{name}: is lowered already, without layers; name a network instead")
@@ -110,7 +115,7 @@ def _network(
     first = frozenset() if layers.all_input_gradients else first_layers(graph)
     found = tuple(
         Known(layer=layer, input_gradient=layer.name not in first, where=name)
-        for layer in layers_of(graph)
+        for layer in layers_of(graph, of_activations=layers.products_of_activations)
     )
     if not found:
         raise InputError(f"{name}: has no matrix product with a weight; name another network")
@@ -118,7 +123,16 @@ def _network(
     if batch is None and name in zoo.names():
         batch = zoo.entry(name).batch
     title = Path(name).name
-    return title if batch is None else f"{title}, batch {batch}", found
+    notes: tuple[str, ...] = ()
+    left_out = () if layers.products_of_activations else products_of_activations(graph)
+    if left_out:
+        products = "product" if len(left_out) == 1 else "products"
+        notes = (
+            f"{len(left_out)} {products} of two activations left out, which have no weight "
+            f"gradient: {_some(left_out)}; --products-of-activations includes them",
+        )
+    title = title if batch is None else f"{title}, batch {batch}"
+    return Read(title=title, layers=found, notes=notes)
 
 
 def _only(found: tuple[Known, ...], words: str | None) -> tuple[Known, ...]:
@@ -129,7 +143,7 @@ def _only(found: tuple[Known, ...], words: str | None) -> tuple[Known, ...]:
         known for known in found if all(word in known.layer.name.lower() for word in wanted)
     )
     if not kept:
-        names = ", ".join(known.layer.name for known in found[:_SHOWN])
+        names = _some([known.layer.name for known in found])
         raise InputError(f"--only {words!r}: no layer has these words in its name, as {names}")
     return kept
 
@@ -143,6 +157,23 @@ def _folded(found: tuple[Known, ...]) -> tuple[Known, ...]:
         before = first.get(size)
         first[size] = known if before is None else replace(before, count=before.count + 1)
     return tuple(first.values())
+
+
+def _some(names: Sequence[str]) -> str:
+    more = "" if len(names) <= _SHOWN else f" and {len(names) - _SHOWN} more"
+    return f"{', '.join(names[:_SHOWN])}{more}"
+
+
+def _of_kernels(found: tuple[Known, ...]) -> tuple[str, ...]:
+    """What im2col makes of convolutions."""
+    names = [known.layer.name for known in found if known.layer.kernel > 1]
+    if not names:
+        return ()
+    return (
+        "convolutions are products of im2col rows: X (Y of transposed ones) has an element once "
+        "for each place of the kernel that it is under, in traffic, in what is compulsory and in "
+        f"bounds: {_some(names)}",
+    )
 
 
 def _told_apart(found: tuple[Known, ...]) -> tuple[Known, ...]:

@@ -117,6 +117,26 @@ def test_networks_and_only_some_layers(run: Run) -> None:
     assert all("layer1" in row["layer"] for row in record["rows"])
 
 
+def test_what_is_not_counted_as_it_seems_is_said(run: Run) -> None:
+    line = "tiles bert-tiny --batch 1 --order sequential --jobs 1"
+    out = run(line).out
+    assert (
+        "4 products of two activations left out, which have no weight gradient: "
+        "layer0.self.scores, layer0.self.context, layer1.self.scores and 1 more; "
+        "--products-of-activations includes them."
+    ) in out.splitlines()
+    record = run(f"{line} --products-of-activations --json").record
+    assert record["notes"] == []
+    rows = {row["layer"]: row for row in record["rows"]}
+    scores = rows["layer0.self.scores"]
+    assert [scores[name] for name in ("m", "k", "n", "groups", "count")] == [128, 64, 128, 2, 2]
+    assert scores["input_gradient"]
+    (note,) = run(f"tiles {LENET} {SMALL} --order sequential --json").record["notes"]
+    assert note.startswith("convolutions are products of im2col rows: X")
+    assert note.endswith(": C1, C3, C5")
+    assert run(f"tiles {ENCODER} {SMALL} --order sequential --json").record["notes"] == []
+
+
 def test_page_gives_a_gap_of_the_order(run: Run) -> None:
     record = run(f"tiles {GEMM} --order dw-major --replacement page,belady --json").record
     page, belady = record["rows"]
@@ -222,6 +242,7 @@ def test_no_array_no_rate_of_one(run: Run) -> None:
         ("--gemm 5x5", "--gemm '5x5': write three sizes"),
         (f"{GEMM} --batch 2", "--batch: one product has none; name a network"),
         (f"{LENET} --param a=1", "lenet5.csv is a topology; name a network"),
+        (f"{LENET} --products-of-activations", f"--products-of-activations: {LENET} is a topology"),
         (f"{LENET} --batch 0", "batch 0: must be at least 1"),
         (f"{LENET} --only foo", "--only 'foo': no layer has these words in its name, as C1, C3"),
         (f"{GEMM} --cores 0", "0 cores; give at least 1"),

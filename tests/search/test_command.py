@@ -72,6 +72,15 @@ def test_the_front_as_rows_and_the_schedule_as_a_file(run: Run, tmp_path: Path) 
     assert read_result(tmp_path / "r.json").result.value == kept
 
 
+def test_the_best_of_one_objective(run: Run, tmp_path: Path) -> None:
+    run(f"{TUNE} --no-prune")
+    best = run("tune show --top 4 --json -o top.csv").record["best"]
+    every = [run(f"tune show --trial {k} --json").record["values"]["time_s"] for k in range(9)]
+    assert [trial["values"]["time_s"] for trial in best] == sorted(every)[:4]
+    assert len((tmp_path / "top.csv").read_text().splitlines()) == 5
+    assert "--top 0: must be at least 1" in run("tune show --top 0").err
+
+
 def test_worth_is_a_table(run: Run) -> None:
     run(TUNE)
     shown = run("tune show --worth")

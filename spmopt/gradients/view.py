@@ -127,7 +127,7 @@ def _line(counted: Counted, first: Row) -> dict[str, str]:
         "K": str(layer.k),
         "N": str(layer.n),
         "tile": f"{tile.m}x{tile.k}x{tile.n}",
-        "order": _chosen(row.case.order, ran.order),
+        "order": _chosen(row.case.order, ran.order) if row.case.leaves_order else row.case.order,
         "partition": _chosen(row.case.partition, ran.partition),
         "replacement": row.case.replacement,
         **_figures(row.spent, first.spent, row.time_s, row.case.objective),

@@ -15,6 +15,7 @@ from spmopt.gradients.run import run
 from spmopt.gradients.spent import MATRICES
 from spmopt.gradients.view import table
 from spmopt.machines.load import load_machine
+from spmopt.schedulers.registry import find, start_names
 from spmopt.solve import solve
 from spmopt.tiles.backward import backward
 from spmopt.tiles.cores import on_cores, scaled
@@ -236,6 +237,26 @@ def test_page_is_at_most_belady() -> None:
     gap = least.order_gap("traffic")
     assert gap is not None
     assert 0 <= gap <= 0.05
+
+
+def test_page_cut_short_is_no_worse_than_double_buffering() -> None:
+    """The policies that it starts from would have been worse here."""
+    asked = case(
+        layer=Layer(name="long", m=392, k=128, n=512),
+        machine=machine("310KiB"),
+        order="dw-major",
+        tile=Tile(m=45, k=128, n=180),
+        time_limit_s=0.0,
+    )
+    double = run(asked)
+    starts = [run(replace(asked, replacement=name)) for name in start_names(find("page"))]
+    assert min(row.value for row in starts) > double.value
+    page = run(replace(asked, replacement="page"))
+    assert page.value <= double.value
+    assert page.spent.order_bound is not None
+    assert page.spent.order_bound <= page.spent.makespan_cycles
+    assert page.notes[-1] == "nothing better found than double-buffer, whose schedule this is"
+    assert page.spent.moved == double.spent.moved
 
 
 def test_candidates_have_nothing_open() -> None:

@@ -29,7 +29,8 @@ COUNTING = (
     "technology. *Banks*: as many accesses at a time as the cache has slices, so that latencies "
     "hold back engine and DMA channel, and every technology has a schedule of its own. Each with "
     "the schedule of a greedy policy, and with that of `page`, asked for within 1 % of the least "
-    "energy (one by one: of the least traffic to the DRAM, all that a schedule changes there)."
+    "energy (one by one: of the least traffic to the DRAM, all that a schedule changes there). "
+    "Machine and technologies are those of the notes where others are assumed."
 )
 Draw = Callable[[Rows, Figures, Path], None]
 

@@ -137,7 +137,9 @@ def test_optimal_is_never_worse_and_says_what_is_proved() -> None:
     order = rows["optimal"].ran.listed
     assert order is None or sorted(order) == list(range(2 * 2 * 3 * 2))
     (note,) = rows["optimal"].notes
-    assert note.endswith("the least of any order so; under belady another order may move less")
+    assert note.endswith(
+        "the least of any order under optimal residency; under belady another order may move less"
+    )
 
 
 def test_optimal_claims_nothing_under_another_replacement() -> None:
@@ -155,13 +157,13 @@ def test_optimal_claims_nothing_under_another_replacement() -> None:
     found, other = run(double), run(replace(double, order=walk))
     assert other.spent.traffic_bytes < found.spent.traffic_bytes
     assert "in an SPM of 3 (half of it)" in found.notes[0]
-    assert found.notes[0].endswith("so; under double-buffer another order may move less")
+    assert found.notes[0].endswith("; under double-buffer another order may move less")
     least = run(page)
     assert least.spent.traffic_bytes <= run(replace(page, order=walk)).spent.traffic_bytes
     tiles = least.spent.traffic_bytes // (2 * 2 * 4)
     assert least.notes[0] == (
-        f"of equal tiles the order found moves {tiles} with optimal residency in an SPM of 6, the "
-        "least of any order"
+        f"of equal tiles the order found moves {tiles} in an SPM of 6, the least of any order "
+        "under optimal residency"
     )
 
 

@@ -123,12 +123,12 @@ def test_seeds_are_reproducible_and_differ() -> None:
 
 
 @pytest.mark.usefixtures("quick")
-@pytest.mark.parametrize("sampler", ["random", "tpe", "nsga2", "nsga3", "grid", "brute-force"])
+@pytest.mark.parametrize("sampler", ["random", "tpe", "nsga2", "grid"])
 def test_a_study_taken_up_again_is_as_if_it_was_never_left(tmp_path: Path, sampler: str) -> None:
     setup = small_setup()
-    at_once = search(str(tmp_path / "one.db"), setup, sampler=sampler, trials=8)
+    at_once = search(str(tmp_path / "one.db"), setup, sampler=sampler, trials=6)
     cut = str(tmp_path / "two.db")
-    for trials in (3, 3, 5, 8):
+    for trials in (3, 3, 6):
         study = search(cut, setup, sampler=sampler, trials=trials)
         assert sum(map(counts, study.get_trials())) == trials
     assert machines(study) == machines(at_once)
@@ -139,7 +139,7 @@ def test_a_study_taken_up_again_is_as_if_it_was_never_left(tmp_path: Path, sampl
 def test_several_workers_are_reproducible(tmp_path: Path) -> None:
     setup = small_setup()
     found = [
-        machines(search(str(tmp_path / f"{k}.db"), setup, sampler="tpe", trials=8, workers=2))
+        machines(search(str(tmp_path / f"{k}.db"), setup, sampler="tpe", trials=5, workers=2))
         for k in range(2)
     ]
     assert found[0] == found[1]

@@ -45,6 +45,13 @@ class Effort:
     jobs: Annotated[
         int | None, Option(help="Processes; default: all processors.", rich_help_panel=_SEARCH)
     ] = None
+    scheduler_address: Annotated[
+        str | None,
+        Option(
+            help="Dask scheduler, as tcp://host:8786, whose workers take the place of processes.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None
 
 
 @flat
@@ -166,7 +173,10 @@ def _run(
 
     total = sum(len(case.capacities) for case in cases) * len(names)
     jobs = processors() if effort.jobs is None else effort.jobs
-    with progress(messages(), remaining=True) as report, Pool(jobs) as pool:
+    with (
+        progress(messages(), remaining=True) as report,
+        Pool(jobs, effort.scheduler_address) as pool,
+    ):
 
         def tell(message: str) -> None:
             report(f"{len(table)} of {total} rows; {message}", len(table) / total)

@@ -23,7 +23,8 @@ class Layers:
         str | None,
         Argument(
             metavar="LAYERS",
-            help="Network (see 'spmopt networks'), ONNX file, or SCALE-Sim topology (.csv).",
+            help="Network (see 'spmopt networks'), ONNX file, or SCALE-Sim topology (.csv). "
+            "Convolutions are products of im2col rows.",
         ),
     ] = None
     gemm: Annotated[
@@ -43,6 +44,15 @@ class Layers:
     ] = None
     param: Param = None
     assume_pointwise: AssumePointwise = False
+    products_of_activations: Annotated[
+        bool,
+        Option(
+            "--products-of-activations",
+            help="Include a network's products of two activations (attention): both gradients "
+            "are of activations, named dX and dW all the same.",
+            rich_help_panel=NETWORK,
+        ),
+    ] = False
     only: Annotated[
         str | None,
         Option(help="Layers whose names contain these words.", rich_help_panel=NETWORK),
@@ -65,9 +75,16 @@ class Tiled:
         str,
         Option(
             "--order",
-            help="Some, separated by commas: sequential, interleaved, dx-major, dw-major, "
-            "algorithm-1 (chooses by shape), best (of these four), searched, optimal (small "
-            "grids); or walks, as interleaved:dx=kij~:dw=kij@2x4x2.",
+            help="Some, separated by commas: sequential, interleaved, dx-major, dw-major; "
+            "algorithm-1, one of these four by the layer's shape; best of the four, by running "
+            "each under the replacement; searched, by local search over walks from the best under "
+            "double buffering; optimal, by search of all orders (64 tile products of 64 tiles at "
+            "most), the least traffic under optimal residency; or one of the four with walks of "
+            "its own, as interleaved:dx=kij~:dw=kij@2x4x2/jki: loops from the outermost, i along "
+            "M, k along K, j along N; ~ turns round at the end of a loop; @2x4x2 goes by blocks of "
+            "so many tiles along i, k, j; /jki are the loops over blocks. Default: the four and "
+            "algorithm-1.",
+            show_default=False,
             rich_help_panel=TILES,
         ),
     ] = ORDERS
@@ -82,8 +99,9 @@ class Tiled:
     partition: Annotated[
         str | None,
         Option(
-            help="Some of none, m/2, k/2, n/2 (any number of parts) and best; default: none, on "
-            "several cores m/CORES.",
+            help="Some of none, m/2, k/2, n/2 (any number of parts, at most one a row of tiles) "
+            "and best (under double buffering, of none, 2 and 4 parts, on several cores CORES); "
+            "default: none, on several cores m/CORES.",
             rich_help_panel=TILES,
         ),
     ] = None
@@ -95,7 +113,7 @@ class Tiled:
         str | None,
         Option(
             metavar="MxKxN",
-            help="Size of tiles; default: chosen for each layer and order.",
+            help="Size of tiles; default: chosen for each layer and order, under double buffering.",
             rich_help_panel=TILES,
         ),
     ] = None
@@ -124,7 +142,8 @@ class Hardware:
     cfg: Annotated[
         Path | None,
         Option(
-            help="SCALE-Sim .cfg: its array, SRAM and bandwidth replace those of --machine.",
+            help="SCALE-Sim .cfg: its array, SRAM and, with InterfaceBandwidth USER, bandwidth (of "
+            "three interfaces) replace those of --machine.",
             rich_help_panel=MACHINE,
         ),
     ] = None

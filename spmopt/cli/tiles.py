@@ -130,6 +130,7 @@ def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table)
     """Add the rows that are not yet in ``found``, by the number of their case, to it and a file."""
     from spmopt.cli.output import messages
     from spmopt.cli.progress import progress
+    from spmopt.cli.tiled_cases import located
     from spmopt.gradients.batch import run_all
     from spmopt.gradients.records import Counted, record
     from spmopt.sweep.pool import Pool, processors
@@ -151,19 +152,12 @@ def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table)
                 found |= new
                 table.add(map(record, new.values()))
         except InputError as error:
-            raise InputError(_where(str(error), wanted)) from None
-
-
-def _where(message: str, wanted: Asked) -> str:
-    """Say where the layer is from that an error is about."""
-    for known in wanted.layers:
-        if message.startswith(f"layer {known.layer.name}:"):
-            return f"{known.where}: {message}"
-    return message
+            raise located(error, wanted.layers) from None
 
 
 def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
     from spmopt.cli.output import results, say
+    from spmopt.cli.tiled_machine import as_computing
     from spmopt.gradients.view import DISPENSABLE, LEFT, remarks, sums, table
     from spmopt.report.table import draw_rows
     from spmopt.report.view import describe
@@ -172,8 +166,9 @@ def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
     count = sum(known.count for known in wanted.layers)
     layers = "1 layer" if count == 1 else f"{count} layers, {len(wanted.layers)} sizes"
     cores = f", {case.cores} cores in lock-step" if case.cores > 1 else ""
+    machine = describe(as_computing(wanted.machine, case.cores))
     say(
-        f"{wanted.title} ({layers}) on {describe(wanted.machine)}{cores}; gradients in tiles, "
+        f"{wanted.title} ({layers}) on {machine}{cores}; gradients in tiles, "
         f"elements of {case.element_bytes} bytes; objective {case.objective}"
     )
     say("")
@@ -193,6 +188,8 @@ def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
     without = [known.layer.name for known in wanted.layers if not known.input_gradient]
     if without:
         say(f"No dX, which nothing needs: {', '.join(without)}.")
+    for note in wanted.notes:
+        say(f"{note[0].upper()}{note[1:]}.")
 
 
 def _print_records(wanted: Asked, rows: Sequence[Counted]) -> None:
@@ -206,6 +203,7 @@ def _print_records(wanted: Asked, rows: Sequence[Counted]) -> None:
         {
             "title": wanted.title,
             "machine": encode_machine(wanted.machine),
+            "notes": list(wanted.notes),
             "rows": [dict(record(each)) for each in rows],
             "totals": [
                 {

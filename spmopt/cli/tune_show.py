@@ -25,6 +25,10 @@ def show(
     network: Annotated[
         str | None, Option(help="Whose schedule, where the study has several networks.")
     ] = None,
+    top: Annotated[
+        int | None,
+        Option(help="Show so many of the best in the first objective in place of the front."),
+    ] = None,
     worth: Annotated[
         bool,
         Option("--worth", help="What more scratchpad, bandwidth and PEs are worth on the front."),
@@ -41,25 +45,27 @@ def show(
     json: Json = False,
 ) -> int:
     """Show the Pareto front of a search, what matters, and the schedule of any trial."""
-    from spmopt.cli.tune_view import csv_rows, show_study, show_trial, write_csv
+    from spmopt.cli.tune_view import csv_rows, show_study, show_trial, shown_trials, write_csv
     from spmopt.io.document import require_writable
     from spmopt.search.replay import trial_numbered
-    from spmopt.search.shown import front
     from spmopt.search.storage import open_known
     from spmopt.search.studies import known, schedules_of
 
     if trial is None and network is not None:
         raise InputError("--network: is for --trial; name one as well")
-    if trial is not None and worth:
-        raise InputError("--worth: is for the front; leave --trial out")
+    if trial is not None and (worth or top is not None):
+        option = "--worth" if worth else "--top"
+        raise InputError(f"{option}: is for the front; leave --trial out")
+    if top is not None and top < 1:
+        raise InputError(f"--top {top}: must be at least 1")
     if output is not None:
         require_writable(output)
     found, setup = known(open_known(storage), study)
     schedules = schedules_of(found)
     if trial is None:
-        code = show_study(found, setup, schedules, as_json=json, worth=worth)
+        code = show_study(found, setup, schedules, as_json=json, worth=worth, top=top)
         if output is not None:
-            write_csv(output, csv_rows(front(found), setup))
+            write_csv(output, csv_rows(shown_trials(found, top), setup))
         return code
     one = trial_numbered(found, trial)
     show_trial(one, setup, as_json=json)

@@ -14,6 +14,7 @@ from spmopt.search.record import NETWORKS, PROOF, SECONDS
 from spmopt.search.replay import candidate_of, results_for
 from spmopt.search.shown import (
     Tally,
+    best,
     front,
     importances,
     never_held,
@@ -49,15 +50,31 @@ _SLOPES = (
 )
 
 
+def shown_trials(study: Study, top: int | None) -> list[FrozenTrial]:
+    """The front, or so many of the best in the first objective."""
+    return front(study) if top is None else best(study, top)
+
+
 def show_study(
-    study: Study, setup: Setup, schedules: Schedules, *, as_json: bool, worth: bool = False
+    study: Study,
+    setup: Setup,
+    schedules: Schedules,
+    *,
+    as_json: bool,
+    worth: bool = False,
+    top: int | None = None,
 ) -> Code:
-    """Print front, importances and counts, with ``worth`` what more of each resource is worth."""
+    """Print front, importances and counts, with ``worth`` what more of each resource is worth.
+
+    With ``top`` so many of the best in the first objective take the place of the front.
+    """
     require_feasible(study, setup)
-    found, counted = front(study), tally(study)
+    found, counted = shown_trials(study, top), tally(study)
     rows = worth_rows(setup, found, schedules) if worth else []
     if as_json:
-        print_json(_record(study, setup, (found, counted, rows)))
+        print_json(
+            _record(study, setup, (found, counted, rows), "front" if top is None else "best")
+        )
     else:
         _print(study, setup, (found, counted, rows))
     if found:
@@ -126,17 +143,17 @@ def worth_rows(
 _Found = tuple[list["FrozenTrial"], Tally, list[tuple[int, str, Prices]]]
 
 
-def _record(study: Study, setup: Setup, shown: _Found) -> dict[str, object]:
+def _record(study: Study, setup: Setup, shown: _Found, name: str) -> dict[str, object]:
     found, counted, rows = shown
     return {
         "study": study.study_name,
         "setup": setup.record(),
         "counts": {name: getattr(counted, name) for name in counted.__slots__},
-        "front": [trial_record(trial, setup) for trial in found],
+        name: [trial_record(trial, setup) for trial in found],
         "importances": importances(study, setup),
         "worth": [
-            {"trial": number, "network": name, **{k: getattr(each, k) for k in each.__slots__}}
-            for number, name, each in rows
+            {"trial": number, "network": label, **{k: getattr(each, k) for k in each.__slots__}}
+            for number, label, each in rows
         ],
     }
 
@@ -193,7 +210,9 @@ def _counts(counted: Tally) -> str:
     }
     numbers = {text: getattr(counted, name) for name, text in words.items()}
     said = [f"{number} {text}" for text, number in numbers.items() if number]
-    return f"{sum(numbers.values())} trials" + (f": {', '.join(said)}" if said else "")
+    total = sum(numbers.values())
+    trials = f"{total} trial" if total == 1 else f"{total} trials"
+    return f"{trials}: {', '.join(said)}" if said else trials
 
 
 def _network(one: Mapping[str, Any]) -> str:

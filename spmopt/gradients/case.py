@@ -13,7 +13,8 @@ from spmopt.schedulers.entry import Entry, Kind
 from spmopt.schedulers.registry import able, find
 from spmopt.tiles.grid import Grid, Tile
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.notation import format_order, parse_order
+from spmopt.tiles.limit import require_few
+from spmopt.tiles.notation import ALGORITHM_1, format_order, parse_order
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import AXIS_NAMES, parse_partition
 
@@ -21,7 +22,7 @@ BEST, WHOLE = "best", "none"
 """An order or a partition chosen by evaluation; no partition."""
 SEARCHED, OPTIMAL = "searched", "optimal"
 """Orders that are searched for."""
-ORDER_NAMES = (*ORDERS, "algorithm-1", BEST, SEARCHED, OPTIMAL)
+ORDER_NAMES = (*ORDERS, ALGORITHM_1, BEST, SEARCHED, OPTIMAL)
 DOUBLE_BUFFER = "double-buffer"
 OBJECTIVES = ("time", "traffic")
 _PARTS = (2, 4)
@@ -63,7 +64,8 @@ class Case:
     Raises
     ------
     InputError
-        A text that is no order, replacement or partition, or that does not fit the others.
+        A text that is no order, replacement or partition, or that does not fit the others; a tile
+        that makes too many products.
     """
 
     layer: Layer
@@ -94,6 +96,8 @@ class Case:
             )
         self.entry.require(self.aim, able(self.aim, bounders=False))
         self._require_order()
+        if self.tile is not None:
+            require_few(self.grid)
 
     def _require_order(self) -> None:
         if self.partition not in (WHOLE, BEST):
@@ -116,6 +120,11 @@ class Case:
     def is_searched(self) -> bool:
         """Whether its order is searched for."""
         return self.order in (SEARCHED, OPTIMAL)
+
+    @property
+    def leaves_order(self) -> bool:
+        """Whether the order is one that is chosen, and not only a way of writing one."""
+        return self.is_searched or self.order.partition(":")[0] in (BEST, ALGORITHM_1)
 
     @property
     def entry(self) -> Entry:

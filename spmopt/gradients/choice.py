@@ -18,7 +18,7 @@ from spmopt.tiles.grid import Grid, Tile
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.notation import parse_order
 from spmopt.tiles.order import Order
-from spmopt.tiles.partition import parse_partition, partitioned
+from spmopt.tiles.partition import format_partition, made, parse_partition, partitioned
 from spmopt.tiles.tiling import choose_tile
 
 
@@ -73,6 +73,8 @@ def instance_of(ran: Case) -> Instance:
 def choose(case: Case) -> Chosen:
     """Choose the tile of one of :meth:`~spmopt.gradients.case.Case.candidates`, or keep its own.
 
+    Its partition is then the one that is made: a layer has no more parts than rows of tiles.
+
     Raises
     ------
     InputError
@@ -82,7 +84,7 @@ def choose(case: Case) -> Chosen:
         layer, tile = case.layer, case.tile
         tile = Tile(m=min(tile.m, layer.m), k=min(tile.k, layer.k), n=min(tile.n, layer.n))
         fixed = replace(case, tile=tile)
-        return Chosen(case=fixed, figures=_figures(fixed))
+        return Chosen(case=_as_made(fixed), figures=_figures(fixed))
     found = choose_tile(
         case.layer,
         case.machine,
@@ -92,7 +94,7 @@ def choose(case: Case) -> Chosen:
         reuse=case.reuse,
         cores=case.cores,
     )
-    return Chosen(case=replace(case, tile=found.tile), figures=found.figures)
+    return Chosen(case=_as_made(replace(case, tile=found.tile)), figures=found.figures)
 
 
 def finalists(case: Case, found: Iterable[Chosen]) -> tuple[Chosen, ...]:
@@ -106,6 +108,13 @@ def finalists(case: Case, found: Iterable[Chosen]) -> tuple[Chosen, ...]:
         name = each.case.order if case.order == BEST and not case.is_double_buffered else ""
         orders.setdefault(name, []).append(each)
     return tuple(min(some, key=lambda each: each.value) for some in orders.values())
+
+
+def _as_made(case: Case) -> Case:
+    if case.partition == WHOLE:
+        return case
+    parts = made(case.grid, parse_partition(case.partition))
+    return replace(case, partition=format_partition(parts))
 
 
 def _figures(case: Case) -> Figures:

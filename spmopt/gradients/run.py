@@ -16,6 +16,7 @@ from spmopt.gradients.solved import Solved, solved
 from spmopt.gradients.spent import Spent, spent
 from spmopt.tiles.matrices import product_cycles
 from spmopt.tiles.optimum.io_bound import makespan_bound, traffic_bound
+from spmopt.tiles.partition import parse_partition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,8 +28,8 @@ class Row:
     case
         As asked.
     ran
-        The same with tile, order and partition; ``algorithm-1`` as it chose, but for partitions,
-        in which it chooses for every piece.
+        The same with tile, order and partition, this in as many parts as were made;
+        ``algorithm-1`` as it chose, but for partitions, in which it chooses for every piece.
     spent
         Of all groups of the layer.
     status
@@ -118,8 +119,14 @@ def _row(case: Case, ran: Case) -> Row:
         spent=found.times(case.layer.groups),
         status=scheduled.status,
         solve_s=scheduled.solve_s,
-        notes=scheduled.notes,
+        notes=(*_idle(ran), *scheduled.notes),
     )
+
+
+def _idle(ran: Case) -> tuple[str, ...]:
+    """What is to be said of cores that have no part of the layer."""
+    idle = ran.cores - parse_partition(ran.partition).parts if ran.cores > 1 else 0
+    return (f"cut into {ran.partition}, {idle} of {ran.cores} cores stay idle",) if idle > 0 else ()
 
 
 def _solved(instance: Instance, case: Case) -> Solved:

@@ -90,12 +90,12 @@ def _note(case: Case, found: _Found) -> str:
     part = " (half of it)" if case.is_double_buffered else ""
     least = "the least of any order" if found.optimal else f"any order at least {found.bound_tiles}"
     note = (
-        f"of equal tiles the order found moves {found.traffic_tiles} with optimal residency in an "
-        f"SPM of {_spm_tiles(case)}{part}, {least}"
+        f"of equal tiles the order found moves {found.traffic_tiles} in an SPM of "
+        f"{_spm_tiles(case)}{part}, {least} under optimal residency"
     )
     if case.entry.kind is Kind.FORMULATION:
         return note
-    return f"{note} with optimal residency, not under {case.entry.name}, where others may move less"
+    return f"{note}; under {case.entry.name} another order may move less"
 
 
 def _walks(case: Case) -> Case:

@@ -9,6 +9,7 @@ from spmopt.gradients.records import Counted
 from spmopt.gradients.run import Row
 from spmopt.gradients.spent import Spent, total
 from spmopt.report.quantities import percent, si
+from spmopt.tiles.layer import Layer
 
 LEFT = ("layer", "tile", "order", "partition", "replacement", "bound by")
 DISPENSABLE = (
@@ -74,10 +75,11 @@ def table(rows: Sequence[Counted], totals: Sequence[Sum]) -> Table:
     totals
         None for those of an interrupted run.
     """
-    firsts: dict[str, Row] = {}
+    firsts: dict[tuple[Layer, bool], Row] = {}
     lines = []
     for counted in rows:
-        first = firsts.setdefault(counted.row.case.layer.name, counted.row)
+        case = counted.row.case
+        first = firsts.setdefault((case.layer, case.input_gradient), counted.row)
         lines.append(_line(counted, first))
     objective = rows[0].row.case.objective if rows else "time"
     for each in totals:
@@ -125,7 +127,7 @@ def _line(counted: Counted, first: Row) -> dict[str, str]:
         "K": str(layer.k),
         "N": str(layer.n),
         "tile": f"{tile.m}x{tile.k}x{tile.n}",
-        "order": _chosen(row.case.order, ran.order),
+        "order": _chosen(row.case.order, ran.order) if row.case.leaves_order else row.case.order,
         "partition": _chosen(row.case.partition, ran.partition),
         "replacement": row.case.replacement,
         **_figures(row.spent, first.spent, row.time_s, row.case.objective),

@@ -6,16 +6,14 @@ import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
-from importlib import import_module
+from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from spmopt.core.errors import InputError
-from spmopt.sweep.pool import begin_worker
+from spmopt.sweep.cluster import cluster
+from spmopt.sweep.pool import begin_worker, undisturbed
 
 P = ParamSpec("P")
 T = TypeVar("T")
-_CONNECT_S = 10
 
 
 class Inline(Executor):
@@ -76,32 +74,15 @@ def executor(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
     InputError
         No cluster answers there, or Dask is not installed.
     """
-    with ExitStack() as stack:
-        if address is not None:
-            client = stack.enter_context(_client(address))
-            threads = sum(client.nthreads().values())
-            if not threads:
-                raise InputError(f"--scheduler-address {address}: the cluster has no workers")
-            yield client.get_executor(), threads
-            return
-        found: Executor = Inline() if workers == 1 else Processes(workers)
-        try:
-            yield found, workers
-        except BaseException:
+    if address is not None:
+        with cluster(address) as found_there:
+            yield found_there
+        return
+    found: Executor = Inline() if workers == 1 else Processes(workers)
+    try:
+        yield found, workers
+    except BaseException:
+        with undisturbed():
             found.shutdown(wait=False, cancel_futures=True)
-            raise
-        found.shutdown()
-
-
-def _client(address: str) -> Any:
-    try:
-        distributed = import_module("distributed")
-    except ImportError:
-        raise InputError(
-            "--scheduler-address: Dask is not installed; pip install 'spmopt[cluster]'"
-        ) from None
-    try:
-        return distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
-        why = " ".join(str(error).split())[:200]
-        raise InputError(f"--scheduler-address {address}: no cluster answers ({why})") from None
+        raise
+    found.shutdown()

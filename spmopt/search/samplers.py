@@ -19,6 +19,8 @@ from spmopt.core.suggest import unknown
 from spmopt.search.space import Space
 
 _Make = Callable[[int, Space], BaseSampler]
+_PARENTS = 24
+"""Of a generation; those excluded by proof are not among them, so that fifty would be late."""
 _MOST = 1_000_000
 """Points of a space that is searched exhaustively."""
 
@@ -32,8 +34,8 @@ def _grid(seed: int, space: Space) -> BaseSampler:
 _SAMPLERS: Mapping[str, _Make] = MappingProxyType(
     {
         "tpe": lambda seed, _: samplers.TPESampler(seed=seed),
-        "nsga2": lambda seed, _: samplers.NSGAIISampler(seed=seed),
-        "nsga3": lambda seed, _: samplers.NSGAIIISampler(seed=seed),
+        "nsga2": lambda seed, _: samplers.NSGAIISampler(seed=seed, population_size=_PARENTS),
+        "nsga3": lambda seed, _: samplers.NSGAIIISampler(seed=seed, population_size=_PARENTS),
         "cma-es": lambda seed, _: samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
         "gp": lambda seed, _: samplers.GPSampler(
             seed=seed, deterministic_objective=True, warn_independent_sampling=False

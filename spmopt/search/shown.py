@@ -56,6 +56,13 @@ def front(study: Study) -> list[FrozenTrial]:
     return sorted(once.values(), key=lambda trial: (trial.values, trial.number))
 
 
+def best(study: Study, count: int) -> list[FrozenTrial]:
+    """The ``count`` feasible trials that are best in the first objective; each machine once."""
+    found = [trial for trial in study.get_trials(deepcopy=False) if is_feasible(trial)]
+    once = {tuple(sorted(trial.params.items())): trial for trial in reversed(found)}
+    return sorted(once.values(), key=lambda trial: (trial.values, trial.number))[:count]
+
+
 def importances(study: Study, setup: Setup) -> dict[str, dict[str, float]]:
     """How much of each objective's variance each field explains (fANOVA), the most first.
 

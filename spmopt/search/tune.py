@@ -43,6 +43,7 @@ from spmopt.search.samplers import EXHAUSTIVE, Seeded
 from spmopt.search.schedules import Schedules
 from spmopt.search.setup import Setup
 from spmopt.search.storage import PROCESS, Beats, own_name, put_back, recover
+from spmopt.sweep.pool import undisturbed
 
 _LIVES = 3
 """How often a trial is begun whose process dies."""
@@ -109,6 +110,7 @@ class _Loop:
         self._neighbours = Neighbours(setup.space, schedules)
         self._judge = Judge(setup, self._neighbours.pool, effort.prune)
         self._open: deque[_Open] = deque()
+        self._begun: set[int] = set()
         self._began = self._look = monotonic()
 
     def run(self, width: int) -> None:
@@ -122,9 +124,11 @@ class _Loop:
                     return
                 self._tell()
         except BaseException:
-            for each in self._open:
-                each.future.cancel()
-                put_back(self._study, _frozen(self._study, each.trial.number))
+            with undisturbed():
+                for each in self._open:
+                    each.future.cancel()
+                for number in sorted(self._begun):
+                    put_back(self._study, _frozen(self._study, number))
             raise
 
     def _recover(self) -> None:
@@ -153,11 +157,12 @@ class _Loop:
         with catch_warnings():
             simplefilter("ignore")  # that beats are for another way to run a study
             trial = self._study.ask(distributions(self._setup.space))
+        self._begun.add(trial.number)
         trial.set_user_attr(PROCESS, own_name())
         self._beats.add(trial.number)
         if self._is_surplus(trial.number):
             put_back(self._study, _frozen(self._study, trial.number))
-            self._beats.remove(trial.number)
+            self._end(trial.number)
             return
         values = values_of(self._setup.space, trial.params)
         before = next((each for each in solved if each.params == trial.params), None)
@@ -271,7 +276,11 @@ class _Loop:
         self, trial: Trial, state: TrialState, values: tuple[float, ...] | None = None
     ) -> None:
         self._study.tell(trial.number, values, state, skip_if_finished=True)
-        self._beats.remove(trial.number)
+        self._end(trial.number)
+
+    def _end(self, number: int) -> None:
+        self._begun.discard(number)
+        self._beats.remove(number)
 
 
 def _frozen(study: Study, number: int) -> FrozenTrial:

@@ -19,6 +19,8 @@ from spmopt.studies import (
 )
 from spmopt.studies.gradients import assumptions as gradient_assumptions
 from spmopt.studies.gradients import layers, orders, partitions, reads, scale
+from spmopt.studies.memory import batch as memory_batch
+from spmopt.studies.memory import iso_area, iso_capacity, scaling, training
 from spmopt.studies.study import Study
 
 _STUDIES = (
@@ -37,6 +39,11 @@ _STUDIES = (
     *scale.STUDIES,
     partitions.STUDY,
     gradient_assumptions.STUDY,
+    iso_capacity.STUDY,
+    iso_area.STUDY,
+    scaling.STUDY,
+    memory_batch.STUDY,
+    training.STUDY,
 )
 
 STUDIES: Mapping[str, Study] = MappingProxyType({study.name: study for study in _STUDIES})

@@ -107,6 +107,8 @@ class Study:
         What is in the CSV file, said on the page.
     draw
         Writes a picture of rows and figures to a PNG file; None where there is none.
+    assume
+        The same study under other assumptions, texts by name; None where it has no settings.
     """
 
     name: str
@@ -118,3 +120,4 @@ class Study:
     figures: Callable[[], Figures] = _nothing
     kept: str = "All rows are in {csv}; every schedule in them is verified."
     draw: Callable[[Rows, Figures, Path], None] | None = None
+    assume: Callable[[Mapping[str, str]], Study] | None = None

@@ -6,13 +6,15 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from contextlib import ExitStack, contextmanager
 from heapq import heappop, heappush
 from itertools import count
 from threading import Thread, current_thread, main_thread
 from types import TracebackType
 from typing import Any, TypeVar
+
+from spmopt.sweep.cluster import cluster
 
 T = TypeVar("T")
 Task = Callable[[], Any]
@@ -29,18 +31,22 @@ def processors() -> int:
 class Pool:
     """A queue of tasks and who works on it: ``jobs`` processes, or this one if it is one.
 
-    Use as a context: on the way out, whatever still runs is ended.
+    With the ``address`` of a Dask scheduler its cluster works on it. Use as a context: on the way
+    out, whatever still runs is ended.
     """
 
-    def __init__(self, jobs: int) -> None:
-        self._jobs = jobs
+    def __init__(self, jobs: int, address: str | None = None) -> None:
+        self._jobs, self._address = jobs, address
+        self._stack = ExitStack()
         self._number = count()
         self._queue: list[tuple[tuple[int, ...], int, Task, Then]] = []
         self._running: dict[Future[Any], Then] = {}
-        self._executor: ProcessPoolExecutor | None = None
+        self._executor: Executor | None = None
 
     def __enter__(self) -> Pool:
-        if self._jobs > 1:
+        if self._address is not None:
+            self._executor, self._jobs = self._stack.enter_context(cluster(self._address))
+        elif self._jobs > 1:
             # A fork would copy the threads' locks of solvers and of the progress display.
             context = multiprocessing.get_context("spawn")
             self._executor = ProcessPoolExecutor(self._jobs, context, initializer=begin_worker)
@@ -54,7 +60,11 @@ class Pool:
     ) -> None:
         if self._executor is None:
             return
-        with _undisturbed():
+        with undisturbed(), self._stack:
+            if self._address is not None:
+                for future in self._running:
+                    future.cancel()
+                return
             if self._running:
                 for worker in multiprocessing.active_children():
                     worker.terminate()
@@ -89,7 +99,7 @@ class Pool:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Take no second Ctrl-C while processes end, which is soon: it would leave some of them."""
     if current_thread() is not main_thread():
         yield

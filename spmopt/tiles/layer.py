@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from spmopt.core.errors import InputError
 
@@ -21,6 +21,10 @@ class Layer:
         Columns of W and Y: filters.
     groups
         Products; more than one for a depth-wise convolution, which has one a channel.
+    kernel
+        Positions of a convolution's kernel: im2col has each element of the feature map in up to so
+        many rows of X (of Y, if transposed). Layers that differ in it alone are equal: they are the
+        same product.
     """
 
     name: str
@@ -28,9 +32,10 @@ class Layer:
     k: int
     n: int
     groups: int = 1
+    kernel: int = field(default=1, compare=False)
 
     def __post_init__(self) -> None:
-        for what in ("m", "k", "n", "groups"):
+        for what in ("m", "k", "n", "groups", "kernel"):
             if getattr(self, what) < 1:
                 raise InputError(
                     f"layer {self.name}: {what} is {getattr(self, what)}; "
@@ -90,4 +95,5 @@ class Convolution:
             k=self.filter_height * self.filter_width * self.channels,
             n=self.filters,
             groups=self.groups,
+            kernel=self.filter_height * self.filter_width,
         )

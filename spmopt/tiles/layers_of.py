@@ -2,9 +2,10 @@
 
 A layer is a product of data with a weight: a convolution (by im2col: one row an output pixel of the
 batch; groups are products of their own), a fully connected layer, a gate of an LSTM cell. Products
-of two activations, as the scores of attention, have no weight gradient and are left out: the
-paper applies its orders "to layers where weight gradients and input gradients can be computed
-using GEMM or convolution operations" (Kim et al., MICRO 2023, section 6.1).
+of two activations, as the scores of attention, have no weight gradient: the paper applies its
+orders "to layers where weight gradients and input gradients can be computed using GEMM or
+convolution operations" (Kim et al., MICRO 2023, section 6.1). They are left out unless asked for,
+though their two gradients are the same products, W and dW being activations, one group a slice.
 
 A weight that is used several times (a gate in each time step, a head on several maps) gives a layer
 each time; their weight gradients are summed afterwards.
@@ -13,6 +14,8 @@ each time; their weight gradients are summed afterwards.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
 
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
@@ -21,10 +24,17 @@ from spmopt.graph.operators.spec import Gemm, OperatorSpec, Style
 from spmopt.tiles.layer import Layer
 
 _MOVES = ("Transpose", "Cast")
+_CONVOLUTIONS = ("Conv", "ConvTranspose")
+_BEFORE_KERNEL = 2  # channels of the result, and of the data of a group
 
 
-def layers_of(graph: Graph) -> tuple[Layer, ...]:
+def layers_of(graph: Graph, *, of_activations: bool = False) -> tuple[Layer, ...]:
     """Layers of a forward or training graph, named after their nodes, in the order of these.
+
+    Parameters
+    ----------
+    of_activations
+        Whether products of two activations are among them.
 
     Returns
     -------
@@ -33,8 +43,15 @@ def layers_of(graph: Graph) -> tuple[Layer, ...]:
         ``groups`` products; equal layers are repeated, see :func:`distinct`.
     """
     return tuple(
-        _layer(node.name, product, transposed) for node, product, transposed in _trained(graph)
+        _layer(node.name, each.gemm, each.transposed, _kernel(graph, node))
+        for node, each in _products(graph)
+        if each.is_trained or (of_activations and each.is_of_activations)
     )
+
+
+def products_of_activations(graph: Graph) -> tuple[str, ...]:
+    """Names of the products of two activations."""
+    return tuple(node.name for node, each in _products(graph) if each.is_of_activations)
 
 
 def first_layers(graph: Graph) -> frozenset[str]:
@@ -49,8 +66,8 @@ def first_layers(graph: Graph) -> frozenset[str]:
             trained.update(node.outputs)
     return frozenset(
         node.name
-        for node, product, transposed in _trained(graph)
-        if trained.isdisjoint(node.inputs[k] for k in (product.b if transposed else product.a))
+        for node, each in _products(graph)
+        if each.is_trained and trained.isdisjoint(node.inputs[k] for k in each.data)
     )
 
 
@@ -65,8 +82,37 @@ def distinct(layers: Iterable[Layer]) -> tuple[tuple[Layer, int], ...]:
     return tuple((layer, count[size]) for size, layer in first.items())
 
 
-def _trained(graph: Graph) -> list[tuple[Node, Gemm, bool]]:
-    """Forward products with a weight: node, product, and whether the weight is on the left."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Product:
+    """A forward product, and which of its operands are weights."""
+
+    gemm: Gemm
+    left: bool
+    right: bool
+
+    @property
+    def is_trained(self) -> bool:
+        return self.left != self.right
+
+    @property
+    def transposed(self) -> bool:
+        """Whether the weight is on the left."""
+        return self.left
+
+    @property
+    def data(self) -> tuple[int, ...]:
+        """Inputs that are no weight."""
+        return self.gemm.b if self.left else self.gemm.a
+
+    @property
+    def is_of_activations(self) -> bool:
+        """And every slice has operands of its own: none of its gradients is a sum over slices."""
+        slices = self.gemm.slices
+        return not (self.left or self.right) and set(slices) == {self.gemm.batch}
+
+
+def _products(graph: Graph) -> list[tuple[Node, _Product]]:
+    """Nodes that are forward products."""
     weights = {index for index, value in enumerate(graph.values) if _is_weight(graph, index)}
     found = []
     for node in graph.nodes:
@@ -76,13 +122,17 @@ def _trained(graph: Graph) -> list[tuple[Node, Gemm, bool]]:
         # Operators of the backward pass have no rule for shapes.
         if spec.gemm is None or spec.shapes is None:
             continue
-        product = spec.gemm(graph.shapes(node.inputs), graph.shapes(node.outputs), node.attributes)
-        left, right = (
-            any(node.inputs[k] in weights for k in side) for side in (product.a, product.b)
-        )
-        if left != right:
-            found.append((node, product, left))
+        gemm = spec.gemm(graph.shapes(node.inputs), graph.shapes(node.outputs), node.attributes)
+        left, right = (any(node.inputs[k] in weights for k in side) for side in (gemm.a, gemm.b))
+        found.append((node, _Product(gemm=gemm, left=left, right=right)))
     return found
+
+
+def _kernel(graph: Graph, node: Node) -> int:
+    """Positions of the kernel, which a convolution's weight ends with."""
+    if node.operator not in _CONVOLUTIONS:
+        return 1
+    return prod(graph.values[node.inputs[1]].shape[_BEFORE_KERNEL:])
 
 
 def _keeps_weights(node: Node, spec: OperatorSpec) -> bool:
@@ -96,7 +146,7 @@ def _is_weight(graph: Graph, index: int) -> bool:
     return graph.values[index].kind is TensorKind.WEIGHT
 
 
-def _layer(name: str, product: Gemm, transposed: bool) -> Layer:
+def _layer(name: str, product: Gemm, transposed: bool, kernel: int) -> Layer:
     """With the weight on the left, Y^T = X^T W^T is the layer."""
     m, n = (product.n, product.m) if transposed else (product.m, product.n)
-    return Layer(name=name, m=m, k=product.k, n=n, groups=product.batch)
+    return Layer(name=name, m=m, k=product.k, n=n, groups=product.batch, kernel=kernel)

@@ -17,7 +17,8 @@ from spmopt.tiles.layer import Layer
 from spmopt.tiles.order import ORDERS, Order, algorithm_1
 from spmopt.tiles.walk import LOOPS, Walk
 
-_CHOSEN = "algorithm-1"
+ALGORITHM_1 = "algorithm-1"
+"""The order that fits a layer's shape."""
 _SIZE = r"([0-9]{1,9})"
 _WALK = re.compile(rf"([ikj]{{3}})(~?)(?:@{_SIZE}x{_SIZE}x{_SIZE}(?:/([ikj]{{3}}))?)?")
 
@@ -31,15 +32,15 @@ def parse_order(text: str, layer: Layer) -> Order:
         No such order, or a part of it cannot be used.
     """
     name, *options = text.split(":")
-    if name != _CHOSEN and name not in ORDERS:
-        raise unknown("order", name, (*ORDERS, _CHOSEN))
+    if name != ALGORITHM_1 and name not in ORDERS:
+        raise unknown("order", name, (*ORDERS, ALGORITHM_1))
     walks: dict[str, Walk] = {}
     for option in options:
         key, _, walk = option.partition("=")
-        if key not in ("dx", "dw") or key in walks:
+        if key not in ("dx", "dw") or key in walks or not walk:
             raise InputError(f"order {text!r}: {option!r} is not dx=WALK or dw=WALK, each once")
         walks[key] = parse_walk(walk)
-    order = ORDERS[algorithm_1(layer) if name == _CHOSEN else name]
+    order = ORDERS[algorithm_1(layer) if name == ALGORITHM_1 else name]
     return replace(order, dx=walks.get("dx", order.dx), dw=walks.get("dw", order.dw))
 
 

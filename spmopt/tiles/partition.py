@@ -70,7 +70,7 @@ class Piece:
 def pieces(grid: Grid, partition: Partition) -> tuple[Piece, ...]:
     """Cut ``grid``; there are at most as many pieces as tiles along the axis."""
     axis = AXIS_NAMES.index(partition.axis)
-    sides = np.array_split(grid.sides[axis], min(partition.parts, grid.shape[axis]))
+    sides = np.array_split(grid.sides[axis], made(grid, partition).parts)
     found, first = [], 0
     for side in sides:
         lengths = [grid.layer.m, grid.layer.k, grid.layer.n]
@@ -80,6 +80,12 @@ def pieces(grid: Grid, partition: Partition) -> tuple[Piece, ...]:
         found.append(Piece(whole=grid, axis=axis, first=first, grid=own))
         first += side.size
     return tuple(found)
+
+
+def made(grid: Grid, partition: Partition) -> Partition:
+    """The partition with as many parts as :func:`pieces` makes."""
+    most = grid.shape[AXIS_NAMES.index(partition.axis)]
+    return replace(partition, parts=min(partition.parts, most))
 
 
 def orders_of_pieces(

@@ -7,7 +7,8 @@ always among them. Without an array sizes are multiples of a power of two, at mo
 no such tile fits, multiples are halved until one does.
 
 *Tiles.* The three tiles of a product fit in half of the scratchpad (double buffering), and there
-are at most 16 times as many products as there must be.
+are at most 16 times as many products as there must be, no more than
+:data:`~spmopt.tiles.limit.MOST_PRODUCTS`.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.tiles.layer import Layer
+from spmopt.tiles.limit import MOST_PRODUCTS, require_large_tiles, too_many
 
 Sizes = tuple[int, int, int]
 """Along M, K and N."""
 _MOST_SIZES = 64
-_MOST_PRODUCTS = 16
+_TIMES_FEWEST = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,12 @@ class Room:
     machine: Machine
     element_bytes: int
     cores: int
+
+    @property
+    def elements(self) -> int:
+        """What each product's tiles have at most, together."""
+        half_bytes = self.machine.spm_pages // 2 * self.machine.page_bytes
+        return half_bytes // (self.cores * self.element_bytes)
 
     def has(self, sizes: Sizes, *, pair: bool = False) -> bool:
         """Whether the tiles of a product fit, or those of a pair with the same tile of dY."""
@@ -87,15 +95,10 @@ def tile_space(layer: Layer, room: Room) -> Space:
     Raises
     ------
     InputError
-        None fits.
+        None fits, or those that do make too many products.
     """
+    require_tiles(layer, room)
     machine = room.machine
-    if not room.has((1, 1, 1)):
-        half = machine.spm_pages // 2
-        raise InputError(
-            f"layer {layer.name}: no tile fits in half of the SPM, {half} pages of "
-            f"{machine.page_bytes} bytes; give a larger --spm or a smaller --page"
-        )
     unit_m, unit_k, unit_n = (_units(machine, length) for length in _lengths(layer))
     while True:
         axes = (
@@ -106,17 +109,38 @@ def tile_space(layer: Layer, room: Room) -> Space:
         fitting = [tile for tile in product(*axes) if room.has(tile)]
         if fitting:
             break
+        if max(*unit_m, *unit_k, *unit_n) == 1:  # smaller ones make too many products
+            raise too_many(layer)
         unit_m, unit_k, unit_n = map(_halves, (unit_m, unit_k, unit_n))
-    most = _MOST_PRODUCTS * min(_products(layer, tile) for tile in fitting)
+    fewest = min(_products(layer, tile) for tile in fitting)
+    if fewest > MOST_PRODUCTS:
+        raise too_many(layer)
+    most = min(MOST_PRODUCTS, _TIMES_FEWEST * fewest)
     tiles = frozenset(tile for tile in fitting if _products(layer, tile) <= most)
     return Space(axes=axes, tiles=tiles, room=room)
 
 
+def require_tiles(layer: Layer, room: Room) -> None:
+    """Raise :class:`InputError` at once where no tile fits, or those must be too many."""
+    machine = room.machine
+    if not room.has((1, 1, 1)):
+        half = machine.spm_pages // 2
+        pages = "1 page" if half == 1 else f"{half} pages"
+        raise InputError(
+            f"layer {layer.name}: no tile fits in half of the SPM, {pages} of "
+            f"{machine.page_bytes} bytes; give a larger --spm or a smaller --page"
+        )
+    require_large_tiles(layer, room.elements)
+
+
 def axis_sizes(length: int, units: tuple[int, ...]) -> tuple[int, ...]:
-    """Sizes along an axis: the whole of it, and multiples of ``units`` for each number of tiles."""
+    """Sizes along an axis: the whole of it, and multiples of ``units`` for each number of tiles.
+
+    Numbers above :data:`~spmopt.tiles.limit.MOST_PRODUCTS` are left out.
+    """
     found = [np.array([length])]
     for unit in units:
-        least = -(-length // np.arange(1, -(-length // unit) + 1))
+        least = -(-length // np.arange(1, min(MOST_PRODUCTS, -(-length // unit)) + 1))
         found.append(np.minimum(length, -(-least // unit) * unit))
     sizes: list[int] = np.unique(np.concatenate(found)).tolist()
     return tuple(sizes)

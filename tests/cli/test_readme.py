@@ -17,7 +17,8 @@ from tests.cli.run import Run
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 COMMANDS = [
-    command.callback.__name__ for command in app.registered_commands if command.callback is not None
+    *(c.callback.__name__ for c in app.registered_commands if c.callback is not None),
+    *(group.name for group in app.registered_groups if group.name is not None),
 ]
 
 
@@ -39,7 +40,8 @@ def test_every_command_is_shown() -> None:
 
 @pytest.mark.parametrize("words", lines(), ids=" ".join)
 def test_shown_options_exist(words: list[str], run: Run) -> None:
-    help_text = run(f"{words[0]} --help").out
+    command = words[:2] if words[1:2] == ["show"] else words[:1]
+    help_text = run(f"{' '.join(command)} --help").out
     for word in words[1:]:
         if word.startswith("-"):
             assert re.search(rf"(?<![\w-]){word}\b", help_text), word

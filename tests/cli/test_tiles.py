@@ -23,21 +23,6 @@ LENET, ENCODER = TOPOLOGIES / "lenet5.csv", TOPOLOGIES / "encoder.csv"
 SMALL = "--spm 64KiB --page 512 --jobs 1"
 GEMM = f"--gemm 90x120x100 {SMALL}"
 PRODUCT = "Layer, M, N, K,\n"
-CONFIG = """[general]
-run_name = tiny
-
-[architecture_presets]
-ArrayHeight: 8
-ArrayWidth: 16
-IfmapSramSzkB: 32
-FilterSramSzkB: 16
-OfmapSramSzkB: 16
-Dataflow: ws
-Bandwidth: 10
-
-[run_presets]
-InterfaceBandwidth: {}
-"""
 
 
 def test_orders_of_the_paper_are_compared(run: Run) -> None:
@@ -117,6 +102,26 @@ def test_networks_and_only_some_layers(run: Run) -> None:
     assert all("layer1" in row["layer"] for row in record["rows"])
 
 
+def test_what_is_not_counted_as_it_seems_is_said(run: Run) -> None:
+    line = "tiles bert-tiny --batch 1 --order sequential --jobs 1"
+    out = run(line).out
+    assert (
+        "4 products of two activations left out, which have no weight gradient: "
+        "layer0.self.scores, layer0.self.context, layer1.self.scores and 1 more; "
+        "--products-of-activations includes them."
+    ) in out.splitlines()
+    record = run(f"{line} --products-of-activations --json").record
+    assert record["notes"] == []
+    rows = {row["layer"]: row for row in record["rows"]}
+    scores = rows["layer0.self.scores"]
+    assert [scores[name] for name in ("m", "k", "n", "groups", "count")] == [128, 64, 128, 2, 2]
+    assert scores["input_gradient"]
+    (note,) = run(f"tiles {LENET} {SMALL} --order sequential --json").record["notes"]
+    assert note.startswith("convolutions are products of im2col rows: X")
+    assert note.endswith(": C1, C3, C5")
+    assert run(f"tiles {ENCODER} {SMALL} --order sequential --json").record["notes"] == []
+
+
 def test_page_gives_a_gap_of_the_order(run: Run) -> None:
     record = run(f"tiles {GEMM} --order dw-major --replacement page,belady --json").record
     page, belady = record["rows"]
@@ -144,76 +149,31 @@ def test_a_given_tile(run: Run) -> None:
     assert (row["grid_i"], row["grid_k"], row["grid_j"], row["products"]) == (2, 2, 2, 16)
 
 
-@pytest.mark.parametrize(("bandwidth", "bytes_per_s"), [("USER", 3 * 10 * 4), ("CALC", 22)])
-def test_a_machine_of_scale_sim(run: Run, tmp_path: Path, bandwidth: str, bytes_per_s: int) -> None:
-    path = tmp_path / "tiny.cfg"
-    path.write_text(CONFIG.format(bandwidth))
-    machine = run(f"tiles --gemm 20x20x20 --cfg {path} --jobs 1 --json").record["machine"]
-    assert machine["name"] == "tiny"
-    assert machine["spm_bytes"] == 64 * 1024
-    assert machine["array"] == {"rows": 8, "columns": 16, "dataflow": "ws"}
-    assert machine["dram_bytes_per_s"] == bytes_per_s * 10**9
-    assert machine["operations_per_s"] == 2 * 8 * 16 * 10**9
-    other = f"--cfg {path} --spm 128KiB --bandwidth 5GB/s --clock 500MHz"
-    machine = run(f"tiles --gemm 20x20x20 {other} --jobs 1 --json").record["machine"]
-    assert (machine["spm_bytes"], machine["dram_bytes_per_s"]) == (131072, 5 * 10**9)
-    assert machine["clock_hz"] == 5 * 10**8
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("", "name a network, an ONNX file or a topology (.csv); or give --gemm MxKxN alone"),
-        ("lenet.csv", "lenet.csv: cannot be read (No such file or directory); name"),
-        ("resnet51", "no network called 'resnet51'; did you mean resnet50?"),
-        ("t.json", "t.json: is lowered already"),
-        (f"{LENET} --gemm 1x1x1", "or give --gemm MxKxN alone"),
-        ("--gemm 0x1x1", "--gemm '0x1x1': write three sizes of at least 1"),
-        ("--gemm 5x5", "--gemm '5x5': write three sizes"),
-        (f"{GEMM} --batch 2", "--batch: one product has none; name a network"),
-        (f"{LENET} --param a=1", "lenet5.csv is a topology; name a network"),
-        (f"{LENET} --batch 0", "batch 0: must be at least 1"),
-        (f"{LENET} --only foo", "--only 'foo': no layer has these words in its name, as C1, C3"),
-        (f"{GEMM} --cores 0", "0 cores; give at least 1"),
-        (f"{GEMM} --cores 2 --partition none", "2 cores need a partition; give one, as m/2"),
-        (f"{GEMM} --order sequental", "no order called 'sequental'; did you mean sequential?"),
-        (f"{GEMM} --order ,", "--order: name at least one"),
-        (f"{GEMM} --replacement fluid", "gives a bound, no schedule; name another"),
-        (f"{GEMM} --partition m", "partition 'm': write m/2, k/2 or n/2"),
-        (f"{GEMM} --tile 4x4", "--tile '4x4': write three sizes of at least 1"),
-        (f"{GEMM} --element-bytes 0", "elements of 0 bytes"),
-        (f"{GEMM} --objective energy", "choose time or traffic"),
-        (f"{GEMM} --time-limit nan", "--time-limit nan: must be a number, 0 or more"),
-        (f"{GEMM} --jobs 0", "--jobs 0: must be at least 1"),
-        (f"{GEMM} --cfg none.cfg", "none.cfg: cannot be read"),
-        (f"{GEMM} --machine tpu", "no machine called 'tpu'"),
-        (f"{GEMM} --tile 90x120x100 --spm 8KiB", "--gemm: layer 90x120x100: tiles of m 90"),
-        (f"{GEMM} -o none/rows.csv", "none: no such folder"),
-        (f"{LENET} -o {LENET}", "would replace the file that is read; name another"),
-    ],
-)
-def test_bad_input_gets_one_line(run: Run, line: str, said: str) -> None:
-    assert said in refused(run(f"tiles {line}"))
-
-
-@pytest.mark.parametrize(
-    ("lines", "options", "said"),
-    [
-        ("a,4,4,4,\nb,4,0,4,\n", "", "line 3: layer b: N is '0'; write a whole number"),
-        ("a,4,4,\n", "", "line 2: layer a: 2 numbers, but 3 are needed; add K"),
-        ("a,4,x,4,\n", "", "line 2: layer a: N is 'x'"),
-        (
-            "a,4,4,4,\n\n# all\nb,512,512,512,\n",
-            "--tile 512x512x512 --jobs 1",
-            "line 5: layer b: tiles of m 512, k 512, n 512 need ",
-        ),
-        ("a,4,4,4,\n", "--spm 4096 --jobs 1", "line 2: layer a: no tile fits in half of the SPM"),
-    ],
-)
-def test_bad_lines_are_named(run: Run, tmp_path: Path, lines: str, options: str, said: str) -> None:
+def test_layers_of_one_name_are_told_apart(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "layers.csv"
-    path.write_text(PRODUCT + lines)
-    assert f"{path}, {said}" in refused(run(f"tiles {path} {options}"))
+    path.write_text(f"{PRODUCT}a,40,40,40,\n\nb,9,9,9,\na,80,90,70,\na,40,40,40,\nb,9,9,9,\n")
+    line = f"tiles {path} {SMALL} --order sequential,interleaved --all-input-gradients"
+    rows = run(f"{line} --json -o {tmp_path / 'rows.csv'}").record["rows"]
+    names = ["a (line 2)", "b", "a (line 5)"]
+    assert [(row["layer"], row["count"]) for row in rows[::2]] == [
+        *zip(names, (2, 2, 1), strict=True)
+    ]
+    found = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()[1:]))
+    assert [row["layer"] for row in found] == [row["layer"] for row in rows]
+    shown = run(line).out.splitlines()[3:9]
+    assert [text.split("   ")[0] for text in shown[::2]] == ["a (line 2) x2", "b x2", "a (line 5)"]
+    place = run(line).out.splitlines()[2].index("vs first") + len("vs first") - 1
+    assert [text[place] == "-" for text in shown] == [True, False] * 3
+
+
+def test_a_layer_too_large_for_the_search_of_all_orders_is_noted(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "layers.csv"
+    path.write_text(f"{PRODUCT}a,16,16,16,\nb,64,64,64,\n")
+    ran = run(f"tiles {path} --tile 8x8x8 --order best,optimal --jobs 1 --json")
+    rows = ran.record["rows"]
+    assert "the least of any order" in rows[1]["note"]
+    assert "a grid of 8x8x8 has 1,024 products" in rows[3]["note"]
+    assert [rows[3][name] == rows[2][name] for name in ("order_run", "traffic_bytes")] == [True] * 2
 
 
 def test_the_readme_shows_what_is_printed(run: Run) -> None:

@@ -18,6 +18,8 @@ from tests.gradients.cases import case
         ({"objective": "energy"}, "choose time or traffic"),
         ({"order": "dx-mayor"}, "no order called 'dx-mayor'; did you mean dx-major"),
         ({"order": "best:dx=ikj"}, "no order called 'best'"),
+        ({"order": "interleaved:dx"}, "order 'interleaved:dx': 'dx' is not dx=WALK or dw=WALK"),
+        ({"order": "interleaved:dx="}, "'dx=' is not dx=WALK or dw=WALK, each once"),
         ({"order": "sequential:dx=iik"}, "loops 'iik' are unknown; use ikj"),
         ({"partition": "m/0"}, "partition: 0 parts; give at least 1"),
         ({"partition": "x/2"}, "write m/2, k/2 or n/2"),

@@ -62,6 +62,21 @@ def test_the_table_compares_with_the_first_of_a_layer() -> None:
     assert float(lines[1]["vs first"].removesuffix(" %")) == pytest.approx(100 * a, abs=0.06)
 
 
+@pytest.mark.parametrize(
+    ("order", "shown"),
+    [
+        ("dx-major:dx=kij", "dx-major:dx=kij"),
+        ("sequential:dx=ikj", "sequential:dx=ikj"),
+        ("algorithm-1", "algorithm-1: interleaved"),
+        ("algorithm-1:dw=kij", "algorithm-1:dw=kij: interleaved:dx=ikj:dw=kij"),
+    ],
+)
+def test_an_order_is_shown_as_given_unless_one_was_chosen(order: str, shown: str) -> None:
+    rows = [Counted(row=run(case(layer=SMALL, order=order)))]
+    line = dict(zip(table(rows, ()).columns, table(rows, ()).rows[0], strict=True))
+    assert line["order"] == shown
+
+
 def test_columns_are_those_of_records() -> None:
     for each in counted():
         values = record(each)

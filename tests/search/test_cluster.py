@@ -10,6 +10,13 @@ from spmopt.core.errors import InputError
 from spmopt.search.executors import executor
 from spmopt.search.shown import front
 from tests.search.study import machines, search, small_setup, values
+from tests.solve.fakes import bounds_only, install
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Prove the cost of computation in place of solving the relaxation."""
+    install(monkeypatch, fluid=bounds_only)
 
 
 @pytest.fixture(scope="module")

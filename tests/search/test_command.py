@@ -11,6 +11,7 @@ from spmopt.cli import Code
 from spmopt.io.files import read_result
 from tests.cli.run import Run, runner
 from tests.search.study import MLP
+from tests.solve.fakes import bounds_only, install
 
 SPACE = """
 cost = { spm_mb = 1000.0, gbps = 0.01 }
@@ -25,6 +26,7 @@ page = 16
 def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "s.toml").write_text(SPACE)
+    install(monkeypatch, fluid=bounds_only)
     return runner(capsys)
 
 
@@ -72,13 +74,23 @@ def test_the_front_as_rows_and_the_schedule_as_a_file(run: Run, tmp_path: Path) 
     assert read_result(tmp_path / "r.json").result.value == kept
 
 
+def test_the_best_of_one_objective(run: Run, tmp_path: Path) -> None:
+    run(f"{TUNE} --no-prune")
+    best = run("tune show --top 4 --json -o top.csv").record["best"]
+    every = [run(f"tune show --trial {k} --json").record["values"]["time_s"] for k in range(9)]
+    assert [trial["values"]["time_s"] for trial in best] == sorted(every)[:4]
+    assert len((tmp_path / "top.csv").read_text().splitlines()) == 5
+    assert "--top 0: must be at least 1" in run("tune show --top 0").err
+
+
 def test_worth_is_a_table(run: Run) -> None:
     run(TUNE)
     shown = run("tune show --worth")
     assert "1 MB more SPM   1 GB/s more DRAM   1 PE more" in shown.out
     (first, *_) = run("tune show --worth --json").record["worth"]
     assert first["unit"] == "s"
-    assert first["per_gbps"] >= 0
+    assert first["bound"] > 0
+    assert first["per_mb"] == 0 < first["per_gbps"]  # no price of room, stationary operands wait
 
 
 def test_a_pruned_trial_shows_its_proof(run: Run) -> None:

@@ -93,7 +93,7 @@ def test_cores_divide_every_operation() -> None:
 
 
 @given(instance=instances(max_operations=5, duplex=True, setup=True, max_modes=2))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_bounds_are_below_every_policy(instance: Instance) -> None:
     request = Request(objective=energy_objective(instance.machine), time_limit_s=5)
     pool = Pool()

@@ -161,3 +161,16 @@ def test_what_is_put_back_is_run_next(tmp_path: Path) -> None:
     assert (first.state, last.params) == (TrialState.FAIL, first.params)
     assert last.state.is_finished()
     assert last.user_attrs[PROCESS] != "elsewhere:1"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_an_interrupt_puts_back_what_is_under_way(tmp_path: Path, workers: int) -> None:
+    url = str(tmp_path / "s.db")
+    process = started(run_slowly, url, workers)
+    until(lambda: Path(url).is_file() and has_study(url) and bool(running(url)))
+    assert process.pid is not None
+    os.kill(process.pid, signal.SIGINT)
+    process.join(WAIT_S)
+    states = [trial.state for trial in study_of(url).get_trials()]
+    assert TrialState.RUNNING not in states
+    assert states.count(TrialState.WAITING) == states.count(TrialState.FAIL) > 0

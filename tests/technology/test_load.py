@@ -1,5 +1,6 @@
 """Technologies by name and from TOML files; what is wrong with a file is one line."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,12 +115,24 @@ def test_every_technology_says_where_it_is_from() -> None:
         "nvsim-sot",
         "nvsim-sram",
         "nvsim-stt",
+        "relaxed-stt",
     ]
     for each in found:
-        origin = "DeepNVM++, table II" if each.name.startswith("deepnvm") else "NVSim, 22 nm"
+        origin = "NVSim, 22 nm" if each.name.startswith("nvsim") else "DeepNVM++, table II"
         assert each.source.startswith(origin)
         assert (each.between is Between.FIT) == each.name.startswith("nvsim")
-    assert [each.name for each in found if "assumed" in each.source] == ["nvsim-sot"]
+    assert [each.name for each in found if "assumed" in each.source] == [
+        "nvsim-sot",
+        "relaxed-stt",
+    ]
+
+
+def test_relaxed_writes_take_half_and_all_else_is_the_same() -> None:
+    plain, relaxed = (load_technology(name).points for name in ("deepnvm-stt", "relaxed-stt"))
+    for before, after in zip(plain, relaxed, strict=True):
+        halves = (after.write_latency_ns, after.write_energy_pj)
+        assert halves == pytest.approx((before.write_latency_ns / 2, before.write_energy_pj / 2))
+        assert replace(before, write_latency_ns=halves[0], write_energy_pj=halves[1]) == after
 
 
 def test_unknown_names_and_files() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from spmopt.frontends import zoo
@@ -9,8 +11,8 @@ from spmopt.graph import operators
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.ir import Graph
 from spmopt.graph.training import training_graph
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.layers_of import distinct, first_layers, layers_of
+from spmopt.tiles.layer import Convolution, Layer
+from spmopt.tiles.layers_of import distinct, first_layers, layers_of, products_of_activations
 
 SHORT = {
     "gnmt": {"steps": 2, "layers": 2, "hidden": 16, "vocabulary": 40},
@@ -134,6 +136,52 @@ def test_a_transposed_convolution() -> None:
     x, w = b.input("x", (2, 8, 5, 5)), b.weight("w", (8, 3, 2, 2))
     y = b.add("ConvTranspose", [x, w], name="up", strides=(2, 2))
     assert layers_of(b.finish([y])) == (Layer(name="up", m=50, k=8, n=12),)
+
+
+def test_kernels_of_convolutions() -> None:
+    layers = {each.name: each for each in layers_of(zoo.network("mobilenet", batch=1))}
+    assert layers["block2.depthwise.conv"].kernel == 9
+    assert layers["block2.pointwise.conv"].kernel == 1
+    assert layers["classifier"].kernel == 1
+    assert (
+        Convolution(
+            name="c",
+            ifmap_height=9,
+            ifmap_width=8,
+            filter_height=3,
+            filter_width=2,
+            channels=1,
+            filters=1,
+        )
+        .im2col()
+        .kernel
+        == 6
+    )
+    layer = layers["block2.depthwise.conv"]
+    assert layer == replace(layer, kernel=1)  # the same product
+
+
+@pytest.mark.parametrize("name", ["bert-tiny", "gnmt", "dlrm", "resnet18"])
+def test_products_of_activations_have_both_gradients(name: str) -> None:
+    """Their sizes are those of the gradients in the training graph, both of them."""
+    forward = zoo.network(name, batch=2, **SHORT.get(name, {}))
+    step = training_graph(forward)
+    products = {
+        node.name: gemm(step.shapes(node.inputs), step.shapes(node.outputs), node.attributes)
+        for node in step.nodes
+        if (gemm := operators.lookup(node.operator).gemm) is not None
+    }
+    trained, every = layers_of(forward), layers_of(forward, of_activations=True)
+    others = {each.name: each for each in every if each not in trained}
+    assert set(others) == set(products_of_activations(forward))
+    assert [each for each in every if each.name not in others] == list(trained)
+    assert _macs(tuple(others.values())) == _no_weight_macs(forward)
+    assert bool(others) == (name != "resnet18")
+    for each in others.values():
+        for gradient in ("d0", "d1"):
+            own = products[f"{each.name}.{gradient}"]
+            assert own.batch == each.groups
+            assert sorted((own.m, own.k, own.n)) == sorted((each.m, each.k, each.n))
 
 
 def _no_weight_macs(graph: Graph) -> int:

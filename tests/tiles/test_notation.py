@@ -47,7 +47,7 @@ def test_algorithm_1_chooses_by_the_layer() -> None:
         ("", "no order called ''; choose one of algorithm-1, "),
         ("interleaved:x=ikj", "'x=ikj' is not dx=WALK or dw=WALK, each once"),
         ("interleaved:dx=ikj:dx=ikj", "'dx=ikj' is not dx=WALK or dw=WALK, each once"),
-        ("interleaved:dx", "walk '': write loops as ikj"),
+        ("interleaved:dx", "'dx' is not dx=WALK or dw=WALK, each once"),
         ("interleaved:dx=ikj@4", "walk 'ikj@4': write loops as ikj"),
         ("interleaved:dx=iij", "walk: loops 'iij' are unknown; use ikj"),
         ("interleaved:dx=ikj@0x1x1", "walk: block (0, 1, 1); every size must be at least 1"),

@@ -42,6 +42,7 @@ def test_read(tmp_path: Path) -> None:
         filter_sram_bytes=49152,
         ofmap_sram_bytes=8192,
         words_per_cycle=None,
+        unused_bandwidth="10",
     )
     assert config.sram_bytes == 120 * 1024
 

@@ -15,6 +15,7 @@ from spmopt.report.plots.style import (
     canvas,
     dress,
     finish,
+    own_legend,
 )
 
 _WIDTH = 0.8
@@ -23,11 +24,15 @@ _FEW = 12  # groups whose names stand beside each other
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """A value for each group; None: there is none. ``is_mark``: a line across, not a bar."""
+    """A value for each group; None: there is none.
+
+    ``is_mark``: a line across, not a bar. ``rank`` chooses the colour; None: its place.
+    """
 
     label: str
     values: Sequence[float | None]
     is_mark: bool = False
+    rank: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +61,7 @@ def plot_bars(panel: BarPanel, ax: Axes | None = None) -> Axes:
             [place for place, _ in places],
             [value for _, value in places],
             width,
-            color=COLOURS[rank % len(COLOURS)],
+            color=COLOURS[(rank if series.rank is None else series.rank) % len(COLOURS)],
             label=series.label,
         )
     for series in panel.series:
@@ -85,8 +90,14 @@ def _mark(ax: Axes, series: Series) -> None:
 
 
 def save_bars(panels: Sequence[BarPanel], heading: Heading, path: Path) -> None:
-    """Write panels, one below the other, with one legend; raises :class:`InputError`."""
+    """Write panels, one below the other; raises :class:`InputError`.
+
+    They have one legend, or one each where their series differ.
+    """
     figure, axes = canvas(len(panels), 1, 1.2 + 2.4 * len(panels))
-    for panel, (ax,) in zip(panels, axes, strict=True):
-        plot_bars(panel, ax)
-    finish(figure, [ax for (ax,) in axes], heading, path)
+    drawn = [plot_bars(panel, ax) for panel, (ax,) in zip(panels, axes, strict=True)]
+    labels = {tuple(series.label for series in panel.series) for panel in panels}
+    if len(labels) > 1:
+        for ax in drawn:
+            own_legend(ax)
+    finish(figure, drawn if len(labels) == 1 else (), heading, path)

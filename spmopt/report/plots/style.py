@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -22,6 +23,8 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 BOUND = "#999999"
 """Colour of bounds: no schedule's."""
 _TEXT = 9
+_LETTER_INCHES, _ENTRY_INCHES = 0.065, 0.6
+"""Of text of that size on average; of a mark beside it and the space around both."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +61,13 @@ def dress(ax: Axes, title: str, x_label: str, y_label: str) -> None:
 
 
 def finish(figure: Figure, axes: Sequence[Axes], heading: Heading, path: Path) -> None:
-    """Entitle a figure, give it one legend and write it; raises :class:`InputError`."""
+    """Entitle a figure, give it one legend for ``axes`` and write it.
+
+    Raises
+    ------
+    InputError
+        It cannot be written.
+    """
     entitle(figure, heading)
     common_legend(figure, axes)
     try:
@@ -73,17 +82,41 @@ def entitle(figure: Figure, heading: Heading) -> None:
 
 
 def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend below all axes; a label that several have is there once."""
+    """One legend below all axes, none for no axes; a label that several have is there once."""
     found: dict[str, Artist] = {}
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
         for handle, label in zip(handles, labels, strict=True):
             found.setdefault(label, handle)
-    figure.legend(
-        list(found.values()),
-        list(found),
-        loc="outside lower center",
-        ncols=min(6, max(1, len(found))),
+    if found:
+        figure.legend(
+            list(found.values()),
+            list(found),
+            loc="outside lower center",
+            ncols=legend_columns(list(found)),
+            frameon=False,
+            fontsize=_TEXT,
+        )
+
+
+def own_legend(ax: Axes) -> None:
+    """A legend below its own axes."""
+    handles, labels = ax.get_legend_handles_labels()
+    ax.legend(
+        handles,
+        labels,
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.1),
+        ncols=legend_columns(labels),
         frameon=False,
         fontsize=_TEXT,
     )
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """As many columns, up to six, as are sure to fit; entries go down the columns."""
+    for columns in range(min(6, len(labels)), 1, -1):
+        widest = [max(map(len, some)) for some in np.array_split(np.array(labels), columns)]
+        if sum(_ENTRY_INCHES + _LETTER_INCHES * letters for letters in widest) <= WIDTH_INCHES:
+            return columns
+    return 1

@@ -125,6 +125,11 @@ def _about(asked: Asked) -> dict[str, Value]:
     }
 
 
+def at(rows: Rows, machine: str, replacement: str) -> Rows:
+    """Rows of a machine under a replacement."""
+    return rows.where(machine=machine, scheduler=replacement)
+
+
 def cycles(row: Row, *, forward: bool = True) -> float:
     """Both passes, or the backward pass alone."""
     return number(row, "backward_cycles") + (number(row, "forward_cycles") if forward else 0.0)

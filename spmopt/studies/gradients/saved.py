@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 
 from spmopt.studies.gradients.paper import points
 from spmopt.studies.gradients.rows import average, saving
-from spmopt.studies.gradients.technique import DOUBLE_BUFFER, REPLACEMENTS
+from spmopt.studies.gradients.technique import DOUBLE_BUFFER, OPTIMAL, REPLACEMENTS
 from spmopt.studies.rows import Rows
 from spmopt.studies.words import in_percent
 
 if TYPE_CHECKING:  # matplotlib loads only where something is drawn
     from spmopt.report.plots.bars import BarPanel
 
+IN_WORDS = {DOUBLE_BUFFER: "double buffering", OPTIMAL: "optimal residency (page)"}
+"""Replacements that pictures show."""
 HEADS = (
     *(f"time: {replacement}" for replacement in REPLACEMENTS),
     *(f"backward traffic: {replacement}" for replacement in REPLACEMENTS),
@@ -45,22 +47,22 @@ def _mean(rows: Rows, technique: str, column: str = "") -> str:
 def panel(
     title: str, saved: Mapping[str, dict[str, float]], marks: tuple[str, ...] = ()
 ) -> BarPanel:
-    """Time left of the baseline's, of networks and on average; of each label what is saved."""
+    """Time saved of the baseline's, of networks and on average."""
     from spmopt.report.plots.bars import BarPanel, Series
 
     networks = list(next(iter(saved.values())))
     series = [
         Series(
             label=label,
-            values=[100 * (1 - each) for each in (*(of[n] for n in networks), average(of))],
+            values=[100 * each for each in (*(of[n] for n in networks), average(of))],
             is_mark=label in marks,
         )
         for label, of in saved.items()
     ]
     return BarPanel(
         title=title,
-        y_label="time, % of the baseline",
+        y_label="time saved, %",
         groups=(*networks, "mean"),
         series=tuple(series),
-        level=100.0,
+        level=0.0,
     )

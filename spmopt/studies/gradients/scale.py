@@ -7,10 +7,12 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
+from spmopt.studies.gradient_networks import BATCHES as SAMPLES
 from spmopt.studies.gradient_networks import LARGE
+from spmopt.studies.gradients.names import networks_of
 from spmopt.studies.gradients.paper import bold
 from spmopt.studies.gradients.rows import Sweep, average, measured, saving
-from spmopt.studies.gradients.saved import HEADS, cells, panel
+from spmopt.studies.gradients.saved import HEADS, IN_WORDS, cells, panel
 from spmopt.studies.gradients.setting import Setting
 from spmopt.studies.gradients.technique import (
     BASELINE,
@@ -58,6 +60,7 @@ def find(rows: Rows, figures: Figures, *, notes: tuple[str, ...] = ()) -> Findin
         sentences=_sentences(rows, settings),
         notes=(
             bold(),
+            networks_of(rows),
             "Each setting is held against the baseline under the same setting and replacement.",
             *notes,
         ),
@@ -124,29 +127,37 @@ def _trend(means: list[float]) -> str:
 
 
 def draw(rows: Rows, figures: Figures, path: Path, *, title: str) -> None:
-    """Time of all techniques together, a colour for each setting."""
+    """Time that all techniques together save, a colour for each setting."""
     from spmopt.report.plots.bars import save_bars
     from spmopt.report.plots.style import Heading
 
     del figures
     panels = []
-    for replacement in (DOUBLE_BUFFER, OPTIMAL):
+    for replacement, words in IN_WORDS.items():
         saved = {
             setting: saving(_own(rows, setting, replacement), LAST)
             for setting in rows.texts("setting")
         }
-        panels.append(panel(replacement, saved))
+        panels.append(panel(words, saved))
     heading = Heading(
-        title=title, conditions="large NPU, both passes, all techniques, 4 bytes an element"
+        title=title,
+        conditions=f"large NPU, {_batch(rows)}, all techniques, 4 bytes an element; each against "
+        "the baseline under the same setting and replacement",
     )
     save_bars(panels, heading, path)
+
+
+def _batch(rows: Rows) -> str:
+    """Batch sizes of all rows."""
+    a_core = " a core" if len(rows.distinct("cores")) > 1 else ""
+    return f"batch {listing(rows.texts('batch'))}{a_core}"
 
 
 def _study(
     name: str, title: str, figure: int, settings: tuple[Setting, ...], about: str, *notes: str
 ) -> Study:
     shown: Callable[[Rows, Figures, Path], None] = partial(
-        draw, title=f"{title[0].upper()}{title[1:]}: time against the baseline"
+        draw, title=f"{title[0].upper()}{title[1:]}: time of both passes"
     )
     return Study(
         name=name,
@@ -170,8 +181,8 @@ STUDIES = (
         "what orders of gradients save on several cores",
         14,
         CORES,
-        "on 1, 4 and 8 cores that share the scratchpad, with bandwidth, scratchpad and batch in "
-        "proportion",
+        "on 1, 4 and 8 cores that share the scratchpad, with bandwidth, scratchpad and batch "
+        f"({SAMPLES[LARGE]} a core) in proportion",
         "Cores run in lock-step; in the baseline each has its share of the batch, as in the "
         "forward pass (assumptions).",
     ),
@@ -180,7 +191,7 @@ STUDIES = (
         "what orders of gradients save with less bandwidth",
         15,
         BANDWIDTHS,
-        "with 150, 75 and 37.5 GB/s",
+        f"with 150, 75 and 37.5 GB/s, at a batch size of {SAMPLES[LARGE]}",
     ),
     _study(
         "gradient-batch",

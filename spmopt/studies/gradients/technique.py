@@ -25,14 +25,15 @@ class Technique:
     cut: bool = False
 
 
-_IDEAL = ("interleaved", "dx-major", "dw-major")
+IDEAL = "+rearrangement, ideal"
+IDEAL_ORDERS = ("interleaved", "dx-major", "dw-major")
 TECHNIQUES: Mapping[str, Technique] = MappingProxyType(
     {
         BASELINE: Technique(orders=("sequential",)),
         POTENTIAL: Technique(orders=("sequential",)),
         "interleaving": Technique(orders=("interleaved",)),
         "+rearrangement": Technique(orders=("algorithm-1",)),
-        "+rearrangement, ideal": Technique(orders=_IDEAL),
+        IDEAL: Technique(orders=IDEAL_ORDERS),
         "+partitioning": Technique(orders=("algorithm-1",), cut=True),
     }
 )

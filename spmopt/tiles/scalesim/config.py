@@ -33,6 +33,8 @@ class Config:
         Three SRAMs (SCALE-Sim's kB are 1024 bytes).
     words_per_cycle
         DRAM bandwidth that each is given; None where SCALE-Sim is to compute what it needs.
+    unused_bandwidth
+        What the file says of it where SCALE-Sim computes it, and so passes it over.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Config:
     filter_sram_bytes: int
     ofmap_sram_bytes: int
     words_per_cycle: int | None
+    unused_bandwidth: str | None = None
 
     @property
     def sram_bytes(self) -> int:
@@ -75,6 +78,7 @@ def parse_config(text: str, where: str = "cfg") -> Config:
         filter_sram_bytes=_KIB * read.number("FilterSramSzkB"),
         ofmap_sram_bytes=_KIB * read.number("OfmapSramSzkB"),
         words_per_cycle=read.number("Bandwidth") if bandwidth == "USER" else None,
+        unused_bandwidth=None if bandwidth == "USER" else read.optional("Bandwidth"),
     )
 
 
@@ -124,6 +128,10 @@ class _Settings:
 
     def text(self, key: str, section: str) -> str:
         return self._get(key, section)[1]
+
+    def optional(self, key: str) -> str | None:
+        found = self.found.get((_ARCHITECTURE, key.lower()))
+        return None if found is None else found[1]
 
     def number(self, key: str) -> int:
         line, value = self._get(key, _ARCHITECTURE)

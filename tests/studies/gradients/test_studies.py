@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from spmopt.studies.gradients import assumptions, layers, orders, partitions, reads, scale
+from spmopt.studies.gradients import (
+    assumptions,
+    cut_layers,
+    layers,
+    orders,
+    partitions,
+    reads,
+    scale,
+)
 from spmopt.studies.gradients import rows as gradient_rows
 from spmopt.studies.gradients.long_layers import measured as measured_layers
 from spmopt.studies.gradients.measure import Answer, Asked, Tell, measure
-from spmopt.studies.gradients.rows import Sweep, average, cycles, measured, saving
+from spmopt.studies.gradients.rows import Sweep, at, average, cycles, measured, saving
 from spmopt.studies.gradients.setting import Setting
 from spmopt.studies.gradients.technique import BASELINE, LAST, POTENTIAL, REPLACEMENTS, TECHNIQUES
 from spmopt.studies.page import publish
@@ -20,6 +29,7 @@ from spmopt.studies.record import read, table_path
 from spmopt.studies.registry import STUDIES
 from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Study
+from spmopt.studies.words import in_percent, percent, signed
 from spmopt.sweep.pool import Pool
 from tests.studies.small import run
 
@@ -45,17 +55,26 @@ def test_orders(tmp_path: Path) -> None:
         assert number(row, "compulsory_bytes") <= number(row, "traffic_bytes")
     for machine in rows.texts("machine"):
         for replacement in REPLACEMENTS:
-            own = orders.at(rows, machine, replacement)
+            own = at(rows, machine, replacement)
             assert set(saving(own, BASELINE).values()) == {0.0}
             forward = {number(row, "forward_cycles") for row in own.where(network="ncf")}
             assert len(forward) == 1  # no technique changes it
-        buffered = orders.at(rows, machine, "double-buffer")
+        buffered = at(rows, machine, "double-buffer")
         ideal = saving(buffered, "+rearrangement, ideal")
         for technique in ("interleaving", "+rearrangement"):
             assert all(saving(buffered, technique)[name] <= ideal[name] for name in FEW)
         last, chosen = saving(buffered, LAST), saving(buffered, "+rearrangement")
         assert all(last[name] >= chosen[name] for name in FEW)
     assert "| small NPU | interleaving | 0.8 |" in page
+    for machine in rows.texts("machine"):
+        base = rows.one(machine=machine, technique=BASELINE, scheduler="double-buffer")
+        cut, best = (
+            rows.one(machine=machine, technique=LAST, scheduler=name)
+            for name in ("double-buffer", "page")
+        )
+        same = in_percent(1 - cycles(best) / cycles(base))
+        alone = in_percent(1 - cycles(cut, forward=False) / cycles(base, forward=False))
+        assert f"| {same} | {alone} |\n" in page
     assert "![What orders of gradients save](gradient-orders.png)" in page
     assert (tmp_path / "gradient-orders.png").read_bytes().startswith(b"\x89PNG")
 
@@ -89,7 +108,7 @@ def test_a_killed_study_goes_on_with_the_next_network(
 def test_reads(tmp_path: Path) -> None:
     rows, page = published(reads.STUDY, tmp_path)
     for machine in rows.texts("machine"):
-        own = orders.at(rows, machine, "double-buffer")
+        own = at(rows, machine, "double-buffer")
         of_reads, of_traffic = reads.share(own, "read_bytes"), reads.share(own, "traffic_bytes")
         assert all(of_traffic[name] < of_reads[name] for name in FEW)
         for name in FEW:
@@ -137,14 +156,22 @@ def test_assumptions(tmp_path: Path) -> None:
     assert 2 * number(byte, "compulsory_bytes") == number(word, "compulsory_bytes")
     exact = average(abs(value - assumptions.PAPER[name]) for name, value in found.items())
     assert f"{exact:.1f}" in page
+    readings = {name: assumptions.means(rows, name) for name in (*names, "backward pass alone")}
+    paper = assumptions.PAPER["interleaving, small"]
+    off = {name: each["interleaving, small"] - paper for name, each in readings.items()}
+    near = min(off, key=lambda name: abs(off[name]))
+    (line,) = [x for x in page.splitlines() if x.startswith("| interleaving, small |")]
+    assert line.endswith(f"| {near} ({signed(off[near])}) |")
+    (meaning,) = re.findall(r"## What it means\n\n(.*)\n", page)
+    assert len(meaning) < 500
 
 
 @pytest.mark.usefixtures("two_networks")
 def test_partitions(tmp_path: Path) -> None:
-    small = partitions.measured(partitions.SETTING, repetitions=20)
+    small = cut_layers.measured(cut_layers.SETTING, repetitions=20)
     rows, page = published(replace(partitions.STUDY, measured=small), tmp_path)
     sizes = rows.where(what="size")
-    assert len(sizes) == len(partitions.sizes(partitions.SETTING)) == 9
+    assert len(sizes) == len(cut_layers.sizes(cut_layers.SETTING)) == 9
     for row in sizes:
         costs = [number(row, f"{axis}_cycles") for axis in "mkn"]
         assert number(row, "value") == min(costs) >= number(row, "bound")
@@ -154,6 +181,9 @@ def test_partitions(tmp_path: Path) -> None:
     assert 0 <= number(prediction, "accuracy") <= 1
     assert number(prediction, "ideal") <= number(prediction, "predicted")
     assert "| paper | - | - | 91 | - | 22.4 | 21.5 |" in page
+    told = rows.where(what="all layers", distances="dimensions", neighbours=5)
+    beforehand = percent(number(told.one(), "accuracy"))
+    assert f"both set beforehand, neighbours predict {beforehand} of all layers" in page
 
 
 @pytest.mark.usefixtures("two_networks")
@@ -177,6 +207,19 @@ def test_layers(tmp_path: Path) -> None:
     ]
     assert longest == sorted(longest, reverse=True)
     assert "## Traffic over the bound of all orders" in page
+    for order, scheduler in (("sequential", "page"), ("searched, small tiles", "belady")):
+        over = {}
+        for value, bound in (("value", "bound"), ("cycles", "bound_cycles")):
+            ratios = []
+            for name in names:
+                least = min(number(row, bound) for row in rows.where(layer=name))
+                row = rows.one(layer=name, order=order, scheduler=scheduler)
+                ratios.append(number(row, value) / least)
+            over[value] = average(ratios)
+        (line,) = [x for x in page.splitlines() if x.startswith(f"| {order} | {scheduler} |")]
+        cells = line.split(" | ")
+        assert cells[2] == f"{over['value']:.3f}"
+        assert cells[-1] == f"{over['cycles']:.3f} |"
 
 
 def test_all_are_listed() -> None:

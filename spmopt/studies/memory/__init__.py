@@ -1,0 +1,1 @@
+"""Studies of memory technologies: DeepNVM++ (Inci et al.), STT-MRAM for training (Roy et al.)."""

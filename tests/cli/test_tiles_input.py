@@ -1,0 +1,174 @@
+"""What the command for tiles takes: machines of SCALE-Sim, rates, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+
+TOPOLOGIES = Path(__file__).parents[2] / "instances" / "scalesim"
+LENET = TOPOLOGIES / "lenet5.csv"
+GEMM = "--gemm 90x120x100 --spm 64KiB --page 512 --jobs 1"
+PRODUCT = "Layer, M, N, K,\n"
+CONFIG = """[general]
+run_name = tiny
+
+[architecture_presets]
+ArrayHeight: 8
+ArrayWidth: 16
+IfmapSramSzkB: 32
+FilterSramSzkB: 16
+OfmapSramSzkB: 16
+Dataflow: ws
+Bandwidth: 10
+
+[run_presets]
+InterfaceBandwidth: {}
+"""
+
+
+@pytest.mark.parametrize(("bandwidth", "bytes_per_s"), [("USER", 3 * 10 * 4), ("CALC", 22)])
+def test_a_machine_of_scale_sim(run: Run, tmp_path: Path, bandwidth: str, bytes_per_s: int) -> None:
+    path = tmp_path / "tiny.cfg"
+    path.write_text(CONFIG.format(bandwidth))
+    machine = run(f"tiles --gemm 20x20x20 --cfg {path} --jobs 1 --json").record["machine"]
+    assert machine["name"] == "tiny"
+    assert machine["spm_bytes"] == 64 * 1024
+    assert machine["array"] == {"rows": 8, "columns": 16, "dataflow": "ws"}
+    assert machine["dram_bytes_per_s"] == bytes_per_s * 10**9
+    assert machine["operations_per_s"] == 2 * 8 * 16 * 10**9
+    other = f"--cfg {path} --spm 128KiB --bandwidth 5GB/s --clock 500MHz"
+    record = run(f"tiles --gemm 20x20x20 {other} --jobs 1 --json").record
+    machine = record["machine"]
+    assert (machine["spm_bytes"], machine["dram_bytes_per_s"]) == (131072, 5 * 10**9)
+    assert machine["clock_hz"] == 5 * 10**8
+    assert record["notes"] == []
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (
+            CONFIG.format("USER"),
+            "Bandwidth of the .cfg: 3 interfaces x 10 words a cycle x 2 bytes x 1 GHz = 60 GB/s, "
+            "one channel for all.",
+        ),
+        (
+            CONFIG.format("CALC"),
+            "The .cfg has InterfaceBandwidth CALC, Bandwidth (10) is passed over: 22 GB/s is that "
+            "of the machine; write USER to use it, or give --bandwidth.",
+        ),
+        (
+            CONFIG.format("CALC").replace("Bandwidth: 10\n", ""),
+            "The .cfg has InterfaceBandwidth CALC, and gives none: 22 GB/s is that of the machine; "
+            "write USER to use it, or give --bandwidth.",
+        ),
+    ],
+)
+def test_where_the_bandwidth_is_from_is_said(
+    run: Run, tmp_path: Path, config: str, said: str
+) -> None:
+    path = tmp_path / "tiny.cfg"
+    path.write_text(config)
+    line = f"tiles --gemm 20x20x20 --cfg {path} --order sequential --element-bytes 2 --jobs 1"
+    assert said in run(line).out.splitlines()
+
+
+def test_the_rate_shown_is_that_of_the_array(run: Run) -> None:
+    line = "tiles --gemm 20x20x20 --order sequential --jobs 1"
+    head = run(f"{line} --set array.rows=8").out.splitlines()[0]
+    assert "720 GFLOP/s, 1 GHz, 8 x 45 array" in head  # 2 x 8 x 45 x 1 GHz
+    two = f"{line} --cores 2 --tile 10x10x10 --throughput 1TFLOP/s"
+    slow, fast = (run(f"{two} {more}").out for more in ("", "--set array.rows=90"))
+    assert "8.1 TFLOP/s" in slow.splitlines()[0]
+    assert "16.2 TFLOP/s" in fast.splitlines()[0]
+    assert slow.splitlines()[-1] == (
+        "Products take the arrays' rate, 8.1 TFLOP/s, additions of partial sums the machine's, 2 "
+        "TFLOP/s."
+    )
+
+
+def test_no_array_no_rate_of_one(run: Run) -> None:
+    line = "tiles --gemm 20x20x20 --machine rtx2080ti --order sequential --jobs 1"
+    assert "1 TFLOP/s" in run(f"{line} --throughput 1TFLOP/s").out.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "name a network, an ONNX file or a topology (.csv); or give --gemm MxKxN alone"),
+        ("lenet.csv", "lenet.csv: cannot be read (No such file or directory); name"),
+        ("resnet51", "no network called 'resnet51'; did you mean resnet50?"),
+        ("t.json", "t.json: is lowered already"),
+        (f"{LENET} --gemm 1x1x1", "or give --gemm MxKxN alone"),
+        ("--gemm 0x1x1", "--gemm '0x1x1': write three sizes of at least 1"),
+        ("--gemm 5x5", "--gemm '5x5': write three sizes"),
+        (f"{GEMM} --batch 2", "--batch: one product has none; name a network"),
+        (f"{LENET} --param a=1", "lenet5.csv is a topology; name a network"),
+        (f"{LENET} --products-of-activations", f"--products-of-activations: {LENET} is a topology"),
+        (f"{LENET} --batch 0", "batch 0: must be at least 1"),
+        (f"{LENET} --only foo", "--only 'foo': no layer has these words in its name, as C1, C3"),
+        (f"{GEMM} --cores 0", "0 cores; give at least 1"),
+        (f"{GEMM} --cores 2 --partition none", "2 cores need a partition; give one, as m/2"),
+        (f"{GEMM} --order sequental", "no order called 'sequental'; did you mean sequential?"),
+        (f"{GEMM} --order ,", "--order: name at least one"),
+        (f"{GEMM} --replacement fluid", "gives a bound, no schedule; name another"),
+        (f"{GEMM} --partition m", "partition 'm': write m/2, k/2 or n/2"),
+        (f"{GEMM} --tile 4x4", "--tile '4x4': write three sizes of at least 1"),
+        (f"{GEMM} --element-bytes 0", "elements of 0 bytes"),
+        (f"{GEMM} --objective energy", "choose time or traffic"),
+        (f"{GEMM} --time-limit nan", "--time-limit nan: must be a number, 0 or more"),
+        (
+            f"{GEMM} --throughput 0.01TFLOP/s",
+            "--throughput: has no effect, products take the cycles of the 45 x 45 array (4.05 "
+            "TFLOP/s)",
+        ),
+        (f"{GEMM} --jobs 0", "--jobs 0: must be at least 1"),
+        (f"{GEMM} --cfg none.cfg", "none.cfg: cannot be read"),
+        (f"{GEMM} --machine tpu", "no machine called 'tpu'"),
+        (f"{GEMM} --tile 90x120x100 --spm 8KiB", "--gemm: layer 90x120x100: tiles of m 90"),
+        (f"{GEMM} -o none/rows.csv", "none: no such folder"),
+        (f"{LENET} -o {LENET}", "would replace the file that is read; name another"),
+    ],
+)
+def test_bad_input_gets_one_line(run: Run, line: str, said: str) -> None:
+    assert said in refused(run(f"tiles {line}"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "said"),
+    [
+        ("a,4,4,4,\nb,4,0,4,\n", "", "line 3: layer b: N is '0'; write a whole number"),
+        ("a,4,4,\n", "", "line 2: layer a: 2 numbers, but 3 are needed; add K"),
+        ("a,4,x,4,\n", "", "line 2: layer a: N is 'x'"),
+        (
+            "a,4,4,4,\n\n# all\nb,512,512,512,\n",
+            "--tile 512x512x512 --jobs 1",
+            "line 5: layer b: tiles of m 512, k 512, n 512 need ",
+        ),
+        ("a,4,4,4,\n", "--spm 4096 --jobs 1", "line 2: layer a: no tile fits in half of the SPM"),
+        (
+            "a,4,4,4,\nb,99999999999,4,3,\n",
+            "",
+            "line 3: layer b: M 99999999999, K 3, N 4 take more than 500,000 tile products",
+        ),
+        (
+            "a,4,4,4,\na,999,99,99,\n",
+            "--tile 1x1x1",
+            "line 3: layer a (line 3): tiles of 1x1x1 make 9,791,199 tile products a gradient",
+        ),
+        (
+            "a,40,40,40,\nb,80,40,40,\n",
+            "--tile 8x8x8 --order dx-major,optimal",
+            "line 2: layer a: order optimal: a grid of 5x5x5 has 125 products of 75 tiles; the "
+            "exact search takes 64 products and 64 tiles",
+        ),
+    ],
+)
+def test_bad_lines_are_named(run: Run, tmp_path: Path, lines: str, options: str, said: str) -> None:
+    path = tmp_path / "layers.csv"
+    path.write_text(PRODUCT + lines)
+    assert f"{path}, {said}" in refused(run(f"tiles {path} {options}"))

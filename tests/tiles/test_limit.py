@@ -1,0 +1,65 @@
+"""No layer is refused that some tile cuts into few enough products."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.core.errors import InputError
+from spmopt.machines.load import load_machine
+from spmopt.tiles import limit
+from spmopt.tiles.grid import Grid, Tile
+from spmopt.tiles.layer import Layer
+from spmopt.tiles.limit import MOST_PRODUCTS, require_few, require_large_tiles
+from spmopt.tiles.tiling_space import Room, axis_sizes, tile_space
+
+SIDES = st.integers(1, 12)
+
+
+@settings(deadline=None, max_examples=60)
+@given(SIDES, SIDES, SIDES, st.integers(3, 200), st.integers(1, 30))
+def test_what_is_refused_cannot_be_done(m: int, k: int, n: int, elements: int, most: int) -> None:
+    layer = Layer(name="a", m=m, k=k, n=n)
+    fewest = min(
+        Grid(layer=layer, tile=Tile(m=a, k=b, n=c)).products
+        for a, b, c in product(range(1, m + 1), range(1, k + 1), range(1, n + 1))
+        if a * b + b * c + a * c <= elements
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(limit, "MOST_PRODUCTS", most)
+        try:
+            require_large_tiles(layer, elements)
+        except InputError:
+            assert fewest > most
+
+
+def test_a_grid_is_counted_before_it_is_made() -> None:
+    grid = Grid(layer=Layer(name="a", m=10**9, k=10**9, n=10**9), tile=Tile(m=1, k=1, n=1))
+    with pytest.raises(InputError, match=f"make {10**27:,} tile products a gradient"):
+        require_few(grid)
+    most = Grid(layer=Layer(name="a", m=MOST_PRODUCTS, k=1, n=1), tile=Tile(m=1, k=1, n=1))
+    require_few(most)
+    with pytest.raises(InputError, match="at most 500,000 are run; give a larger --tile"):
+        require_few(Grid(layer=Layer(name="a", m=MOST_PRODUCTS + 1, k=1, n=1), tile=most.tile))
+
+
+@pytest.mark.parametrize("sizes", [(10**14, 3, 4), (3, 10**14, 4), (10**6, 10**6, 10**6)])
+def test_a_layer_that_no_tile_fits_is_refused_at_once(sizes: tuple[int, int, int]) -> None:
+    m, k, n = sizes
+    room = Room(machine=load_machine("small-npu"), element_bytes=4, cores=1)
+    with pytest.raises(InputError, match="take more than 500,000 tile products a gradient in any"):
+        tile_space(Layer(name="a", m=m, k=k, n=n), room)
+
+
+def test_tiles_that_may_be_chosen_make_few_products() -> None:
+    machine = load_machine("small-npu", {"spm": "128KiB", "page": 512})
+    room = Room(machine=machine, element_bytes=4, cores=1)
+    layer = Layer(name="a", m=2 * 10**5, k=400, n=500)
+    tiles = tile_space(layer, room).tiles
+    counts = [Grid(layer=layer, tile=Tile(m=m, k=k, n=n)).products for m, k, n in tiles]
+    assert 16 * min(counts) > MOST_PRODUCTS
+    assert max(counts) <= MOST_PRODUCTS
+    assert axis_sizes(10**12, (1,))[0] == 10**12 // MOST_PRODUCTS

@@ -59,6 +59,7 @@ def compare(instance: Instance, schedulers: Sequence[str], request: Request) -> 
     entries = [find(name) for name in schedulers]
     for entry in entries:
         entry.require(request.objective, able(request.objective))
+        entry.require_banks(bool(instance.machine.banks))
     bench = _Bench(instance, request)
     runs: list[_Run] = []
     for entry in entries:

@@ -103,8 +103,7 @@ def optimum(
     if store_bytes is None:
         store_bytes = instance.machine.page_bytes if objective.cycle == 0 else 1
     rules = Rules(instance, residency, store_bytes)
-    weights = (getattr(objective, name) for name in objective.__slots__[2:])
-    scale = lcm(*(weight.denominator for weight in weights))
+    scale = lcm(*(weight.denominator for weight in objective.weights))
     search = _Search(rules=rules, objective=objective, scale=scale)
     states = [[one.start(instance, tensor)] for tensor in range(len(instance.tensors))]
     value = np.zeros(1, np.int64)

@@ -16,9 +16,13 @@ from spmopt.core.timeline import Access, Timeline, timeline
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Spent:
-    """Time of each step (n,), in parts of a cycle, and bytes over the channel."""
+    """Time of each step (n,), in parts of a cycle, and bytes over the channel.
+
+    ``serial_time``: of its commands that its operation waits for, or that wait for it.
+    """
 
     step_time: Ints
+    serial_time: Ints
     parts: int
     dram_in_bytes: int
     dram_out_bytes: int
@@ -73,6 +77,7 @@ def spent(instance: Instance, line: Timeline, plan: Plan, *, fluid: bool = False
         cycles = np.maximum(free_in + fixed_in + free_out + fixed_out, serial)
     return Spent(
         step_time=cycles,
+        serial_time=fixed_in + fixed_out,
         parts=parts,
         dram_in_bytes=int(load_bytes.sum() + into.sum()),
         dram_out_bytes=int(store.size_bytes.sum() + out.sum()),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 
+from formulations.residency.banks.schedule import bounded
 from formulations.residency.flow.optimum import fluid_optimum
 from formulations.residency.loop import Search
 from formulations.residency.settings import Settings
@@ -17,13 +18,16 @@ from spmopt.core.scheduler import Request
 def schedule(instance: Instance, request: Request) -> Outcome:
     """Lower bound for all legal schedules in the instance's order; no schedule.
 
-    The note says how far a solution of the relaxation is from it.
+    The note says how far a solution of the relaxation is from it. On a machine with banks the
+    bound is that of :mod:`formulations.residency.banks`.
 
     Raises
     ------
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
+    if instance.machine.banks:
+        return bounded(instance, request)
     solved = _solved(instance, request)
     gap = f"the fluid optimum is at most {100 * solved.gap:.3g} % above this bound"
     notes = (gap,) if isfinite(solved.gap) else ()

@@ -6,7 +6,7 @@ import numpy as np
 
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.plan import BankRows, Plan, Residency, Stores
 from spmopt.core.table import Bools
 
 
@@ -27,6 +27,8 @@ def check_plan(instance: Instance, plan: Plan) -> None:
             (table.size_bytes < 1) | (table.size_bytes > sizes[table.tensor]),
             f"{name}: size_bytes must be from 1 to the tensor's size",
         )
+    if plan.banks is not None:
+        _check_banks(plan.banks, len(instance.machine.banks), int(plan.operation.size), sizes.size)
 
 
 def _check_steps(instance: Instance, plan: Plan) -> None:
@@ -52,6 +54,14 @@ def _check_stores(rows: Stores, steps: int, tensors: int) -> None:
     _refuse((rows.step < 0) | (rows.step >= steps), "stores: no such step")
     late = np.diff(rows.step * tensors + rows.tensor) <= 0
     _refuse(np.append(False, late), "stores: rows out of order or twice the same")
+
+
+def _check_banks(rows: BankRows, banks: int, steps: int, tensors: int) -> None:
+    _refuse((rows.tensor < -1) | (rows.tensor >= tensors), "banks: no such tensor")
+    _refuse((rows.bank < 0) | (rows.bank >= banks), "banks: no such bank")
+    outside = (rows.begin < 0) | (rows.end > steps) | (rows.begin >= rows.end)
+    _refuse(outside, f"banks: steps must be a non-empty range within [0, {steps})")
+    _refuse((rows.tensor_page < 0) | (rows.pages < 1), "banks: no such pages")
 
 
 def _refuse(bad: Bools, message: str) -> None:

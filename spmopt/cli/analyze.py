@@ -9,7 +9,7 @@ from typer import Option
 
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Search, Source, choices
-from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal, require_new
+from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal, require_new, require_no_ports
 
 _PER = {
     "operation": "each operation, in the order of the schedule",
@@ -54,6 +54,7 @@ def analyze(
     with legal(source, search, scheduler) as (instance, result, code):
         if result.schedule is None:
             return code()
+        require_no_ports(instance)
         analysis = Analysis.of(instance, result.schedule)
         if csv is not None:
             write_text(csv, csv_text(analysis, per or "operation"))

@@ -11,7 +11,7 @@ from typer import Option
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Search, Source
-from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal, require_new
+from spmopt.cli.schedules import DEFAULT_SCHEDULER, legal, require_new, require_no_banks
 from spmopt.core.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
@@ -55,6 +55,7 @@ def explain(
         with legal(source, search, scheduler) as (instance, result, code):
             if result.schedule is None:
                 return code()
+            require_no_banks(instance)
             from spmopt.analysis.explanation import Explanation
             from spmopt.report.explanation import csv_text, explanation_record
 

@@ -44,6 +44,7 @@ def export(
         instance = load_instance(source, report, warn)
         aim = objective_named(objective, instance.machine)
         find("whole").require(aim)
+        find("whole").require_banks(bool(instance.machine.banks))
         report("building the program", None)
         program = import_module(_TARGET).exported(instance, aim, suffix)
         write_text(output, program.text)

@@ -10,6 +10,7 @@ from pathlib import Path
 from spmopt.cli.options import Changes, Search, Source
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.machines.load import load_machine, override
@@ -37,6 +38,7 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
     if source.network.lower().endswith(".json"):
         return _stored_instance(source)
     machine = load_machine(source.machine or DEFAULT_MACHINE, overrides(source.changes))
+    machine = _with_banks(machine, source)
     # The operators take a moment to load; a wrong machine should not wait for them.
     from spmopt.frontends.networks import load_network
     from spmopt.graph.lower import lower
@@ -116,13 +118,42 @@ def _stored_instance(source: Source) -> Instance:
     instance = read_instance(Path(source.network))
     memory = instance.machine.memory
     if memory is not None and memory.banks is not None:
-        for key in ("spm", "technology"):
-            if key in changed:
+        for key in ("spm", "technology", "bank"):
+            if key in changed or (key == "bank" and source.bank):
                 raise InputError(
                     f"{key}: {source.network} is lowered already, its cycles are those of "
                     f"{memory.banks} banks of {memory.technology}; name a network instead"
                 )
-    return replace(instance, machine=override(instance.machine, changed))
+    return replace(instance, machine=_with_banks(override(instance.machine, changed), source))
+
+
+def _with_banks(machine: Machine, source: Source) -> Machine:
+    """Read the values of ``--bank``, and put them in the scratchpad's place."""
+    if not source.bank:
+        return machine
+    for key in ("spm", "technology", "banks"):
+        if getattr(source.changes, key) is not None:
+            raise InputError(f"--{key} and --bank: banks make up the scratchpad; give one of them")
+    from spmopt.core.units import Dimension, parse_quantity
+    from spmopt.technology.load import load_technology
+    from spmopt.technology.machine import BankOf, with_banks
+
+    banks = []
+    for text in source.bank:
+        size, *rest = (part.strip() for part in text.split(":"))
+        if len(rest) not in (1, 2) or not all(rest):
+            raise InputError(f"--bank {text!r}: write --bank SIZE:TECHNOLOGY, as 2MB:nvsim-sram")
+        ports = rest[1] if len(rest) == 2 else None
+        if ports is not None and not (ports.isascii() and ports.isdigit() and len(ports) < 10):
+            raise InputError(f"--bank {text!r}: {ports!r} is not a whole number of ports")
+        banks.append(
+            BankOf(
+                spm_bytes=parse_quantity(size, Dimension.BYTES, f"--bank {text!r}: size"),
+                technology=load_technology(rest[0]),
+                ports=None if ports is None else int(ports),
+            )
+        )
+    return with_banks(machine, banks)
 
 
 def overrides(changes: Changes) -> dict[str, Setting]:

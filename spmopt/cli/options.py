@@ -125,6 +125,15 @@ class Source:
         ),
     ] = None
     changes: Changes = field(default_factory=Changes)
+    bank: Annotated[
+        list[str] | None,
+        Option(
+            metavar="SIZE:TECHNOLOGY[:PORTS]",
+            help="A bank of the scratchpad with a technology of its own, as 2MB:nvsim-sram; may be "
+            "repeated. Streams pass by the first. With ports, its accesses take time.",
+            rich_help_panel=MACHINE,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import REPLAY, spoken_name
 from spmopt.core.result import Result, Status
 from spmopt.io.document import require_folder, require_writable
-from spmopt.schedulers.registry import COMPARED, find
+from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find
 
 _SMALL = "joint does, of small instances"
 
@@ -53,7 +53,8 @@ def run_compare(
 
     ``names`` None: of all usual schedulers that know the objective.
     """
-    given = _usual(search.objective) if names is None else names.replace(",", " ").split()
+    usual = COMPARED_BANKS if source.bank else COMPARED
+    given = _usual(search.objective, usual) if names is None else names.replace(",", " ").split()
     schedulers = list(dict.fromkeys(find(name).name for name in given))
     if not schedulers:
         raise InputError("--schedulers: name at least one")
@@ -76,13 +77,13 @@ def run_compare(
         return exit_code(found, stopped())
 
 
-def _usual(objective: str) -> list[str]:
+def _usual(objective: str, names: Sequence[str]) -> list[str]:
     """Those of a comparison; a note says which do not know the objective."""
     if objective != spoken_name(REPLAY.name):
-        return list(COMPARED)
-    unable = [name for name in COMPARED if not find(name).takes(REPLAY)]
+        return list(names)
+    unable = [name for name in names if not find(name).takes(REPLAY)]
     tell(f"left out, for they do not minimise {objective}: {', '.join(unable)}; {_SMALL}")
-    return [name for name in COMPARED if name not in unable]
+    return [name for name in names if name not in unable]
 
 
 def run_instance(source: Source, output: Path, as_json: bool) -> int:

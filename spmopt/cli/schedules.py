@@ -60,6 +60,24 @@ def require_new(csv: Path, source: Source) -> None:
     require_writable(csv)
 
 
+def require_no_ports(instance: Instance) -> None:
+    """Raise :class:`InputError` where steps may wait for ports of banks: ``analyze`` misses it."""
+    if any(bank.has_rates for bank in instance.machine.banks):
+        raise InputError(
+            f"analyze: {instance.name} waits for ports of banks, which no figure here tells; give "
+            "banks without ports, as --bank 2MB:nvsim-sram"
+        )
+
+
+def require_no_banks(instance: Instance) -> None:
+    """Raise :class:`InputError` for banks, whose prices ``explain`` does not tell apart."""
+    if instance.machine.banks:
+        raise InputError(
+            f"explain: the scratchpad of {instance.name} has banks, which it does not tell apart; "
+            "use analyze, or one scratchpad"
+        )
+
+
 def _require_schedules(scheduler: str) -> None:
     from spmopt.schedulers.registry import Kind, find
 
@@ -84,7 +102,7 @@ def _stored(source: Source, search: Search, scheduler: str | None) -> tuple[Inst
     from spmopt.verify import require_legal
 
     given = [] if scheduler is None else ["scheduler"]
-    for options in (source, search):
+    for options in (source, source.changes, search):
         for field in fields(options):
             fixed = field.default is not MISSING
             if fixed and getattr(options, field.name) != field.default:

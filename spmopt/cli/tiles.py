@@ -193,17 +193,16 @@ def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
 
 
 def _print_records(wanted: Asked, rows: Sequence[Counted]) -> None:
-    from dataclasses import asdict
-
     from spmopt.cli.output import print_json
     from spmopt.gradients.records import figures, record
     from spmopt.gradients.view import sums
+    from spmopt.io.instance import encode_machine
 
     complete = len(rows) == len(wanted.cases)
     print_json(
         {
             "title": wanted.title,
-            "machine": asdict(wanted.machine),
+            "machine": encode_machine(wanted.machine),
             "notes": list(wanted.notes),
             "rows": [dict(record(each)) for each in rows],
             "totals": [

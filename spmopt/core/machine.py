@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
+from spmopt.core.bank import Bank, check_banks
 from spmopt.core.errors import InputError
 from spmopt.core.limits import require_small
 
@@ -145,6 +146,9 @@ class Machine:
 
     ``operations_per_s`` counts multiplications and additions separately (the FLOP/s of
     a data sheet). With ``array`` set, matrix products are timed by the systolic array.
+    ``banks``: memories that make up the scratchpad, none for a uniform one. They have its energy
+    to read, write and leak each; what ``energy`` says of reads and writes is then 0, and its
+    leakage that of all else.
     ``memory`` is the scratchpad's technology, where one is named; another ``spm_bytes`` needs
     another, see :func:`spmopt.technology.machine.with_technology`.
     """
@@ -162,6 +166,7 @@ class Machine:
     area: Area = Area()
     memory: Memory | None = None
     source: str = ""
+    banks: tuple[Bank, ...] = ()
 
     def __post_init__(self) -> None:
         for field in ("dram_bytes_per_s", "clock_hz", "operations_per_s", "page_bytes"):
@@ -177,6 +182,17 @@ class Machine:
                 f"machine {self.name}: SPM of {self.spm_bytes} bytes is smaller than one page "
                 f"of {self.page_bytes}; give a larger --spm or a smaller --page"
             )
+        if self.banks:
+            check_banks(f"machine {self.name}", self.banks, self.spm_bytes, self.page_bytes)
+            if self.memory is not None:
+                raise InputError(
+                    f"machine {self.name}: its banks have technologies of their own; name no other"
+                )
+            if self.energy.spm_read_pj_per_byte or self.energy.spm_write_pj_per_byte:
+                raise InputError(
+                    f"machine {self.name}: its banks have energies to read and write of their "
+                    "own; set energy.spm_read_pj_per_byte and energy.spm_write_pj_per_byte to 0"
+                )
         if self.memory is not None and self.memory.spm_bytes != self.spm_bytes:
             raise InputError(
                 f"machine {self.name}: SPM of {self.spm_bytes} bytes, but the figures of its "
@@ -201,4 +217,15 @@ class Machine:
     @property
     def spm_pages(self) -> int:
         """Whole pages in the scratchpad."""
-        return self.spm_bytes // self.page_bytes
+        return sum(self.bank_pages)
+
+    @property
+    def bank_pages(self) -> tuple[int, ...]:
+        """Whole pages of each bank, in the order of addresses; a uniform scratchpad is one bank."""
+        sizes = [bank.spm_bytes for bank in self.banks] or [self.spm_bytes]
+        return tuple(size // self.page_bytes for size in sizes)
+
+    @property
+    def leakage_w(self) -> float:
+        """Leakage of everything, banks included."""
+        return self.energy.leakage_w + sum(bank.leakage_w for bank in self.banks)

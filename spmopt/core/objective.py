@@ -9,6 +9,8 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 
 _PICO = Fraction(1, 10**12)
+WEIGHTS = ("cycle", "dram_in_byte", "dram_out_byte", "spm_read_byte", "spm_write_byte", "mac")
+"""Names of the weights of events that every machine has."""
 
 
 def _exact(value: float) -> Fraction:
@@ -18,7 +20,11 @@ def _exact(value: float) -> Fraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """A weighted sum; each weight is in ``unit`` per event (problem statement, section 3)."""
+    """A weighted sum; each weight is in ``unit`` per event (problem statement, section 3).
+
+    ``bank_read_byte`` and ``bank_write_byte`` are weights of a byte that each bank reads or writes,
+    whoever asks for it; none for a uniform scratchpad.
+    """
 
     name: str
     unit: str
@@ -28,6 +34,14 @@ class Objective:
     spm_read_byte: Fraction = Fraction(0)
     spm_write_byte: Fraction = Fraction(0)
     mac: Fraction = Fraction(0)
+    bank_read_byte: tuple[Fraction, ...] = ()
+    bank_write_byte: tuple[Fraction, ...] = ()
+
+    @property
+    def weights(self) -> tuple[Fraction, ...]:
+        """All weights, those of banks last."""
+        own = (getattr(self, name) for name in WEIGHTS)
+        return (*own, *self.bank_read_byte, *self.bank_write_byte)
 
     @property
     def replayed(self) -> bool:
@@ -35,9 +49,12 @@ class Objective:
         return self.name == "replay"
 
     def __post_init__(self) -> None:
-        for name in self.__slots__[2:]:
-            if getattr(self, name) < 0:
+        for name in (*WEIGHTS, "bank_read_byte", "bank_write_byte"):
+            value = getattr(self, name)
+            if min(value if isinstance(value, tuple) else (value,), default=0) < 0:
                 raise InputError(f"objective {self.name}: weight {name} must not be negative")
+        if len(self.bank_read_byte) != len(self.bank_write_byte):
+            raise InputError(f"objective {self.name}: needs both weights of each bank")
 
 
 def spoken_name(name: str) -> str:
@@ -53,20 +70,26 @@ TRAFFIC = Objective(
 
 
 def energy_objective(machine: Machine) -> Objective:
-    """Joules on ``machine``: each DMA byte also writes (in) or reads (out) the SPM once."""
-    energy = machine.energy
+    """Joules on ``machine``: each DMA byte also writes (in) or reads (out) the SPM once.
+
+    With banks every byte that one of them reads or writes has its price, those of DMA among them.
+    """
+    energy, banks = machine.energy, machine.banks
     read = _exact(energy.spm_read_pj_per_byte) * _PICO
     write = _exact(energy.spm_write_pj_per_byte) * _PICO
     dram = _exact(energy.dram_pj_per_byte) * _PICO
     return Objective(
         name="energy",
         unit="joules",
-        cycle=_exact(energy.leakage_w) / machine.clock_hz,
+        cycle=sum((_exact(bank.leakage_w) for bank in banks), _exact(energy.leakage_w))
+        / machine.clock_hz,
         dram_in_byte=dram + write,
         dram_out_byte=dram + read,
         spm_read_byte=read,
         spm_write_byte=write,
         mac=_exact(energy.mac_pj) * _PICO,
+        bank_read_byte=tuple(_exact(bank.read_pj_per_byte) * _PICO for bank in banks),
+        bank_write_byte=tuple(_exact(bank.write_pj_per_byte) * _PICO for bank in banks),
     )
 
 

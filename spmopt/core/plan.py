@@ -47,12 +47,29 @@ class Ranges(Table):
     spm_page: Ints
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BankRows(Table):
+    """Rows "``pages`` pages of ``tensor`` from ``tensor_page`` on lie in ``bank`` in [begin, end)".
+
+    Every resident page, and of every step's scratch (``tensor`` -1), is in one row at a time, and
+    keeps its address in it: where another row of the page follows at once, the page moves.
+    """
+
+    tensor: Ints
+    tensor_page: Ints
+    pages: Ints
+    bank: Ints
+    begin: Ints
+    end: Ints
+
+
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """Order, modes, residency and stores; loads, streams and addresses are derived.
 
     ``operation[i]`` and ``mode[i]`` are what step ``i`` runs. With ``ranges`` the addresses are
-    those (``contiguous``), the scratch at the top; without, pages go wherever there is room.
+    those (``contiguous``), the scratch at the top; with ``banks`` pages go wherever there is room
+    in their bank; without either, wherever there is room.
     """
 
     operation: Ints
@@ -60,3 +77,4 @@ class Plan:
     residency: Residency
     stores: Stores
     ranges: Ranges | None = None
+    banks: BankRows | None = None

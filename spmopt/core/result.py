@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
+from spmopt.core.errors import InputError
 from spmopt.core.objective import Objective
 from spmopt.core.order import other_order
 from spmopt.core.plan import Plan
@@ -31,6 +32,18 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class BankPrices:
+    """Prices of one bank, one per step, in the units of a :class:`Certificate`.
+
+    ``spm``: of a byte held in it, on top of the price of a byte held anywhere. ``port``: of the
+    step's time spent on what its port reads and writes, per byte that DRAM moves in that time.
+    """
+
+    spm: Ints
+    port: Ints
+
+
+@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """Prices that prove a lower bound (problem statement, section 5).
 
@@ -38,7 +51,8 @@ class Certificate:
     ``order``: ``spm`` for a byte of SPM held during the step, ``dram_in`` and ``dram_out`` for
     the step's DMA time spent on a byte (equal unless the machine is duplex). The bound holds for
     every legal schedule of the instance in that order, and for no other: ``order[i]`` is the
-    operation of step ``i``, None stands for the instance's own order.
+    operation of step ``i``, None stands for the instance's own order. ``banks``: prices of each
+    bank of a machine that has banks; none are needed, and then all are 0.
     """
 
     objective: Objective
@@ -47,6 +61,7 @@ class Certificate:
     dram_in: Ints
     dram_out: Ints
     order: Ints | None = None
+    banks: tuple[BankPrices, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +95,9 @@ class Totals:
     """Exact totals of a schedule, recomputed by the verifier.
 
     ``dma_descriptors`` counts contiguous pieces of SPM that the ``dma_commands`` move, a stream
-    as one. Files that were written before these two were counted lack them: None.
+    as one. Files that were written before these two were counted lack them: None. What each bank
+    reads and writes, DMA and moves included, is exact and may be a fraction; ``spm_read_bytes``
+    and ``spm_write_bytes`` are of the operations alone, on any machine.
     """
 
     makespan_cycles: int
@@ -95,6 +112,9 @@ class Totals:
     peak_spm_bytes: int
     dma_commands: int | None = None
     dma_descriptors: int | None = None
+    moved_bytes: int = 0
+    bank_read_bytes: tuple[Fraction, ...] = ()
+    bank_write_bytes: tuple[Fraction, ...] = ()
 
     @property
     def traffic_bytes(self) -> int:
@@ -102,9 +122,30 @@ class Totals:
         return self.dram_in_bytes + self.dram_out_bytes
 
     def value(self, objective: Objective) -> Fraction:
-        """The objective, exact."""
+        """The objective, exact.
+
+        Raises
+        ------
+        InputError
+            The objective has weights of other banks.
+        """
+        weighted, banks = len(objective.bank_read_byte), len(self.bank_read_bytes)
+        if weighted and weighted != banks:
+            raise InputError(
+                f"objective {objective.name}: has weights of {weighted} banks, the schedule is for "
+                f"{banks}; use the machine's own objective"
+            )
+        of_banks = sum(
+            weight * size
+            for weights, sizes in (
+                (objective.bank_read_byte, self.bank_read_bytes),
+                (objective.bank_write_byte, self.bank_write_bytes),
+            )
+            for weight, size in zip(weights, sizes, strict=False)
+        )
         return (
-            objective.cycle * (self.replay_cycles if objective.replayed else self.makespan_cycles)
+            of_banks
+            + objective.cycle * (self.replay_cycles if objective.replayed else self.makespan_cycles)
             + objective.dram_in_byte * self.dram_in_bytes
             + objective.dram_out_byte * self.dram_out_bytes
             + objective.spm_read_byte * self.spm_read_bytes

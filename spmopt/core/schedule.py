@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from spmopt.core.plan import Residency
@@ -57,6 +57,20 @@ class Placements(Table):
     end: Ints
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Moves(Table):
+    """Copies on chip: bytes [begin, end) of ``tensor`` get new addresses as ``step`` opens.
+
+    The old addresses are those of the step before, the new ones those of ``step``. Machines with
+    banks only; no DMA channel takes part. Sorted by (step, tensor, begin).
+    """
+
+    step: Ints
+    tensor: Ints
+    begin: Ints
+    end: Ints
+
+
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
     """Order, residency, DMA commands and addresses (problem statement, section 3)."""
@@ -65,3 +79,4 @@ class Schedule:
     residency: Residency
     commands: Commands
     placements: Placements
+    moves: Moves = field(default_factory=Moves.empty)

@@ -111,6 +111,17 @@ class Fields:
         """Return one of ``options``, by value."""
         return self._member(name, options, self.text(name))
 
+    def fractions(self, name: str) -> tuple[Fraction, ...]:
+        """Return an array of exact numbers, written as :meth:`fraction` reads them."""
+        return tuple(Fields({name: text}, self.where).fraction(name) for text in self.texts(name))
+
+    def objects(self, name: str, names: Sequence[str]) -> list[Fields]:
+        """Return an array of objects with exactly the fields ``names``."""
+        return [
+            Fields.of(value, f"{self.path(name)}[{k}]", names)
+            for k, value in enumerate(self._one(name, list))
+        ]
+
     def texts(self, name: str) -> list[str]:
         """Return an array of texts."""
         return self._column(name, str)

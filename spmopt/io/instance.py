@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
+from spmopt.core.bank import Bank
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor, TensorKind
 from spmopt.core.machine import (
@@ -23,7 +24,9 @@ _TENSOR = tuple(field.name for field in fields(Tensor))
 _OPERATION = ("name", "kind", "reads", "writes", "predecessors")
 _MODE = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes")
 _OPERAND = ("passes", "stationary")
-_LATER = ("area", "memory")
+_BANKS = "banks"  # left out where there are none
+_BANK = tuple(field.name for field in fields(Bank))
+_LATER = ("area", "memory", _BANKS)
 """Fields of a machine that files written before there were technologies lack."""
 _MACHINE = tuple(field.name for field in fields(Machine) if field.name not in _LATER)
 _BODY = ("name", "lowering", "source", "machine", "tensors", "operations", "modes")
@@ -42,7 +45,7 @@ def encode_instance(instance: Instance) -> Json:
         "name": instance.name,
         "lowering": instance.lowering,
         "source": instance.source,
-        "machine": asdict(instance.machine),
+        "machine": encode_machine(instance.machine),
         "tensors": _columns(instance.tensors, _TENSOR),
         "operations": _columns(instance.operations, _OPERATION),
         "modes": {"operation": of, **_columns(modes, _MODE), **operands},
@@ -68,6 +71,14 @@ def decode_instance(value: object, where: str = "") -> Instance:
     )
 
 
+def encode_machine(machine: Machine) -> dict[str, object]:
+    """Return ``machine`` as a JSON object."""
+    document = asdict(machine)
+    if not machine.banks:
+        del document[_BANKS]
+    return document
+
+
 def _columns(records: Sequence[object], names: Sequence[str]) -> dict[str, object]:
     return {name: [getattr(record, name) for record in records] for name in names}
 
@@ -87,6 +98,21 @@ def _machine(f: Fields) -> Machine:
         area=f.optional("area", lambda name: _area(f.object(name, Area.__slots__))) or Area(),
         memory=f.optional("memory", lambda name: _memory(f.object(name, Memory.__slots__))),
         source=f.text("source"),
+        banks=tuple(map(_bank, f.optional(_BANKS, lambda name: f.objects(name, _BANK)) or ())),
+    )
+
+
+def _bank(f: Fields) -> Bank:
+    return Bank(
+        spm_bytes=f.whole("spm_bytes"),
+        read_pj_per_byte=f.real("read_pj_per_byte"),
+        write_pj_per_byte=f.real("write_pj_per_byte"),
+        leakage_w=f.real("leakage_w"),
+        read_bytes_per_s=f.optional("read_bytes_per_s", f.whole),
+        write_bytes_per_s=f.optional("write_bytes_per_s", f.whole),
+        technology=f.text("technology"),
+        source=f.text("source"),
+        area_mm2=f.optional("area_mm2", f.real),
     )
 
 

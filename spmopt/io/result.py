@@ -6,23 +6,26 @@ A result file stands alone: the verifier needs nothing else to check schedule an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 
 from spmopt.core.instance import Instance
-from spmopt.core.objective import Objective
-from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
+from spmopt.core.objective import WEIGHTS, Objective
+from spmopt.core.result import BankPrices, Certificate, ClassBound, Result, Status, Totals
 from spmopt.core.schedule import Schedule
 from spmopt.io.document import Json, body, header
 from spmopt.io.fields import Fields
 from spmopt.io.instance import decode_instance, encode_instance
 from spmopt.io.schedule import decode_schedule, encode_schedule
 
-_WEIGHTS = tuple(f.name for f in fields(Objective) if f.name not in ("name", "unit"))
-_OBJECTIVE = ("name", "unit", *_WEIGHTS)
+_BANK_WEIGHTS = ("bank_read_byte", "bank_write_byte")  # of machines with banks only
+_BANK_BYTES = ("bank_read_bytes", "bank_write_bytes")  # likewise
+_BANK_PRICES = tuple(f.name for f in fields(BankPrices))
+_OBJECTIVE = ("name", "unit", *WEIGHTS)
 _PRICES = ("spm", "dram_in", "dram_out")
 _COUNTS = ("dma_commands", "dma_descriptors")  # files older than these figures lack them
-_TOTALS = tuple(f.name for f in fields(Totals) if f.name not in _COUNTS)
+_BANKED = ("moved_bytes", *_BANK_BYTES)
+_TOTALS = tuple(f.name for f in fields(Totals) if f.name not in (*_COUNTS, *_BANKED))
 _PLAIN = ("scheduler", "verified", "solve_s", "cpu_s", "notes")
 _BODY = (
     "versions",
@@ -58,7 +61,7 @@ def encode_result(stored: StoredResult) -> Json:
         "value": _encode_fraction(result.value),
         "bound": _encode_fraction(result.bound),
         "class_bound": _columns(result.class_bound, ("value", "holds_for", "proved_by")),
-        "totals": _columns(result.totals, (*_TOTALS, *_COUNTS)),
+        "totals": _encode_totals(result.totals),
         "instance": encode_instance(stored.instance),
         "certificate": _encode_certificate(result.certificate),
         "schedule": None if result.schedule is None else encode_schedule(result.schedule),
@@ -74,7 +77,7 @@ def decode_result(value: object, where: str = "") -> StoredResult:
         Not a result of this version, or one with a field of the wrong type.
     """
     f = body(value, where, "result", _BODY, _EXTRA)
-    objective = _objective(f.object("objective", _OBJECTIVE))
+    objective = _objective(f.object("objective", _OBJECTIVE, _BANK_WEIGHTS))
     result = Result(
         scheduler=f.text("scheduler"),
         objective=objective,
@@ -86,7 +89,9 @@ def decode_result(value: object, where: str = "") -> StoredResult:
         notes=tuple(f.texts("notes")),
         value=f.optional("value", f.fraction),
         bound=f.optional("bound", f.fraction),
-        totals=f.optional("totals", lambda name: _totals(f.object(name, _TOTALS, _COUNTS))),
+        totals=f.optional(
+            "totals", lambda name: _totals(f.object(name, _TOTALS, (*_COUNTS, *_BANKED)))
+        ),
         certificate=f.optional("certificate", lambda name: _certificate(f, name)),
         class_bound=f.optional("class_bound", lambda name: _class_bound(f, name)),
         schedule=f.optional("schedule", lambda name: _schedule(f, name)),
@@ -108,13 +113,32 @@ def _encode_fraction(value: Fraction | None) -> str | None:
 
 
 def _encode_objective(objective: Objective) -> Json:
-    weights = {name: str(getattr(objective, name)) for name in _WEIGHTS}
-    return {"name": objective.name, "unit": objective.unit, **weights}
+    weights = {name: str(getattr(objective, name)) for name in WEIGHTS}
+    of_banks = _fractions(objective, _BANK_WEIGHTS) if objective.bank_read_byte else {}
+    return {"name": objective.name, "unit": objective.unit, **weights, **of_banks}
 
 
 def _objective(f: Fields) -> Objective:
-    weights = {name: f.fraction(name) for name in _WEIGHTS}
-    return Objective(name=f.text("name"), unit=f.text("unit"), **weights)
+    weights = {name: f.fraction(name) for name in WEIGHTS}
+    read, write = (f.optional(name, f.fractions) or () for name in _BANK_WEIGHTS)
+    return Objective(
+        name=f.text("name"),
+        unit=f.text("unit"),
+        **weights,
+        bank_read_byte=read,
+        bank_write_byte=write,
+    )
+
+
+def _fractions(record: object, names: tuple[str, ...]) -> dict[str, list[str]]:
+    return {name: [str(value) for value in getattr(record, name)] for name in names}
+
+
+def _encode_totals(totals: Totals | None) -> Json | None:
+    plain = _columns(totals, (*_TOTALS, *_COUNTS))
+    if plain is None or totals is None or not totals.bank_read_bytes:
+        return plain
+    return {**plain, "moved_bytes": totals.moved_bytes, **_fractions(totals, _BANK_BYTES)}
 
 
 def _encode_certificate(certificate: Certificate | None) -> Json | None:
@@ -123,18 +147,26 @@ def _encode_certificate(certificate: Certificate | None) -> Json | None:
     prices = {name: getattr(certificate, name).tolist() for name in _PRICES}
     objective = _encode_objective(certificate.objective)
     order = None if certificate.order is None else certificate.order.tolist()
-    return {"objective": objective, "bits": certificate.bits, "order": order, **prices}
+    plain = {"objective": objective, "bits": certificate.bits, "order": order, **prices}
+    if not certificate.banks:
+        return plain
+    banks = [
+        {name: getattr(bank, name).tolist() for name in _BANK_PRICES} for bank in certificate.banks
+    ]
+    return {**plain, "banks": banks}
 
 
 def _certificate(result: Fields, name: str) -> Certificate:
-    f = result.object(name, ("objective", "bits", *_PRICES), _OWN_ORDER)
+    f = result.object(name, ("objective", "bits", *_PRICES), (*_OWN_ORDER, "banks"))
+    banks = f.optional("banks", lambda name: f.objects(name, _BANK_PRICES)) or []
     return Certificate(
-        objective=_objective(f.object("objective", _OBJECTIVE)),
+        objective=_objective(f.object("objective", _OBJECTIVE, _BANK_WEIGHTS)),
         bits=f.whole("bits"),
         spm=f.ints("spm"),
         dram_in=f.ints("dram_in"),
         dram_out=f.ints("dram_out"),
         order=f.optional("order", f.ints),
+        banks=tuple(BankPrices(spm=bank.ints("spm"), port=bank.ints("port")) for bank in banks),
     )
 
 
@@ -146,10 +178,15 @@ def _class_bound(result: Fields, name: str) -> ClassBound:
 
 
 def _totals(f: Fields) -> Totals:
-    return replace(
-        Totals(**{name: f.whole(name) for name in _TOTALS}),
+    figures = {name: f.whole(name) for name in _TOTALS}
+    read, write = (f.optional(name, f.fractions) or () for name in _BANK_BYTES)
+    return Totals(
+        **figures,
         dma_commands=f.optional("dma_commands", f.whole),
         dma_descriptors=f.optional("dma_descriptors", f.whole),
+        moved_bytes=f.optional("moved_bytes", f.whole) or 0,
+        bank_read_bytes=read,
+        bank_write_bytes=write,
     )
 
 

@@ -1,4 +1,4 @@
-"""Schedules as JSON: the four tables of a schedule, one array per column."""
+"""Schedules as JSON: the tables of a schedule, one array per column."""
 
 from __future__ import annotations
 
@@ -7,17 +7,20 @@ from typing import TypeVar
 
 from spmopt.core.errors import InputError
 from spmopt.core.plan import Residency
-from spmopt.core.schedule import Commands, Placements, Schedule, Steps
+from spmopt.core.schedule import Commands, Moves, Placements, Schedule, Steps
 from spmopt.core.table import Table
 from spmopt.io.document import Json, body, header
 from spmopt.io.fields import Fields
 
+_TABLES = tuple(field.name for field in fields(Schedule))
+_MOVES = "moves"  # left out where nothing is moved, as on every machine without banks
 AnyTable = TypeVar("AnyTable", bound=Table)
 
 
 def encode_schedule(schedule: Schedule) -> Json:
     """Return ``schedule`` as a JSON document (schema ``schedule.schema.json``)."""
-    tables = {field.name: getattr(schedule, field.name) for field in fields(Schedule)}
+    names = [name for name in _TABLES if name != _MOVES or len(schedule.moves)]
+    tables = {name: getattr(schedule, name) for name in names}
     return header("schedule") | {name: encode_table(table) for name, table in tables.items()}
 
 
@@ -29,12 +32,15 @@ def decode_schedule(value: object, where: str = "") -> Schedule:
     InputError
         Not a schedule of this version, or columns that do not fit together.
     """
-    document = body(value, where, "schedule", [field.name for field in fields(Schedule)])
+    always = [name for name in _TABLES if name != _MOVES]
+    document = body(value, where, "schedule", always, (_MOVES,))
     return Schedule(
         steps=_table(document, "steps", Steps),
         residency=_table(document, "residency", Residency),
         commands=_table(document, "commands", Commands),
         placements=_table(document, "placements", Placements),
+        moves=document.optional(_MOVES, lambda name: _table(document, name, Moves))
+        or Moves.empty(),
     )
 
 

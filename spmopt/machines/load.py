@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -54,14 +55,25 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
 
 
 def override(machine: Machine, overrides: Settings) -> Machine:
-    """``machine`` with some of its settings replaced, as the command line does."""
+    """``machine`` with some of its settings replaced, as the command line does.
+
+    Raises
+    ------
+    InputError
+        A setting that cannot be used; the size of a scratchpad that banks make up.
+    """
     if not overrides:
         return machine
+    for key in ("spm", "technology", "banks"):
+        if machine.banks and key in overrides:
+            raise InputError(
+                f"machine option: {key}: banks make up the scratchpad; give --bank instead"
+            )
     settings = _merged(to_settings(machine), overrides)
     _require_apart(overrides, settings, "machine option")
     if any(key.startswith("array.") for key in overrides):
         settings.setdefault("array.dataflow", "os")
-    return from_settings(settings, "machine option")
+    return replace(from_settings(settings, "machine option"), banks=machine.banks)
 
 
 def _merged(settings: Settings, given: Settings) -> dict[str, Setting]:

@@ -9,7 +9,8 @@ from fractions import Fraction
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
-from spmopt.core.result import Result, Status
+from spmopt.core.result import Result, Status, Totals
+from spmopt.io.instance import encode_machine
 from spmopt.metrics import metrics, tensor_bytes
 from spmopt.report.conflict import conflict_record
 from spmopt.report.view import spoken
@@ -45,7 +46,7 @@ def instance_record(instance: Instance) -> Record:
         "operations": len(instance.operations),
         "tensors": len(instance.tensors),
         "tensor_bytes": tensor_bytes(instance),
-        "machine": asdict(instance.machine),
+        "machine": encode_machine(instance.machine),
         "area": {**asdict(area), "total_mm2": area.total_mm2},
     }
 
@@ -85,6 +86,19 @@ def result_record(machine: Machine, result: Result) -> Record:
         "cpu_s": result.cpu_s,
         "class_bound": None if result.class_bound is None else asdict(result.class_bound),
         "notes": list(result.notes),
+        **_of_banks(machine, totals),
+    }
+
+
+def _of_banks(machine: Machine, totals: Totals | None) -> Record:
+    """Bytes that each bank reads and writes, and that moves carry; nothing without banks."""
+    if not machine.banks:
+        return {}
+    read, write = ((), ()) if totals is None else (totals.bank_read_bytes, totals.bank_write_bytes)
+    return {
+        "moved_bytes": None if totals is None else totals.moved_bytes,
+        "bank_read_bytes": [float(size) for size in read],
+        "bank_write_bytes": [float(size) for size in write],
     }
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
-from spmopt.core.result import Result, Status
+from spmopt.core.result import Result, Status, Totals
 from spmopt.metrics import in_unit, metrics
 from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import duration, percent, share, si
@@ -38,6 +39,7 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
             ("busy", f"compute {share(figures.compute_busy)}, DMA {share(figures.dma_busy)}"),
             ("SPM peak", f"{si(totals.peak_spm_bytes, 'B')} ({share(figures.spm_peak)})"),
             *(("transfers", text) for text in transfer_counts(totals)),
+            *_of_banks(machine, totals),
         ]
     if result.bound is not None:
         shown = si(*in_unit(result.objective, machine, result.bound))
@@ -47,6 +49,22 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
     if result.status is Status.INFEASIBLE:
         rows += [("", row) for row in conflict_rows(unfit(instance))]
     return [heading(instance, result), "", *(f"{name:<10} {text}" for name, text in rows)]
+
+
+def _of_banks(machine: Machine, totals: Totals) -> list[tuple[str, str]]:
+    """What each bank does, and what moves between them."""
+    if not machine.banks:
+        return []
+    uses = zip(machine.banks, totals.bank_read_bytes, totals.bank_write_bytes, strict=True)
+    rows = [
+        (
+            f"bank {number}",
+            f"{si(bank.spm_bytes, 'B')}{bank.technology and f' {bank.technology}'}: "
+            f"{si(float(read), 'B')} read, {si(float(write), 'B')} written",
+        )
+        for number, (bank, read, write) in enumerate(uses)
+    ]
+    return [*rows, ("moved", f"{si(totals.moved_bytes, 'B')} between addresses on chip")]
 
 
 def _energy(report: EnergyReport) -> str:

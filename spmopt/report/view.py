@@ -145,7 +145,7 @@ def spoken(objective: Objective) -> str:
 def describe(machine: Machine) -> str:
     """Name and rates of ``machine``."""
     parts = [
-        f"SPM {si(machine.spm_bytes, 'B')}{_of_technology(machine.memory)}",
+        f"SPM {_scratchpad(machine)}",
         _bandwidth(machine),
         si(machine.operations_per_s, "FLOP/s"),
         si(machine.clock_hz, "Hz"),
@@ -156,6 +156,15 @@ def describe(machine: Machine) -> str:
     if machine.dma_setup_cycles:
         parts.append(f"{machine.dma_setup_cycles} cycles a DMA command")
     return f"{machine.name}: {', '.join(parts)}"
+
+
+def _scratchpad(machine: Machine) -> str:
+    """Its size and technology, or those of each bank."""
+    size = si(machine.spm_bytes, "B")
+    if not machine.banks:
+        return size + _of_technology(machine.memory)
+    parts = (f"{si(bank.spm_bytes, 'B')} {bank.technology}".strip() for bank in machine.banks)
+    return f"{size} in banks ({' + '.join(parts)})"
 
 
 def _bandwidth(machine: Machine) -> str:

@@ -26,6 +26,14 @@ class Kind(StrEnum):
     RELAXATION = "relaxation"  # a bound only, no schedule
 
 
+class Banks(StrEnum):
+    """Whether a scheduler knows scratchpads of several banks."""
+
+    NONE = "none"  # a uniform scratchpad only
+    ONLY = "only"
+    BOTH = "both"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """A scheduler.
@@ -40,6 +48,8 @@ class Entry:
         What may be resident of a tensor: ``whole``, ``page``, ``contiguous`` or ``fluid``.
     objectives
         Names of the objectives that it minimises; a policy takes all and heeds none.
+    banks
+        Scratchpads that it knows; a policy takes all, and does not see which bank is which.
     summary, source
         One line on what it does, and where it is from.
     options
@@ -60,6 +70,7 @@ class Entry:
     source: str
     granularity: str = "whole"
     objectives: tuple[str, ...] = ("makespan", "traffic", "energy")
+    banks: Banks = Banks.NONE
     options: Options = field(default_factory=dict)
     chosen: Mapping[str, str] = field(default_factory=dict)
     backends: Mapping[str, str] = field(default_factory=dict)
@@ -117,6 +128,25 @@ class Entry:
     def takes(self, objective: Objective) -> bool:
         """Whether ``objective`` is supported."""
         return self.kind is Kind.POLICY or objective.name in self.objectives
+
+    def takes_banks(self, banks: bool) -> bool:
+        """Whether it schedules machines with banks, or without."""
+        if self.kind is Kind.POLICY or self.banks is Banks.BOTH:
+            return True
+        return banks == (self.banks is Banks.ONLY)
+
+    def require_banks(self, banks: bool) -> None:
+        """Raise :class:`InputError` if it does not take a machine with banks, or without."""
+        if self.takes_banks(banks):
+            return
+        if banks:
+            raise InputError(
+                f"scheduler {self.name}: knows no banks; use banks, fluid (the bound), or any "
+                "policy, as belady"
+            )
+        raise InputError(
+            f"scheduler {self.name}: the machine has no banks; give some by --bank, or use page"
+        )
 
     def require(self, objective: Objective, able: str = "") -> None:
         """Raise :class:`InputError` if ``objective`` is not supported; ``able`` names who does."""

@@ -14,13 +14,14 @@ from types import MappingProxyType
 from spmopt.core.errors import InputError
 from spmopt.core.objective import Objective
 from spmopt.core.suggest import unknown
-from spmopt.schedulers.entry import Entry, Kind
+from spmopt.schedulers.entry import Banks, Entry, Kind
 from spmopt.schedulers.options import DOUBLE_BUFFER, GRANULARITY, MSA, TSAI
 
 __all__ = [
     "BEST_RULE",
     "BOUNDER",
     "COMPARED",
+    "COMPARED_BANKS",
     "SCHEDULERS",
     "STARTS",
     "Entry",
@@ -141,6 +142,15 @@ _ENTRIES = (
         source="problem statement, section 3, rule R8",
     ),
     Entry(
+        name="banks",
+        kind=Kind.FORMULATION,
+        target="formulations.residency.banks.schedule:schedule",
+        granularity="page",
+        summary="optimises how many pages stay, and in which bank of the scratchpad (--bank)",
+        source="problem statement, section 5, with banks",
+        banks=Banks.ONLY,
+    ),
+    Entry(
         name="joint",
         kind=Kind.FORMULATION,
         target="formulations.joint:schedule",
@@ -155,6 +165,7 @@ _ENTRIES = (
         granularity="fluid",
         summary="bounds all of the above: bytes may stay one by one (linear program)",
         source="problem statement, section 5",
+        banks=Banks.BOTH,
     ),
 )
 
@@ -167,13 +178,17 @@ COMPARED = tuple(
     if "makespan" in entry.objectives
     and entry.granularity != "contiguous"
     and entry.name != "double-buffer"
+    and entry.takes_banks(False)
     for name in ((BEST_RULE, entry.name) if entry.name == "whole" else (entry.name,))
 )
-"""Those of a comparison: all that know time, with pages anywhere and not for tiles, and the best
-policy."""
+"""Those of a comparison without banks: all that know time, with pages anywhere and not for tiles,
+and the best policy."""
+COMPARED_BANKS = ("stream", "lru", "belady", "belady-size", "static", BEST_RULE, "banks", "fluid")
+"""Those of a comparison with banks."""
 STARTS: Mapping[str, tuple[str, ...]] = {
     "whole": ("belady", "belady-size", "stream"),
     "page": ("belady", BEST_RULE, "stream"),
+    "banks": ("belady", BEST_RULE, "stream"),
     "contiguous": ("belady", "belady-size", BEST_RULE, "stream"),
     "joint": tuple(
         name
@@ -197,10 +212,10 @@ def start_names(entry: Entry) -> tuple[str, ...]:
 
 
 def able(objective: Objective, *, bounders: bool = True) -> str:
-    """Who takes ``objective``, in words; without ``bounders``, of those that give schedules."""
+    """Who takes ``objective`` without banks, in words; ``bounders``: a bound is enough."""
     kinds = (Kind.FORMULATION, Kind.RELAXATION) if bounders else (Kind.FORMULATION,)
     entries = [entry for entry in _ENTRIES if entry.kind in kinds]
-    names = [entry.name for entry in entries if entry.takes(objective)]
+    names = [entry.name for entry in entries if entry.takes(objective) and entry.takes_banks(False)]
     return ", ".join((*names, "or any policy, as belady"))
 
 

@@ -9,6 +9,7 @@ from spmopt.core.suggest import unknown
 from spmopt.studies import (
     ablation,
     assumptions,
+    banks,
     batch,
     capacity,
     claims,
@@ -31,6 +32,7 @@ _STUDIES = (
     speedup.STUDY,
     batch.STUDY,
     curve_time.STUDY,
+    banks.STUDY,
     orders.STUDY,
     reads.STUDY,
     layers.STUDY,

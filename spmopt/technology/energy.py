@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
+from spmopt.core.bank import Bank
 from spmopt.core.machine import Machine
 from spmopt.core.objective import energy_objective
 from spmopt.core.result import Totals
@@ -15,7 +18,8 @@ _GIGA = 10**9
 class AreaReport:
     """Areas of a machine's parts (square millimeters).
 
-    ``spm_mm2`` is None where the machine does not name the technology of its scratchpad.
+    ``spm_mm2`` is None where the machine does not name the technology of its scratchpad, or of
+    every bank.
     ``engine_mm2`` is the engine's own area and that of its multiply-accumulate units,
     ``interface_mm2`` that of the interface to the DRAM, by the DRAM's own bandwidth.
     """
@@ -35,10 +39,16 @@ def area_report(machine: Machine) -> AreaReport:
     area, memory = machine.area, machine.memory
     bandwidth = machine.dram_bytes_per_s if memory is None else memory.dram_bytes_per_s
     return AreaReport(
-        spm_mm2=None if memory is None else memory.area_mm2,
+        spm_mm2=_of_banks(machine.banks) if memory is None else memory.area_mm2,
         engine_mm2=area.engine_mm2 + area.mac_mm2 * machine.mac_units,
         interface_mm2=area.mm2_per_gbps * bandwidth / _GIGA,
     )
+
+
+def _of_banks(banks: Sequence[Bank]) -> float | None:
+    """Area of all banks; None without banks, or if one of them is not known."""
+    known = [bank.area_mm2 for bank in banks if bank.area_mm2 is not None]
+    return sum(known) if banks and len(known) == len(banks) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,9 +121,19 @@ def energy_report(totals: Totals, machine: Machine) -> EnergyReport:
         time_s=totals.makespan_cycles / machine.clock_hz,
         energy_j=float(totals.value(weight)),
         dram_j=float(from_dram * totals.dram_in_bytes + to_dram * totals.dram_out_bytes),
-        spm_read_j=float(weight.spm_read_byte * reads),
-        spm_write_j=float(weight.spm_write_byte * writes),
+        spm_read_j=float(
+            weight.spm_read_byte * reads + _product(weight.bank_read_byte, totals.bank_read_bytes)
+        ),
+        spm_write_j=float(
+            weight.spm_write_byte * writes
+            + _product(weight.bank_write_byte, totals.bank_write_bytes)
+        ),
         mac_j=float(weight.mac * totals.macs),
         leakage_j=float(weight.cycle * totals.makespan_cycles),
         area=area_report(machine),
     )
+
+
+def _product(weights: Sequence[Fraction], sizes: Sequence[Fraction]) -> Fraction:
+    """Of the banks' weights and bytes; 0 without banks."""
+    return sum((w * size for w, size in zip(weights, sizes, strict=True)), Fraction(0))

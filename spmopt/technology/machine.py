@@ -1,9 +1,11 @@
-"""A machine whose scratchpad is of some technology."""
+"""A machine whose scratchpad is of some technology, or of banks of several."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
+from spmopt.core.bank import Bank
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine, Memory
 from spmopt.technology.figures import Scratchpad
@@ -61,7 +63,7 @@ def with_technology(
         leakage_w=scratchpad.leakage_w,
     )
     rate = min((memory.dram_bytes_per_s, *(memory.rates or ())))
-    return replace(machine, dram_bytes_per_s=rate, energy=energy, memory=memory)
+    return replace(machine, dram_bytes_per_s=rate, energy=energy, memory=memory, banks=())
 
 
 def _memory(
@@ -80,4 +82,68 @@ def _memory(
         banks=banks,
         read_bytes_per_s=all_banks(scratchpad.read_bytes_per_s),
         write_bytes_per_s=all_banks(scratchpad.write_bytes_per_s),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankOf:
+    """A bank to be: its size, its technology, and ports side by side, one access at a time each.
+
+    ``ports`` None: as many as it takes, so that nothing waits for the bank.
+    """
+
+    spm_bytes: int
+    technology: Technology
+    ports: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.ports is not None and self.ports < 1:
+            raise InputError(
+                f"bank of {self.technology.name}: ports must be at least 1, is {self.ports}"
+            )
+
+
+def with_banks(machine: Machine, banks: Sequence[BankOf]) -> Machine:
+    """``machine`` with a scratchpad of these banks, in the order of addresses.
+
+    Streams pass by the first bank. Energy per byte and leakage are the technologies', each at its
+    bank's size; energy of DRAM and arithmetic stay the machine's, whose leakage is taken for the
+    scratchpad's, and replaced, as an earlier technology is. With ports the time that a bank reads
+    and writes is part of every step (README of ``formulations/residency/banks``).
+
+    Raises
+    ------
+    InputError
+        No figures for the size of a bank, or one smaller than a page.
+    """
+    energy = replace(
+        machine.energy, spm_read_pj_per_byte=0.0, spm_write_pj_per_byte=0.0, leakage_w=0.0
+    )
+    memory = machine.memory
+    return replace(
+        machine,
+        spm_bytes=sum(each.spm_bytes for each in banks),
+        dram_bytes_per_s=machine.dram_bytes_per_s if memory is None else memory.dram_bytes_per_s,
+        energy=energy,
+        memory=None,
+        banks=tuple(map(_bank, banks)),
+    )
+
+
+def _bank(wanted: BankOf) -> Bank:
+    pad = wanted.technology.at(wanted.spm_bytes)
+    rates: list[int | None] = [None, None]
+    if wanted.ports is not None:
+        alone = (pad.read_bytes_per_s, pad.write_bytes_per_s)
+        rates = [max(1, int(wanted.ports * rate)) for rate in alone]
+    return Bank(
+        spm_bytes=wanted.spm_bytes,
+        read_pj_per_byte=pad.read_pj_per_byte,
+        write_pj_per_byte=pad.write_pj_per_byte,
+        leakage_w=pad.leakage_w,
+        read_bytes_per_s=rates[0],
+        write_bytes_per_s=rates[1],
+        technology=wanted.technology.name,
+        source=f"{wanted.technology.source}; {pad.basis}",
+        area_mm2=pad.point.area_mm2,
     )

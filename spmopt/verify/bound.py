@@ -30,15 +30,13 @@ shortest path, which is the same for all bytes of a tensor. Several modes: the l
 (``relaxed_timeline``). DMA set-up, rounding up and the waste of part-filled pages are dropped.
 
 All prices are integers in units of ``2**-bits`` of the objective per byte, and whatever is divided
-(weights, ``rho``) is rounded down, which weakens the bound and keeps it valid.
+(weights, ``rho``) is rounded down, which weakens the bound and keeps it valid. What banks add is in
+:mod:`spmopt.verify.bank_bound`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from math import floor, lcm
-from typing import NamedTuple
 
 import numpy as np
 
@@ -47,26 +45,11 @@ from spmopt.core.instance import Instance
 from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
-
-MOST_BITS = 4096
-INFINITE = 2**61
-LARGEST = 2**59
-"""No path may cost more, so that 64 bits suffice for it and for ``INFINITE`` plus any path."""
+from spmopt.verify.bank_bound import bank_paths
+from spmopt.verify.price_check import INFINITE, StepPrices, Touch, step_prices, touches
 
 State = tuple[int, int, int, int]
 """Least cost of a byte up to now, by where it is: N, R, D, U."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Prices:
-    """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``."""
-
-    hold: list[int]
-    load: list[int]
-    store: list[int]
-    firm_load: list[int]
-    firm_store: list[int]
-    cycle: list[int]
 
 
 def bound(instance: Instance, certificate: Certificate) -> Fraction:
@@ -83,13 +66,17 @@ def bound(instance: Instance, certificate: Certificate) -> Fraction:
     if certificate.order is not None:
         instance = reordered(instance, certificate.order)
     line = relaxed_timeline(instance)
-    prices = _prices(instance, certificate, line)
+    prices = step_prices(instance, certificate, line)
     machine, objective = instance.machine, certificate.objective
     room = [
         machine.page_bytes * (machine.spm_pages + (-scratch // machine.page_bytes))
         for scratch in line.scratch_bytes.tolist()
     ]
-    total = _all_paths(line, prices)
+    total: int | Fraction
+    if machine.banks:
+        total = bank_paths(instance, certificate, line, prices)
+    else:
+        total = _all_paths(line, prices)
     total += sum(rho * c for rho, c in zip(prices.cycle, line.compute_cycles.tolist(), strict=True))
     total -= sum(pi * size for pi, size in zip(prices.hold, room, strict=True))
     fixed: Fraction = (
@@ -97,79 +84,17 @@ def bound(instance: Instance, certificate: Certificate) -> Fraction:
         + objective.spm_write_byte * sum(line.spm_write_bytes.tolist())
         + objective.mac * sum(line.macs.tolist())
     )
-    return Fraction(total, 2**certificate.bits) + fixed
+    return Fraction(total) / (1 << certificate.bits) + fixed
 
 
-def _prices(instance: Instance, certificate: Certificate, line: Timeline) -> _Prices:
-    """Check the certificate's prices, and derive those of computation and firm commands."""
-    objective, beta = certificate.objective, instance.machine.bytes_per_cycle
-    columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
-    if any(column.shape != (line.steps,) for column in columns):
-        raise InputError(f"certificate: needs one price for each of the {line.steps} steps")
-    if not 0 <= certificate.bits <= MOST_BITS:
-        raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
-    if min(int(column.min()) for column in columns) < 0:
-        raise InputError("certificate: prices must not be negative")
-    hold, inward, outward = (column.tolist() for column in columns)
-    if instance.machine.duplex:
-        channel = [a + b for a, b in zip(inward, outward, strict=True)]
-    elif inward == outward:
-        channel = inward
-    else:
-        raise InputError("certificate: on one channel dram_in and dram_out must be equal")
-    weight = objective.cycle * 2**certificate.bits
-    # With ``common`` for their denominator, weight and beta are whole numbers.
-    common = lcm(weight.denominator, beta.denominator)
-    whole_weight, whole_beta = int(weight * common), int(beta * common)
-    left = [whole_weight - whole_beta * price for price in channel]
-    if min(left) < 0:
-        step = left.index(min(left))
-        raise InputError(f"certificate: DMA prices of step {step} exceed the price of its time")
-    rho = [value // common for value in left]
-    firm = [price + r * common // whole_beta for price, r in zip(channel, rho, strict=True)]
-    add_in = floor(objective.dram_in_byte * 2**certificate.bits)
-    add_out = floor(objective.dram_out_byte * 2**certificate.bits)
-    prices = _Prices(
-        hold=hold,
-        load=[price + add_in for price in inward],
-        store=[price + add_out for price in outward],
-        firm_load=[price + add_in for price in firm],
-        firm_store=[price + add_out for price in firm],
-        cycle=rho,
-    )
-    _check_magnitude(prices, line)
-    return prices
-
-
-def _check_magnitude(prices: _Prices, line: Timeline) -> None:
-    """A path pays in each step at most one holding, and ``passes`` moves each way."""
-    passes = np.ones(line.steps, np.int64)
-    np.maximum.at(passes, line.step, line.passes)
-    moves = zip(prices.firm_load, prices.firm_store, passes.tolist(), strict=True)
-    if sum(prices.hold) + sum(p * (i + o) for i, o, p in moves) > LARGEST:
-        raise InputError("certificate: prices are too large for 64 bits; give fewer bits")
-
-
-class _Touch(NamedTuple):
-    """One access, of the timeline."""
-
-    tensor: int
-    kind: int
-    passes: int
-    stationary: bool
-    live_after: bool
-    next: int
-
-
-def _all_paths(line: Timeline, prices: _Prices) -> int:
+def _all_paths(line: Timeline, prices: StepPrices) -> int:
     """``sum_t s_t DP_t``, walking all tensors through the steps together."""
     waiting, final = _Waiting(line), _final_store(prices)
-    columns = (getattr(line, name).tolist() for name in _Touch._fields)
-    touches = [_Touch(*row) for row in zip(*columns, strict=True)]
+    accesses = touches(line)
     first, size = line.first.tolist(), line.size_bytes.tolist()
     total = 0
     for step in range(line.steps):
-        here = touches[first[step] : first[step + 1]]
+        here = accesses[first[step] : first[step + 1]]
         before = [waiting.leave(touch.tensor) for touch in here]
         waiting.pass_step(prices.hold[step], prices.load[step], prices.store[step])
         for touch, old in zip(here, before, strict=True):
@@ -182,7 +107,7 @@ def _all_paths(line: Timeline, prices: _Prices) -> int:
     return total
 
 
-def _access(old: State, touch: _Touch, step: int, prices: _Prices) -> State:
+def _access(old: State, touch: Touch, step: int, prices: StepPrices) -> State:
     """One access: the table of section 5, with a price for each direction.
 
     Resident bytes pay ``hold``. A byte not resident is streamed, unless stationary. A dead
@@ -261,7 +186,7 @@ class _Waiting:
         self._loaded_ahead = min(self._loaded_ahead, load) + hold
 
 
-def _final_store(prices: _Prices) -> list[int]:
+def _final_store(prices: StepPrices) -> list[int]:
     """Per step, the least that a kept dirty byte pays from that step to the end."""
     final = [INFINITE]
     for hold, store in zip(reversed(prices.hold), reversed(prices.store), strict=True):

@@ -43,7 +43,8 @@ def durations(view: View) -> Durations:
 
     One channel: ``d = max(X, L + c + S)``. Duplex: ``d = max(in + S, L + out, L + c + S)``.
     ``X`` is all DMA time of the step, ``in`` and ``out`` its directions, ``L`` the loads of
-    stationary operands, ``S`` the stores of stationary results, ``c`` the computation.
+    stationary operands, ``S`` the stores of stationary results, ``c`` the computation (with banks,
+    at least what the step keeps the port of any of them busy).
     """
     commands, line = view.schedule.commands, view.timeline
     cycles = command_cycles(
@@ -55,7 +56,7 @@ def durations(view: View) -> Durations:
         return per_step(cycles[rows], commands.step[rows], line.steps)
 
     before, after = total(view.command_phase == BEFORE), total(view.command_phase == AFTER)
-    alone = before + line.compute_cycles + after
+    alone = before + view.operation_cycles + after
     if view.instance.machine.duplex:
         channels = np.maximum(total(inward) + after, total(~inward) + before)
     else:

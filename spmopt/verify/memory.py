@@ -9,6 +9,8 @@ from spmopt.verify.runs import Runs
 from spmopt.verify.view import View
 
 NOTHING = 0
+Piece = tuple[int, int, int]
+"""Pages [first, last) of a tensor, and the version that they are of."""
 
 
 class Memory:
@@ -59,9 +61,23 @@ class Memory:
             for left, right, version in self._dram[tensor]
             if left < end and begin < right
         ]
+        self.lay(filled, extents)
+
+    def lift(self, extents: Iterable[Extent]) -> list[Piece]:
+        """What lies in these pages and is in its place: pages [first, last) of some version."""
+        held = []
+        for low, high, shift in extents:
+            for first, last, tag in self._tags.over(low, high):
+                version, distance = divmod(tag, self._span)
+                if version != NOTHING and distance == shift + self._offset:
+                    held.append((first + shift, last + shift, version))
+        return held
+
+    def lay(self, pieces: Iterable[Piece], extents: Iterable[Extent]) -> None:
+        """Put pieces of a tensor into these pages; a page that gets none holds nothing."""
         for low, high, shift in extents:
             self._tags.put(low, high, NOTHING)
-            for first, last, version in filled:
+            for first, last, version in pieces:
                 left, right = max(first - shift, low), min(last - shift, high)
                 if left < right:
                     self._tags.put(left, right, self._tag(version, shift))

@@ -9,17 +9,19 @@ One FIFO channel, or with duplex one for ``load`` and ``stream_in`` and one for 
 * another store: the operation that wrote the bytes has ended;
 * duplex: earlier steps' accesses of the other channel to the same DRAM bytes are done.
 
+With banks a step opens with its moves (:mod:`spmopt.verify.moving`).
+
 An operation starts when the one before it has ended, loads of its stationary operands and all
 loads of its operands in earlier steps are done, and so is every earlier command that uses a
 page that it overwrites. It ends after its computation, its streams and the loads of the same
 step that serve it.
 
 It ends no later than the makespan. Claim: everything of steps up to i ends by
-``T_i = d_0 + ... + d_i``. Suppose it for i - 1, and let T be ``T_{i-1}``. What a load, a store
-of older contents or a DRAM access of step i waits for belongs to earlier steps, so it is
-eligible by T. One channel: the first loads run one after the other from T at the latest, so the
-operation starts by ``T + L``. The next commands are eligible by then, and the channel has
-nothing but ``X - S`` to do, so they end by ``T + X - S`` and the operation by
+``T_i = d_0 + ... + d_i``. Suppose it for i - 1, and let T be ``T_{i-1}``. What a move, a load, a
+store of older contents or a DRAM access of step i waits for belongs to earlier steps, or is such
+a move, so it is eligible by T. One channel: the first loads run one after the other from T at the
+latest, so the operation starts by ``T + L``. The next commands are eligible by then, and the
+channel has nothing but ``X - S`` to do, so they end by ``T + X - S`` and the operation by
 ``max(T + L + c, T + X - S)``; the last stores follow, ``S`` more: ``T + max(L + c + S, X)``.
 Duplex: likewise the inward channel is done by ``T + in``, the outward one up to the last stores
 by ``T + L + out - S`` (its streams wait for the operation), the operation ends by the greatest of
@@ -40,6 +42,7 @@ from spmopt.verify.dram_order import DramOrder
 from spmopt.verify.durations import durations
 from spmopt.verify.extents import Addresses, Extent
 from spmopt.verify.memory import Memory
+from spmopt.verify.moving import Moving
 from spmopt.verify.view import AFTER, BEFORE, DURING, View
 from spmopt.verify.violation import MAX_PER_CHECK, Violation
 
@@ -110,7 +113,7 @@ class _Machine:
         self._operand: list[tuple[int, int]] = list(
             zip(line.tensor.tolist(), line.kind.tolist(), strict=True)
         )
-        self._compute: list[int] = line.compute_cycles.tolist()
+        self._compute: list[int] = view.operation_cycles.tolist()
         self._outward = int(view.instance.machine.duplex)
         self._free = [0, 0]
         # Per SPM page: when its last load and store end, and the last operation that used what
@@ -118,19 +121,21 @@ class _Machine:
         times: Ints = np.zeros((3, view.instance.machine.spm_pages), np.int64)
         self._loaded, self._stored, self._used = times
         self._moved, self._left = times[:2], times[1:]
+        self._moving = Moving(view, self._memory, self._addresses, times)
         # Per tensor, and last for the scratch: the step of its last use.
         self._last_use = [-1] * (line.size_bytes.size + 1)
         # Per tensor: when its last load and the operation that wrote it end.
         self._arrived = [0] * line.size_bytes.size
         self._written = [0] * line.size_bytes.size
+        self._opened = 0  # when the step's moves were made
         self._operation_end = 0
         self._spans: list[tuple[int, int]] = []
         self._command_spans = [(0, 0)] * len(commands)
         self._violations: list[Violation] = []
 
     def run(self, step: int) -> None:
-        """One step: commands before, operation and commands during it, commands after."""
-        self._give_up(step)
+        """One step: moves, commands before, operation and commands during it, commands after."""
+        self._opened = self._moving.open(step, self._operation_end, self._give_up)
         operands = self._operand[self._first_access[step] : self._first_access[step + 1]]
         reads = {tensor for tensor, kind in operands if kind != Access.WRITE}
         writes = {tensor for tensor, kind in operands if kind != Access.READ}
@@ -192,7 +197,8 @@ class _Machine:
             return end if tensor in reads else 0
         if kind == Command.STORE:
             # Loads need no waiting for: what they brought is in DRAM and is not stored (R5).
-            self._run(row, step, start if tensor in writes else self._written[tensor])
+            older = max(self._written[tensor], self._moving.last[tensor])
+            self._run(row, step, start if tensor in writes else older)
             return 0
         return self._run(row, step, start)
 
@@ -227,7 +233,7 @@ class _Machine:
 
     def _ready(self, reads: set[int], writes: set[int]) -> int:
         """When the operation before, its operands' loads and users of its pages are done."""
-        ready = max([self._arrived[tensor] for tensor in reads], default=0)
+        ready = max([self._opened, *(self._arrived[tensor] for tensor in reads)])
         for tensor in writes | {SCRATCH}:
             for low, high, _ in self._addresses.of(tensor):
                 ready = max(ready, int(self._moved[:, low:high].max()))

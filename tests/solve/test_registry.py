@@ -31,7 +31,7 @@ def test_entries_are_complete_and_load(name: str) -> None:
 
 def test_roles() -> None:
     kinds = Counter(entry.kind for entry in SCHEDULERS.values())
-    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (4, 1)
+    assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (5, 1)
     for name, names in STARTS.items():
         starts = [find(name) for name in names]
         assert {start.kind for start in starts} == {Kind.POLICY}

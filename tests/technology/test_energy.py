@@ -100,7 +100,9 @@ def test_the_parts_are_the_objective(counts: tuple[int, ...], figures: tuple[flo
         *("makespan_cycles", "dram_in_bytes", "dram_out_bytes"),
         *("spm_read_bytes", "spm_write_bytes", "macs"),
     )
-    totals = replace(NOTHING, **dict(zip(names, counts, strict=True)))
+    totals = replace(
+        NOTHING, **dict(zip(names, counts, strict=True)), bank_read_bytes=(), bank_write_bytes=()
+    )
     dram, read, write, mac, leakage = figures
     energy = Energy(
         dram_pj_per_byte=dram,

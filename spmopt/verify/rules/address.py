@@ -1,4 +1,4 @@
-"""R8: every resident page has one address, no two pages share one, and none moves."""
+"""R8: every resident page has one address, no two pages share one, and none moves unsaid."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from bisect import bisect_left
 import numpy as np
 
 from spmopt.verify.lookup import unbalanced
+from spmopt.verify.rules.moved import rule_moved
 from spmopt.verify.view import View
 from spmopt.verify.violation import MAX_PER_CHECK, Violation, found
 
 
 def rule_r8(view: View) -> list[Violation]:
     """R8, address: of resident pages and of scratch, in every step."""
-    return _outside(view) + _coverage(view) + _moves(view) + _overlaps(view)
+    stays = rule_moved if view.instance.machine.banks else _stays
+    return _outside(view) + _coverage(view) + stays(view) + _overlaps(view)
 
 
 def _outside(view: View) -> list[Violation]:
@@ -63,7 +65,7 @@ def _coverage(view: View) -> list[Violation]:
     return violations
 
 
-def _moves(view: View) -> list[Violation]:
+def _stays(view: View) -> list[Violation]:
     """A page resident in step ``b - 1`` and in ``b`` has the same address in both.
 
     Where a row begins at ``b``, its pages that were resident before must come from rows that

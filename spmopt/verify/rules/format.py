@@ -22,6 +22,7 @@ def rule_r0(instance: Instance, schedule: Schedule) -> list[Violation]:
         + _residency(instance, schedule, size)
         + _commands(instance, schedule, size)
         + _placements(instance, schedule, size)
+        + _moves(instance, schedule, size)
     )
 
 
@@ -114,4 +115,31 @@ def _placements(instance: Instance, schedule: Schedule, size: Ints) -> list[Viol
         _bad("steps are not in range", table, when)
         + _bad("pages are outside the tensor", table, outside)
         + _bad("scratch lasts one step", table, scratch & (table.end - table.begin != 1))
+    )
+
+
+def _moves(instance: Instance, schedule: Schedule, size: Ints) -> list[Violation]:
+    """Whole pages, the last one of a tensor maybe short; only a machine with banks moves."""
+    table, steps, page = schedule.moves, len(instance.operations), instance.machine.page_bytes
+    if len(table) and not instance.machine.banks:
+        return _bad("the machine has no banks to move between", table, np.ones(len(table), bool))
+    unknown = _outside(table.tensor, 0, size.size)
+    if unknown.any():
+        return _bad("no such tensor", table, unknown)
+    whole = size[table.tensor]
+    ranges = (table.begin < 0) | (table.begin >= table.end) | (table.end > whole)
+    cut = (table.begin % page != 0) | ((table.end % page != 0) & (table.end != whole))
+    unsorted = np.zeros(len(table), bool)
+    unsorted[1:] = (table.step[1:] < table.step[:-1]) | (
+        (table.step[1:] == table.step[:-1])
+        & (
+            (table.tensor[1:] < table.tensor[:-1])
+            | ((table.tensor[1:] == table.tensor[:-1]) & (table.begin[1:] < table.end[:-1]))
+        )
+    )
+    return (
+        _bad("nothing is resident before step 0", table, _outside(table.step, 1, steps))
+        + _bad("bytes are empty or outside the tensor", table, ranges)
+        + _bad(f"bytes are not whole pages of {page}", table, cut)
+        + _bad("rows are not sorted by (step, tensor, begin), or overlap", table, unsorted)
     )

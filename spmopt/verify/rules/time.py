@@ -7,6 +7,7 @@ from dataclasses import fields
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
+from spmopt.verify.bank_use import bank_use
 from spmopt.verify.descriptors import descriptors
 from spmopt.verify.durations import durations
 from spmopt.verify.rules.capacity import occupied_pages
@@ -19,6 +20,8 @@ def totals(view: View, replay_cycles: int) -> Totals:
     commands, line, time = view.schedule.commands, view.timeline, durations(view)
     size_bytes = (commands.end - commands.begin) * commands.passes
     inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
+    moves, banked = view.schedule.moves, bool(view.instance.machine.banks)
+    read, write = bank_use(view).totals() if banked else ((), ())
     return Totals(
         makespan_cycles=_sum(time.step),
         replay_cycles=replay_cycles,
@@ -32,6 +35,9 @@ def totals(view: View, replay_cycles: int) -> Totals:
         peak_spm_bytes=int(occupied_pages(view).max()) * view.page_bytes,
         dma_commands=len(commands),
         dma_descriptors=_sum(descriptors(view.page_bytes, commands, view.schedule.placements)),
+        moved_bytes=_sum(moves.end - moves.begin),
+        bank_read_bytes=read,
+        bank_write_bytes=write,
     )
 
 

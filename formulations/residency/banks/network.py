@@ -1,0 +1,276 @@
+"""What bytes may do in every chosen cell: arcs between states, and what one byte of each uses.
+
+Each family below is an arc of problem statement, section 5, once for every bank, and the moves
+between banks. Bytes flow through each life: from N at its start (or from the operation that
+overwrites the tensor) to its end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.residency.banks.cells import Chosen, is_blind
+from formulations.residency.banks.facts import Facts
+from formulations.solver.program import Floats
+from spmopt.core.shares import STREAM_BANK
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access
+
+NOWHERE = -1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Arcs:
+    """One column of the program a row (c,).
+
+    Attributes
+    ----------
+    cell
+        Position in the chosen cells.
+    source, target
+        Nodes; the target may be ``NOWHERE``: the life ends.
+    state
+        Of the bytes after the step; -1 for arcs between uses: moves, what is given up, stays.
+    bank
+        That holds the byte in the steps [begin, end), or -1.
+    moved_in, moved_out, serial
+        Bytes over the DMA channel, and those that wait for or delay the operation.
+    read, write : (c, b)
+        Bytes that each bank reads and writes, in the step of the cell.
+    """
+
+    cell: Ints
+    source: Ints
+    target: Ints
+    state: Ints
+    bank: Ints
+    begin: Ints
+    end: Ints
+    moved_in: Floats
+    moved_out: Floats
+    serial: Floats
+    read: Floats
+    write: Floats
+
+    def __len__(self) -> int:
+        return int(self.cell.size)
+
+
+class Network:
+    """Nodes and arcs of chosen cells.
+
+    ``before(k, s)`` is node ``k * states + s``, of bytes as the step opens. After the step they are
+    at the next cell's node before it, or where steps lie between at a node of their own.
+    """
+
+    def __init__(self, facts: Facts, cells: Chosen) -> None:
+        self.facts, self.cells = facts, cells
+        self.states = 2 * facts.banks + 1
+        self._parts: list[Arcs] = []
+        access = cells.access
+        own = access >= 0
+        line = facts.line
+        self._passes = np.where(own, line.passes[access], 0).astype(np.float64)
+        self._stationary = own & line.stationary[access]
+        self._read = np.where(own, facts.own_read[access], 0.0)
+        self._write = np.where(own, facts.own_write[access], 0.0)
+        follows = cells.following
+        self._written = own & (cells.kind != Access.READ)
+        self._gap = (follows >= 0) & (cells.step[follows] > cells.step + 1)
+        build_moves(self)
+        build_stays(self)
+        build_streams(self)
+        build_updates(self)
+        build_writes(self)
+        build_carries(self)
+        self.arcs = _joined(self._parts)
+        self._parts = []
+
+    def clean(self, bank: int) -> int:
+        """State of bytes in a bank and in DRAM."""
+        return 1 + bank
+
+    def dirty(self, bank: int) -> int:
+        """State of bytes in a bank only."""
+        return 1 + self.facts.banks + bank
+
+    def before(self, k: Ints, state: int) -> Ints:
+        """Nodes as the step opens."""
+        return k * self.states + state
+
+    def after(self, k: Ints, state: int) -> Ints:
+        """Nodes after the step; none where the life ends."""
+        follows = self.cells.following[k]
+        beyond = (len(self.cells) + k) * self.states + state
+        at = np.where(self._gap[k] & (state > 0), beyond, self.before(follows, state))
+        return np.where((follows < 0) | self.cells.dead[k], NOWHERE, at)
+
+    def add(
+        self,
+        where: Bools,
+        source: int | None,
+        state: int,
+        *,
+        bank: int = -1,
+        load: Floats | float = 0.0,
+        store: Floats | float = 0.0,
+    ) -> None:
+        """Arcs from ``source`` (a state before the step; None: ``state`` after it) to ``state``.
+
+        With a bank the byte is there in the step, the operation uses it there, and it is loaded and
+        stored so many times; without, it passes by the stream bank.
+        """
+        k = np.flatnonzero(where)
+        at = bank if bank >= 0 else STREAM_BANK
+        read, write = np.zeros((2, k.size, self.facts.banks))
+        inward, outward = (np.broadcast_to(x, where.shape)[k] for x in (load, store))
+        read[:, at] = outward + self._read[k]
+        write[:, at] = inward + self._write[k]
+        step = self.cells.step[k]
+        self._parts.append(
+            Arcs(
+                cell=k,
+                source=self.before(k, 0 if source is None else source),
+                target=self.after(k, state),
+                state=np.full(k.size, state),
+                bank=np.full(k.size, bank),
+                begin=step,
+                end=step + 1,
+                moved_in=inward.astype(np.float64),
+                moved_out=outward.astype(np.float64),
+                serial=np.where(self._stationary[k], inward + outward * self._written[k], 0.0),
+                read=read,
+                write=write,
+            )
+        )
+
+    def add_free(self, k: Ints, source: Ints, target: Ints) -> None:
+        """Arcs that use nothing, but what :meth:`touched` or :meth:`held` adds."""
+        zero, step = np.zeros(k.size), self.cells.step[k]
+        nothing = np.zeros((k.size, self.facts.banks))
+        self._parts.append(
+            Arcs(
+                cell=k,
+                source=source,
+                target=target,
+                state=np.full(k.size, -1),
+                bank=np.full(k.size, -1),
+                begin=step,
+                end=step.copy(),
+                moved_in=zero,
+                moved_out=zero,
+                serial=zero,
+                read=nothing,
+                write=nothing.copy(),
+            )
+        )
+
+    @property
+    def last(self) -> Arcs:
+        """The arcs added last."""
+        return self._parts[-1]
+
+    @property
+    def stationary(self) -> Bools:
+        """(k,) Cells of stationary operands."""
+        return self._stationary
+
+    @property
+    def passes(self) -> Floats:
+        """(k,) Passes of the operand; 0 where there is none."""
+        return self._passes
+
+    @property
+    def gap(self) -> Bools:
+        """(k,) Steps lie between this cell and the next one."""
+        return self._gap
+
+
+def build_moves(net: Network) -> None:
+    """(B1) As a step opens, R and D change the bank: read in one, written in the other."""
+    cells, banks = net.cells, net.facts.banks
+    inner = ~cells.first & ~is_blind(cells)
+    for state_of, where in ((net.clean, inner), (net.dirty, inner & cells.was_dirty)):
+        k = np.flatnonzero(where)
+        for source in range(banks):
+            for target in range(banks):
+                if source == target:
+                    continue
+                net.add_free(k, net.before(k, state_of(source)), net.before(k, state_of(target)))
+                net.last.read[:, source] = 1.0
+                net.last.write[:, target] = 1.0
+
+
+def build_stays(net: Network) -> None:
+    """(B2) In a step that does not write the tensor: N-N, N-R (load), R-R, D-D, D-R (store)."""
+    cells = net.cells
+    untouched, reads = cells.kind < 0, cells.kind == Access.READ
+    plain = untouched | reads
+    inner = plain & ~cells.first
+    dirty = inner & cells.was_dirty
+    k = np.flatnonzero(untouched)
+    net.add_free(k, net.before(k, 0), net.after(k, 0))
+    for b in range(net.facts.banks):
+        net.add(reads | (untouched & cells.loads), 0, net.clean(b), bank=b, load=1.0)
+        net.add(inner, net.clean(b), net.clean(b), bank=b)
+        net.add(dirty & (cells.dirty | cells.dead), net.dirty(b), net.dirty(b), bank=b)
+        net.add(dirty & ~cells.dead, net.dirty(b), net.clean(b), bank=b, store=1.0)
+        k = np.flatnonzero((cells.following >= 0) & ~cells.dead)
+        net.add_free(k, net.after(k, net.clean(b)), net.after(k, 0))
+
+
+def build_streams(net: Network) -> None:
+    """(B3) What an operation reads and is not resident passes by, ``p`` times (R3)."""
+    reads = net.cells.kind == Access.READ
+    net.add(reads & ~net.stationary, 0, 0, load=net.passes)
+
+
+def build_updates(net: Network) -> None:
+    """(B4) Updated in place: N, R, D to D, or to R with a store; or ``p`` times each way."""
+    cells = net.cells
+    updates = cells.kind == Access.UPDATE
+    inner = updates & ~cells.first
+    stays, stored = cells.dirty | cells.dead, ~cells.dead
+    for b in range(net.facts.banks):
+        sources = (
+            (0, updates, 1.0),
+            (net.clean(b), inner, 0.0),
+            (net.dirty(b), inner & cells.was_dirty, 0.0),
+        )
+        for source, where, load in sources:
+            net.add(where & stays, source, net.dirty(b), bank=b, load=load)
+            net.add(where & stored, source, net.clean(b), bank=b, load=load, store=1.0)
+    live = net.passes * ~cells.dead
+    net.add(updates & ~net.stationary, 0, 0, load=net.passes, store=live)
+
+
+def build_writes(net: Network) -> None:
+    """(B5) Overwritten: to D, or to R with a store; or out ``p`` times and in ``p - 1`` (R4)."""
+    cells = net.cells
+    writes = is_blind(cells)
+    for b in range(net.facts.banks):
+        net.add(writes & (cells.dirty | cells.dead), 0, net.dirty(b), bank=b)
+        net.add(writes & ~cells.dead, 0, net.clean(b), bank=b, store=1.0)
+    live = ~cells.dead
+    again = np.maximum(net.passes - 1, 0) * live
+    net.add(writes & ~net.stationary, 0, 0, load=again, store=net.passes * live)
+
+
+def build_carries(net: Network) -> None:
+    """(B6) In the steps between two cells bytes stay as they are."""
+    cells = net.cells
+    k = np.flatnonzero(net.gap & ~cells.dead)
+    follows = cells.following[k]
+    for b in range(net.facts.banks):
+        for state in (net.clean(b), net.dirty(b)):
+            net.add_free(k, net.after(k, state), net.before(follows, state))
+            net.last.bank[:] = b
+            net.last.begin[:] += 1
+            net.last.end[:] = cells.step[follows]
+
+
+def _joined(parts: list[Arcs]) -> Arcs:
+    names = Arcs.__dataclass_fields__
+    return Arcs(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})

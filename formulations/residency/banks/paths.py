@@ -1,0 +1,141 @@
+"""Cheapest paths of bytes at given prices: the bound that these prove, and cells worth choosing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.residency.banks.cells import Field
+from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.prices import BankMultipliers
+from formulations.residency.banks.transitions import Transitions, transitions
+from formulations.solver.program import Floats
+from spmopt.core.shares import STREAM_BANK
+from spmopt.core.table import Bools
+from spmopt.core.timeline import Access
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Paths:
+    """Least costs of a byte of each tensor (m), in each state (s) before each step.
+
+    Attributes
+    ----------
+    ahead, back : (n + 1, s, m)
+        From the start of its life, and to the end of it; infinite where it has none.
+    bound
+        What the prices prove, in objective units (floating point).
+    """
+
+    costs: Transitions
+    ahead: Floats
+    back: Floats
+    bound: float
+
+
+def paths(facts: Facts, prices: BankMultipliers) -> Paths:
+    """Walk forth and back through the steps, all tensors together."""
+    costs = transitions(facts, prices)
+    back, births = _backward(facts, costs)
+    line = facts.line
+    start = np.where(line.in_dram & line.live_before, back[0, 0], 0.0)
+    value = float(line.size_bytes[np.isfinite(start)] @ start[np.isfinite(start)])
+    blind = line.kind == Access.WRITE
+    value += float(line.size_bytes[line.tensor[blind]] @ births[blind])
+    return Paths(
+        costs=costs,
+        ahead=_forward(facts, costs),
+        back=back,
+        bound=value + _fixed(facts, prices),
+    )
+
+
+def _fixed(facts: Facts, prices: BankMultipliers) -> float:
+    """What the prices prove beside the paths."""
+    channel = prices.load + (prices.store if facts.duplex else 0.0) + prices.port.sum(axis=0)
+    left = facts.byte_time - channel
+    loose = (
+        facts.read_ratio[STREAM_BANK] * facts.loose_read
+        + facts.write_ratio[STREAM_BANK] * facts.loose_write
+    )
+    value = left @ facts.computing_bytes - prices.hold.sum(axis=1) @ facts.capacity_bytes
+    value += prices.hold.min(axis=0) @ facts.scratch_bytes
+    value += prices.port[STREAM_BANK] @ loose
+    return float(value) + facts.constant
+
+
+def _backward(facts: Facts, costs: Transitions) -> tuple[Floats, Floats]:
+    """Costs to go; and of each access that overwrites its tensor the cost of all that follows."""
+    line = facts.line
+    states = costs.waiting.shape[1]
+    back = np.full((line.steps + 1, states, line.size_bytes.size), np.inf)
+    back[-1, : facts.banks + 1, line.keep] = 0.0
+    births = np.zeros(line.step.size)
+    for step in range(line.steps - 1, -1, -1):
+        later = back[step + 1]
+        back[step] = (costs.waiting[step][:, :, None] + later[None, :, :]).min(axis=1)
+        for access in range(int(line.first[step]), int(line.first[step + 1])):
+            tensor = int(line.tensor[access])
+            rest = later[:, tensor] if line.live_after[access] else np.zeros(states)
+            least = (costs.access[access] + rest).min(axis=1)
+            if line.kind[access] == Access.WRITE:
+                births[access], least = least[0], np.full(states, np.inf)
+            back[step, :, tensor] = least
+    return back, births
+
+
+def _forward(facts: Facts, costs: Transitions) -> Floats:
+    """Costs so far."""
+    line = facts.line
+    states = costs.waiting.shape[1]
+    ahead = np.full((line.steps + 1, states, line.size_bytes.size), np.inf)
+    ahead[0, 0, line.in_dram & line.live_before] = 0.0
+    for step in range(line.steps):
+        before = ahead[step]
+        ahead[step + 1] = (costs.waiting[step][:, :, None] + before[:, None, :]).min(axis=0)
+        for access in range(int(line.first[step]), int(line.first[step + 1])):
+            tensor = int(line.tensor[access])
+            blind = line.kind[access] == Access.WRITE
+            old = np.zeros(states) if blind else before[:, tensor]
+            now = (costs.access[access] + old[:, None]).min(axis=0)
+            ahead[step + 1, :, tensor] = now if line.live_after[access] else np.inf
+    return ahead
+
+
+def promising(field: Field, found: Paths, chosen: Bools, limit: float) -> Bools:
+    """(cells,) Further cells: of each gap those where each kind of action costs the least.
+
+    ``limit``: how much more than a best path a path may cost that acts there.
+    """
+    cells = field.cells
+    open_cells = np.flatnonzero(~chosen)
+    if not open_cells.size:
+        return np.zeros(len(cells), bool)
+    # Cells of one gap follow each other; an access, or another life, ends it.
+    gap = np.cumsum((cells.access >= 0) | (cells.previous < 0))[open_cells]
+    starts = np.flatnonzero(np.diff(gap, prepend=-1))
+    step, tensor = cells.step[open_cells], cells.tensor[open_cells]
+    ahead, back = found.ahead[step, :, tensor], found.back[step + 1, :, tensor]
+    best = (found.ahead[step, :, tensor] + found.back[step, :, tensor]).min(axis=1)
+    result = np.zeros(len(cells), bool)
+    for source, target in _actions((ahead.shape[1] - 1) // 2):
+        through = ahead[:, source] + found.costs.waiting[step, source, target] + back[:, target]
+        more = through - best
+        least = np.minimum.reduceat(more, starts)
+        group = np.cumsum(np.diff(gap, prepend=-1) != 0) - 1
+        good = (more <= least[group]) & (more <= limit)
+        _, first = np.unique(group[good], return_index=True)
+        result[open_cells[np.flatnonzero(good)[first]]] = True
+    return result
+
+
+def _actions(banks: int) -> Iterator[tuple[int, int]]:
+    """Pairs of states between which a waiting byte goes by a load, a store or a move."""
+    clean = range(1, banks + 1)
+    dirty = range(banks + 1, 2 * banks + 1)
+    for block in (clean, dirty):
+        yield from ((one, other) for one in block for other in block if one != other)
+    yield from ((0, one) for one in clean)
+    yield from ((one, other) for one in dirty for other in clean)

@@ -1,0 +1,95 @@
+"""Prices of a byte in each bank and step, and the certificate of integers made of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, frexp
+
+import numpy as np
+
+from formulations.residency.banks.facts import Facts
+from formulations.solver.program import Floats
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.result import BankPrices, Certificate
+from spmopt.core.table import Ints
+
+_PRECISION = 44
+_MAGNITUDE = 57
+"""Binary digits of the dearest path; the checker computes in 64 bits and takes two more."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BankMultipliers:
+    """Lagrange multipliers: ``hold`` and ``port`` (b, n), ``load`` and ``store`` (n,).
+
+    Legal when not negative, and ``load`` (duplex: + ``store``) + all ports is at most the price of
+    a byte of time. On one channel ``load`` and ``store`` are equal.
+    """
+
+    hold: Floats
+    load: Floats
+    store: Floats
+    port: Floats
+
+    @staticmethod
+    def legal(
+        facts: Facts, *, hold: Floats, load: Floats, store: Floats, port: Floats
+    ) -> BankMultipliers:
+        """The nearest legal ones: negative ones to 0, too dear time scaled down."""
+        dearest = 4 * (float(facts.line.passes.max(initial=1)) + 1) * facts.byte_price
+        hold = np.clip(hold, 0.0, dearest + 4 * facts.byte_price)
+        load, store, port = (np.maximum(price, 0.0) for price in (load, store, port))
+        total = load + port.sum(axis=0) + (store if facts.duplex else 0.0)
+        over = np.maximum(total / facts.byte_time, 1.0) if facts.byte_time > 0 else np.inf
+        return BankMultipliers(
+            hold=hold,
+            load=load / over,
+            store=(store if facts.duplex else load) / over,
+            port=port / over,
+        )
+
+
+def certificate(
+    instance: Instance, objective: Objective, facts: Facts, prices: BankMultipliers
+) -> Certificate:
+    """Round prices down to multiples of ``2**-bits``; any legal prices prove a bound."""
+    bits = _bits(facts, prices)
+    cycle = floor(objective.cycle * 2**bits)
+    limit = floor(cycle / instance.machine.bytes_per_cycle)
+    load = _rounded(prices.load, bits, limit)
+    store = np.minimum(_rounded(prices.store, bits, limit), limit - load) if facts.duplex else load
+    left = limit - load - (store if facts.duplex else 0)
+    ports = []
+    for price in prices.port:
+        ports.append(np.minimum(_rounded(price, bits, limit), left))
+        left = left - ports[-1]
+    nothing = np.zeros(facts.line.steps, np.int64)
+    return Certificate(
+        objective=objective,
+        bits=bits,
+        spm=nothing,
+        dram_in=load,
+        dram_out=store,
+        banks=tuple(
+            BankPrices(spm=_rounded(hold, bits, 2**_MAGNITUDE), port=port)
+            for hold, port in zip(prices.hold, ports, strict=True)
+        ),
+    )
+
+
+def _bits(facts: Facts, prices: BankMultipliers) -> int:
+    """As many as keep the dearest path within 64 bits."""
+    passes = np.ones(facts.line.steps)
+    np.maximum.at(passes, facts.line.step, facts.line.passes)
+    touch = float((facts.read_byte + facts.write_byte).max())
+    touch += facts.byte_time * float((facts.read_ratio + facts.write_ratio).max())
+    moves = 2 * facts.byte_time + facts.in_byte + facts.out_byte + 2 * touch
+    shares = float(np.maximum(facts.own_read, facts.own_write).max(initial=0.0))
+    path = float(prices.hold.max(axis=0).sum() + ((passes + 1) * moves + 2 * shares * touch).sum())
+    bits = min(_PRECISION - frexp(facts.byte_price)[1], _MAGNITUDE - frexp(path)[1])
+    return max(0, bits)
+
+
+def _rounded(price: Floats, bits: int, limit: int) -> Ints:
+    return np.minimum(np.floor(np.ldexp(price, bits)), float(limit)).astype(np.int64)

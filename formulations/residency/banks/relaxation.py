@@ -1,0 +1,144 @@
+"""The program in bytes, over more and more cells, and the bound that its prices prove."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.residency.banks.cells import Field
+from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.network import Network
+from formulations.residency.banks.paths import Paths, paths, promising
+from formulations.residency.banks.prices import BankMultipliers
+from formulations.residency.banks.profile import profile
+from formulations.residency.banks.program import BankProgram, build
+from formulations.residency.bound.gaps import Gaps
+from formulations.residency.pages.rounding import to_plan
+from formulations.solver.highs import Option, solve
+from formulations.solver.program import Answer, Ending
+from spmopt.core.instance import Instance
+from spmopt.core.plan import Plan
+from spmopt.core.result import Certificate
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Bools
+from spmopt.core.timeline import Timeline, relaxed_timeline
+
+_ALL_CELLS = 4_000
+"""With so few cells all of them are in the first program."""
+_MOST_CELLS = 30_000
+"""Beyond that, a program takes minutes: the prices found before it are all there is."""
+_NEAR = 2
+_ROUNDS = 8
+_THRESHOLD = 0.05
+_PRECISE = 1e-8
+_LARGE = 1e-6
+
+
+class Relaxation:
+    """Prices and solution of the program in bytes.
+
+    Parameters
+    ----------
+    line
+        Of the modes that plans run; the bound is of all modes.
+    """
+
+    def __init__(self, instance: Instance, request: Request, line: Timeline) -> None:
+        self._instance, self._request, self._line = instance, request, line
+        self.facts = Facts.of(instance, relaxed_timeline(instance), request.objective, relaxed=True)
+        zero = np.zeros((self.facts.banks, line.steps))
+        self.prices = BankMultipliers(hold=zero, load=zero[0], store=zero[0], port=zero)
+        self._best: Paths = paths(self.facts, self.prices)
+        self.cut_short = False
+
+    @property
+    def bound(self) -> float:
+        """What the best prices prove."""
+        return self._best.bound
+
+    def offer(self, certificate: Certificate) -> None:
+        """Try prices that know no banks."""
+        unit = 2.0**-certificate.bits
+        hold = np.tile(certificate.spm * unit, (self.facts.banks, 1))
+        self._try(
+            BankMultipliers.legal(
+                self.facts,
+                hold=hold,
+                load=certificate.dram_in.astype(np.float64) * unit,
+                store=certificate.dram_out.astype(np.float64) * unit,
+                port=np.zeros_like(hold),
+            )
+        )
+
+    def run(self, request: Request) -> Plan | None:
+        """Solve, price, add cells; the last solution in pages, if there is one."""
+        field = Field.of(self.facts.line)
+        cells = len(field.cells)
+        every = np.ones(cells, bool)
+        chosen = every if cells <= _ALL_CELLS else field.near(_NEAR)
+        if cells > _ALL_CELLS:
+            chosen = chosen | promising(field, self._best, chosen, self._limit)
+        plan: Plan | None = None
+        for _ in range(_ROUNDS):
+            if int(chosen.sum()) > _MOST_CELLS or request.remaining_s() <= 0:
+                break
+            request.report(f"program of {int(chosen.sum())} cells, bound {self.bound:.6g}", None)
+            built, answer = self._solve(field, chosen, request)
+            if answer.row_dual is None or answer.column_dual is None:
+                break
+            self._try(built.multipliers(answer))
+            if answer.ending is not Ending.OPTIMAL:
+                break
+            plan = self._rounded(built, answer) or plan
+            gained = built.value(answer) - self.bound
+            further = promising(field, self._best, chosen, self._limit)
+            if gained <= request.tolerance / 3 * abs(self.bound) or not further.any():
+                return plan
+            chosen = chosen | further
+        self.cut_short = request.remaining_s() <= 0
+        return plan
+
+    @property
+    def _limit(self) -> float:
+        return _THRESHOLD * self.facts.byte_price
+
+    def _try(self, prices: BankMultipliers) -> None:
+        found = paths(self.facts, prices)
+        if found.bound > self.bound:
+            self._best, self.prices = found, prices
+
+    def _solve(self, field: Field, chosen: Bools, request: Request) -> tuple[BankProgram, Answer]:
+        built = build(Network(self.facts, field.choose(chosen)))
+        interior: dict[str, Option] = {
+            "solver": "ipx",
+            "presolve": "off",  # its duals are wrong without crossover
+            "run_crossover": "off",
+            "ipm_optimality_tolerance": _PRECISE if chosen.size <= _ALL_CELLS else _LARGE,
+        }
+        # An interior point that loses its precision ends far away; a vertex does not.
+        for options in (interior, {"solver": "simplex"}):
+            answer = solve(
+                built.program,
+                options=options,
+                time_limit_s=request.remaining_s(),
+                threads=request.threads,
+                stop=request.stop,
+            )
+            if answer.ending is not Ending.OTHER:
+                break
+        return built, answer
+
+    def _rounded(self, built: BankProgram, answer: Answer) -> Plan | None:
+        """Whole pages of the solution, whatever their bank; only where there is one mode."""
+        if any(len(operation.modes) > 1 for operation in self._instance.operations):
+            return None
+        machine, line = self._instance.machine, self._line
+        gaps = Gaps.of(line)
+        scratch = -(-line.scratch_bytes // machine.page_bytes)
+        return to_plan(
+            gaps,
+            line,
+            profile(built.network, gaps, built.amounts(answer)),
+            self.prices.load + self.facts.in_byte,
+            page_bytes=machine.page_bytes,
+            capacity_pages=sum(machine.bank_pages) - scratch,
+        )

@@ -1,0 +1,131 @@
+"""Scheduler ``banks``: residency in pages of a scratchpad of several banks, with its bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from formulations.residency.banks.assign import assign
+from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.layout import bank_rows
+from formulations.residency.banks.merged import merged
+from formulations.residency.banks.prices import certificate
+from formulations.residency.banks.relaxation import Relaxation
+from formulations.residency.cost import spent
+from formulations.residency.page import schedule as page_schedule
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.modes import SEVERAL_MODES, fitting_modes
+from spmopt.core.plan import Plan
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import timeline
+
+_FOR_PAGES = 0.3
+_FOR_PROGRAM = 0.5
+"""Shares of the time for a plan that knows no banks, and for the program that does."""
+_NO_BANKS = (
+    "scheduler banks: the machine has no banks; give some by --bank, or use the scheduler page"
+)
+
+
+def schedule(instance: Instance, request: Request) -> Outcome:
+    """Which pages stay, in which bank, and when they move, by least cost; with a bound.
+
+    The bound is that of the program in bytes (:mod:`formulations.residency.banks.relaxation`). Of
+    several plans (its own rounded to pages, that of the scheduler ``page`` for one bank of the
+    same size, those to start from) each gets its banks from an integer program; the cheapest is
+    taken.
+
+    Raises
+    ------
+    InputError
+        The machine has no banks.
+    InfeasibleError
+        An operation's stationary operands and scratch do not fit the scratchpad.
+    """
+    if not instance.machine.banks:
+        raise InputError(_NO_BANKS)
+    line = timeline(
+        instance, np.arange(len(instance.operations), dtype=np.int64), fitting_modes(instance)
+    )
+    several = any(len(operation.modes) > 1 for operation in instance.operations)
+    plans = [plan for plan in (request.start, *request.others) if plan is not None][:2]
+    first = _without_banks(instance, request)
+    relaxation = Relaxation(instance, request, line)
+    if first.plan is not None:
+        plans.append(first.plan)
+    if first.certificate is not None:
+        relaxation.offer(first.certificate)
+    rounded = relaxation.run(_part(request, _FOR_PROGRAM))
+    plans += [] if rounded is None else [rounded]
+    found = _Best(instance, request)
+    for number, plan in enumerate(reversed(plans)):
+        request.report(f"banks of plan {number + 1} of {len(plans)}", None)
+        found.offer(plan, 1 / (len(plans) - number))
+    return Outcome(
+        plan=found.plan,
+        certificate=certificate(instance, request.objective, relaxation.facts, relaxation.prices),
+        notes=(SEVERAL_MODES,) if several else (),
+        cut_short=relaxation.cut_short,
+    )
+
+
+def bounded(instance: Instance, request: Request) -> Outcome:
+    """The bound alone, as the scheduler ``fluid`` has it of a uniform scratchpad."""
+    line = timeline(
+        instance, np.arange(len(instance.operations), dtype=np.int64), fitting_modes(instance)
+    )
+    relaxation = Relaxation(instance, request, line)
+    relaxation.run(request)
+    return Outcome(
+        plan=None,
+        certificate=certificate(instance, request.objective, relaxation.facts, relaxation.prices),
+        cut_short=relaxation.cut_short,
+    )
+
+
+def _part(request: Request, share: float) -> Request:
+    """The request with a share of the time that is left."""
+    left = request.remaining_s()
+    spent_s = request.time_limit_s - left
+    return replace(request, time_limit_s=spent_s + share * left)
+
+
+def _without_banks(instance: Instance, request: Request) -> Outcome:
+    """A plan and prices for one bank of the same size, with energies between the banks'."""
+    objective = merged(request.objective, instance.machine)
+    machine = instance.machine
+    whole = replace(machine, spm_bytes=machine.spm_pages * machine.page_bytes, banks=())
+    return page_schedule(
+        replace(instance, machine=whole),
+        replace(
+            _part(request, _FOR_PAGES), objective=objective, start=None, others=(), prices=None
+        ),
+    )
+
+
+class _Best:
+    """The cheapest plan so far, its banks given."""
+
+    def __init__(self, instance: Instance, request: Request) -> None:
+        self._instance = instance
+        self._request = request
+        self._value = np.inf
+        self.plan: Plan | None = None
+
+    def offer(self, plan: Plan, share: float) -> None:
+        """Give the pages of a plan their banks, in a share of the time; keep the cheapest."""
+        instance, objective = self._instance, self._request.objective
+        line = timeline(instance, plan.operation, plan.mode)
+        facts = Facts.of(instance, line, objective, relaxed=False)
+        cost = spent(instance, line, plan)
+        banked, value = plan, np.inf
+        if self._request.remaining_s() > 0 or self.plan is None:
+            chosen = assign(facts, plan, cost, _part(self._request, share))
+            if chosen is not None:
+                banked, value = replace(plan, banks=bank_rows(chosen)), chosen.value
+        value += facts.in_byte * cost.dram_in_bytes + facts.out_byte * cost.dram_out_bytes
+        if value < self._value or self.plan is None:
+            self.plan, self._value = banked, value

@@ -1,0 +1,99 @@
+"""What a step costs a byte at given prices, from each state to each: min-plus matrices.
+
+States are those of :mod:`formulations.residency.banks.facts`. A byte that is given up after its use
+goes from R to N at no cost; in the next step it is in N.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.prices import BankMultipliers
+from formulations.solver.program import Floats
+from spmopt.core.shares import STREAM_BANK
+from spmopt.core.timeline import Access
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Transitions:
+    """Costs of one byte.
+
+    Attributes
+    ----------
+    waiting : (n, s, s)
+        In a step that does not touch its tensor.
+    access : (a, s, s)
+        In the step of an access; of one that overwrites the tensor, rows are alike.
+    """
+
+    waiting: Floats
+    access: Floats
+
+
+def transitions(facts: Facts, prices: BankMultipliers) -> Transitions:
+    """Matrices of all steps and accesses."""
+    line = facts.line
+    read = facts.read_byte[:, None] + prices.port * facts.read_ratio[:, None]
+    write = facts.write_byte[:, None] + prices.port * facts.write_ratio[:, None]
+    load, store = prices.load + facts.in_byte, prices.store + facts.out_byte
+    waiting = _staying(prices.hold.T, _moves(read, write), load[:, None] + write.T)
+    clean, dirty = _blocks(facts.banks)
+    waiting[:, dirty, clean] = waiting[:, dirty, dirty] + (store[:, None] + read.T)[:, None, :]
+    waiting[:, 0, 0] = 0.0
+    waiting[:, 1 : facts.banks + 1, 0] = 0.0
+    # Per access: prices of its step.
+    at, kind = line.step, line.kind
+    reads, writes = kind != Access.WRITE, kind != Access.READ
+    # Of what the operation waits for: channel, ports and computation together, a byte's whole time.
+    firm = facts.byte_time
+    step_load = np.where(line.stationary & reads, firm + facts.in_byte, load[at])
+    step_store = np.where(line.stationary & writes, firm + facts.out_byte, store[at])
+    own = read.T[at] * facts.own_read[:, None] + write.T[at] * facts.own_write[:, None]
+    held = prices.hold.T[at] + own
+    access = _staying(held, _moves(read, write)[at], step_load[:, None] + write.T[at])
+    leaving = (step_store[:, None] + read.T[at])[:, None, :]
+    entering = access[:, :1, clean]
+    access[:, dirty, clean] = access[:, dirty, dirty] + leaving
+    updates = kind == Access.UPDATE
+    access[updates, :1, dirty] = entering[updates]
+    access[updates, clean, dirty] = access[updates, clean, clean]
+    access[updates, :, clean] = access[updates, :, dirty] + leaving[updates]
+    overwrites = kind == Access.WRITE
+    access[overwrites, :, dirty] = held[overwrites][:, None, :]
+    access[overwrites, :, clean] = (held[:, None, :] + leaving)[overwrites]
+    streamed = (
+        facts.stream_in * (load[at] + write[STREAM_BANK][at])
+        + facts.stream_out * (store[at] + read[STREAM_BANK][at])
+        + own[:, STREAM_BANK]
+    )
+    streamed = np.where(line.stationary, np.inf, streamed)
+    access[:, : facts.banks + 1, 0] = streamed[:, None]
+    access[overwrites, :, 0] = streamed[overwrites][:, None]
+    return Transitions(waiting=waiting, access=access)
+
+
+def _blocks(banks: int) -> tuple[slice, slice]:
+    """States R and D of all banks."""
+    return slice(1, banks + 1), slice(banks + 1, 2 * banks + 1)
+
+
+def _moves(read: Floats, write: Floats) -> Floats:
+    """(n, b, b) Reading one bank and writing another; nothing to stay."""
+    moved: Floats = read.T[:, :, None] + write.T[:, None, :]
+    banks = np.arange(read.shape[0])
+    moved[:, banks, banks] = 0.0
+    return moved
+
+
+def _staying(held: Floats, moves: Floats, entering: Floats) -> Floats:
+    """(k, s, s) N to R, R to R, D to D; ``held`` and ``entering`` (k, b), ``moves`` (k, b, b)."""
+    count, banks = held.shape
+    clean, dirty = _blocks(banks)
+    cost = np.full((count, 2 * banks + 1, 2 * banks + 1), np.inf)
+    cost[:, 0, clean] = entering + held
+    cost[:, clean, clean] = moves + held[:, None, :]
+    cost[:, dirty, dirty] = moves + held[:, None, :]
+    return cost

@@ -1,0 +1,66 @@
+"""Moves between banks in the replay: a step opens with them, all at once.
+
+They are made when the operation before has ended, and earlier steps' commands are done with the
+old pages and the new ones; bytes on the way are in buffers without address, as those of streams.
+What then uses these pages waits for it. The time that they take is in the operation's, as that of
+all its step's accesses to banks (R6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from spmopt.core.table import Ints
+from spmopt.verify.extents import Addresses, Extent
+from spmopt.verify.memory import Memory
+from spmopt.verify.view import View
+
+
+class Moving:
+    """The moves of one step after the other.
+
+    ``times`` (3, pages): until when loads, stores and operations are busy with every page.
+    """
+
+    def __init__(self, view: View, memory: Memory, addresses: Addresses, times: Ints) -> None:
+        moves, steps = view.schedule.moves, np.arange(view.timeline.steps + 1)
+        self._memory = memory
+        self._addresses = addresses
+        self._times = times
+        self._tensor: list[int] = moves.tensor.tolist()
+        self._pages: list[tuple[int, int]] = list(
+            zip(
+                (moves.begin // view.page_bytes).tolist(),
+                (-(-moves.end // view.page_bytes)).tolist(),
+                strict=True,
+            )
+        )
+        self._first: list[int] = np.searchsorted(moves.step, steps).tolist()
+        self.last = [0] * view.timeline.size_bytes.size
+        """Per tensor, when its last move was made."""
+
+    def open(self, step: int, ready: int, give_up: Callable[[int], None]) -> int:
+        """Go on to the addresses of ``step``, by ``give_up``, and carry along what is moved.
+
+        Returns when that is done, not before ``ready``; 0 if nothing is moved.
+        """
+        rows = range(self._first[step], self._first[step + 1])
+        old = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
+        pieces = [self._memory.lift(extents) for extents in old]
+        ready = max([ready, *map(self._quiet, old)])
+        give_up(step)
+        new = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
+        now = max([ready, *map(self._quiet, new)])
+        for row, left, taken, held in zip(rows, old, new, pieces, strict=True):
+            self._memory.lay(held, taken)
+            self.last[self._tensor[row]] = now
+            used = self._times[2]
+            for low, high, _ in left + taken:
+                used[low:high] = np.maximum(used[low:high], now)
+        return now if rows else 0
+
+    def _quiet(self, extents: list[Extent]) -> int:
+        """When all that used these pages is done."""
+        return max([int(self._times[:, low:high].max()) for low, high, _ in extents], default=0)

@@ -1,0 +1,67 @@
+"""Random small instances whose scratchpad has banks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from spmopt.core.bank import Bank
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from tests.strategies import random_instance
+
+
+def banked(seed: int, *, banks: int = 2, ports: bool = False, **features: Any) -> Instance:
+    """The instance of a seed with its scratchpad cut into ``banks``, or as few as it has pages.
+
+    Energies are quarters of a picojoule; with ``ports`` about half of the rates are a few bytes a
+    second.
+    """
+    instance = random_instance(seed, **features)
+    generator = np.random.default_rng(seed + 17)
+    machine = instance.machine
+    pages = machine.spm_pages
+    count = min(banks, pages)
+    cuts = np.sort(generator.choice(np.arange(1, pages), count - 1, replace=False))
+    sizes = np.diff(np.concatenate(([0], cuts, [pages]))).tolist()
+    made = tuple(_bank(generator, size * machine.page_bytes, ports) for size in sizes)
+    return replace(instance, machine=with_these(machine, made))
+
+
+def alone(instance: Instance) -> tuple[Instance, Instance]:
+    """An instance without banks, and the same with its scratchpad as one bank."""
+    machine = instance.machine
+    spm_bytes = machine.spm_pages * machine.page_bytes
+    uniform = replace(machine, spm_bytes=spm_bytes)
+    bank = Bank(
+        spm_bytes=spm_bytes,
+        read_pj_per_byte=machine.energy.spm_read_pj_per_byte,
+        write_pj_per_byte=machine.energy.spm_write_pj_per_byte,
+    )
+    return (
+        replace(instance, machine=uniform),
+        replace(instance, machine=with_these(machine, (bank,))),
+    )
+
+
+def with_these(machine: Machine, banks: tuple[Bank, ...]) -> Machine:
+    """The machine with these banks in place of its scratchpad."""
+    energy = replace(machine.energy, spm_read_pj_per_byte=0.0, spm_write_pj_per_byte=0.0)
+    size = sum(bank.spm_bytes for bank in banks)
+    return replace(machine, spm_bytes=size, energy=energy, banks=banks)
+
+
+def _bank(generator: np.random.Generator, spm_bytes: int, ports: bool) -> Bank:
+    def rate() -> int | None:
+        return int(generator.integers(1, 6)) if ports and generator.integers(0, 2) else None
+
+    return Bank(
+        spm_bytes=spm_bytes,
+        read_pj_per_byte=int(generator.integers(0, 5)) / 4,
+        write_pj_per_byte=int(generator.integers(0, 9)) / 4,
+        leakage_w=int(generator.integers(0, 3)) * 1e-12,
+        read_bytes_per_s=rate(),
+        write_bytes_per_s=rate(),
+    )

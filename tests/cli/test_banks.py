@@ -1,0 +1,79 @@
+"""Banks on the command line."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import Run
+
+TWO = "--bank 256kB:nvsim-sram --bank 1MB:nvsim-stt"
+
+
+def test_solve_verify_and_analyze(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "r.json"
+    ran = run(f"solve bert-tiny --batch 1 {TWO} --objective energy --scheduler banks -o {file}")
+    assert ran.code == 0
+    assert "bank 0     256 kB nvsim-sram: " in ran.out
+    assert "moved      " in ran.out
+    assert run(f"verify {file}").code == 0
+    assert run(f"analyze {file}").code == 0
+    stored = json.loads(file.read_text())
+    assert [bank["technology"] for bank in stored["instance"]["machine"]["banks"]] == [
+        "nvsim-sram",
+        "nvsim-stt",
+    ]
+    ran = run(f"explain {file}")
+    assert (ran.code, "has banks" in ran.err) == (2, True)
+
+
+def test_a_comparison_is_of_those_who_know_banks(run: Run) -> None:
+    ran = run(f"compare bert-tiny --batch 1 {TWO} --json")
+    assert ran.code == 0
+    results = {each["scheduler"]: each for each in ran.record["results"]}
+    assert "page" not in results
+    assert results["banks"]["value"] <= min(
+        each["value"] for each in results.values() if each["value"] is not None
+    )
+    assert len(results["banks"]["bank_read_bytes"]) == 2
+    assert results["fluid"]["bound"] is not None
+
+
+def test_a_stored_instance_gets_banks(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "i.json"
+    assert run(f"instance bert-tiny --batch 1 {TWO} -o {file}").code == 0
+    ran = run(f"solve {file} --scheduler belady --bandwidth 600GB/s --json")
+    assert ran.code == 0
+    assert len(ran.record["instance"]["machine"]["banks"]) == 2
+    ran = run(f"solve {file} --scheduler belady --bank 2MB:nvsim-sot --json")
+    assert [bank["technology"] for bank in ran.record["instance"]["machine"]["banks"]] == [
+        "nvsim-sot"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--bank 2MB", "write --bank SIZE:TECHNOLOGY, as 2MB:nvsim-sram"),
+        ("--bank 2MB:nvsim-sram:1:2", "write --bank SIZE:TECHNOLOGY"),
+        ("--bank 2MB:nvsim-sram:x", "'x' is not a whole number of ports"),
+        ("--bank 2MB:nvsim-sram:0", "ports must be at least 1, is 0"),
+        ("--bank 2mb:nvsim-sram", "is no unit"),
+        ("--bank 2MB:nvsim-srm", "did you mean nvsim-sram"),
+        ("--bank 2MB:deepnvm-stt", "has no figures for 2 MB"),
+        ("--bank 64B:nvsim-sram --bank 2MB:nvsim-stt", "give a larger --bank"),
+        ("--bank 2MB:nvsim-sram --spm 3MB", "--spm and --bank"),
+        ("--bank 2MB:nvsim-sram --scheduler page", "scheduler page: knows no banks"),
+        ("--scheduler banks", "the machine has no banks; give some by --bank"),
+    ],
+)
+def test_what_cannot_be_used_is_said(run: Run, options: str, message: str) -> None:
+    ran = run(f"solve bert-tiny --batch 1 {options}")
+    assert ran.code == 2
+    assert message in " ".join(ran.err.split())
+
+
+def test_ports_are_not_analyzed(run: Run) -> None:
+    ran = run("analyze bert-tiny --batch 1 --bank 2MB:nvsim-sram:4 --scheduler belady")
+    assert ran.code == 2
+    assert "waits for ports of banks" in ran.err

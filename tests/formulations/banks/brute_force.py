@@ -1,0 +1,267 @@
+"""The optimum over all legal schedules of a tiny instance with banks, in its own order.
+
+A dynamic program over the joint state of all tensors: resident prefix and valid suffix, as in
+:mod:`tests.brute_force_moves` (rules R2 to R5 and R7), and the bank of every resident page. What a
+step costs is written from the rules of the README of ``formulations/residency/banks``, with
+fractions. For instances of one mode whose sizes are whole pages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from math import ceil
+from typing import NamedTuple
+
+import numpy as np
+
+from spmopt.core.instance import Instance, Mode, Operand
+from spmopt.core.objective import Objective
+from spmopt.core.plan import BankRows, Plan, Residency, Stores
+from tests import brute_force_moves as one
+from tests.brute_force_moves import Move, Rules, State
+
+Banks = tuple[int, ...]
+
+
+class Own(NamedTuple):
+    """State of a tensor: bytes, and the banks of its pages in the step before."""
+
+    state: State
+    banks: Banks
+
+
+class Choice(NamedTuple):
+    """What a tensor does in a step, and the bank of each of its pages meanwhile."""
+
+    move: Move
+    banks: Banks
+    old: Banks
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """The least objective, and a plan that reaches it."""
+
+    value: Fraction
+    plan: Plan
+
+
+Joint = tuple[Own, ...]
+Way = tuple[Fraction, tuple[tuple[Choice, ...], ...]]
+
+
+def optimum(instance: Instance, objective: Objective) -> Optimum | None:
+    """The optimum in pages; stores by pages where time costs nothing, else by bytes."""
+    store = instance.machine.page_bytes if objective.cycle == 0 else 1
+    rules = Rules(instance, "page", store)
+    start = tuple(Own(one.start(instance, tensor), ()) for tensor in range(len(instance.tensors)))
+    ways: dict[Joint, Way] = {start: (Fraction(0), ())}
+    for step in range(len(instance.operations)):
+        ways = _advance(rules, objective, step, ways)
+    ended = [
+        way
+        for joint, way in ways.items()
+        if all(one.finished(instance, t, own.state) for t, own in enumerate(joint))
+    ]
+    if not ended:
+        return None
+    value, taken = min(ended, key=lambda way: way[0])
+    return Optimum(value=value, plan=_plan(instance, taken))
+
+
+def _advance(
+    rules: Rules, objective: Objective, step: int, ways: dict[Joint, Way]
+) -> dict[Joint, Way]:
+    best: dict[Joint, Way] = {}
+    mode = rules.instance.operations[step].modes[0]
+    known: dict[tuple[int, Own], list[Choice]] = {}
+    costs: dict[tuple[Choice, ...], Fraction | None] = {}
+    for joint, (value, taken) in ways.items():
+        options = []
+        for tensor, own in enumerate(joint):
+            key = (tensor, own)
+            if key not in known:
+                known[key] = list(_choices(rules, step, tensor, own))
+            options.append(known[key])
+        for choices in product(*options):
+            if choices not in costs:
+                costs[choices] = _cost(rules.instance, objective, step, mode, choices)
+            cost = costs[choices]
+            if cost is None:
+                continue
+            new = tuple(Own(choice.move.new, choice.banks) for choice in choices)
+            if new not in best or value + cost < best[new][0]:
+                best[new] = (value + cost, (*taken, choices))
+    return best
+
+
+def _operand(instance: Instance, step: int, tensor: int) -> Operand | None:
+    operation = instance.operations[step]
+    if tensor not in operation.tensors:
+        return None
+    return operation.modes[0].operands[operation.tensors.index(tensor)]
+
+
+def _choices(rules: Rules, step: int, tensor: int, own: Own) -> Iterator[Choice]:
+    """Every move, with every choice of banks for the pages resident in the step."""
+    banks = range(len(rules.instance.machine.banks))
+    page = rules.instance.machine.page_bytes
+    operand = _operand(rules.instance, step, tensor)
+    for move in one.moves(rules, step, operand, tensor, own.state):
+        for chosen in product(banks, repeat=-(-move.resident // page)):
+            yield Choice(move=move, banks=chosen, old=own.banks)
+
+
+def _cost(
+    instance: Instance, objective: Objective, step: int, mode: Mode, choices: tuple[Choice, ...]
+) -> Fraction | None:
+    """What a step adds to the objective; None where a bank is too full (R1)."""
+    machine = instance.machine
+    capacity = list(machine.bank_pages)
+    for choice in choices:
+        for bank in choice.banks:
+            capacity[bank] -= 1
+    if min(capacity) < 0 or sum(capacity) < -(-mode.scratch_bytes // machine.page_bytes):
+        return None
+    read, write = _touched(instance, step, mode, choices)
+    value = Fraction(0)
+    if objective.bank_read_byte:
+        value += sum(w * b for w, b in zip(objective.bank_read_byte, read, strict=True))
+        value += sum(w * b for w, b in zip(objective.bank_write_byte, write, strict=True))
+    moves = [choice.move for choice in choices]
+    value += objective.dram_in_byte * sum(m.load + m.stream_in for m in moves)
+    value += objective.dram_out_byte * sum(m.store + m.stream_out for m in moves)
+    value += objective.mac * mode.macs
+    cycles = _cycles(instance, step, mode, moves, (read, write))
+    return value + objective.cycle * cycles
+
+
+def _touched(
+    instance: Instance, step: int, mode: Mode, choices: tuple[Choice, ...]
+) -> tuple[list[Fraction], list[Fraction]]:
+    """Bytes that each bank reads and writes."""
+    banks, page = len(instance.machine.banks), instance.machine.page_bytes
+    read, write = ([Fraction(0)] * banks for _ in range(2))
+    operation = instance.operations[step]
+    passes = dict(zip(operation.tensors, mode.operands, strict=True))
+    sizes = [tensor.size_bytes for tensor in instance.tensors]
+    reads = sum(sizes[t] * passes[t].passes for t in operation.reads)
+    writes = sum(sizes[t] for t in operation.writes)
+    read[0] += 0 if reads else mode.spm_read_bytes
+    write[0] += 0 if writes else mode.spm_write_bytes
+    for tensor, (move, now, before) in enumerate(choices):
+        for here, there in zip(now, before, strict=False):
+            if here != there:
+                read[there] += page
+                write[here] += page
+        held = move.old.resident if move.load else 0
+        for number, bank in enumerate(now):
+            low, high = number * page, (number + 1) * page
+            write[bank] += max(0, min(high, held + move.load) - max(low, held))
+            top = _stored_up_to(instance, step, tensor, move)
+            read[bank] += max(0, min(high, top) - max(low, top - move.store))
+        write[0] += move.stream_in
+        read[0] += move.stream_out
+        for bank, size in [*((bank, page) for bank in now), (0, sizes[tensor] - move.resident)]:
+            if tensor in operation.reads:
+                share = Fraction(mode.spm_read_bytes * passes[tensor].passes, reads)
+                read[bank] += size * share
+            if tensor in operation.writes:
+                write[bank] += size * Fraction(mode.spm_write_bytes, writes)
+    return read, write
+
+
+def _stored_up_to(instance: Instance, step: int, tensor: int, move: Move) -> int:
+    """Where the bytes of a store end: where those valid in DRAM begin."""
+    if tensor in instance.operations[step].writes:
+        return move.resident
+    return instance.tensors[tensor].size_bytes - move.old.valid
+
+
+def _cycles(
+    instance: Instance,
+    step: int,
+    mode: Mode,
+    moves: list[Move],
+    touched: tuple[list[Fraction], list[Fraction]],
+) -> int:
+    """Duration of the step (R6)."""
+    machine = instance.machine
+
+    def dma(size: int) -> int:
+        busy = Fraction(size * machine.clock_hz, machine.dram_bytes_per_s)
+        return machine.dma_setup_cycles + ceil(busy) if size else 0
+
+    operation = mode.compute_cycles
+    for bank, read, write in zip(machine.banks, *touched, strict=True):
+        seconds = read / bank.read_bytes_per_s if bank.read_bytes_per_s else Fraction(0)
+        seconds += write / bank.write_bytes_per_s if bank.write_bytes_per_s else Fraction(0)
+        operation = max(operation, ceil(seconds * machine.clock_hz))
+    inward = sum(dma(m.load) + dma(m.stream_in) for m in moves)
+    outward = sum(dma(m.store) + dma(m.stream_out) for m in moves)
+    first = last = 0
+    for tensor, move in enumerate(moves):
+        operand = _operand(instance, step, tensor)
+        if operand is not None and operand.stationary:
+            first += dma(move.load)
+            last += dma(move.store) if tensor in instance.operations[step].writes else 0
+    alone = first + operation + last
+    if machine.duplex:
+        return max(inward + last, first + outward, alone)
+    return max(inward + outward, alone)
+
+
+def _plan(instance: Instance, taken: tuple[tuple[Choice, ...], ...]) -> Plan:
+    """The choices as a plan; a page that keeps its bank is in one row."""
+    steps = len(taken)
+    held, stored, banked = [], [], []
+    for tensor in range(len(instance.tensors)):
+        line = [choices[tensor] for choices in taken]
+        held += [(tensor, i, i + 1, c.move.resident) for i, c in enumerate(line) if c.move.resident]
+        stored += [(i, tensor, c.move.store) for i, c in enumerate(line) if c.move.store]
+        for page in range(max(len(choice.banks) for choice in line)):
+            where = [c.banks[page] if page < len(c.banks) else None for c in line]
+            begin = 0
+            for i in range(1, steps + 1):
+                if i == steps or where[i] != where[begin]:
+                    if where[begin] is not None:
+                        banked.append((tensor, page, 1, where[begin], begin, i))
+                    begin = i
+    banked += _scratch_rows(instance, taken)
+    rows = np.array(held, np.int64).reshape(-1, 4).T
+    stores = np.array(sorted(stored), np.int64).reshape(-1, 3).T
+    places = np.array(banked, np.int64).reshape(-1, 6).T
+    return Plan(
+        operation=np.arange(steps, dtype=np.int64),
+        mode=np.zeros(steps, np.int64),
+        residency=Residency(tensor=rows[0], begin=rows[1], end=rows[2], size_bytes=rows[3]),
+        stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
+        banks=BankRows(
+            tensor=places[0],
+            tensor_page=places[1],
+            pages=places[2],
+            bank=places[3],
+            begin=places[4],
+            end=places[5],
+        ),
+    )
+
+
+def _scratch_rows(
+    instance: Instance, taken: tuple[tuple[Choice, ...], ...]
+) -> list[tuple[int, int, int, int, int, int]]:
+    """Scratch wherever there is room."""
+    machine, rows = instance.machine, []
+    for step, choices in enumerate(taken):
+        left = -(-instance.operations[step].modes[0].scratch_bytes // machine.page_bytes)
+        first = 0
+        for bank, capacity in enumerate(machine.bank_pages):
+            used = sum(choice.banks.count(bank) for choice in choices)
+            pages = min(left, capacity - used)
+            if pages:
+                rows.append((-1, first, pages, bank, step, step + 1))
+                first, left = first + pages, left - pages
+    return rows

@@ -1,0 +1,130 @@
+"""The program in bytes: against the plain model, its own dual, and itself over fewer cells."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from formulations.residency.banks.cells import Field
+from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.network import Network
+from formulations.residency.banks.paths import paths, promising
+from formulations.residency.banks.prices import BankMultipliers, certificate
+from formulations.residency.banks.program import BankProgram, build
+from formulations.residency.plain.model import solve_plain
+from formulations.solver.highs import solve
+from formulations.solver.program import Answer
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective, objective_named
+from spmopt.core.table import Bools
+from spmopt.core.timeline import relaxed_timeline
+from spmopt.verify import bound
+from tests.banked import alone, banked
+from tests.strategies import random_instance
+
+OBJECTIVES = ("time", "traffic", "energy")
+NEAR = 1e-6
+
+
+def facts_of(instance: Instance, objective: Objective) -> Facts:
+    return Facts.of(instance, relaxed_timeline(instance), objective, relaxed=True)
+
+
+def solved(facts: Facts, field: Field, chosen: Bools | None = None) -> tuple[BankProgram, Answer]:
+    every = np.ones(len(field.cells), bool)
+    built = build(Network(facts, field.choose(every if chosen is None else chosen)))
+    answer = solve(built.program, options={"solver": "simplex", "presolve": "off"})
+    return built, answer
+
+
+def proved(
+    instance: Instance, objective: Objective, facts: Facts, prices: BankMultipliers
+) -> float:
+    return float(bound(instance, certificate(instance, objective, facts, prices)))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_one_bank_is_a_uniform_scratchpad(name: str) -> None:
+    for seed in range(25):
+        uniform, one = alone(random_instance(seed, duplex=True))
+        objective = objective_named(name, one.machine)
+        facts = facts_of(one, objective)
+        built, answer = solved(facts, Field.of(facts.line))
+        plain = solve_plain(uniform, objective_named(name, uniform.machine)).value
+        assert built.value(answer) == pytest.approx(plain, rel=NEAR, abs=1e-18), seed
+
+
+@pytest.mark.parametrize("ports", [False, True])
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_its_prices_prove_its_value(name: str, ports: bool) -> None:
+    """By strong duality, though the verifier's bound knows no program and no cells."""
+    for seed in range(25):
+        instance = banked(seed, banks=2 + seed % 2, ports=ports, duplex=True)
+        objective = objective_named(name, instance.machine)
+        facts = facts_of(instance, objective)
+        built, answer = solved(facts, Field.of(facts.line))
+        prices = built.multipliers(answer)
+        value = built.value(answer)
+        assert proved(instance, objective, facts, prices) == pytest.approx(value, rel=NEAR), seed
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_any_prices_prove_the_same_here_and_there(seed: int) -> None:
+    """Paths in floating point, and in the verifier's integers, which are no larger."""
+    instance = banked(seed, ports=seed % 2 == 0, duplex=True, max_passes=2)
+    objective = objective_named(OBJECTIVES[seed % 3], instance.machine)
+    facts = facts_of(instance, objective)
+    generator = np.random.default_rng(seed)
+    unit = facts.byte_price
+    shape = (facts.banks, facts.line.steps)
+    prices = BankMultipliers.legal(
+        facts,
+        hold=unit * generator.random(shape),
+        load=unit * generator.random(shape[1]),
+        store=unit * generator.random(shape[1]),
+        port=unit * generator.random(shape) * facts.ported[:, None],
+    )
+    exact = proved(instance, objective, facts, prices)
+    found = paths(facts, prices).bound
+    size = abs(found) + float(prices.hold.sum(axis=1) @ facts.capacity_bytes)
+    assert exact <= found + 1e-9 * size
+    assert exact == pytest.approx(found, abs=1e-9 * size)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_fewer_cells_cost_no_less_and_promising_ones_make_up_for_it(seed: int) -> None:
+    instance = banked(seed, max_operations=7, max_tensors=5)
+    objective = objective_named("time", instance.machine)
+    facts = facts_of(instance, objective)
+    field = Field.of(facts.line)
+    built, answer = solved(facts, field)
+    least = built.value(answer)
+    chosen = field.near(0)
+    values = []
+    for _ in range(6):
+        built, answer = solved(facts, field, chosen)
+        values.append(built.value(answer))
+        priced = paths(facts, built.multipliers(answer))
+        assert priced.bound <= least * (1 + NEAR)
+        chosen = chosen | promising(field, priced, chosen, facts.byte_price)
+    assert min(values) >= least * (1 - NEAR)
+    assert values == sorted(values, reverse=True) or max(np.diff(values)) <= NEAR * least
+    assert values[-1] == pytest.approx(least, rel=NEAR)
+
+
+def test_larger_banks_cost_no_more() -> None:
+    for seed in range(10):
+        instance = banked(seed)
+        objective = objective_named("traffic", instance.machine)
+        machine = instance.machine
+        banks = tuple(
+            replace(bank, spm_bytes=bank.spm_bytes + machine.page_bytes) for bank in machine.banks
+        )
+        size = sum(bank.spm_bytes for bank in banks)
+        larger = replace(instance, machine=replace(machine, spm_bytes=size, banks=banks))
+        values = []
+        for case in (instance, larger):
+            facts = facts_of(case, objective)
+            built, answer = solved(facts, Field.of(facts.line))
+            values.append(built.value(answer))
+        assert values[1] <= values[0] * (1 + NEAR) + NEAR

@@ -1,0 +1,76 @@
+"""The study of banks: designs of one area, rows, and what is said of them."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import pytest
+
+from spmopt.studies import banks
+from spmopt.studies.banks import BUDGET_BYTES, COLUMNS, SRAM, STUDY, Design, designs, largest
+from spmopt.studies.page import lines
+from spmopt.studies.rows import Rows
+from spmopt.sweep.pool import Pool
+from spmopt.sweep.rows import Row, Value
+from spmopt.technology.load import load_technology
+
+
+def test_designs_take_the_area_and_no_more() -> None:
+    budget = load_technology(SRAM).at(BUDGET_BYTES).point.area_mm2
+    assert len(designs()) == 1 + 2 * 4
+    for design in designs():
+        pads = [each.technology.at(each.spm_bytes) for each in design.banks()]
+        area = sum(pad.point.area_mm2 for pad in pads)
+        assert 0.99 * budget < area <= budget
+        assert len(pads) == (2 if 0 < design.share < 1 else 1)
+        assert all(each.spm_bytes % 4096 == 0 for each in design.banks())
+
+
+def test_the_largest_memory_of_an_area() -> None:
+    technology = load_technology("nvsim-stt")
+    size = largest(technology, 2.0)
+    assert technology.at(size).point.area_mm2 <= 2.0
+    assert technology.at(size + 4096).point.area_mm2 > 2.0
+
+
+def test_labels_tell_designs_apart() -> None:
+    labels = [design.label for design in designs()]
+    assert len(set(labels)) == len(labels)
+    assert Design(share=0.25, mram="nvsim-sot").label == "25.0 % SRAM, SOT"
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
+    monkeypatch.setattr(banks, "NETWORKS", ("bert-tiny",))
+    monkeypatch.setattr(banks, "SHARES", (1.0, 0.5, 0.0))
+    monkeypatch.setattr(banks, "MRAMS", ("nvsim-stt",))
+    monkeypatch.setattr(banks, "BATCH", 1)
+    with Pool(1) as pool:
+        parts = list(banks.run(pool, lambda message: None, lambda about: None))
+        again = list(banks.run(pool, lambda message: None, partial(_row, parts)))
+    assert again == parts
+    return Rows([row for part in parts for row in part])
+
+
+def _row(parts: Sequence[Sequence[Row]], about: Mapping[str, Value]) -> Row:
+    """The row of a killed run."""
+    (found,) = (row for part in parts for row in part if about.items() <= row.items())
+    return found
+
+
+def test_rows_are_verified_and_told_of(rows: Rows) -> None:
+    assert len(rows) == 2 * 3
+    for row in rows:
+        assert row["verified"] is True
+        assert COLUMNS.row(COLUMNS.texts(row)) == row
+        assert rows_number(row, "value") >= rows_number(row, "bound")
+        assert 0 <= rows_number(row, "sram_touched") <= 1
+    found = STUDY.find(rows, {})
+    assert [len(sheet.rows) for sheet in found.sheets] == [3, 3, 3, 6]
+    text = "\n".join(line for sheet in found.sheets for line in lines(sheet))
+    assert "50.0 % SRAM, STT" in text
+    assert "against the best single memory: bert-tiny " in found.sentences[0]
+
+
+def rows_number(row: Any, column: str) -> float:
+    return float(row[column])

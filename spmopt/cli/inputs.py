@@ -134,26 +134,18 @@ def _with_banks(machine: Machine, source: Source) -> Machine:
     for key in ("spm", "technology", "banks"):
         if getattr(source.changes, key) is not None:
             raise InputError(f"--{key} and --bank: banks make up the scratchpad; give one of them")
-    from spmopt.core.units import Dimension, parse_quantity
-    from spmopt.technology.load import load_technology
-    from spmopt.technology.machine import BankOf, with_banks
+    from spmopt.machines.banks import read_banks
+    from spmopt.technology.machine import with_banks
 
-    banks = []
-    for text in source.bank:
-        size, *rest = (part.strip() for part in text.split(":"))
-        if len(rest) not in (1, 2) or not all(rest):
-            raise InputError(f"--bank {text!r}: write --bank SIZE:TECHNOLOGY, as 2MB:nvsim-sram")
-        ports = rest[1] if len(rest) == 2 else None
-        if ports is not None and not (ports.isascii() and ports.isdigit() and len(ports) < 10):
-            raise InputError(f"--bank {text!r}: {ports!r} is not a whole number of ports")
-        banks.append(
-            BankOf(
-                spm_bytes=parse_quantity(size, Dimension.BYTES, f"--bank {text!r}: size"),
-                technology=load_technology(rest[0]),
-                ports=None if ports is None else int(ports),
-            )
-        )
-    return with_banks(machine, banks)
+    return with_banks(machine, read_banks(source.bank, "--bank"))
+
+
+def has_banks(source: Source) -> bool:
+    """Whether an option, or the machine of a network, names banks; raises :class:`InputError`."""
+    if source.bank or source.network.lower().endswith(".json"):
+        return bool(source.bank)
+    machine = load_machine(source.machine or DEFAULT_MACHINE, overrides(source.changes))
+    return bool(machine.banks)
 
 
 def overrides(changes: Changes) -> dict[str, Setting]:

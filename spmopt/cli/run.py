@@ -9,7 +9,7 @@ from pathlib import Path
 
 from spmopt import __version__
 from spmopt.cli import Code
-from spmopt.cli.inputs import load_instance, make_request
+from spmopt.cli.inputs import has_banks, load_instance, make_request
 from spmopt.cli.interrupt import interruptible
 from spmopt.cli.options import Search, Source
 from spmopt.cli.output import messages, print_json, results, say, tell, warn
@@ -53,7 +53,7 @@ def run_compare(
 
     ``names`` None: of all usual schedulers that know the objective.
     """
-    usual = COMPARED_BANKS if source.bank else COMPARED
+    usual = COMPARED_BANKS if has_banks(source) else COMPARED
     given = _usual(search.objective, usual) if names is None else names.replace(",", " ").split()
     schedulers = list(dict.fromkeys(find(name).name for name in given))
     if not schedulers:

@@ -12,8 +12,11 @@ from pathlib import Path
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.suggest import unknown
+from spmopt.machines.banks import BANK, from_folder, join_banks
 from spmopt.machines.settings import (
+    OF_BANKS,
     OF_TECHNOLOGY,
+    SCRATCHPAD,
     Setting,
     Settings,
     from_settings,
@@ -57,6 +60,9 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
 def override(machine: Machine, overrides: Settings) -> Machine:
     """``machine`` with some of its settings replaced, as the command line does.
 
+    Banks take the place of the scratchpad, whatever it was: a leakage that the machine had
+    without banks is taken for its scratchpad's.
+
     Raises
     ------
     InputError
@@ -64,16 +70,22 @@ def override(machine: Machine, overrides: Settings) -> Machine:
     """
     if not overrides:
         return machine
-    for key in ("spm", "technology", "banks"):
+    for key in SCRATCHPAD:
         if machine.banks and key in overrides:
             raise InputError(
                 f"machine option: {key}: banks make up the scratchpad; give --bank instead"
             )
-    settings = _merged(to_settings(machine), overrides)
+    banks = () if BANK in overrides else machine.banks
+    base = to_settings(replace(machine, banks=()))
+    if BANK in overrides:
+        gone = SCRATCHPAD if machine.banks else (*SCRATCHPAD, "energy.leakage_w")
+        base = {key: value for key, value in base.items() if key not in gone}
+    settings = _merged(base, overrides)
     _require_apart(overrides, settings, "machine option")
     if any(key.startswith("array.") for key in overrides):
         settings.setdefault("array.dataflow", "os")
-    return replace(from_settings(settings, "machine option"), banks=machine.banks)
+    changed = from_settings(settings, "machine option")
+    return replace(changed, banks=banks) if banks else changed
 
 
 def _merged(settings: Settings, given: Settings) -> dict[str, Setting]:
@@ -90,7 +102,10 @@ def _merged(settings: Settings, given: Settings) -> dict[str, Setting]:
 
 
 def _require_apart(given: Settings, settings: Settings, where: str) -> None:
-    """Raise where a figure is given that the technology says."""
+    """Raise where a figure is given that the technology says, or that banks say."""
+    for key in OF_BANKS:
+        if key in given and BANK in settings:
+            raise InputError(f"{where}: {key}: the banks say it; leave one out")
     for key in OF_TECHNOLOGY:
         if key in given and "technology" in settings:
             raise InputError(
@@ -117,6 +132,8 @@ def _own(name_or_path: str) -> dict[str, Setting]:
     technology = settings.get("technology")
     if isinstance(technology, str) and technology.endswith(".toml"):
         settings["technology"] = str(path.parent / technology)
+    if BANK in settings:
+        settings[BANK] = from_folder(str(settings[BANK]), path.parent)
     return settings
 
 
@@ -136,8 +153,22 @@ def _flat(tables: dict[str, object], prefix: str, where: str) -> dict[str, Setti
     for key, value in tables.items():
         if isinstance(value, dict) and not prefix:
             settings |= _flat(value, f"{key}.", where)
+        elif prefix + key == BANK:
+            settings[key] = _banks(value, where)
         elif isinstance(value, str | int | float):
             settings[prefix + key] = value
         else:
             raise InputError(f"machine {where}: {prefix}{key}: must be a text or a number")
     return settings
+
+
+def _banks(given: object, where: str) -> str:
+    """A text of all banks, from one or from a list."""
+    given = given if isinstance(given, list) else [given]
+    texts = [text for text in given if isinstance(text, str)]
+    if not texts or len(texts) < len(given):
+        raise InputError(
+            f"machine {where}: {BANK}: must be a list of texts, as ['1MB:nvsim-sram', "
+            "'4MB:nvsim-stt']"
+        )
+    return join_banks(texts)

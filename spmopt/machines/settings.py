@@ -1,21 +1,24 @@
 """A machine as settings: the keys of a TOML file and of the command line.
 
-Tables nest with dots (``array.rows``, ``energy.mac_pj``); sizes and rates bear units. What
-:func:`to_settings` gives, :func:`from_settings` reads back to the same machine.
+Tables nest with dots (``array.rows``, ``energy.mac_pj``); sizes and rates bear units. ``bank`` is
+one text, with commas between banks. They make up the scratchpad, so that ``spm`` and ``technology``
+are left out then, and ``energy.leakage_w`` is that of all else. What :func:`to_settings` gives,
+:func:`from_settings` reads back to the same machine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from math import isfinite
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, Machine, SystolicArray
 from spmopt.core.suggest import unknown
 from spmopt.core.units import Dimension, parse_quantity
+from spmopt.machines.banks import BANK, banks_text, read_banks, split_banks
 from spmopt.technology.load import load_technology
-from spmopt.technology.machine import with_technology
+from spmopt.technology.machine import with_banks, with_technology
 
 Setting = str | int | float | bool
 Settings = Mapping[str, Setting]
@@ -38,13 +41,18 @@ _EXAMPLES = {"page": "4KiB, 4kB or 4096"}
 _MEMORY = ("technology", "banks")
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
 """What a technology says, and a machine that names one does not."""
-KEYS = (*_FIELDS, *_ARRAY, *_ENERGY, *_AREA, *_MEMORY)
+OF_BANKS = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte")
+"""What banks say, and a machine that has some does not."""
+SCRATCHPAD = ("spm", *_MEMORY)
+"""What makes up a scratchpad without banks."""
+KEYS = (*_FIELDS, *_ARRAY, *_ENERGY, *_AREA, *_MEMORY, BANK)
 
 
 def from_settings(settings: Settings, where: str) -> Machine:
     """Build a machine; ``where`` names the file or the command line in errors.
 
-    A technology is looked up at the scratchpad's size, and replaces ``OF_TECHNOLOGY``.
+    A technology is looked up at the scratchpad's size, and replaces ``OF_TECHNOLOGY``; those of
+    banks, each at its own size, replace ``OF_BANKS``.
 
     Raises
     ------
@@ -55,8 +63,21 @@ def from_settings(settings: Settings, where: str) -> Machine:
     for key in settings:
         if key not in KEYS:
             raise InputError(f"{where}: {unknown('machine setting', key, KEYS)}")
+    if BANK in settings:
+        return _with_banks(settings, where)
     read = _Reader(settings, where)
     return _with_memory(read, _bare(read))
+
+
+def _with_banks(settings: Settings, where: str) -> Machine:
+    for key in (key for key in SCRATCHPAD if key in settings):
+        raise InputError(f"{where}: {key}: banks make up the scratchpad; leave one of them out")
+    text = _Reader(settings, where).text(BANK)
+    banks = read_banks(split_banks(text), f"{where}: {BANK}")
+    own = {"energy.leakage_w": 0.0, **settings, **dict.fromkeys(OF_BANKS, 0.0)}
+    own["spm"] = sum(bank.spm_bytes for bank in banks)
+    machine = _bare(_Reader(own, where))
+    return replace(with_banks(machine, banks), energy=machine.energy)
 
 
 def _bare(read: _Reader) -> Machine:
@@ -96,11 +117,21 @@ def _with_memory(read: _Reader, machine: Machine) -> Machine:
 
 
 def to_settings(machine: Machine) -> dict[str, Setting]:
-    """Every setting of ``machine``, quantities as plain numbers in base units."""
+    """Every setting of ``machine``, quantities as plain numbers in base units.
+
+    Raises
+    ------
+    InputError
+        A bank with figures that are of no technology known here.
+    """
     settings: dict[str, Setting] = {k: getattr(machine, field) for k, field in _FIELDS.items()}
     for record, keys in ((machine.array, _ARRAY), (machine.energy, _ENERGY), (machine.area, _AREA)):
         if record is not None:
             settings |= {key: getattr(record, key.split(".")[1]) for key in keys}
+    if machine.banks:
+        left_out = ("spm", *OF_BANKS)
+        own = {key: value for key, value in settings.items() if key not in left_out}
+        return {**own, BANK: banks_text(machine)}
     memory = machine.memory
     if memory is None:
         return settings

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from spmopt.core.errors import InputError
 from spmopt.core.units import Dimension, parse_quantity
+from spmopt.machines.banks import BANK, join_banks, split_banks
 from spmopt.machines.settings import Setting
 
 MOST = 100_000
@@ -27,6 +28,8 @@ _COUNTS = ("dma_setup", "banks", "array.rows", "array.columns")
 def setting_axis(key: str, text: str, what: str) -> tuple[Setting, ...]:
     """Values of a machine setting: quantities in base units; others, lists only, as they are.
 
+    The banks of one machine have commas between them, those of several machines ``;``.
+
     Raises
     ------
     InputError
@@ -37,6 +40,8 @@ def setting_axis(key: str, text: str, what: str) -> tuple[Setting, ...]:
         return axis(text, what, lambda value, where: parse_quantity(value, dimension, where))
     if key in _COUNTS:
         return axis(text, what, count)
+    if key == BANK:
+        return tuple(dict.fromkeys(join_banks(split_banks(part)) for part in text.split(";")))
     return tuple(dict.fromkeys(_parts(text, what)))
 
 

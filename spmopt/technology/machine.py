@@ -89,12 +89,14 @@ def _memory(
 class BankOf:
     """A bank to be: its size, its technology, and ports side by side, one access at a time each.
 
-    ``ports`` None: as many as it takes, so that nothing waits for the bank.
+    ``ports`` None: as many as it takes, so that nothing waits for the bank. ``named``: what the
+    machine calls the technology, to find it again: a path; None: its name.
     """
 
     spm_bytes: int
     technology: Technology
     ports: int | None = None
+    named: str | None = None
 
     def __post_init__(self) -> None:
         if self.ports is not None and self.ports < 1:
@@ -143,7 +145,7 @@ def _bank(wanted: BankOf) -> Bank:
         leakage_w=pad.leakage_w,
         read_bytes_per_s=rates[0],
         write_bytes_per_s=rates[1],
-        technology=wanted.technology.name,
+        technology=wanted.named or wanted.technology.name,
         source=f"{wanted.technology.source}; {pad.basis}",
         area_mm2=pad.point.area_mm2,
     )

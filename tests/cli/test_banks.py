@@ -39,6 +39,32 @@ def test_a_comparison_is_of_those_who_know_banks(run: Run) -> None:
     assert results["fluid"]["bound"] is not None
 
 
+def test_a_machine_file_may_name_them(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "m.toml"
+    file.write_text(
+        'bank = ["256kB:nvsim-sram", "1MB:nvsim-stt"]\n'
+        'bandwidth = "616GB/s"\nthroughput = "13TFLOP/s"\nclock = "1GHz"\n'
+    )
+    line = f"compare bert-tiny --batch 1 --machine {file} --json"
+    results = run(line).record["results"]
+    assert [each["scheduler"] for each in results][-2:] == ["banks", "fluid"]
+    refused = run(f"{line} --spm 2MB")
+    assert (refused.code, "give --bank instead" in refused.err) == (2, True)
+
+
+def test_sweeps_of_banks(run: Run) -> None:
+    ran = run(
+        "sweep bert-tiny --batch 1 -s belady --jobs 1 --tolerance 0.1 --json "
+        "--set bank=1MB:nvsim-sram;256kB:nvsim-sram,1MB:nvsim-stt"
+    )
+    rows = ran.record["rows"]
+    assert [(row["bank"], row["spm_bytes"]) for row in rows] == [
+        ("1MB:nvsim-sram", 1_000_000),
+        ("256kB:nvsim-sram,1MB:nvsim-stt", 1_256_000),
+    ]
+    assert all(row["bound"] <= row["value"] for row in rows)
+
+
 def test_a_stored_instance_gets_banks(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "i.json"
     assert run(f"instance bert-tiny --batch 1 {TWO} -o {file}").code == 0
@@ -54,8 +80,8 @@ def test_a_stored_instance_gets_banks(run: Run, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--bank 2MB", "write --bank SIZE:TECHNOLOGY, as 2MB:nvsim-sram"),
-        ("--bank 2MB:nvsim-sram:1:2", "write --bank SIZE:TECHNOLOGY"),
+        ("--bank 2MB", "write SIZE:TECHNOLOGY, as 2MB:nvsim-sram"),
+        ("--bank 2MB:nvsim-sram:1:2", "write SIZE:TECHNOLOGY"),
         ("--bank 2MB:nvsim-sram:x", "'x' is not a whole number of ports"),
         ("--bank 2MB:nvsim-sram:0", "ports must be at least 1, is 0"),
         ("--bank 2mb:nvsim-sram", "is no unit"),

@@ -66,9 +66,13 @@ def _read(text: str, where: str) -> BankOf:
     ports = rest[1] if len(rest) == 2 else None
     if ports is not None and not (ports.isascii() and ports.isdigit() and len(ports) < 10):
         raise InputError(f"{where} {text!r}: {ports!r} is not a whole number of ports")
+    try:
+        technology = load_technology(rest[0])
+    except InputError as error:
+        raise InputError(f"{where} {text!r}: {error}") from None
     return BankOf(
         spm_bytes=parse_quantity(size, Dimension.BYTES, f"{where} {text!r}: size"),
-        technology=load_technology(rest[0]),
+        technology=technology,
         ports=None if ports is None else int(ports),
         named=rest[0],
     )

@@ -9,6 +9,7 @@ from math import floor
 
 from spmopt.core.errors import InputError
 from spmopt.core.suggest import unknown
+from spmopt.machines.banks import BANK, join_banks, read_banks, split_banks
 from spmopt.machines.settings import KEYS, Setting
 from spmopt.sweep.axes import count, setting_axis
 
@@ -19,7 +20,7 @@ _FIXED = ("name", "source", "energy.source", "area.source")
 FIELDS = (*BESIDE, *(key for key in KEYS if key not in _FIXED))
 _RANGE = ("low", "high", "step", "log")
 _NUMBERS = ("energy.", "area.")
-_TEXTS = ("technology", "array.dataflow", "duplex")
+_TEXTS = ("technology", "array.dataflow", "duplex", BANK)
 _FEW = 3
 """So many values or more at equal distances are a range."""
 
@@ -88,6 +89,8 @@ class Axis:
 
 def read_axis(key: str, given: object, where: str) -> Axis:
     """Read an axis: a list of choices, a range as text or as a table, or one value.
+
+    Choices of ``bank`` are all banks of a machine each, as a list or with commas.
 
     Raises
     ------
@@ -166,6 +169,8 @@ def _number(key: str, given: object, what: str) -> int | float:
 
 def _value(key: str, given: object, what: str) -> Setting:
     """One value of a field, read as the command line reads it."""
+    if key == BANK:
+        return _banks(given, what)
     if not isinstance(given, str | int | float):
         raise InputError(f"{what} = {given!r}: must be a text or a number")
     if isinstance(given, bool) or key == "duplex":
@@ -181,6 +186,16 @@ def _value(key: str, given: object, what: str) -> Setting:
         raise InputError(f"{what} = {given!r}: write a whole number, or a quantity in quotes")
     (value_of,) = setting_axis(key, str(given).replace(",", " "), what)
     return value_of
+
+
+def _banks(given: object, what: str) -> str:
+    """All banks of a machine as one text, checked."""
+    given = given if isinstance(given, list) else [given]
+    texts = [part for text in given if isinstance(text, str) for part in split_banks(text)]
+    if not given or not all(isinstance(text, str) for text in given):
+        raise InputError(f"{what} = {given!r}: must be a text, or a list of texts, of banks")
+    read_banks(texts, what)
+    return join_banks(texts)
 
 
 def _switch(key: str, given: str | float, what: str) -> bool:

@@ -73,7 +73,7 @@ class Candidate:
 
     def record(self) -> dict[str, Setting]:
         """Every setting, for people and files."""
-        own = to_settings(self.machine)
+        own = {"spm": self.machine.spm_bytes, **to_settings(self.machine)}
         said = {key: value for key, value in own.items() if not key.endswith("source")}
         batch = {} if self.batch is None else {"batch": self.batch}
         return {**said, "cores": self.cores, **batch}

@@ -70,7 +70,7 @@ class Cut:
 
     @staticmethod
     def of(instance: Instance, certificate: Certificate, proved: Fraction | None = None) -> Cut:
-        """The cut of prices for ``instance`` and its machine.
+        """The cut of prices for ``instance`` and its machine; of banks only all bytes count.
 
         Parameters
         ----------
@@ -84,6 +84,8 @@ class Cut:
             one, or of traffic on a duplex machine; prices that the verifier refuses.
         """
         _require(instance, certificate)
+        if instance.machine.banks:
+            instance, certificate, proved = *_uniform(instance, certificate), None
         proved = bound(instance, certificate) if proved is None else proved
         line = relaxed_timeline(instance)
         cut = Cut(
@@ -230,6 +232,16 @@ def _require(instance: Instance, certificate: Certificate) -> None:
         raise InputError(f"cut: prices of {objective.name} are for one machine; take those of time")
     if objective == TRAFFIC and instance.machine.duplex:
         raise InputError("cut: on two channels traffic bounds no time; take prices of time")
+
+
+def _uniform(instance: Instance, certificate: Certificate) -> tuple[Instance, Certificate]:
+    """A scratchpad of as many pages without banks, and prices for it: legal, as all prices are."""
+    machine = instance.machine
+    size = machine.spm_pages * machine.page_bytes
+    held = [bank.spm for bank in certificate.banks]
+    spm = certificate.spm + np.minimum.reduce(held) if held else certificate.spm
+    plain = replace(machine, spm_bytes=size, banks=())
+    return replace(instance, machine=plain), replace(certificate, spm=spm, banks=())
 
 
 def _beta(instance: Instance, certificate: Certificate) -> Fraction:

@@ -36,17 +36,22 @@ class Least:
     energy_j: Fraction = Fraction(0)
 
     def spent(self, machine: Machine) -> Spent:
-        """In physical units; cycles and bytes are whole, so that bounds are rounded up."""
+        """In physical units; cycles and bytes are whole, so that bounds are rounded up.
+
+        Whichever banks are read and written, it takes no less than the cheapest ones do.
+        """
         cycles, traffic = ceil(self.cycles), ceil(self.traffic_bytes)
         joules = energy_objective(machine)
+        read, write = min(joules.bank_read_byte, default=0), min(joules.bank_write_byte, default=0)
+        inward, outward = joules.dram_in_byte + write, joules.dram_out_byte + read
         more = max(0, traffic - self.in_bytes - self.out_bytes)
         energy = (
             joules.cycle * cycles
-            + joules.dram_in_byte * self.in_bytes
-            + joules.dram_out_byte * self.out_bytes
-            + min(joules.dram_in_byte, joules.dram_out_byte) * more
-            + joules.spm_read_byte * self.spm_read_bytes
-            + joules.spm_write_byte * self.spm_write_bytes
+            + inward * self.in_bytes
+            + outward * self.out_bytes
+            + min(inward, outward) * more
+            + (joules.spm_read_byte + read) * self.spm_read_bytes
+            + (joules.spm_write_byte + write) * self.spm_write_bytes
             + joules.mac * self.macs
         )
         return Spent(

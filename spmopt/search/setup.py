@@ -8,6 +8,7 @@ from typing import Any
 
 from spmopt.core.errors import InputError
 from spmopt.core.suggest import unknown
+from spmopt.machines.banks import BANK
 from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS, Kind, find
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import NEEDS, NOT_BOUNDED, Spent, figures
@@ -56,6 +57,8 @@ class Setup:
             if label not in labels:
                 raise unknown("network with a weight", label, labels)
         known = {*self.space.fixed, *(axis.key for axis in self.space.axes)}
+        for name in self.schedulers:
+            find(name).require_banks(BANK in known or bool(self.space.machine.banks))
         for network in (each for each in self.networks if each.is_lowered):
             for key in (key for key in _LOWERED if key in known):
                 raise InputError(

@@ -42,6 +42,8 @@ class Prices:
 def prices_of(stored: StoredResult, candidate: Candidate, network: Network) -> Prices | None:
     """By the prices that prove the bound of a result; None where it has none.
 
+    None for banks too: what a byte more is worth depends on the bank.
+
     Those of scratchpad and bandwidth are slopes, see :mod:`spmopt.analysis.worth`. Of processing
     elements it is a difference: the same prices, evaluated with one row more of every array, or
     with 1/128 more of a rate, prove another bound; both are true, and no solver is asked.
@@ -52,7 +54,7 @@ def prices_of(stored: StoredResult, candidate: Candidate, network: Network) -> P
         Prices that prove nothing about the result.
     """
     certificate = stored.result.certificate
-    if certificate is None:
+    if certificate is None or stored.instance.machine.banks:
         return None
     worth, machine = Worth.of(stored.instance, certificate), stored.instance.machine
     per_pe = _per_pe(candidate, network, certificate, worth.bound)

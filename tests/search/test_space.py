@@ -130,7 +130,7 @@ def test_constraints_that_nothing_holds() -> None:
         InputError, match=r"nothing in the space holds it, spm_mb is 0\.000256 at l"
     ):
         space.require_possible(())
-    space = small_space(constraints=["spm_mb <= 0.0003", "cost >= 1.6"])
+    space = small_space(constraints=["spm_mb <= 0.0003", "cost >= 1"])
     with pytest.raises(InputError, match="nothing in the space holds them together"):
         space.require_possible(())
     small_space(constraints=["spm_mb <= 0.0003", "gbps >= 2"]).require_possible(("cost",))

@@ -68,7 +68,17 @@ class Axis:
             yield from self.choices
             return
         for number in range(self.size or 0):
-            yield self.low + number * (self.step or 1)
+            yield self.value(number)
+
+    def value(self, position: int) -> Setting:
+        """The value at a position, from 0; there must be a ``size``."""
+        return self.choices[position] if self.choices else self.low + position * (self.step or 1)
+
+    def position(self, value: Setting) -> int:
+        """Where a value is; of a range, the nearest there is."""
+        if self.choices or isinstance(value, str):
+            return self.choices.index(value)
+        return round((value - self.low) / (self.step or 1))
 
     def has(self, value: Setting) -> bool:
         """Whether it is one of the values, up to the rounding of real numbers."""

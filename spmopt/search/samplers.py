@@ -16,13 +16,15 @@ from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.core.suggest import unknown
+from spmopt.search.fresh import Place, nearest_new, place_of
+from spmopt.search.record import counts, distributions
 from spmopt.search.space import Space
 
 _Make = Callable[[int, Space], BaseSampler]
 _PARENTS = 24
 """Of a generation; those excluded by proof are not among them, so that fifty would be late."""
 _MOST = 1_000_000
-"""Points of a space that is searched exhaustively."""
+"""Points of a space that is searched exhaustively, or each of them once."""
 
 
 def _grid(seed: int, space: Space) -> BaseSampler:
@@ -92,6 +94,10 @@ class Seeded(BaseSampler):
     So a study that was taken up again, or is shared, neither repeats points nor depends on where
     it was cut: all that these samplers remember is in the storage.
 
+    In a finite space a point that is known gives way to the nearest one that is not, see
+    :func:`spmopt.search.fresh.nearest_new`: samplers of few values propose the best ones again
+    and again.
+
     Parameters
     ----------
     name
@@ -114,14 +120,23 @@ class Seeded(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """As the sampler's own."""
+        """All fields where points are moved, else as the sampler's own."""
+        if self._moves:
+            return distributions(self._space)
         return self._inner.infer_relative_search_space(study, trial)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """As the sampler's own."""
-        return self._inner.sample_relative(study, trial, search_space)
+        """As the sampler's own, moved from what is known."""
+        if not self._moves:
+            return self._inner.sample_relative(study, trial, search_space)
+        own = self._inner.infer_relative_search_space(study, trial)
+        point = self._inner.sample_relative(study, trial, own)
+        for name in (name for name in search_space if name not in point):
+            point[name] = self._inner.sample_independent(study, trial, name, search_space[name])
+        draw = np.random.default_rng((self._seed, trial.number))
+        return dict(nearest_new(self._space.axes, point, self._known(study), draw))
 
     def sample_independent(
         self,
@@ -143,6 +158,18 @@ class Seeded(BaseSampler):
         """As the sampler's own; those that only say here that all is tried are not asked."""
         if self._name not in EXHAUSTIVE:
             self._inner.after_trial(study, trial, state, values)
+
+    @property
+    def _moves(self) -> bool:
+        size = self._space.size
+        return self._name not in EXHAUSTIVE and size is not None and size <= _MOST
+
+    def _known(self, study: Study) -> set[Place]:
+        """Points that were told of, or are under way."""
+        axes = self._space.axes
+        trials = study.get_trials(deepcopy=False)
+        begun = (trial.params for trial in trials if counts(trial))
+        return {place_of(axes, point) for point in begun if len(point) == len(axes)}
 
     def _made(self, number: int) -> BaseSampler:
         seed = int(np.random.SeedSequence((self._seed, number)).generate_state(1)[0])

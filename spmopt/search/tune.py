@@ -39,10 +39,11 @@ from spmopt.search.record import (
     solved_record,
     values_of,
 )
-from spmopt.search.samplers import EXHAUSTIVE, Seeded
+from spmopt.search.samplers import Seeded
 from spmopt.search.schedules import Schedules
 from spmopt.search.setup import Setup
 from spmopt.search.storage import PROCESS, Beats, own_name, put_back, recover
+from spmopt.search.twins import Twins
 from spmopt.sweep.pool import undisturbed
 
 _LIVES = 3
@@ -83,12 +84,12 @@ def tune(
 
 @dataclass(kw_only=True)
 class _Open:
-    """A trial under way."""
+    """A trial under way; without ``future`` it waits for an elder one of the same problem."""
 
     trial: Trial
     values: dict[str, Setting]
     candidate: Candidate
-    future: Future[Answer]
+    future: Future[Answer] | None
     lives: int = _LIVES
 
 
@@ -108,6 +109,7 @@ class _Loop:
         self._effort, self._report = effort, tell
         self._workers, self._beats = workers, beats
         self._neighbours = Neighbours(setup.space, schedules)
+        self._twins = Twins(setup, schedules)
         self._judge = Judge(setup, self._neighbours.pool, effort.prune)
         self._open: deque[_Open] = deque()
         self._begun: set[int] = set()
@@ -145,10 +147,9 @@ class _Loop:
         trials = [trial for trial in self._study.get_trials(deepcopy=False) if counts(trial)]
         done = sum(trial.state is not TrialState.RUNNING for trial in trials)
         self._report(f"{done} of {effort.trials} trials", min(1.0, done / effort.trials))
-        if effort.sampler in EXHAUSTIVE:
-            points = {tuple(sorted(trial.params.items())) for trial in trials}
-            if len(points) == self._setup.space.size:
-                return None
+        points = {tuple(sorted(trial.params.items())) for trial in trials}
+        if len(points) == self._setup.space.size:
+            return None
         solved = [trial for trial in trials if trial.state is TrialState.COMPLETE]
         return solved if len(trials) < effort.trials else None
 
@@ -170,6 +171,7 @@ class _Loop:
             self._repeat(trial, before)
             return
         self._neighbours.read(solved)
+        self._twins.read(solved)
         try:
             candidate = self._setup.space.candidate(values)
             static = self._judge.excesses(candidate)
@@ -186,13 +188,20 @@ class _Loop:
                 trial.set_constraint(proof.constraint, proof.excess)
             self._finish(trial, TrialState.PRUNED)
             return
-        twin = next((each for each in self._open if each.values == values), None)
-        future = self._begin(candidate, values) if twin is None else twin.future
+        own = self._twins.problem(candidate)
+        elder = [each for each in self._open if self._twins.problem(each.candidate) == own]
+        future = None if elder else self._begin(candidate, values)
         self._open.append(_Open(trial=trial, values=values, candidate=candidate, future=future))
 
     def _begin(self, candidate: Candidate, values: Mapping[str, Setting]) -> Future[Answer]:
         near = self._neighbours.nearest(values)
-        return self._workers.submit(evaluate, self._setup, candidate, near, self._schedules.kept)
+        keep, known = self._keeps, self._twins.of(candidate)
+        return self._workers.submit(evaluate, self._setup, candidate, near, keep, known)
+
+    @property
+    def _keeps(self) -> bool:
+        """Whether schedules are wanted: for the files, or for machines that look the same."""
+        return self._schedules.kept or self._twins.possible
 
     def _is_surplus(self, number: int) -> bool:
         """Whether others have begun the last trials since they were counted."""
@@ -214,6 +223,7 @@ class _Loop:
     def _tell(self) -> None:
         """Wait for the eldest trial and tell what came of it."""
         eldest = self._open[0]
+        eldest.future = eldest.future or self._begin(eldest.candidate, eldest.values)
         try:
             answer = eldest.future.result()
         except BrokenExecutor:

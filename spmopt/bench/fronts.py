@@ -38,18 +38,25 @@ class Space:
     technology: str
     mm2_per_gbps: float
 
+    def capacities(self, largest: int) -> list[int]:
+        """Bytes of the scratchpads."""
+        return [largest * step // self.steps for step in range(1, self.steps + 1)]
+
+    @property
+    def rates(self) -> list[int]:
+        """Bytes per second of the channels."""
+        fastest = parse_quantity(self.bandwidth, Dimension.BYTES_PER_S, "bandwidth")
+        return [fastest * step // self.steps for step in range(1, self.steps + 1)]
+
     def options(self, case: Case, graph: Graph) -> list[Option]:
         """The machines, lowered once for each capacity."""
         base = load_machine(case.machine, {"spm": case.spm})
-        fastest = parse_quantity(self.bandwidth, Dimension.BYTES_PER_S, "bandwidth")
         technology, found = load_technology(self.technology), []
-        for row in range(1, self.steps + 1):
-            spm_bytes = base.spm_bytes * row // self.steps
+        for spm_bytes in self.capacities(base.spm_bytes):
             sized = replace(base, spm_bytes=spm_bytes)
             lowered = lower(graph, sized, lowering=case.lowering)
             area_mm2 = technology.at(spm_bytes).point.area_mm2
-            for column in range(1, self.steps + 1):
-                rate = fastest * column // self.steps
+            for rate in self.rates:
                 machine = replace(sized, dram_bytes_per_s=rate)
                 cost = area_mm2 + self.mm2_per_gbps * rate / _GB
                 found.append(Option(machine=machine, cost=cost, lowered=lowered))

@@ -56,7 +56,7 @@ def run(
                 report(f"{suite.name}: {name}, run {number + 1} of {runs}", done / total)
                 done += 1
                 if len(record.runs(row, label)) <= number:
-                    record.add(row, label, measure(row.case, part))
+                    record.add(row, label, measure(row.case, part.of_run(number)))
         if row.sums:
             lines[row.name] = total_line(suite, row, lines)
         else:

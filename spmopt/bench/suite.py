@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 Figure = float | str | None
 """A number (also true and false), a text, or nothing known."""
@@ -32,10 +32,20 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """One measurement of a row: the name of a measure, and its options."""
+    """One measurement of a row: the name of a measure, and its options.
+
+    Where it is ``seeded``, each run has its number, from 0, as option ``seed`` besides.
+    """
 
     measure: str
     options: Options
+    seeded: bool = False
+
+    def of_run(self, number: int) -> Part:
+        """The same for one run."""
+        if not self.seeded:
+            return self
+        return replace(self, options={**self.options, "seed": number})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

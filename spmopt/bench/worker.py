@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import Any
 
-from spmopt.bench import fronts, gradients, joint, models, placement, schedules, tiles
+from spmopt.bench import placement, tiles
 from spmopt.bench.small import TINY, small_instance
 from spmopt.bench.suite import Case, Figures
 from spmopt.core.instance import Instance
@@ -22,23 +23,25 @@ from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.machines.load import load_machine
 
-MEASURES: Mapping[str, Callable[..., Figures]] = {
-    "reach": schedules.reach,
-    "walk": schedules.walk,
-    "gaps": schedules.gaps,
-    "contiguity": schedules.contiguity,
-    "priced": models.priced,
-    "plain": models.plain,
-    "simplifications": joint.simplifications,
-    "place": placement.place,
-    "minimize": placement.minimize,
-    "peer": placement.peer,
-    "backward": gradients.backward,
-    "solved": tiles.solved,
-    "cycles": tiles.cycles,
-    "front": fronts.front,
+_MEASURES: Mapping[str, str] = {
+    "reach": "schedules:reach",
+    "walk": "schedules:walk",
+    "gaps": "schedules:gaps",
+    "contiguity": "schedules:contiguity",
+    "priced": "models:priced",
+    "plain": "models:plain",
+    "simplifications": "joint:simplifications",
+    "place": "placement:place",
+    "minimize": "placement:minimize",
+    "peer": "placement:peer",
+    "backward": "gradients:backward",
+    "solved": "tiles:solved",
+    "cycles": "tiles:cycles",
+    "front": "fronts:front",
+    "search": "searches:search",
 }
-_OF_CASES = ("backward", "cycles", "front")
+"""Module and function; loaded by name, so that no measurement pays for another's packages."""
+_OF_CASES = ("backward", "cycles", "front", "search")
 _OF_BUFFERS = ("place", "minimize", "peer")
 
 
@@ -61,16 +64,23 @@ def build(case: Case) -> Instance:
     return lower(graph, machine, lowering=case.lowering)
 
 
+def measure_named(name: str) -> Callable[..., Figures]:
+    """The function of a measure."""
+    module, _, function = _MEASURES[name].partition(":")
+    found: Callable[..., Figures] = getattr(import_module(f"spmopt.bench.{module}"), function)
+    return found
+
+
 def measure(job: Mapping[str, Any]) -> Figures:
     """Do one job."""
     case, name = Case(**job["case"]), job["measure"]
     if name in _OF_CASES:
-        return MEASURES[name](case, **job["options"])
+        return measure_named(name)(case, **job["options"])
     if case.machine in (placement.FILE, placement.RANDOM):
-        return MEASURES[name](placement.read(case), **job["options"])
+        return measure_named(name)(placement.read(case), **job["options"])
     instance = build(case)
     subject = placement.lifetimes(instance) if name in _OF_BUFFERS else instance
-    return MEASURES[name](subject, **job["options"])
+    return measure_named(name)(subject, **job["options"])
 
 
 if __name__ == "__main__":

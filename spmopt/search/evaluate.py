@@ -24,6 +24,7 @@ from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
 from spmopt.search.figures import Spent
 from spmopt.search.least import Least, least_of
+from spmopt.search.problem import carried
 from spmopt.search.setup import Setup
 from spmopt.solve import compare
 from spmopt.sweep.cases import Network
@@ -45,8 +46,8 @@ class Solved:
         What the schedule takes, or what any schedule takes at least; None where there is neither.
     value, bound, gap
         Of the objective of schedules, in ``unit``.
-    solve_s
-        Seconds of the scheduler.
+    solve_s, checked_s
+        Seconds of the scheduler; wall seconds of all schedulers and the verifier.
     cut
         What the prices of the bound prove of other machines; None where they prove nothing.
     stored
@@ -63,6 +64,7 @@ class Solved:
     gap: float | None
     unit: str
     solve_s: float
+    checked_s: float
     cut: Cut | None
     stored: bytes = b""
 
@@ -75,7 +77,13 @@ class Answer:
     seconds: float
 
 
-def evaluate(setup: Setup, candidate: Candidate, near: Near, keep: bool) -> Answer:
+def evaluate(
+    setup: Setup,
+    candidate: Candidate,
+    near: Near,
+    keep: bool,
+    known: Mapping[str, bytes] | None = None,
+) -> Answer:
     """Schedule every network of ``setup`` on ``candidate``.
 
     Parameters
@@ -86,6 +94,9 @@ def evaluate(setup: Setup, candidate: Candidate, near: Near, keep: bool) -> Answ
         Prices to search from; whatever they are, schedules are legal and bounds true.
     keep
         Whether to give the schedules, too.
+    known
+        Compressed results of a machine that schedules cannot tell from ``candidate``, by network:
+        they are verified and taken over, see :mod:`spmopt.search.problem`.
 
     Raises
     ------
@@ -94,11 +105,11 @@ def evaluate(setup: Setup, candidate: Candidate, near: Near, keep: bool) -> Answ
     ScheduleError
         An illegal schedule or an untrue bound.
     """
-    started = monotonic()
-    found = {
-        network.label: _solved(setup, candidate, network, near.get(network.label), keep)
-        for network in setup.networks
-    }
+    started, known = monotonic(), known or {}
+    found = {}
+    for name, network in ((network.label, network) for network in setup.networks):
+        given = (near.get(name), known.get(name))
+        found[name] = _solved(setup, candidate, network, given, keep)
     return Answer(networks=found, seconds=monotonic() - started)
 
 
@@ -140,9 +151,16 @@ def cut_of(stored: StoredResult, *, proved: Fraction | None = None) -> Cut | Non
 
 
 def _solved(
-    setup: Setup, candidate: Candidate, network: Network, near: Cut | None, keep: bool
+    setup: Setup,
+    candidate: Candidate,
+    network: Network,
+    given: tuple[Cut | None, bytes | None],
+    keep: bool,
 ) -> Solved:
-    stored = result_of(setup, candidate, network, near)
+    lowered = candidate.instance(network)  # is kept, before the clock starts
+    began, (near, packed_twin) = monotonic(), given
+    twin = None if packed_twin is None else carried(packed_twin, lowered)
+    stored = twin or result_of(setup, candidate, network, near)
     instance, result = stored.instance, stored.result
     if setup.bound_only:
         spent: Spent | None = _bounds(setup, instance, result)
@@ -152,6 +170,7 @@ def _solved(
         own = metrics(instance.machine, result.totals)
         traffic = float(result.totals.traffic_bytes)
         spent = Spent(time_s=own.time_s, energy_j=own.energy_j, traffic_bytes=traffic)
+    checked_s = monotonic() - began
     return Solved(
         scheduler=result.scheduler,
         status=result.status,
@@ -163,7 +182,8 @@ def _solved(
         gap=result.gap,
         unit=result.objective.unit,
         solve_s=result.solve_s,
-        cut=cut_of(stored, proved=result.bound),
+        checked_s=checked_s,
+        cut=None if twin else cut_of(stored, proved=result.bound),  # that of a twin is the same
         stored=packed(stored) if keep else b"",
     )
 

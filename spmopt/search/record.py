@@ -110,6 +110,7 @@ def solved_record(solved: Solved, file: str | None) -> dict[str, object]:
         "gap": solved.gap,
         "unit": solved.unit,
         "seconds": solved.solve_s,
+        "seconds_checked": solved.checked_s,
         "notes": list(solved.notes),
         "file": file,
     }

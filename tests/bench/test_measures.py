@@ -7,7 +7,7 @@ import pytest
 from spmopt.bench.runner import launch, select
 from spmopt.bench.suite import Case, Figures, Options, Part
 from spmopt.bench.suites import SUITES
-from spmopt.bench.worker import MEASURES, build
+from spmopt.bench.worker import build, measure_named
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
@@ -30,7 +30,7 @@ def number(figures: Figures, name: str) -> float:
 
 
 def test_seconds_to_a_certified_gap(instance: Instance) -> None:
-    figures = MEASURES["reach"](instance, **TIME)
+    figures = measure_named("reach")(instance, **TIME)
     assert figures["operations"] == len(instance.operations) == 64
     assert figures["verified"] is True
     assert 0 <= number(figures, "gap") <= 1e-2
@@ -41,14 +41,14 @@ def test_seconds_to_a_certified_gap(instance: Instance) -> None:
 
 def test_whole_tensors_are_held_against_both_bounds(instance: Instance) -> None:
     options = {**TIME, "scheduler": "whole", "objective": "traffic", "tolerance": 1e-4}
-    figures = MEASURES["reach"](instance, **options)
+    figures = measure_named("reach")(instance, **options)
     assert -1e-9 <= number(figures, "class_gap") <= 1e-4
     assert number(figures, "class_gap") <= number(figures, "gap")
 
 
 def test_another_order_is_held_against_its_own_bound(instance: Instance) -> None:
     options = {**TIME, "scheduler": "tsai", "objective": "traffic"}
-    figures = MEASURES["reach"](instance, **options)
+    figures = measure_named("reach")(instance, **options)
     outcome = solve(instance, "tsai", Request(objective=TRAFFIC, tolerance=1e-5))
     assert outcome.order is not None
     assert number(figures, "gap") == pytest.approx(outcome.gap, abs=1e-4)
@@ -56,18 +56,18 @@ def test_another_order_is_held_against_its_own_bound(instance: Instance) -> None
 
 def test_no_schedule_is_a_failure(instance: Instance) -> None:
     with pytest.raises(ScheduleError, match="fluid: no schedule within 10 s"):
-        MEASURES["reach"](instance, **{**TIME, "scheduler": "fluid"})
+        measure_named("reach")(instance, **{**TIME, "scheduler": "fluid"})
 
 
 def test_every_stage_of_the_walk(instance: Instance) -> None:
-    figures = MEASURES["walk"](instance, policy="belady")
+    figures = measure_named("walk")(instance, policy="belady")
     stages = [number(figures, f"{name}_s") for name in ("policy", "assemble", "verify", "replay")]
     assert min(stages) > 0
     assert figures["verified"] is True
 
 
 def test_greedy_rules_are_not_below_the_bound(instance: Instance) -> None:
-    figures = MEASURES["gaps"](instance, schedulers="stream,belady,page", limit_s=5.0)
+    figures = measure_named("gaps")(instance, schedulers="stream,belady,page", limit_s=5.0)
     stream, belady, page = (number(figures, f"{n}_gap") for n in ("stream", "belady", "page"))
     assert 0 <= page <= min(stream, belady)
     assert page < 1e-2
@@ -75,7 +75,7 @@ def test_greedy_rules_are_not_below_the_bound(instance: Instance) -> None:
 
 
 def test_ranges_are_held_against_pages(instance: Instance) -> None:
-    figures = MEASURES["contiguity"](instance, tolerance=1e-4, limit_s=5.0)
+    figures = measure_named("contiguity")(instance, tolerance=1e-4, limit_s=5.0)
     page, ranges = number(figures, "page_ms"), number(figures, "ms")
     assert number(figures, "cost") == pytest.approx(ranges / page - 1)
     assert 0 <= number(figures, "page_gap") <= number(figures, "gap")
@@ -86,7 +86,7 @@ def test_two_models_of_one_relaxation_agree(instance: Instance) -> None:
     figures = {
         f"{label}.{name}": value
         for label, part in SUITES["plain"].rows[0].parts.items()
-        for name, value in MEASURES[part.measure](instance, **part.options).items()
+        for name, value in measure_named(part.measure)(instance, **part.options).items()
     }
     derived = SUITES["plain"].derive(figures)
     assert derived["best"] in ("simplex", "simplex, no presolve")

@@ -15,7 +15,7 @@ from spmopt.bench.placement import FILE, RANDOM, lifetimes, mirrored, peer, peer
 from spmopt.bench.runner import select
 from spmopt.bench.suite import Case, Figures
 from spmopt.bench.suites.placement import CAPACITY, place, with_peer
-from spmopt.bench.worker import MEASURES, build, measure
+from spmopt.bench.worker import build, measure, measure_named
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.placement import Buffer
 from spmopt.core.timeline import listed_timeline
@@ -72,7 +72,7 @@ def test_copies_run_backwards() -> None:
 
 
 def test_least_height_of_little_time() -> None:
-    figures = MEASURES["minimize"](read(PUBLISHED), limit_s=0.2)
+    figures = measure_named("minimize")(read(PUBLISHED), limit_s=0.2)
     assert figures["bound_bytes"] == 989184
     height, gap = figures["height_bytes"], figures["gap"]
     assert isinstance(height, int)

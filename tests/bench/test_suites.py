@@ -12,7 +12,7 @@ from spmopt.bench.suite import Suite
 from spmopt.bench.suites import SUITES, find
 from spmopt.bench.table import FORMS
 from spmopt.bench.tiles import LAYER, SCALESIM
-from spmopt.bench.worker import MEASURES, build
+from spmopt.bench.worker import build, measure_named
 from spmopt.core.errors import InputError
 from spmopt.frontends import zoo
 from spmopt.graph.lower import LOWERINGS
@@ -61,7 +61,7 @@ def test_cases_exist(suite: Suite) -> None:
 @pytest.mark.parametrize("suite", ALL)
 def test_measures_take_their_options(suite: Suite) -> None:
     for part in (part for row in suite.rows for part in row.parts.values()):
-        bound = signature(MEASURES[part.measure]).bind(None, **part.options)
+        bound = signature(measure_named(part.measure)).bind(None, **part.of_run(0).options)
         named = [bound.arguments.get(name) for name in ("scheduler", "policy")]
         named += str(bound.arguments.get("schedulers", "stream")).split(",")
         assert {name for name in named if name is not None} <= set(SCHEDULERS)

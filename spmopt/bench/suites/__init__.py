@@ -15,11 +15,12 @@ from spmopt.bench.suites.models import plain, settings
 from spmopt.bench.suites.placement import place
 from spmopt.bench.suites.policies import gaps, walk
 from spmopt.bench.suites.tiles import tiles
+from spmopt.bench.suites.tune import tune
 from spmopt.core.suggest import unknown
 
 _ALL = (
     *(gaps(), page(), whole(), gnmt(), deep(), walk(), plain(), settings()),
-    *(contiguous(), joint(), place(), gradients(), tiles(), front()),
+    *(contiguous(), joint(), place(), gradients(), tiles(), front(), tune()),
 )
 SUITES: Mapping[str, Suite] = MappingProxyType({suite.name: suite for suite in _ALL})
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from spmopt.bench.suite import Case, Column, Options, Part, Row, Suite, Target
 from spmopt.bench.suites.common import OPERATIONS, PEAK
 
-_SPM, _BANDWIDTH, _MM2_PER_GBPS = "160MB", "1540GB/s", 0.1
+SPM, BANDWIDTH = "160MB", "1540GB/s"
+TECHNOLOGY, MM2_PER_GBPS = "nvsim-sram", 0.1
+"""The machines: the largest of each, and what they cost."""
 _LIMIT_S, _TOLERANCE = 60.0, 1e-4
 _BEYOND, _OVERHEAD = 20.0, 0.05
 
@@ -23,9 +25,9 @@ def front() -> Suite:
         name="front",
         title="the exact front of time and cost over capacities and bandwidths, pruned by proof",
         about="Training steps, batch of the zoo, on rtx2080ti with other capacities and "
-        f"bandwidths: n x n machines, in equal steps up to {_SPM} and {_BANDWIDTH}. A "
-        "machine costs the area of its SRAM (nvsim-sram, a fit, extrapolated beyond its "
-        f"points) and {_MM2_PER_GBPS:g} mm2 for each GB/s, which is assumed. *Solves* are "
+        f"bandwidths: n x n machines, in equal steps up to {SPM} and {BANDWIDTH}. A "
+        f"machine costs the area of its SRAM ({TECHNOLOGY}, a fit, extrapolated beyond its "
+        f"points) and {MM2_PER_GBPS:g} mm2 for each GB/s, which is assumed. *Solves* are "
         f"runs of `page` to a gap of {_TOLERANCE:.2%}, verified; no relaxation is solved "
         "besides. *Beyond* are those of machines that are not on the front, and those "
         "repeated more closely. The front is that of the optimal times: a machine is left "
@@ -62,15 +64,15 @@ def front() -> Suite:
 def _row(network: str, steps: int, targets: tuple[Target, ...]) -> Row:
     options: Options = {
         "steps": steps,
-        "bandwidth": _BANDWIDTH,
-        "technology": "nvsim-sram",
-        "mm2_per_gbps": _MM2_PER_GBPS,
+        "bandwidth": BANDWIDTH,
+        "technology": TECHNOLOGY,
+        "mm2_per_gbps": MM2_PER_GBPS,
         "tolerance": _TOLERANCE,
         "limit_s": _LIMIT_S,
         "exhaustive": any(target.figure == "equal" for target in targets),
     }
     return Row(
-        case=Case(network=network, spm=_SPM),
+        case=Case(network=network, spm=SPM),
         cells=(network, f"{steps} x {steps}"),
         parts={"": Part(measure="front", options=options)},
         targets=targets,

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
-from spmopt.core.timeline import relaxed_timeline
+from spmopt.core.timeline import Timeline, relaxed_timeline
 from spmopt.search.cuts import Cut, fingerprint, free_prices
 
 
@@ -44,9 +44,12 @@ class Pool:
         self._cuts.setdefault(cut.fingerprint, []).append(cut)
         return cut
 
-    def alike(self, instance: Instance) -> list[Cut]:
-        """Cuts of the instance's operations; those that need no solve are made when missing."""
-        own = fingerprint(instance)
+    def alike(self, instance: Instance, line: Timeline | None = None) -> list[Cut]:
+        """Cuts of the instance's operations; those that need no solve are made when missing.
+
+        ``line`` is the relaxed timeline of ``instance``, where it is at hand.
+        """
+        own = fingerprint(instance, line)
         if own not in self._cuts:
             self._cuts[own] = [Cut.of(instance, each) for each in free_prices(instance)]
         return self._cuts[own]

@@ -74,7 +74,7 @@ def least_of(instance: Instance, cuts: Pool | None = None) -> Least:
     busiest = max(in_bytes, out_bytes) if machine.duplex else in_bytes + out_bytes
     cycles = max(Fraction(int(line.compute_cycles.sum())), busiest / machine.bytes_per_cycle)
     traffic = Fraction(in_bytes + out_bytes)
-    for cut in () if cuts is None else cuts.alike(instance):
+    for cut in () if cuts is None else cuts.alike(instance, line):
         cycles = max(cycles, cut.least_cycles(line.compute_cycles, machine))
         traffic = max(traffic, cut.least_bytes(machine))
     return Least(

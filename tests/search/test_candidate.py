@@ -1,0 +1,53 @@
+"""Instances of candidates: lowered once for all channels, and the same as lowered alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+
+from spmopt.frontends import zoo
+from spmopt.graph.lower import lower
+from spmopt.graph.training import training_graph
+from spmopt.machines.load import load_machine
+from spmopt.machines.settings import Setting
+from spmopt.search.candidate import Candidate
+from spmopt.sweep.cases import Network
+
+SIZES = {"sequence": 8, "layers": 1}
+NETWORK = Network(name="bert-tiny", training=True, batch=1, parameters=tuple(SIZES.items()))
+FIELDS: tuple[Mapping[str, Setting], ...] = (
+    {},
+    {"bandwidth": 10**10, "dma_setup": 7},
+    {"duplex": True},
+    {"technology": "nvsim-stt", "spm": 2_000_000, "banks": 1},
+    {"technology": "nvsim-stt", "spm": 2_000_000, "banks": 1, "bandwidth": 10**9},
+)
+
+
+@pytest.mark.parametrize("fields", FIELDS)
+def test_instances_are_as_lowered_alone(fields: Mapping[str, Setting]) -> None:
+    candidate = Candidate.of(load_machine("rtx2080ti"), fields)
+    graph = training_graph(zoo.network("bert-tiny", batch=1, **SIZES))
+    assert candidate.instance(NETWORK) == lower(graph, candidate.machine)
+
+
+def test_operations_of_all_channels_are_one_record() -> None:
+    """The same objects: they were lowered once."""
+    first, second = (
+        Candidate.of(load_machine("rtx2080ti"), fields).instance(NETWORK) for fields in FIELDS[:2]
+    )
+    assert first.machine != second.machine
+    assert first.operations is second.operations
+
+
+def test_slow_banks_take_longer() -> None:
+    base = load_machine("rtx2080ti")
+    few, many = (
+        Candidate.of(base, {**FIELDS[3], "banks": banks}).instance(NETWORK) for banks in (1, 1024)
+    )
+    cycles = [
+        sum(operation.modes[0].compute_cycles for operation in instance.operations)
+        for instance in (few, many)
+    ]
+    assert cycles[0] > cycles[1]

@@ -130,7 +130,7 @@ def result_of(
 
 
 def packed(stored: StoredResult) -> bytes:
-    """A result as a compressed file, the same bytes each time; quickly, a fifth larger than can be."""
+    """A result as a compressed file, the same bytes each time; quickly, not tightly."""
     text = json.dumps(encode_result(stored), separators=(",", ":"), allow_nan=False)
     return gzip.compress(text.encode(), 1, mtime=0)
 

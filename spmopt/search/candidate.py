@@ -14,6 +14,9 @@ from spmopt.machines.settings import Setting, to_settings
 from spmopt.search.axes import BESIDE
 from spmopt.sweep.cases import Case, Network, Section
 
+_FAST = 10**15
+"""Bytes per second, beyond any DRAM."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
@@ -87,14 +90,17 @@ def _lowered(candidate: Candidate, network: Network) -> Instance:
 
 
 def _without_channel(machine: Machine) -> Machine:
-    """The same for machines that differ in their DMA channel alone: lowering does not see it."""
+    """The same for machines that differ in their DMA channel alone: lowering does not see it.
+
+    Fast, so that no limit on cycles is in the way.
+    """
     memory = machine.memory
     return replace(
         machine,
-        dram_bytes_per_s=1,
+        dram_bytes_per_s=_FAST,
         dma_setup_cycles=0,
         duplex=False,
-        memory=None if memory is None else replace(memory, dram_bytes_per_s=1),
+        memory=None if memory is None else replace(memory, dram_bytes_per_s=_FAST),
     )
 
 

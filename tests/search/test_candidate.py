@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from spmopt.core.errors import InputError
 from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
@@ -39,6 +40,15 @@ def test_operations_of_all_channels_are_one_record() -> None:
     )
     assert first.machine != second.machine
     assert first.operations is second.operations
+
+
+def test_limits_are_those_of_the_channel() -> None:
+    """Large work on a usual channel is no error, and on a slow one is."""
+    network = Network(name="resnet50", training=True)
+    base = load_machine("rtx2080ti")
+    assert Candidate.of(base, {}).instance(network).machine == base
+    with pytest.raises(InputError, match="cycles, but at most"):
+        Candidate.of(base, {"bandwidth": 1}).instance(network)
 
 
 def test_slow_banks_take_longer() -> None:

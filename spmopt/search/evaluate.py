@@ -22,6 +22,7 @@ from spmopt.metrics import metrics
 from spmopt.schedulers.registry import BOUNDER
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
+from spmopt.search.cuts_pool import Pool
 from spmopt.search.figures import Spent
 from spmopt.search.least import Least, least_of
 from spmopt.search.problem import carried
@@ -44,6 +45,8 @@ class Solved:
         Of the schedule; without one there are bounds alone.
     spent
         What the schedule takes, or what any schedule takes at least; None where there is neither.
+    least
+        What any schedule takes at least, by this one's bound too.
     value, bound, gap
         Of the objective of schedules, in ``unit``.
     solve_s, checked_s
@@ -59,6 +62,7 @@ class Solved:
     verified: bool
     notes: tuple[str, ...]
     spent: Spent | None
+    least: Spent
     value: Fraction | None
     bound: Fraction | None
     gap: float | None
@@ -160,7 +164,7 @@ def _solved(
     lowered = candidate.instance(network)  # is kept, before the clock starts
     began, (near, packed_twin) = monotonic(), given
     twin = None if packed_twin is None else carried(packed_twin, lowered)
-    stored = twin or result_of(setup, candidate, network, near)
+    stored = result_of(setup, candidate, network, near) if twin is None else twin
     instance, result = stored.instance, stored.result
     if setup.bound_only:
         spent: Spent | None = _bounds(setup, instance, result)
@@ -171,6 +175,7 @@ def _solved(
         traffic = float(result.totals.traffic_bytes)
         spent = Spent(time_s=own.time_s, energy_j=own.energy_j, traffic_bytes=traffic)
     checked_s = monotonic() - began
+    cut = cut_of(stored, proved=result.bound)
     return Solved(
         scheduler=result.scheduler,
         status=result.status,
@@ -183,9 +188,20 @@ def _solved(
         unit=result.objective.unit,
         solve_s=result.solve_s,
         checked_s=checked_s,
-        cut=None if twin else cut_of(stored, proved=result.bound),  # that of a twin is the same
+        least=_least(setup, instance, result, cut),
+        cut=cut if twin is None else None,  # that of a twin is known
         stored=packed(stored) if keep else b"",
     )
+
+
+def _least(setup: Setup, instance: Instance, result: Result, cut: Cut | None) -> Spent:
+    pool = Pool()
+    if cut is not None:
+        pool.put(cut)
+    least = least_of(instance, pool)
+    if result.bound is not None:
+        least = _raised(least, setup.schedule_for, result.bound)
+    return least.spent(instance.machine)
 
 
 def _bounds(setup: Setup, instance: Instance, result: Result) -> Spent | None:

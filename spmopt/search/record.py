@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 from optuna.distributions import (
@@ -12,12 +13,13 @@ from optuna.distributions import (
     IntDistribution,
 )
 from optuna.study import Study
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, Trial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.machines.settings import Setting
 from spmopt.search.axes import Axis
-from spmopt.search.evaluate import Solved
+from spmopt.search.candidate import Candidate
+from spmopt.search.evaluate import Answer, Solved
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 
@@ -26,6 +28,8 @@ SETUP, FOLDER = "spmopt", "schedules"
 ERROR, PROOF, AS_BEFORE = "error", "proof", "as_before"
 """Attributes of trials: why one came to nothing, why one was pruned, which one it repeats."""
 FIGURES, NETWORKS, MACHINE, SECONDS = "figures", "networks", "machine", "seconds"
+LEAST = "least"
+"""Of a network in a trial: what any schedule takes at least."""
 
 
 def distributions(space: Space) -> dict[str, BaseDistribution]:
@@ -90,18 +94,31 @@ def is_feasible(trial: FrozenTrial) -> bool:
     return trial.state is TrialState.COMPLETE and held
 
 
+def note_solved(
+    trial: Trial,
+    setup: Setup,
+    candidate: Candidate,
+    answer: Answer,
+    files: Mapping[str, str | None],
+) -> tuple[float, ...]:
+    """Note what a trial came to, and the files of its schedules; return its objectives."""
+    spent = {name: one.spent for name, one in answer.networks.items() if one.spent is not None}
+    figures = setup.figures(candidate, spent)
+    networks = {name: solved_record(one, files[name]) for name, one in answer.networks.items()}
+    trial.set_user_attr(FIGURES, figures)
+    trial.set_user_attr(NETWORKS, networks)
+    trial.set_user_attr(MACHINE, candidate.record())
+    trial.set_user_attr(SECONDS, answer.seconds)
+    for limit in (each for each in setup.space.constraints if not each.is_static):
+        trial.set_constraint(str(limit), limit.excess(figures))
+    return tuple(figures[name] for name in setup.objectives)
+
+
 def solved_record(solved: Solved, file: str | None) -> dict[str, object]:
     """One network of a trial; ``file`` holds its schedule."""
-    spent = solved.spent
-    figures: dict[str, object] = {}
-    if spent is not None:
-        figures = {
-            "time_s": spent.time_s,
-            "energy_j": spent.energy_j,
-            "traffic_bytes": spent.traffic_bytes,
-        }
     return {
-        **figures,
+        **({} if solved.spent is None else asdict(solved.spent)),
+        LEAST: asdict(solved.least),
         "scheduler": solved.scheduler,
         "status": str(solved.status),
         "verified": solved.verified,

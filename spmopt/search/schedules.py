@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import zlib
 from pathlib import Path
 
 from spmopt.core.errors import InputError
@@ -45,13 +46,25 @@ class Schedules:
 
     def read(self, name: str) -> StoredResult | None:
         """A result by the name of its file; None where it is not there, or cut off."""
+        packed = self.packed(name)
+        return None if packed is None else unpacked(packed, name)
+
+    def packed(self, name: str) -> bytes | None:
+        """A compressed result by the name of its file; None where it is not there."""
         if self._folder is None:
             return None
         try:
-            text = gzip.decompress((self._folder / name).read_bytes())
-            return decode_result(json.loads(text), name)
-        except (OSError, EOFError, ValueError, InputError):
+            return (self._folder / name).read_bytes()
+        except OSError:
             return None
+
+
+def unpacked(packed: bytes, where: str) -> StoredResult | None:
+    """A compressed result; None where it is cut off, or none. ``where``: what errors call it."""
+    try:
+        return decode_result(json.loads(gzip.decompress(packed)), where)
+    except (OSError, EOFError, ValueError, InputError, zlib.error):
+        return None
 
 
 def folder_for(storage: str, study: str, given: Path | None) -> Path | None:

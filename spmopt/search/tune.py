@@ -33,10 +33,9 @@ from spmopt.search.record import (
     MACHINE,
     NETWORKS,
     PROOF,
-    SECONDS,
     counts,
     distributions,
-    solved_record,
+    note_solved,
     values_of,
 )
 from spmopt.search.samplers import Seeded
@@ -127,8 +126,8 @@ class _Loop:
                 self._tell()
         except BaseException:
             with undisturbed():
-                for each in self._open:
-                    each.future.cancel()
+                for future in (each.future for each in self._open if each.future is not None):
+                    future.cancel()
                 for number in sorted(self._begun):
                     put_back(self._study, _frozen(self._study, number))
             raise
@@ -188,10 +187,17 @@ class _Loop:
                 trial.set_constraint(proof.constraint, proof.excess)
             self._finish(trial, TrialState.PRUNED)
             return
-        own = self._twins.problem(candidate)
-        elder = [each for each in self._open if self._twins.problem(each.candidate) == own]
-        future = None if elder else self._begin(candidate, values)
+        future = self._future(candidate, values)
         self._open.append(_Open(trial=trial, values=values, candidate=candidate, future=future))
+
+    def _future(self, candidate: Candidate, values: Mapping[str, Setting]) -> Future[Answer] | None:
+        """The answer to come; None where it is to wait for one of the same problem."""
+        for each in self._open:
+            if each.values == values:
+                return each.future
+        if any(self._twins.alike(candidate, each.candidate) for each in self._open):
+            return None
+        return self._begin(candidate, values)
 
     def _begin(self, candidate: Candidate, values: Mapping[str, Setting]) -> Future[Answer]:
         near = self._neighbours.nearest(values)
@@ -246,22 +252,16 @@ class _Loop:
         self._open.popleft()
 
     def _complete(self, eldest: _Open, answer: Answer) -> None:
-        trial, setup = eldest.trial, self._setup
-        spent = {name: one.spent for name, one in answer.networks.items() if one.spent is not None}
-        figures = setup.figures(eldest.candidate, spent)
-        networks = {
-            name: solved_record(one, self._schedules.write(trial.number, name, one.stored))
+        trial, candidate = eldest.trial, eldest.candidate
+        files = {
+            name: self._schedules.write(trial.number, name, one.stored)
             for name, one in answer.networks.items()
         }
-        trial.set_user_attr(FIGURES, figures)
-        trial.set_user_attr(NETWORKS, networks)
-        trial.set_user_attr(MACHINE, eldest.candidate.record())
-        trial.set_user_attr(SECONDS, answer.seconds)
-        for limit in (each for each in setup.space.constraints if not each.is_static):
-            trial.set_constraint(str(limit), limit.excess(figures))
+        values = note_solved(trial, self._setup, candidate, answer, files)
+        kept = {name: files[name] or one.stored for name, one in answer.networks.items()}
+        self._twins.add(trial.number, candidate, kept)
         cuts = {name: one.cut for name, one in answer.networks.items() if one.cut is not None}
         self._neighbours.add(trial.number, eldest.values, cuts)
-        values = tuple(figures[name] for name in setup.objectives)
         self._finish(trial, TrialState.COMPLETE, values)
 
     def _nothing(self, trial: Trial, answer: Answer) -> None:

@@ -45,7 +45,7 @@ def show(
     json: Json = False,
 ) -> int:
     """Show the Pareto front of a search, what matters, and the schedule of any trial."""
-    from spmopt.cli.tune_view import csv_rows, show_study, show_trial, shown_trials, write_csv
+    from spmopt.cli.tune_view import csv_rows, show_study, show_trial, write_csv
     from spmopt.io.document import require_writable
     from spmopt.search.replay import trial_numbered
     from spmopt.search.storage import open_known
@@ -65,7 +65,7 @@ def show(
     if trial is None:
         code = show_study(found, setup, schedules, as_json=json, worth=worth, top=top)
         if output is not None:
-            write_csv(output, csv_rows(shown_trials(found, top), setup))
+            write_csv(output, csv_rows(found, setup, top))
         return code
     one = trial_numbered(found, trial)
     show_trial(one, setup, as_json=json)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from spmopt.cli import Code
 from spmopt.cli.output import print_json, results, say, tell
 from spmopt.report.quantities import duration, percent, share, si
 from spmopt.report.table import draw_rows
+from spmopt.search.leads import Lead, uncertain_leads
 from spmopt.search.record import NETWORKS, PROOF, SECONDS
 from spmopt.search.replay import candidate_of, results_for
 from spmopt.search.shown import (
@@ -71,12 +73,12 @@ def show_study(
     require_feasible(study, setup)
     found, counted = shown_trials(study, top), tally(study)
     rows = worth_rows(setup, found, schedules) if worth else []
+    leads = uncertain_leads(study, setup, found) if top is None else {}
+    shown = _Found(trials=found, counted=counted, worth=rows, leads=leads)
     if as_json:
-        print_json(
-            _record(study, setup, (found, counted, rows), "front" if top is None else "best")
-        )
+        print_json(_record(study, setup, shown, "front" if top is None else "best"))
     else:
-        _print(study, setup, (found, counted, rows))
+        _print(study, setup, shown)
     if found:
         return Code.OK
     tell(never_held(study, setup))
@@ -115,11 +117,17 @@ def proof_text(proof: Mapping[str, Any]) -> str:
     return f"excluded: any schedule has at least {least}; trial {proof['by']} has {better}"
 
 
-def csv_rows(found: Sequence[FrozenTrial], setup: Setup) -> list[dict[str, object]]:
-    """The front as rows: fields, objectives, and what each network comes to."""
-    rows = []
+def csv_rows(study: Study, setup: Setup, top: int | None) -> list[dict[str, object]]:
+    """The front as rows: fields, objectives, and what each network comes to.
+
+    ``within_gap`` is the trial that a member may be no better than, see ``search/leads.py``.
+    """
+    found, rows = shown_trials(study, top), []
+    leads = uncertain_leads(study, setup, found) if top is None else {}
     for trial in found:
         row: dict[str, object] = {"trial": trial.number, **trial.params}
+        if top is None:
+            row["within_gap"] = leads[trial.number].of if trial.number in leads else ""
         row |= dict(zip(setup.objectives, trial.values, strict=True))
         for name, one in (trial.user_attrs.get(NETWORKS) or {}).items():
             keys = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", "traffic_bytes")
@@ -140,42 +148,68 @@ def worth_rows(
     return rows
 
 
-_Found = tuple[list["FrozenTrial"], Tally, list[tuple[int, str, Prices]]]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """What is shown of a study."""
+
+    trials: list[FrozenTrial]
+    counted: Tally
+    worth: list[tuple[int, str, Prices]]
+    leads: Mapping[int, Lead]
+
+    @property
+    def marks(self) -> list[str]:
+        """Numbers of the trials, ``~`` at those that another may be as good as."""
+        return [f"{each.number}{'~' * (each.number in self.leads)}" for each in self.trials]
 
 
 def _record(study: Study, setup: Setup, shown: _Found, name: str) -> dict[str, object]:
-    found, counted, rows = shown
     return {
         "study": study.study_name,
         "setup": setup.record(),
-        "counts": {name: getattr(counted, name) for name in counted.__slots__},
-        name: [trial_record(trial, setup) for trial in found],
+        "counts": {key: getattr(shown.counted, key) for key in shown.counted.__slots__},
+        name: [
+            trial_record(trial, setup) | {"within_gap": _lead_record(shown.leads.get(trial.number))}
+            for trial in shown.trials
+        ],
         "importances": importances(study, setup),
         "worth": [
             {"trial": number, "network": label, **{k: getattr(each, k) for k in each.__slots__}}
-            for number, label, each in rows
+            for number, label, each in shown.worth
         ],
     }
 
 
+def _lead_record(lead: Lead | None) -> dict[str, object] | None:
+    if lead is None:
+        return None
+    keys = ("value", "other", "least")
+    values = {name: dict(zip(keys, row, strict=True)) for name, row in lead.values.items()}
+    return {"trial": lead.of, "values": values}
+
+
 def _print(study: Study, setup: Setup, shown: _Found) -> None:
-    found, counted, rows = shown
     labels = ", ".join(network.label for network in setup.networks)
-    say(f"study {study.study_name}: {labels}; {_counts(counted)}")
-    if not found:
+    say(f"study {study.study_name}: {labels}; {_counts(shown.counted)}")
+    if not shown.trials:
         return
     say("")
     fields = [axis.key for axis in setup.space.axes]
     columns = ("trial", *fields, *setup.objectives, "gap", "seconds")
-    draw_rows(columns, [_row(trial, fields, setup) for trial in found], results(), left=())
+    marked = zip(shown.marks, shown.trials, strict=True)
+    draw_rows(
+        columns, [(mark, *_row(each, fields, setup)) for mark, each in marked], results(), left=()
+    )
+    for number, lead in shown.leads.items():
+        say(_lead_text(number, lead), indent=2)
     say("")
     for name, parts in importances(study, setup).items():
         if parts:
             said = ", ".join(f"{key} {share(part)}" for key, part in parts.items())
             say(f"{name} varies with {said}.")
-    if rows:
+    if shown.worth:
         say("")
-        lines = [(str(number), name, *_worth(each)) for number, name, each in rows]
+        lines = [(str(number), name, *_worth(each)) for number, name, each in shown.worth]
         draw_rows(_WORTH, lines, results(), left=("network",))
         say(_SLOPES)
 
@@ -185,12 +219,20 @@ def _row(trial: FrozenTrial, fields: Sequence[str], setup: Setup) -> tuple[str, 
     gaps = [one["gap"] for one in networks.values() if one.get("gap") is not None]
     seconds = trial.user_attrs.get(SECONDS)
     return (
-        str(trial.number),
         *(_shown(key, trial.params[key]) for key in fields),
         *(_shown(name, value) for name, value in zip(setup.objectives, trial.values, strict=True)),
         percent(max(gaps), fill=True) if gaps else "-",
         "-" if seconds is None else f"{seconds:.2f}",
     )
+
+
+def _lead_text(number: int, lead: Lead) -> str:
+    said = [
+        f"{name} {_shown(name, own)} against {_shown(name, other)} ({percent(own / other - 1)}), "
+        f"which may be {_shown(name, least)}"
+        for name, (own, other, least) in lead.values.items()
+    ]
+    return f"~ {number}: within the gap of trial {lead.of}: {'; '.join(said)}"
 
 
 def _worth(prices: Prices) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from spmopt.bench import record as module
 from spmopt.bench.environment import environment
 from spmopt.bench.record import Record
 from spmopt.bench.runner import run
+from spmopt.bench.suite import Case, Figures, Options, Part
 from spmopt.bench.table import write
 from tests.bench.small import SMALL, Measure, silent
 
@@ -30,6 +31,27 @@ def test_everything_is_measured_once_a_run(tmp_path: Path) -> None:
     assert [line.mark for line in lines] == ["miss", "done"]
     assert lines[0].figures["wall_s"] == 1.5
     assert [lines[1].figures[f"{label}.wall_s"] for label in "ab"] == [3.5, 5.5]
+
+
+def test_runs_of_a_seeded_part_have_their_own_seeds(tmp_path: Path) -> None:
+    parts = {
+        "": Part(measure="drawn", options={"trials": 3}, seeded=True),
+        "fixed": Part(measure="fixed", options={"trials": 3}),
+    }
+    suite = replace(SMALL, rows=(replace(SMALL.rows[0], parts=parts),))
+    given: list[tuple[str, Options]] = []
+
+    def measure(case: Case, part: Part) -> Figures:
+        given.append((part.measure, part.options))
+        return {"wall_s": 1.0}
+
+    list(run(suite, begin(tmp_path), silent, measure))
+    assert given == [
+        ("drawn", {"trials": 3, "seed": 0}),
+        ("drawn", {"trials": 3, "seed": 1}),
+        ("fixed", {"trials": 3}),
+        ("fixed", {"trials": 3}),
+    ]
 
 
 @pytest.mark.parametrize("done", range(CALLS))

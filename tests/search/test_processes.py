@@ -72,13 +72,13 @@ def test_two_processes_share_the_trials(tmp_path: Path, kind: str) -> None:
     url = str(tmp_path / "s.db") if kind == "sqlite" else f"journal:{tmp_path / 's.log'}"
     begin(open_storage(url), "s", small_setup())
     barrier = SPAWN.Barrier(2)
-    processes = [started(share, url, 12, barrier) for _ in range(2)]
+    processes = [started(share, url, 8, barrier) for _ in range(2)]
     for process in processes:
         process.join(WAIT_S)
         assert process.exitcode == 0
     study, _ = known(open_storage(url), "s")
     done = [trial for trial in study.get_trials() if counts(trial)]
-    assert [trial.state for trial in done] == [TrialState.COMPLETE] * 12
+    assert [trial.state for trial in done] == [TrialState.COMPLETE] * 8
     assert len({trial.user_attrs[PROCESS] for trial in done}) == 2
 
 

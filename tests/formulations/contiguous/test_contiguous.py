@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.contiguous.held import Dirty, Held
 from formulations.contiguous.memory import Memory
 from formulations.contiguous.pack import ORDERS, cut, pack
+from formulations.contiguous.rounds import Found
 from formulations.contiguous.schedule import schedule
 from formulations.contiguous.stays import Stay
 from formulations.residency import page
@@ -21,7 +23,7 @@ from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
-from spmopt.core.plan import Ranges
+from spmopt.core.plan import Plan, Ranges
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
@@ -30,10 +32,6 @@ from spmopt.graph.training import training_graph
 from spmopt.machines.load import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.solve import compare
-from spmopt.tiles.backward import backward
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.order import ORDERS as ORDERS_OF_TILES
 from spmopt.verify import bound, require_legal
 from tests.instances.golden import instance as golden
 from tests.strategies import random_instance
@@ -89,18 +87,29 @@ def test_contiguity_costs_little(name: str, spm: str, cost: float) -> None:
     assert found.makespan_cycles <= least * (1 + Fraction(cost))
 
 
-def test_without_time_it_is_not_behind_a_start_that_fits() -> None:
-    """Tiles that fill the scratchpad: little of the paged plan finds ranges of its own."""
-    grid = Grid(layer=Layer(name="layer", m=60, k=50, n=40), tile=Tile(m=20, k=15, n=16))
-    machine = load_machine("small-npu", {"spm": "5.5kB", "page": "64"})
-    instance = backward(grid, machine, ORDERS_OF_TILES["sequential"].through(grid))
-    good = schedule(instance, Request(time_limit_s=4.0)).plan
-    assert good is not None
-    paged = find("stream").load()(instance, Request()).plan
-    request = Request(time_limit_s=1e-3, start=paged, others=(good,))
-    again = schedule(instance, request).plan
-    assert again is not None
-    assert plan_value(instance, again, MAKESPAN) <= plan_value(instance, good, MAKESPAN)
+def test_without_time_starts_are_placed_once_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    instance = random_instance(5)
+    start = find("stream").load()(instance, Request()).plan
+    assert start is not None
+    none = np.empty(0, np.int64)
+    nothing = Held(stays=[], dirty=Dirty(none, none, 1))
+
+    class Placed:
+        """The paged optimum is placed badly, a start as it is."""
+
+        def __init__(self, _: Instance, request: Request, plan: Plan, prices: object) -> None:
+            del request, prices
+            self._plan = plan
+
+        def plans(self) -> Iterator[Found]:
+            if self._plan is not start:
+                yield Found(plan=self._plan, value=Fraction(10**12), held=nothing)
+                return
+            yield Found(plan=start, value=plan_value(instance, start, MAKESPAN), held=nothing)
+            pytest.fail("no time for a second plan")
+
+    monkeypatch.setattr("formulations.contiguous.schedule.Repair", Placed)
+    assert schedule(instance, Request(time_limit_s=1e-9, others=(start,))).plan is start
 
 
 def stay(begin: int, heights: list[int], uses: list[int], stationary: Sequence[int] = ()) -> Stay:

@@ -98,7 +98,10 @@ def table(rows: Sequence[Counted], totals: Sequence[Sum]) -> Table:
 
 
 def remarks(shown: Table, rows: Sequence[Counted]) -> list[str]:
-    """What the columns mean, and what searches and replacements remark."""
+    """What the columns mean, and what searches and replacements remark.
+
+    Of a layer of which all ways share a remark, the name alone is given.
+    """
     objective = rows[0].row.case.objective
     lines = [
         "x compulsory: traffic over every input and every result once. gap to bound: traffic above "
@@ -107,12 +110,19 @@ def remarks(shown: Table, rows: Sequence[Counted]) -> list[str]:
     ]
     if "gap of order" in shown.columns:
         lines.append(f"gap of order: {objective} above the certified bound of the order.")
-    said: dict[str, list[str]] = {}
+    ways: dict[str, list[str]] = {}
+    said: dict[str, dict[str, list[str]]] = {}
     for row in (counted.row for counted in rows):
+        name, (order, _, replacement) = row.case.layer.name, way_of(row)
+        ways.setdefault(name, []).append(f"{order}, {replacement}")
         for note in row.notes:
-            order, _, replacement = way_of(row)
-            said.setdefault(note, []).append(f"{row.case.layer.name} ({order}, {replacement})")
-    lines += [f"{', '.join(names)}: {note}." for note, names in said.items()]
+            said.setdefault(note, {}).setdefault(name, []).append(f"{order}, {replacement}")
+    for note, layers in said.items():
+        where = [
+            name if own == ways[name] and len(own) > 1 else f"{name} ({'; '.join(own)})"
+            for name, own in layers.items()
+        ]
+        lines.append(f"{', '.join(where)}: {note}.")
     return lines
 
 

@@ -143,6 +143,13 @@ def test_cores_cut_the_batch_unless_told(run: Run) -> None:
     assert "2 cores in lock-step" in run(f"tiles {GEMM} --cores 2 --order sequential").out
 
 
+def test_what_all_rows_of_a_layer_share_is_said_once(run: Run) -> None:
+    out = run(f"tiles {LENET} --machine large-npu --cores 2 --jobs 1").out
+    assert "\nC3, C5, F6, output: cut into m/1, 1 of 2 cores stay idle.\n" in out
+    one = run(f"tiles {LENET} --machine large-npu --cores 2 --only C5 --order sequential --jobs 1")
+    assert "\nC5 (sequential, double-buffer): cut into m/1" in one.out
+
+
 def test_a_given_tile(run: Run) -> None:
     (row,) = run(f"tiles {GEMM} --tile 45x60x50 --order sequential --json").record["rows"]
     assert (row["tile_m"], row["tile_k"], row["tile_n"], row["tile_given"]) == (45, 60, 50, True)

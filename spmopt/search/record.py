@@ -12,7 +12,7 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
-from optuna.study import Study
+from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from spmopt.core.errors import InputError
@@ -52,7 +52,7 @@ def remember(study: Study, setup: Setup) -> None:
     """
     wanted, known = setup.record(), study.user_attrs.get(SETUP)
     if known is None:
-        if study.get_trials(deepcopy=False):
+        if study.get_trials(deepcopy=False) or not _minimises(study, len(setup.objectives)):
             raise InputError(
                 f"study {study.study_name}: was not made by this program; give another --study"
             )
@@ -76,7 +76,7 @@ def setup_of(study: Study) -> Setup:
         It was not made by this program.
     """
     known = study.user_attrs.get(SETUP)
-    if known is None:
+    if known is None or not _minimises(study, len(known["objectives"])):
         raise InputError(f"study {study.study_name}: was not made by this program")
     return Setup.of_record(known)
 
@@ -141,6 +141,11 @@ def _distribution(axis: Axis) -> BaseDistribution:
         return FloatDistribution(float(axis.low), float(axis.high), log=axis.log, step=step)
     step = int(axis.step) or 1
     return IntDistribution(int(axis.low), int(axis.high), log=axis.log, step=step)
+
+
+def _minimises(study: Study, count: int) -> bool:
+    """Whether it minimises so many objectives."""
+    return study.directions == [StudyDirection.MINIMIZE] * count
 
 
 def _plain(value: Any) -> Any:

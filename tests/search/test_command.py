@@ -5,7 +5,9 @@ import json
 import re
 from pathlib import Path
 
+import optuna
 import pytest
+from optuna.study import StudyDirection
 
 from spmopt.cli import Code
 from spmopt.io.files import read_result
@@ -13,6 +15,7 @@ from tests.cli.run import Run, runner
 from tests.search.study import MLP
 from tests.solve.fakes import bounds_only, install
 
+LESS, MORE = StudyDirection.MINIMIZE, StudyDirection.MAXIMIZE
 SPACE = """
 cost = { spm_mb = 1000.0, gbps = 0.01 }
 [space]
@@ -159,6 +162,16 @@ def test_show_refuses_what_it_cannot(run: Run) -> None:
     assert "there is no 'a'" in run("tune show --study t --trial 0 --network a -o r.json").err
     run(f"tune {MLP} --space s.toml --objective time,cost -s bound --study b --trials 1")
     assert "gives bounds, no schedules" in run("tune show --study b --trial 0 -o r.json").err
+
+
+@pytest.mark.parametrize("directions", [[LESS], [MORE, MORE]])
+def test_a_study_of_another_program_is_refused(run: Run, directions: list[StudyDirection]) -> None:
+    optuna.create_study(study_name="f", storage="sqlite:///f.db", directions=directions)
+    for line in (f"{TUNE} --study f --storage f.db", "tune show --study f --storage f.db"):
+        found = run(line)
+        assert found.code == Code.BAD_INPUT
+        assert found.err.startswith("error: study f: was not made by this program")
+        assert found.err.count("\n") == 1
 
 
 def test_nothing_found_says_why(run: Run) -> None:

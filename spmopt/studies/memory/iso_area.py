@@ -192,7 +192,22 @@ def _sentences(rows: Rows) -> Sentences:
         f"SRAM's 3 MB has, {listing(least)} on average.",
         f"Energy of the scratchpad is by STT-MRAM and SOT-MRAM {listing(told)} times less; of "
         "scratchpad, DRAM and arithmetic together, with the time of the schedule, optimal "
-        f"schedules save by {listing(whole)}.",
+        f"schedules save by {listing(whole)}. {_with_banks(rows)}",
+    )
+
+
+def _with_banks(rows: Rows) -> str:
+    """What latencies cost: the time, and what it makes of the energy-delay product."""
+    some = own(rows, BANKS)
+    told = [
+        f"{TITLES[role]} takes {more(relative(some, role, delay)):.2f} times the time of SRAM, "
+        f"{more(relative(some, role, edp_dram)):.2f} times its EDP with DRAM and "
+        f"{more(relative(some, role, edp)):.2f} times its EDP without"
+        for role in _RIVALS
+    ]
+    return (
+        "With banks, where latencies hold back engine and DMA channel, on average "
+        f"{', and '.join(told)}."
     )
 
 

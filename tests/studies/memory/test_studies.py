@@ -11,6 +11,7 @@ from spmopt.studies.memory import batch, iso_area, iso_capacity, scaling, traini
 from spmopt.studies.memory.assumptions import Assumptions
 from spmopt.studies.memory.conditions import MB, MIB, Question, workloads
 from spmopt.studies.memory.ratios import (
+    delay,
     edp,
     edp_dram,
     energy,
@@ -106,6 +107,11 @@ def test_same_area(tmp_path: Path) -> None:
     assert 0 <= saved < 1
     assert "| alexnet I |" in page
     assert "## DRAM traffic saved against SRAM, %" in page
+    banks = rows.where(reading=BANKS, scheduler=OPTIMAL)
+    slower = more(relative(banks, "stt", delay))
+    worse = more(relative(banks, "stt", edp_dram))
+    meaning = page.split("## What it means")[1].split("## Notes")[0]
+    assert f"STT-MRAM takes {slower:.2f} times the time of SRAM, {worse:.2f} times its EDP" in meaning
     capacity = iso_area.CLAIMS[-1]
     assert capacity.found(least) == pytest.approx(10 / 3)
 

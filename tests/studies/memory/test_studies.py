@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -111,7 +112,9 @@ def test_same_area(tmp_path: Path) -> None:
     slower = more(relative(banks, "stt", delay))
     worse = more(relative(banks, "stt", edp_dram))
     meaning = page.split("## What it means")[1].split("## Notes")[0]
-    assert f"STT-MRAM takes {slower:.2f} times the time of SRAM, {worse:.2f} times its EDP" in meaning
+    assert (
+        f"STT-MRAM takes {slower:.2f} times the time of SRAM, {worse:.2f} times its EDP" in meaning
+    )
     capacity = iso_area.CLAIMS[-1]
     assert capacity.found(least) == pytest.approx(10 / 3)
 
@@ -154,6 +157,11 @@ def test_batch(tmp_path: Path) -> None:
     least, most = (claim.found(serial) for claim in batch.CLAIMS[:2])
     assert [least, most] == sorted(batch.curve(serial, True, "stt").values())
     assert "STT-MRAM, training: EDP, times less, least | 2.30" in page
+    equal = batch.curve(rows.where(reading=EQUAL, scheduler=OPTIMAL), True, "stt")
+    meaning = page.split("## What it means")[1].split("## Notes")[0]
+    told = f"equal time, in training STT-MRAM from {equal[1]:.2f} to {equal[2]:.2f}"
+    assert told in meaning
+    assert not re.search(r"0\.\d+ times less", meaning)
 
 
 def test_training(tmp_path: Path) -> None:

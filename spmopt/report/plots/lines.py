@@ -49,8 +49,10 @@ class Line:
 class Panel:
     """Lines in one pair of axes; ``ticks`` are values of x to name, on a logarithmic axis.
 
-    y begins at nothing; with ``cut`` not, where the lines would run into each other at the top,
-    and the panel says so.
+    ``y_ticks`` are the same of y, the first and the last its ends. Without them y begins at
+    nothing; with ``cut`` not, where the lines would run into each other at the top, and the panel
+    says so.
+    ``level`` is a value to compare with.
     """
 
     title: str
@@ -59,6 +61,8 @@ class Panel:
     lines: tuple[Line, ...]
     ticks: tuple[float, ...] = ()
     cut: bool = False
+    y_ticks: tuple[float, ...] = ()
+    level: float | None = None
 
 
 def plot_lines(panel: Panel, ax: Axes | None = None) -> Axes:
@@ -66,7 +70,15 @@ def plot_lines(panel: Panel, ax: Axes | None = None) -> Axes:
     ax = alone(ax)
     for line in panel.lines:
         (_bound if line.is_bound else _schedules)(ax, line)
-    _limit(ax, panel)
+    if panel.level is not None:
+        ax.axhline(panel.level, color="#555555", linewidth=1.0, zorder=1.0)
+    if panel.y_ticks:
+        ax.set_yscale("log")
+        ax.set_yticks(panel.y_ticks, [f"{value:g}" for value in panel.y_ticks])
+        ax.yaxis.set_minor_locator(NullLocator())
+        ax.set_ylim(panel.y_ticks[0], panel.y_ticks[-1])
+    else:
+        _limit(ax, panel)
     if panel.ticks:
         ax.set_xscale("log")
         ax.set_xticks(panel.ticks, [f"{value:g}" for value in panel.ticks])

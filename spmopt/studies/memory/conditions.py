@@ -32,6 +32,16 @@ COUNTING = (
     "energy (one by one: of the least traffic to the DRAM, all that a schedule changes there). "
     "Machine and technologies are those of the notes where others are assumed."
 )
+READINGS_SHOWN = (
+    "one by one: accesses one after another, as the paper counts; equal time: in the schedule's "
+    "time, whatever the technology;\nbanks: latencies hold back engine and DMA channel"
+)
+"""Readings, for a picture that is read without its page."""
+OVER_ONE = "above 1 the MRAM takes less than SRAM, below 1 more"
+TIMES_LESS = (
+    "*Times less*: SRAM's figure over the MRAM's; under 1 the MRAM takes more, as 0.50 is twice as "
+    "much."
+)
 Draw = Callable[[Rows, Figures, Path], None]
 
 

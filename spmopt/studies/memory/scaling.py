@@ -13,10 +13,14 @@ from spmopt.studies.memory.conditions import (
     CONDITIONS,
     COUNTING,
     MIB,
+    OVER_ONE,
+    READINGS_SHOWN,
+    TIMES_LESS,
     Question,
     remarks,
     workloads,
 )
+from spmopt.studies.memory.ratio_axes import alike
 from spmopt.studies.memory.ratios import (
     BASE,
     Of,
@@ -111,6 +115,7 @@ def find(rows: Rows, figures: Figures) -> Findings:
             "Bold: more than 20 % (of percentages: 5 points) from the paper, whose figures are at "
             "some capacity and stage where the mean of workloads is best or worst, and so are "
             "these.",
+            TIMES_LESS,
             *causes(rows),
             *remarks(rows),
         ),
@@ -195,7 +200,7 @@ def _sentences(rows: Rows) -> Sentences:
 
 
 def draw(rows: Rows, figures: Figures, path: Path) -> None:
-    """How many times less energy and EDP than SRAM, over the capacity."""
+    """Energy and EDP of SRAM over those of MRAM, over the capacity."""
     from spmopt.report.plots.lines import Line, Panel, save_lines
     from spmopt.report.plots.style import Heading
 
@@ -219,18 +224,19 @@ def draw(rows: Rows, figures: Figures, path: Path) -> None:
                 Panel(
                     title=reading,
                     x_label="scratchpad, MiB",
-                    y_label=f"{measure.title}, times less than SRAM",
+                    y_label=f"{measure.title}, SRAM over MRAM",
                     lines=curves,
                     ticks=tuple(size / MIB for size in sizes),
                 )
             )
         panels.append(line)
     heading = Heading(
-        title="Energy and energy-delay product of MRAM against SRAM, by capacity",
+        title="Energy and energy-delay product (EDP) of the scratchpad alone (without DRAM): SRAM "
+        "over MRAM, by capacity",
         conditions="curves through runs of NVSim (22 nm), GTX 1080 Ti, mean of 5 networks and 2 "
-        "stages, optimal schedules",
+        f"stages, optimal schedules;\n{OVER_ONE}\n{READINGS_SHOWN}",
     )
-    save_lines(panels, heading, path)
+    save_lines(alike(panels), heading, path)
 
 
 QUESTION = Question(

@@ -19,8 +19,9 @@ the price of a byte of scratchpad in step i, ``theta_i`` that of a cycle of the 
       LB(beta') = A + (beta / beta') (LB(beta) - A),    A = sum_i (w - theta_i) c_i
 
   because rents, transfers and capacity all scale alike; so the bound falls by ``(LB - A) / beta``
-  per byte per second at first. Where bytes have a price of their own, the bound is evaluated at
-  1/128 more bandwidth with the prices of the channel scaled.
+  per byte per second at first; not at all where banks of the scratchpad hold the channel back
+  (:func:`spmopt.technology.machine.with_technology`). Where bytes have a price of their own, the
+  bound is evaluated at 1/128 more bandwidth with the prices of the channel scaled.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import numpy as np
 
 from spmopt.analysis.roofline import Reals
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
 from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
 from spmopt.core.table import Bools, Ints
@@ -66,7 +68,8 @@ class Worth:
     per_spm_byte
         How much the bound falls for each byte of scratchpad more.
     per_byte_per_s
-        How much it falls for each byte per second of bandwidth more.
+        How much it falls for each byte per second of the DRAM more: 0 where banks of the
+        scratchpad hold the channel back.
     spm_price : (n,)
         The part of ``per_spm_byte`` of every step.
     channel_price : (n,)
@@ -143,6 +146,12 @@ class Worth:
         return sorted(found, key=lambda stretch: -stretch.per_byte)
 
 
+def held_by_banks(machine: Machine) -> bool:
+    """Whether the channel is as fast as the banks of the scratchpad allow: no DRAM quickens it."""
+    rates = None if machine.memory is None else machine.memory.rates
+    return rates is not None and min(rates) <= machine.dram_bytes_per_s
+
+
 def _channel(instance: Instance, certificate: Certificate) -> Ints:
     """(n,) Prices of a byte's time in each step, both directions of a duplex machine."""
     if instance.machine.duplex:
@@ -153,7 +162,7 @@ def _channel(instance: Instance, certificate: Certificate) -> Ints:
 def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -> Fraction:
     """How much the bound falls for each byte per second more."""
     objective, rate = certificate.objective, instance.machine.dram_bytes_per_s
-    if not objective.cycle:
+    if not objective.cycle or held_by_banks(instance.machine):
         return Fraction(0)
     if objective.dram_in_byte or objective.dram_out_byte:
         more = -(-rate // _FRACTION)

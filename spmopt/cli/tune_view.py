@@ -50,6 +50,7 @@ _SLOPES = (
     "Worth: how much the certified bound falls at first, for each MB, GB/s and PE (multiply-"
     "accumulate unit) more, by the prices that prove it."
 )
+_ALIKE = "Worth of SPM: speed of its banks, energies and leakage stay as they are."
 
 
 def shown_trials(study: Study, top: int | None) -> list[FrozenTrial]:
@@ -212,6 +213,8 @@ def _print(study: Study, setup: Setup, shown: _Found) -> None:
         lines = [(str(number), name, *_worth(each)) for number, name, each in shown.worth]
         draw_rows(_WORTH, lines, results(), left=("network",))
         say(_SLOPES)
+        if any(candidate_of(setup, trial).machine.memory is not None for trial in shown.trials):
+            say(_ALIKE)
 
 
 def _row(trial: FrozenTrial, fields: Sequence[str], setup: Setup) -> tuple[str, ...]:

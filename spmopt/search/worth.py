@@ -28,8 +28,9 @@ class Prices:
     bound
         In that unit.
     per_mb, per_gbps, per_pe
-        For a megabyte of scratchpad, a GB/s of DRAM, a multiply-accumulate unit (of an array:
-        as part of one more row; None where cycles are fixed).
+        For a megabyte of scratchpad whose speed, energies and leakage stay, a GB/s of DRAM (0
+        where banks hold the channel back), a multiply-accumulate unit (of an array: as
+        part of one more row; None where cycles are fixed).
     """
 
     unit: str

@@ -12,10 +12,12 @@ import pytest
 from formulations.residency import fluid
 from spmopt.analysis.worth import Worth
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Memory
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
+from spmopt.report.explanation.worth import worth_lines
 from spmopt.verify import bound
 from tests.instances import golden
 from tests.strategies import random_instance
@@ -87,6 +89,29 @@ def test_by_hand() -> None:
     assert float(worth.per_byte_per_s) == pytest.approx(12, rel=ROUNDING)
     assert worth.spm_price.sum() == pytest.approx(1, rel=ROUNDING)
     assert worth.channel_price == pytest.approx([1, 1], rel=ROUNDING)
+
+
+@pytest.mark.parametrize(("rate", "held"), [(1, True), (2, False), (None, False)])
+def test_banks_that_hold_the_channel_back(rate: int | None, held: bool) -> None:
+    instance = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
+    memory = Memory(
+        technology="t",
+        source="s",
+        basis="b",
+        spm_bytes=4,
+        area_mm2=1.0,
+        dram_bytes_per_s=3 if held else 1,
+        banks=rate and 1,
+        read_bytes_per_s=rate and 5,
+        write_bytes_per_s=rate,
+    )
+    machine = replace(instance.machine, dram_bytes_per_s=1, clock_hz=1, memory=memory)
+    worth = Worth.of(replace(instance, machine=machine), priced(instance))
+    assert float(worth.bound) == pytest.approx(12, rel=ROUNDING)
+    assert float(worth.per_byte_per_s) == pytest.approx(0 if held else 12, rel=ROUNDING)
+    lines = [line.text for line in worth_lines(machine, worth)]
+    assert any("nothing: banks of the SPM hold" in line for line in lines) == held
+    assert "energies and leakage stay" in lines[-1]
 
 
 def test_what_computes_all_the_time_gains_nothing() -> None:

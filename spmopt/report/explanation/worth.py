@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from spmopt.analysis.worth import Worth
+from spmopt.analysis.worth import Worth, held_by_banks
 from spmopt.core.machine import Machine
 from spmopt.metrics import in_unit
 from spmopt.report.explanation.lines import Line, share, si
@@ -40,6 +40,8 @@ def worth_lines(machine: Machine, worth: Worth | None) -> Iterator[Line]:
         "the price, with d fewer none is below the bound plus as much; d in whole pages of "
         f"{si(machine.page_bytes, 'B')}."
     )
+    if machine.memory is not None:
+        yield Line("Speed of its banks, energies and leakage stay those of this SPM.")
 
 
 def _scratchpad(machine: Machine, worth: Worth) -> tuple[str, str]:
@@ -64,6 +66,8 @@ def _bandwidth(machine: Machine, worth: Worth) -> tuple[str, str]:
     if rate < _SMALL * GB:
         more = Fraction(rate, _SMALL)
         label = f"{si(float(more), 'B/s')} more DRAM"
+    if held_by_banks(machine):
+        return label, "nothing: banks of the SPM hold the channel back"
     most = _most(machine, worth, worth.per_byte_per_s * more)
     channel, engine = np.count_nonzero(price >= 1 - _LEAST), np.count_nonzero(price <= _LEAST)
     return label, (

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from spmopt.cli import Code
 from spmopt.cli.output import print_json, results, say, tell
-from spmopt.report.quantities import duration, percent, share, si
+from spmopt.cli.tune_lines import counts_text, varies_lines
+from spmopt.report.quantities import duration, percent, si
 from spmopt.report.table import draw_rows
 from spmopt.search.leads import Lead, uncertain_leads
 from spmopt.search.record import NETWORKS, PROOF, SECONDS
@@ -18,12 +19,12 @@ from spmopt.search.shown import (
     Tally,
     best,
     front,
-    importances,
     never_held,
     require_feasible,
     tally,
     trial_record,
 )
+from spmopt.search.varies import Varies, variation
 from spmopt.search.worth import Prices, prices_of
 
 if TYPE_CHECKING:
@@ -75,7 +76,8 @@ def show_study(
     found, counted = shown_trials(study, top), tally(study)
     rows = worth_rows(setup, found, schedules) if worth else []
     leads = uncertain_leads(study, setup, found) if top is None else {}
-    shown = _Found(trials=found, counted=counted, worth=rows, leads=leads)
+    varies = variation(study, setup) if found else {}
+    shown = _Found(trials=found, counted=counted, worth=rows, leads=leads, varies=varies)
     if as_json:
         print_json(_record(study, setup, shown, "front" if top is None else "best"))
     else:
@@ -157,6 +159,7 @@ class _Found:
     counted: Tally
     worth: list[tuple[int, str, Prices]]
     leads: Mapping[int, Lead]
+    varies: Mapping[str, Varies]
 
     @property
     def marks(self) -> list[str]:
@@ -173,7 +176,8 @@ def _record(study: Study, setup: Setup, shown: _Found, name: str) -> dict[str, o
             trial_record(trial, setup) | {"within_gap": _lead_record(shown.leads.get(trial.number))}
             for trial in shown.trials
         ],
-        "importances": importances(study, setup),
+        "importances": {key: dict(each.parts) for key, each in shown.varies.items()},
+        "importances_trials": {key: each.trials for key, each in shown.varies.items()},
         "worth": [
             {"trial": number, "network": label, **{k: getattr(each, k) for k in each.__slots__}}
             for number, label, each in shown.worth
@@ -191,7 +195,7 @@ def _lead_record(lead: Lead | None) -> dict[str, object] | None:
 
 def _print(study: Study, setup: Setup, shown: _Found) -> None:
     labels = ", ".join(network.label for network in setup.networks)
-    say(f"study {study.study_name}: {labels}; {_counts(shown.counted)}")
+    say(f"study {study.study_name}: {labels}; {counts_text(shown.counted)}")
     if not shown.trials:
         return
     say("")
@@ -204,10 +208,8 @@ def _print(study: Study, setup: Setup, shown: _Found) -> None:
     for number, lead in shown.leads.items():
         say(_lead_text(number, lead), indent=2)
     say("")
-    for name, parts in importances(study, setup).items():
-        if parts:
-            said = ", ".join(f"{key} {share(part)}" for key, part in parts.items())
-            say(f"{name} varies with {said}.")
+    for line in varies_lines(shown.varies):
+        say(line)
     if shown.worth:
         say("")
         lines = [(str(number), name, *_worth(each)) for number, name, each in shown.worth]
@@ -242,22 +244,6 @@ def _worth(prices: Prices) -> tuple[str, ...]:
     per_pe = "-" if prices.per_pe is None else si(prices.per_pe, prices.unit)
     slopes = (si(value, prices.unit) for value in (prices.bound, prices.per_mb, prices.per_gbps))
     return (*slopes, per_pe)
-
-
-def _counts(counted: Tally) -> str:
-    words = {
-        "solved": "solved",
-        "as_before": "as before",
-        "pruned": "excluded by proof",
-        "impossible": "impossible",
-        "failed": "failed",
-        "running": "running elsewhere",
-    }
-    numbers = {text: getattr(counted, name) for name, text in words.items()}
-    said = [f"{number} {text}" for text, number in numbers.items() if number]
-    total = sum(numbers.values())
-    trials = f"{total} trial" if total == 1 else f"{total} trials"
-    return f"{trials}: {', '.join(said)}" if said else trials
 
 
 def _network(one: Mapping[str, Any]) -> str:

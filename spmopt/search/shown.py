@@ -1,13 +1,11 @@
-"""What a study has found, as plain data: the front, what the fields matter, what was done."""
+"""What a study has found, as plain data: the front, and what was done."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from warnings import catch_warnings, simplefilter
 
-from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -24,8 +22,6 @@ from spmopt.search.record import (
     is_feasible,
 )
 from spmopt.search.setup import Setup
-
-_TREES = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,27 +57,6 @@ def best(study: Study, count: int) -> list[FrozenTrial]:
     found = [trial for trial in study.get_trials(deepcopy=False) if is_feasible(trial)]
     once = {tuple(sorted(trial.params.items())): trial for trial in reversed(found)}
     return sorted(once.values(), key=lambda trial: (trial.values, trial.number))[:count]
-
-
-def importances(study: Study, setup: Setup) -> dict[str, dict[str, float]]:
-    """How much of each objective's variance each field explains (fANOVA), the most first.
-
-    Empty for an objective whose trials are too few, or all alike.
-    """
-    found: dict[str, dict[str, float]] = {}
-    for place, name in enumerate(setup.objectives):
-
-        def target(trial: FrozenTrial, place: int = place) -> float:
-            return float(trial.values[place])
-
-        with catch_warnings():
-            simplefilter("ignore")
-            evaluator = FanovaImportanceEvaluator(n_trees=_TREES, seed=0)
-            try:
-                found[name] = get_param_importances(study, evaluator=evaluator, target=target)
-            except (RuntimeError, ValueError):
-                found[name] = {}
-    return found
 
 
 def require_feasible(study: Study, setup: Setup) -> None:

@@ -17,7 +17,7 @@ from spmopt.search.record import AS_BEFORE, NETWORKS, PROOF, counts
 from spmopt.search.replay import candidate_of, network_named, result_for, trial_numbered
 from spmopt.search.samplers import NAMES, require_sampler
 from spmopt.search.setup import Setup
-from spmopt.search.shown import front, importances, never_held, require_feasible, tally
+from spmopt.search.shown import front, never_held, require_feasible, tally
 from spmopt.search.storage import open_storage
 from spmopt.search.studies import known, schedules_of
 from spmopt.search.worth import prices_of
@@ -266,12 +266,9 @@ def check_file(path: Path, stored: StoredResult) -> None:
     assert read_result(path).result.value == stored.result.value
 
 
-def test_importances_and_worth(tmp_path: Path) -> None:
+def test_worth(tmp_path: Path) -> None:
     setup = small_setup(small_space(cost={"gbps": 1.0, "spm_mb": 1.0}), scheduler="page")
     study = search(str(tmp_path / "s.db"), setup, sampler="brute-force", trials=9, prune=False)
-    found = importances(study, setup)
-    assert max(found["cost"], key=lambda key: found["cost"][key]) == "bandwidth"
-    assert sum(found["time_s"].values()) == pytest.approx(1)
     trial = min(front(study), key=lambda each: each.values[1])
     network = network_named(setup, None)
     prices = prices_of(

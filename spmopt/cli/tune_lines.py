@@ -5,8 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spmopt.report.quantities import share
+from spmopt.search.setup import Setup
 from spmopt.search.shown import Tally
 from spmopt.search.varies import Varies
+
+
+def others_text(setup: Setup) -> str:
+    """That schedules minimise one of several figures; empty where there is one, or no schedule."""
+    others = not_minimised(setup)
+    if not others:
+        return ""
+    theirs = " and ".join(others)
+    verb = "is theirs" if len(others) == 1 else "are theirs"
+    return f"schedules minimise {setup.schedule_for}; {theirs} {verb}, not the least of the machine"
+
+
+def not_minimised(setup: Setup) -> list[str]:
+    """What figures depend on and schedules do not minimise: some of time, energy, traffic."""
+    return [] if setup.bound_only else [each for each in setup.needs if each != setup.schedule_for]
 
 
 def varies_lines(found: Mapping[str, Varies]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spmopt.cli import Code
 from spmopt.cli.output import print_json, results, say, tell
-from spmopt.cli.tune_lines import counts_text, varies_lines
+from spmopt.cli.tune_lines import counts_text, not_minimised, others_text, varies_lines
 from spmopt.report.quantities import duration, percent, si
 from spmopt.report.table import draw_rows
 from spmopt.search.leads import Lead, uncertain_leads
@@ -171,6 +171,7 @@ def _record(study: Study, setup: Setup, shown: _Found, name: str) -> dict[str, o
     return {
         "study": study.study_name,
         "setup": setup.record(),
+        "not_minimised": not_minimised(setup),
         "counts": {key: getattr(shown.counted, key) for key in shown.counted.__slots__},
         name: [
             trial_record(trial, setup) | {"within_gap": _lead_record(shown.leads.get(trial.number))}
@@ -196,6 +197,8 @@ def _lead_record(lead: Lead | None) -> dict[str, object] | None:
 def _print(study: Study, setup: Setup, shown: _Found) -> None:
     labels = ", ".join(network.label for network in setup.networks)
     say(f"study {study.study_name}: {labels}; {counts_text(shown.counted)}")
+    if others := others_text(setup):
+        say(others)
     if not shown.trials:
         return
     say("")

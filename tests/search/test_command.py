@@ -174,6 +174,18 @@ def test_a_study_of_another_program_is_refused(run: Run, directions: list[StudyD
         assert found.err.count("\n") == 1
 
 
+def test_what_schedules_do_not_minimise_is_said(run: Run) -> None:
+    line = f"tune {MLP} --space s.toml -s belady --trials 1 --objective"
+    said = "schedules minimise time; energy is theirs, not the least of the machine\n"
+    assert said in run(f"{line} time,energy --study both").out
+    assert said in run("tune show --study both").out
+    assert run("tune show --study both --json").record["not_minimised"] == ["energy"]
+    both = run(f"{line} energy,time,traffic --study three").out
+    assert "schedules minimise energy; time and traffic are theirs, not" in both
+    assert "schedules minimise" not in run(f"{line} time,cost --study one").out
+    assert run("tune show --study one --json").record["not_minimised"] == []
+
+
 def test_nothing_found_says_why(run: Run) -> None:
     Path("s.toml").write_text('constraints = ["time_s <= 1e-9"]\n' + SPACE)
     found = run(f"{TUNE} --trials 3")

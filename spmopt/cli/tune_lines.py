@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spmopt.report.quantities import share
+from spmopt.search.figures import STATIC
 from spmopt.search.setup import Setup
 from spmopt.search.shown import Tally
 from spmopt.search.varies import Varies
 
 
-def others_text(setup: Setup) -> str:
-    """That schedules minimise one of several figures; empty where there is one, or no schedule."""
+def caution(setup: Setup) -> str:
+    """That figures are bounds, or that schedules minimise one of several; empty if of one."""
+    if setup.bound_only:
+        return (
+            "figures with ≥ are lower bounds, each by itself: no one schedule need reach them all"
+        )
     others = not_minimised(setup)
     if not others:
         return ""
     theirs = " and ".join(others)
     verb = "is theirs" if len(others) == 1 else "are theirs"
     return f"schedules minimise {setup.schedule_for}; {theirs} {verb}, not the least of the machine"
+
+
+def bounded(name: str, setup: Setup) -> str:
+    """What stands before a figure that is a bound."""
+    return "≥ " if setup.bound_only and name not in STATIC else ""
 
 
 def not_minimised(setup: Setup) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from spmopt.cli import Code
 from spmopt.cli.output import print_json, results, say, tell
-from spmopt.cli.tune_lines import counts_text, not_minimised, others_text, varies_lines
+from spmopt.cli.tune_lines import bounded, caution, counts_text, not_minimised, varies_lines
 from spmopt.report.quantities import duration, percent, si
 from spmopt.report.table import draw_rows
 from spmopt.search.leads import Lead, uncertain_leads
@@ -97,13 +97,13 @@ def show_trial(trial: FrozenTrial, setup: Setup, *, as_json: bool) -> None:
     say(f"trial {trial.number}: {record['state']}")
     lines = [(key, _shown(key, value)) for key, value in trial.params.items()]
     figures = trial.user_attrs.get("figures") or {}
-    lines += [(name, _shown(name, value)) for name, value in figures.items()]
+    lines += [(name, bounded(name, setup) + _shown(name, value)) for name, value in figures.items()]
     lines += [(str(key), _held(excess)) for key, excess in trial.constraints.items()]
     wide = max(len(name) for name, _ in lines)
     for name, text in lines:
         say(f"  {name:<{wide}}  {text}")
     for name, one in (trial.user_attrs.get(NETWORKS) or {}).items():
-        say(f"  {name}: {_network(one)}", indent=4)
+        say(f"  {name}: {_network(one, setup)}", indent=4)
     if PROOF in trial.user_attrs:
         say(f"  {proof_text(trial.user_attrs[PROOF])}", indent=4)
 
@@ -197,8 +197,8 @@ def _lead_record(lead: Lead | None) -> dict[str, object] | None:
 def _print(study: Study, setup: Setup, shown: _Found) -> None:
     labels = ", ".join(network.label for network in setup.networks)
     say(f"study {study.study_name}: {labels}; {counts_text(shown.counted)}")
-    if others := others_text(setup):
-        say(others)
+    if text := caution(setup):
+        say(text)
     if not shown.trials:
         return
     say("")
@@ -228,7 +228,10 @@ def _row(trial: FrozenTrial, fields: Sequence[str], setup: Setup) -> tuple[str, 
     seconds = trial.user_attrs.get(SECONDS)
     return (
         *(_shown(key, trial.params[key]) for key in fields),
-        *(_shown(name, value) for name, value in zip(setup.objectives, trial.values, strict=True)),
+        *(
+            bounded(name, setup) + _shown(name, value)
+            for name, value in zip(setup.objectives, trial.values, strict=True)
+        ),
         percent(max(gaps), fill=True) if gaps else "-",
         "-" if seconds is None else f"{seconds:.2f}",
     )
@@ -249,9 +252,13 @@ def _worth(prices: Prices) -> tuple[str, ...]:
     return (*slopes, per_pe)
 
 
-def _network(one: Mapping[str, Any]) -> str:
+def _network(one: Mapping[str, Any], setup: Setup) -> str:
     parts = [f"{one['scheduler']}, {one['status']}"]
-    parts += [_shown(name, one[name]) for name in ("time_s", "energy_j", "traffic_bytes")]
+    figures = {"time": "time_s", "energy": "energy_j", "traffic": "traffic_bytes"}
+    asked = setup.needs if setup.bound_only else figures
+    parts += [
+        bounded(figures[key], setup) + _shown(figures[key], one[figures[key]]) for key in asked
+    ]
     if one["gap"] is not None:
         parts.append(f"gap {percent(one['gap'])}")
     parts.append(f"solved in {duration(one['seconds'])}")

@@ -186,6 +186,18 @@ def test_what_schedules_do_not_minimise_is_said(run: Run) -> None:
     assert run("tune show --study one --json").record["not_minimised"] == []
 
 
+def test_bounds_are_shown_as_bounds(run: Run) -> None:
+    line = f"tune {MLP} --space s.toml -s bound --trials 1"
+    shown = run(f"{line} --objective time,cost").out
+    assert "figures with ≥ are lower bounds, each by itself" in shown
+    assert re.search(r"≥ [\d.]+\s[mµn]s", shown)
+    one = run("tune show --trial 0").out
+    assert re.search(r"time_s +≥ ", one)
+    (network,) = [line for line in one.splitlines() if "mlp.json: " in line]
+    assert network.count("≥") == 1  # neither energy nor traffic, which nobody asked for
+    assert "≥" not in run(f"{TUNE} --trials 1 --study t").out
+
+
 def test_nothing_found_says_why(run: Run) -> None:
     Path("s.toml").write_text('constraints = ["time_s <= 1e-9"]\n' + SPACE)
     found = run(f"{TUNE} --trials 3")

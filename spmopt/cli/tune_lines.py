@@ -9,9 +9,35 @@ from spmopt.search.figures import STATIC
 from spmopt.search.setup import Setup
 from spmopt.search.shown import Tally
 from spmopt.search.varies import Varies
+from spmopt.sweep.cases import Network
 
 
-def caution(setup: Setup) -> str:
+def header_lines(setup: Setup) -> Iterator[str]:
+    """What a study is of: networks, machine, objectives, schedules."""
+    space = setup.space
+    networks = ", ".join(_network(each, has_batch=space.has_batch) for each in setup.networks)
+    yield f"networks: {networks}"
+    fixed = "".join(f"; {key} = {value}" for key, value in space.fixed.items())
+    yield f"machine: {space.machine.name or 'without a name'}{fixed}"
+    made = f"{'bounds' if setup.bound_only else 'schedules'} for {setup.schedule_for}"
+    yield f"objectives: {', '.join(setup.objectives)}; {made}, by {setup.scheduler}"
+    several = len(setup.networks) > 1
+    if several or space.has_batch:
+        summed = "weighted sums over networks" if several else ""
+        sample = "for one sample" if space.has_batch else ""
+        parts = ", ".join(part for part in (summed, sample) if part)
+        yield f"times, energies and bytes are {parts}"
+    if text := _caution(setup):
+        yield text
+
+
+def _network(network: Network, *, has_batch: bool) -> str:
+    said = [f"batch {network.known_batch}"] if network.known_batch and not has_batch else []
+    said += ["training"] if network.training else []
+    return f"{network.label} ({', '.join(said)})" if said else network.label
+
+
+def _caution(setup: Setup) -> str:
     """That figures are bounds, or that schedules minimise one of several; empty if of one."""
     if setup.bound_only:
         return (

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from spmopt.cli import Code
 from spmopt.cli.output import print_json, results, say, tell
-from spmopt.cli.tune_lines import bounded, caution, counts_text, not_minimised, varies_lines
+from spmopt.cli.tune_lines import (
+    bounded,
+    counts_text,
+    header_lines,
+    not_minimised,
+    varies_lines,
+)
 from spmopt.report.quantities import duration, percent, si
 from spmopt.report.table import draw_rows
 from spmopt.search.leads import Lead, uncertain_leads
@@ -197,8 +203,8 @@ def _lead_record(lead: Lead | None) -> dict[str, object] | None:
 def _print(study: Study, setup: Setup, shown: _Found) -> None:
     labels = ", ".join(network.label for network in setup.networks)
     say(f"study {study.study_name}: {labels}; {counts_text(shown.counted)}")
-    if text := caution(setup):
-        say(text)
+    for line in header_lines(setup):
+        say(line)
     if not shown.trials:
         return
     say("")

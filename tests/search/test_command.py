@@ -198,6 +198,20 @@ def test_bounds_are_shown_as_bounds(run: Run) -> None:
     assert "≥" not in run(f"{TUNE} --trials 1 --study t").out
 
 
+def test_the_header_says_what_a_study_is_of(run: Run) -> None:
+    Path("h.toml").write_text(
+        '[space]\nspm = ["2MB", "4MB"]\nbandwidth = "100GB/s"\nbatch = [1, 2]\n'
+    )
+    line = "tune alexnet squeezenet --training --space h.toml --objective time,spm_mb -s stream"
+    run(f"{line} --trials 1")
+    lines = run("tune show").out.splitlines()
+    assert lines[1].startswith("networks: alexnet")
+    assert lines[1].count("(training)") == 2
+    assert lines[2].endswith("; bandwidth = 100000000000")
+    assert lines[3] == "objectives: time_s, spm_mb; schedules for time, by stream"
+    assert lines[4] == "times, energies and bytes are weighted sums over networks, for one sample"
+
+
 def test_nothing_found_says_why(run: Run) -> None:
     Path("s.toml").write_text('constraints = ["time_s <= 1e-9"]\n' + SPACE)
     found = run(f"{TUNE} --trials 3")

@@ -18,6 +18,7 @@ from spmopt.search.axes import Axis, read_axis
 from spmopt.search.candidate import Candidate
 from spmopt.search.constraint import Constraint, read_constraint
 from spmopt.search.figures import STATIC, Cost, figure_named, static_figures
+from spmopt.technology.load import load_technology
 
 _ENTRIES = ("machine", "space", "constraints", "cost", "weights")
 _DEFAULT_MACHINE = "rtx2080ti"
@@ -131,7 +132,9 @@ def read_space(path: Path, machine: Machine | None = None) -> Space:
         raise InputError(f"space {path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"space {path}: not TOML: {error}") from None
-    return space_of(tables, f"space {path}", folder=path.parent, machine=machine)
+    space = space_of(tables, f"space {path}", folder=path.parent, machine=machine)
+    _require_technologies(space, f"space {path}")
+    return space
 
 
 def space_of(
@@ -209,6 +212,16 @@ def _require_settings(
                 errors.append(error)
         if len(errors) == len(axis.ends):
             raise InputError(f"{where}: {axis.key}: {errors[0]}")
+
+
+def _require_technologies(space: Space, where: str) -> None:
+    """Every one that is named, for a wrong name would only make points impossible."""
+    for axis in (axis for axis in space.axes if axis.key == "technology"):
+        for name in axis.choices:
+            try:
+                load_technology(str(name))
+            except InputError as error:
+                raise InputError(f"{where}: technology: {error}") from None
 
 
 def _cost(prices: Mapping[str, float], where: str) -> dict[str, float]:

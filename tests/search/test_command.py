@@ -135,6 +135,7 @@ def test_a_pruned_trial_shows_its_proof(run: Run) -> None:
         ("--space machine.toml --objective time", "a stored instance has its own; leave it out"),
         ("--space clock.toml --objective time", "clock: "),
         ("--space never.toml --objective time", "constraint gbps <= 0.1: nothing in the space"),
+        ("--space typo.toml --objective time", "technology: no technology called 'nvsim-sran'"),
         ("--space weight.toml --objective time", "no network with a weight called 'alexnet'"),
     ],
 )
@@ -142,6 +143,8 @@ def test_what_cannot_be_is_one_line(run: Run, options: str, message: str) -> Non
     Path("machine.toml").write_text('machine = "rtx2080ti"\n[space]\nspm = ["1MB", "2MB"]\n')
     Path("clock.toml").write_text('[space]\nclock = ["1GHz", "2GHz"]\n')
     Path("never.toml").write_text('constraints = ["gbps <= 0.1"]\n' + SPACE)
+    names = '["nvsim-sram", "nvsim-sran", "nvsim-stt"]'
+    Path("typo.toml").write_text(f"[space]\nspm = '2MB'\ntechnology = {names}\n")
     Path("weight.toml").write_text("weights = { alexnet = 2 }\n" + SPACE)
     found = run(f"tune {MLP} {options}")
     assert found.code == Code.BAD_INPUT

@@ -201,7 +201,17 @@ def _machine(given: object, where: str, folder: Path) -> Machine:
 def _require_settings(
     machine: Machine, axes: tuple[Axis, ...], alone: Mapping[str, Setting], where: str
 ) -> None:
-    """Try every end of every setting, with the others at their first values."""
+    """Raise unless some ends of the settings go together, whatever their order; say which do not.
+
+    What is said is of every end of a setting with the others at their first values.
+    """
+    keys = [axis.key for axis in axes]
+    for ends in islice(product(*(axis.ends for axis in axes)), _MOST):
+        try:
+            Candidate.of(machine, {**alone, **dict(zip(keys, ends, strict=True))})
+        except InputError:
+            continue
+        return
     first = {**alone, **{axis.key: axis.ends[0] for axis in axes}}
     for axis in axes:
         errors = []

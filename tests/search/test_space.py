@@ -149,3 +149,10 @@ def test_points_without_a_machine_do_not_spoil_the_rest() -> None:
     space.require_possible(("area_mm2",))
     with pytest.raises(InputError, match="has no figures for 4 MB"):
         space.candidate({"spm": 4_000_000, "technology": "deepnvm-stt"})
+
+
+@pytest.mark.parametrize("sizes", [["1kB", "2MB"], ["2MB", "1kB"]])
+def test_the_order_of_values_does_not_decide_what_can_be(sizes: list[str]) -> None:
+    tables = {"machine": "rtx2080ti", "space": {"spm": sizes, "page": ["64kB", "32kB"]}}
+    space = space_of(tables, "space")
+    assert space.candidate({"spm": 2_000_000, "page": 32_000}).machine.spm_bytes == 2_000_000

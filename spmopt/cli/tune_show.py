@@ -58,6 +58,8 @@ def show(
         raise InputError(f"{option}: is for the front; leave --trial out")
     if top is not None and top < 1:
         raise InputError(f"--top {top}: must be at least 1")
+    if trial is not None and output is not None and output.suffix.lower() == ".csv":
+        raise InputError(f"-o {output}: a schedule is no table; name a file that ends in .json")
     if output is not None:
         require_writable(output)
     found, setup = known(open_known(storage), study)

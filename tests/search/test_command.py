@@ -162,6 +162,7 @@ def test_show_refuses_what_it_cannot(run: Run) -> None:
     assert "has trials 0 to 0" in run("tune show --study t --trial 1").err
     assert "is for --trial" in run("tune show --study t --network a").err
     assert "is for the front" in run("tune show --study t --trial 0 --worth").err
+    assert "a schedule is no table" in run("tune show --study t --trial 0 -o a.csv").err
     assert "there is no 'a'" in run("tune show --study t --trial 0 --network a -o r.json").err
     run(f"tune {MLP} --space s.toml --objective time,cost -s bound --study b --trials 1")
     assert "gives bounds, no schedules" in run("tune show --study b --trial 0 -o r.json").err

@@ -104,7 +104,8 @@ def show_trial(trial: FrozenTrial, setup: Setup, *, as_json: bool) -> None:
     lines = [(key, _shown(key, value)) for key, value in trial.params.items()]
     figures = trial.user_attrs.get("figures") or {}
     lines += [(name, bounded(name, setup) + _shown(name, value)) for name, value in figures.items()]
-    lines += [(str(key), _held(excess)) for key, excess in trial.constraints.items()]
+    limits = {str(limit) for limit in setup.space.constraints}
+    lines += [(key, _held(each)) for key, each in trial.constraints.items() if key in limits]
     wide = max(len(name) for name, _ in lines)
     for name, text in lines:
         say(f"  {name:<{wide}}  {text}")

@@ -216,6 +216,15 @@ def test_the_header_says_what_a_study_is_of(run: Run) -> None:
     assert lines[4] == "times, energies and bytes are weighted sums over networks, for one sample"
 
 
+def test_an_impossible_trial_says_why_and_no_limit_of_its_own(run: Run) -> None:
+    Path("i.toml").write_text('[space]\nspm = ["8", "1024"]\npage = 16\n')
+    line = f"tune {MLP} --space i.toml --objective time -s belady --sampler brute-force --trials 2"
+    assert "1 impossible" in run(line).out
+    shown = [run(f"tune show --trial {number}").out for number in (0, 1)]
+    assert sum("no such machine: " in out for out in shown) == 1
+    assert not any("possible does not hold" in out.replace("  ", " ") for out in shown)
+
+
 def test_nothing_found_says_why(run: Run) -> None:
     Path("s.toml").write_text('constraints = ["time_s <= 1e-9"]\n' + SPACE)
     found = run(f"{TUNE} --trials 3")

@@ -43,7 +43,7 @@ from spmopt.search.schedules import Schedules
 from spmopt.search.setup import Setup
 from spmopt.search.storage import PROCESS, Beats, own_name, put_back, recover
 from spmopt.search.twins import Twins
-from spmopt.sweep.pool import undisturbed
+from spmopt.sweep.pool import unbroken, undisturbed
 
 _LIVES = 3
 """How often a trial is begun whose process dies."""
@@ -154,10 +154,10 @@ class _Loop:
 
     def _ask(self, solved: list[FrozenTrial]) -> None:
         """Propose a machine; begin to evaluate it, unless it is known or excluded."""
-        with catch_warnings():
+        with unbroken(), catch_warnings():
             simplefilter("ignore")  # that beats are for another way to run a study
             trial = self._study.ask(distributions(self._setup.space))
-        self._begun.add(trial.number)
+            self._begun.add(trial.number)
         trial.set_user_attr(PROCESS, own_name())
         self._beats.add(trial.number)
         if self._is_surplus(trial.number):

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from heapq import heappop, heappush
 from itertools import count
 from threading import Thread, current_thread, main_thread
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from spmopt.sweep.cluster import cluster
@@ -109,6 +109,22 @@ def undisturbed() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Let a Ctrl-C wait for the end of what must not be left half done."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    waiting: list[tuple[int, FrameType | None]] = []
+    before = signal.signal(signal.SIGINT, lambda number, frame: waiting.append((number, frame)))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if waiting and callable(before):
+        before(*waiting[0])
 
 
 def begin_worker() -> None:

@@ -29,9 +29,10 @@ SPAWN = multiprocessing.get_context("spawn")
 WAIT_S = 90.0
 
 
-def slow_setup() -> Setup:
+def slow_setup(machines: int = 4) -> Setup:
     """Trials of a second or so."""
-    space = space_of({"space": {"spm": "2MB:8MB:2MB"}}, "s", machine=load_machine("rtx2080ti"))
+    sizes = f"2MB:{2 * machines}MB:2MB"
+    space = space_of({"space": {"spm": sizes}}, "s", machine=load_machine("rtx2080ti"))
     network = Network(name="mobilenetv2", training=True, batch=2)
     return Setup(networks=(network,), space=space, objectives=("time_s", "spm_mb"))
 
@@ -50,14 +51,23 @@ def share(url: str, trials: int, barrier: Barrier) -> None:
     search(url, small_setup(), sampler="random", seed=os.getpid(), trials=trials, prune=False)
 
 
-def run_slowly(url: str, workers: int) -> None:
-    search(url, slow_setup(), sampler="brute-force", trials=4, prune=False, workers=workers)
+def run_slowly(url: str, workers: int, machines: int = 4) -> None:
+    setup = slow_setup(machines)
+    search(url, setup, sampler="brute-force", trials=machines, prune=False, workers=workers)
 
 
 def started(target: Callable[..., None], *arguments: object) -> SpawnProcess:
     process = SPAWN.Process(target=target, args=arguments)
     process.start()
     return process
+
+
+def interrupt(process: SpawnProcess) -> None:
+    """Press Ctrl-C; again if nothing comes of it, as where Python is in a callback at the time."""
+    assert process.pid is not None
+    while process.is_alive():
+        os.kill(process.pid, signal.SIGINT)
+        process.join(10.0)
 
 
 def running(url: str) -> list[FrozenTrial]:
@@ -166,11 +176,9 @@ def test_what_is_put_back_is_run_next(tmp_path: Path) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 def test_an_interrupt_puts_back_what_is_under_way(tmp_path: Path, workers: int) -> None:
     url = str(tmp_path / "s.db")
-    process = started(run_slowly, url, workers)
+    process = started(run_slowly, url, workers, 40)
     until(lambda: Path(url).is_file() and has_study(url) and bool(running(url)))
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGINT)
-    process.join(WAIT_S)
+    interrupt(process)
     states = [trial.state for trial in study_of(url).get_trials()]
     assert TrialState.RUNNING not in states
     assert states.count(TrialState.WAITING) == states.count(TrialState.FAIL) > 0

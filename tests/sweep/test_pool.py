@@ -1,0 +1,35 @@
+"""Processes, and what a Ctrl-C does to them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from spmopt.sweep.pool import unbroken
+
+
+@pytest.fixture(autouse=True)
+def interruptible() -> Iterator[None]:
+    """Python's own handler, though whoever runs the tests may have SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_an_interrupt_waits_for_the_end() -> None:
+    done = []
+    with pytest.raises(KeyboardInterrupt), unbroken():
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append("all of it")
+    assert done == ["all of it"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_an_error_goes_before_an_interrupt() -> None:
+    with pytest.raises(ValueError, match="first"), unbroken():
+        os.kill(os.getpid(), signal.SIGINT)
+        raise ValueError("first")
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

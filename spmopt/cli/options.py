@@ -10,6 +10,14 @@ from typer import Argument, Option
 NETWORK, MACHINE, _BUDGET = "Network", "Machine", "Search"
 """Panels of the help."""
 
+Networks = Annotated[
+    list[str],
+    Argument(
+        metavar="NETWORK...",
+        help="Names, ONNX files, or instances as JSON.",
+        show_default=False,
+    ),
+]
 Training = Annotated[bool, Option("--training", help="One training step.", rich_help_panel=NETWORK)]
 Optimizer = Annotated[
     str | None, Option(help="sgd, momentum or adam; default: none.", rich_help_panel=NETWORK)

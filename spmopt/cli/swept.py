@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from spmopt.cli.options import (
     MACHINE,
@@ -13,6 +13,7 @@ from spmopt.cli.options import (
     AssumePointwise,
     Clock,
     Duplex,
+    Networks,
     Optimizer,
     Param,
     Training,
@@ -23,14 +24,7 @@ from spmopt.cli.options import (
 class Swept:
     """What is swept: texts that may be comma lists, and ranges as START:STOP:STEP."""
 
-    networks: Annotated[
-        list[str],
-        Argument(
-            metavar="NETWORK...",
-            help="Names, ONNX files, or instances as JSON.",
-            show_default=False,
-        ),
-    ]
+    networks: Networks
     training: Training = False
     batch: Annotated[
         str | None, Option(help="Batch sizes, as 8:256:x2.", rich_help_panel=NETWORK)

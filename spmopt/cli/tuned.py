@@ -7,9 +7,9 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Argument, Option
+from typer import Option
 
-from spmopt.cli.options import AssumePointwise, Optimizer, Param, Training, choices
+from spmopt.cli.options import AssumePointwise, Networks, Optimizer, Param, Training, choices
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:  # they would load Optuna, and help should not
@@ -58,14 +58,7 @@ KeepSchedules = Annotated[
 class Tuned:
     """What is searched, and how."""
 
-    networks: Annotated[
-        list[str],
-        Argument(
-            metavar="NETWORK...",
-            help="Names, ONNX files, or instances as JSON.",
-            show_default=False,
-        ),
-    ]
+    networks: Networks
     training: Training = False
     optimizer: Optimizer = None
     param: Param = None

@@ -1,6 +1,5 @@
 """The search: exact with and without proofs, reproducible, taken up again, constraints."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,7 @@ from optuna.trial import TrialState
 from spmopt.core.errors import InputError
 from spmopt.io.files import read_result, write_result
 from spmopt.io.result import StoredResult
-from spmopt.machines.load import load_machine
-from spmopt.search.candidate import Candidate
-from spmopt.search.evaluate import evaluate, result_of
+from spmopt.search.evaluate import evaluate
 from spmopt.search.record import AS_BEFORE, NETWORKS, PROOF, counts
 from spmopt.search.replay import candidate_of, network_named, result_for, trial_numbered
 from spmopt.search.samplers import NAMES, require_sampler
@@ -20,8 +17,6 @@ from spmopt.search.setup import Setup
 from spmopt.search.shown import front, never_held, require_feasible, tally
 from spmopt.search.storage import open_storage
 from spmopt.search.studies import known, schedules_of
-from spmopt.search.worth import prices_of
-from spmopt.sweep.cases import Network
 from tests.search.study import FIELDS, machines, search, small_setup, small_space, states, values
 from tests.solve.fakes import bounds_only, install
 
@@ -264,48 +259,3 @@ def schedules_of_nobody() -> Any:
 def check_file(path: Path, stored: StoredResult) -> None:
     write_result(path, stored)
     assert read_result(path).result.value == stored.result.value
-
-
-def test_worth(tmp_path: Path) -> None:
-    setup = small_setup(small_space(cost={"gbps": 1.0, "spm_mb": 1.0}), scheduler="page")
-    study = search(str(tmp_path / "s.db"), setup, sampler="brute-force", trials=9, prune=False)
-    trial = min(front(study), key=lambda each: each.values[1])
-    network = network_named(setup, None)
-    prices = prices_of(
-        result_for(setup, trial, network, schedules_of(study)), candidate_of(setup, trial), network
-    )
-    assert prices is not None
-    assert prices.unit == "s"
-    assert prices.per_pe is None  # the cycles of a stored instance are fixed
-    # The bound may be no higher than a line through a machine with more of it.
-    more = next(
-        each
-        for each in study.get_trials()
-        if each.params == {**trial.params, "bandwidth": trial.params["bandwidth"] + 750 * 10**6}
-    )
-    assert prices.bound - 0.75 * prices.per_gbps <= more.values[0]
-
-
-@pytest.mark.parametrize("machine", ["small-npu", "rtx2080ti"])
-def test_prices_of_processing_elements_hold_on_a_larger_engine(machine: str) -> None:
-    space = replace(small_space(space={"spm": ["1MB", "2MB"]}), machine=load_machine(machine))
-    network = Network(name="squeezenet", batch=1)
-    setup = Setup(networks=(network,), space=space, objectives=("time_s",), scheduler="belady")
-    candidate = space.candidate({"spm": 2_000_000})
-    stored = result_of(setup, candidate, network)
-    prices = prices_of(stored, candidate, network)
-    assert prices is not None
-    assert prices.per_pe is not None
-    array = candidate.machine.array
-    if array is None:
-        more = {"throughput": candidate.machine.operations_per_s * 129 // 128}
-        units = candidate.machine.operations_per_s / 128 / (2 * candidate.machine.clock_hz)
-    else:
-        more, units = {"array.rows": array.rows + 1}, array.columns
-    larger = Candidate.of(candidate.machine, more)
-    value = result_of(setup, larger, network).result.value
-    assert value is not None
-    time_s = float(value) / larger.machine.clock_hz
-    # What the same prices prove of the larger engine is below every schedule there.
-    assert prices.bound - prices.per_pe * units <= time_s * (1 + 1e-9)
-    assert 0 < prices.per_pe * units < prices.bound / 10

@@ -17,9 +17,9 @@ from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.machines.load import load_machine
-from spmopt.search.front import by_page, find_front
-from spmopt.search.front_check import complaints
-from spmopt.search.front_records import Front, Option
+from spmopt.search.front.check import complaints
+from spmopt.search.front.find import by_page, find_front
+from spmopt.search.front.records import Front, Option
 from spmopt.technology.load import load_technology
 
 _GB = 10**9

@@ -18,17 +18,17 @@ from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.training import training_graph
 from spmopt.machines.load import load_machine
-from spmopt.search.effort import Effort
-from spmopt.search.front import by_page, find_front
-from spmopt.search.front_records import Front
-from spmopt.search.record import AS_BEFORE, NETWORKS
-from spmopt.search.schedules import Schedules, folder_for
-from spmopt.search.setup import Setup
-from spmopt.search.shown import Tally, front, tally
-from spmopt.search.space import space_of
-from spmopt.search.storage import open_storage
-from spmopt.search.studies import begin
-from spmopt.search.tune import tune
+from spmopt.search.findings.shown import Tally, front, tally
+from spmopt.search.front.find import by_page, find_front
+from spmopt.search.front.records import Front
+from spmopt.search.space.setup import Setup
+from spmopt.search.space.space import space_of
+from spmopt.search.study.record import AS_BEFORE, NETWORKS
+from spmopt.search.study.schedules import Schedules, folder_for
+from spmopt.search.study.storage import open_storage
+from spmopt.search.study.studies import begin
+from spmopt.search.tuning.effort import Effort
+from spmopt.search.tuning.tune import tune
 from spmopt.sweep.cases import Network
 
 Floats = NDArray[np.float64]

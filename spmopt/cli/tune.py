@@ -12,7 +12,7 @@ from spmopt.cli.options import Json
 from spmopt.cli.tuned import Tuned, effort_of, setup_of
 
 if TYPE_CHECKING:  # they would load Optuna, and help should not
-    from spmopt.search.setup import Setup
+    from spmopt.search.space.setup import Setup
 
 
 class SearchOrShow(TyperGroup):
@@ -35,10 +35,10 @@ def search(tuned: Tuned, json: Json = False) -> int:
     from spmopt.cli.progress import progress
     from spmopt.cli.tune_view import show_study
     from spmopt.io.document import require_folder
-    from spmopt.search.schedules import Schedules, folder_for
-    from spmopt.search.storage import open_storage, storage_errors
-    from spmopt.search.studies import begin
-    from spmopt.search.tune import tune
+    from spmopt.search.study.schedules import Schedules, folder_for
+    from spmopt.search.study.storage import open_storage, storage_errors
+    from spmopt.search.study.studies import begin
+    from spmopt.search.tuning.tune import tune
 
     setup = setup_of(tuned)
     effort = effort_of(tuned, setup)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from spmopt.report.quantities import share
-from spmopt.search.figures import STATIC
-from spmopt.search.setup import Setup
-from spmopt.search.shown import Tally
-from spmopt.search.varies import Varies
+from spmopt.search.findings.shown import Tally
+from spmopt.search.findings.varies import Varies
+from spmopt.search.space.figures import STATIC
+from spmopt.search.space.setup import Setup
 from spmopt.sweep.cases import Network
 
 

@@ -47,9 +47,9 @@ def show(
     """Show the Pareto front of a search, what matters, and the schedule of any trial."""
     from spmopt.cli.tune_view import csv_rows, show_study, show_trial, write_csv
     from spmopt.io.document import require_writable
-    from spmopt.search.replay import trial_numbered
-    from spmopt.search.storage import open_known
-    from spmopt.search.studies import known, schedules_of
+    from spmopt.search.findings.replay import trial_numbered
+    from spmopt.search.study.storage import open_known
+    from spmopt.search.study.studies import known, schedules_of
 
     if trial is None and network is not None:
         raise InputError("--network: is for --trial; name one as well")
@@ -73,7 +73,7 @@ def show(
     show_trial(one, setup, as_json=json)
     if output is not None:
         from spmopt.io.files import write_result
-        from spmopt.search.replay import network_named, result_for
+        from spmopt.search.findings.replay import network_named, result_for
 
         if setup.bound_only:
             raise InputError(f"-o: scheduler {setup.scheduler} gives bounds, no schedules")

@@ -18,10 +18,9 @@ from spmopt.cli.tune_lines import (
 )
 from spmopt.report.quantities import duration, percent, si
 from spmopt.report.table import draw_rows
-from spmopt.search.leads import Lead, uncertain_leads
-from spmopt.search.record import NETWORKS, PROOF, SECONDS
-from spmopt.search.replay import candidate_of, results_for
-from spmopt.search.shown import (
+from spmopt.search.findings.leads import Lead, uncertain_leads
+from spmopt.search.findings.replay import candidate_of, results_for
+from spmopt.search.findings.shown import (
     Tally,
     best,
     front,
@@ -30,15 +29,16 @@ from spmopt.search.shown import (
     tally,
     trial_record,
 )
-from spmopt.search.varies import Varies, variation
-from spmopt.search.worth import Prices, prices_of
+from spmopt.search.findings.varies import Varies, variation
+from spmopt.search.findings.worth import Prices, prices_of
+from spmopt.search.study.record import NETWORKS, PROOF, SECONDS
 
 if TYPE_CHECKING:
     from optuna.study import Study
     from optuna.trial import FrozenTrial
 
-    from spmopt.search.schedules import Schedules
-    from spmopt.search.setup import Setup
+    from spmopt.search.space.setup import Setup
+    from spmopt.search.study.schedules import Schedules
 
 _UNITS = {
     "spm": "B",

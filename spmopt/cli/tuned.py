@@ -14,8 +14,8 @@ from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:  # they would load Optuna, and help should not
     from spmopt.core.machine import Machine
-    from spmopt.search.effort import Effort
-    from spmopt.search.setup import Setup
+    from spmopt.search.space.setup import Setup
+    from spmopt.search.tuning.effort import Effort
     from spmopt.sweep.cases import Network
 
 _SPACE, _SEARCH, _STUDY = "Space and objectives", "Search", "Study"
@@ -163,9 +163,9 @@ def setup_of(tuned: Tuned) -> Setup:
     InputError
         A space, network or option that cannot be used.
     """
-    from spmopt.search.figures import figure_named
-    from spmopt.search.setup import Setup
-    from spmopt.search.space import read_space
+    from spmopt.search.space.figures import figure_named
+    from spmopt.search.space.setup import Setup
+    from spmopt.search.space.space import read_space
 
     for name, value in (("--tolerance", tuned.tolerance), ("--time-limit", tuned.time_limit)):
         if not isfinite(value) or value < 0:
@@ -191,8 +191,8 @@ def setup_of(tuned: Tuned) -> Setup:
 
 def effort_of(tuned: Tuned, setup: Setup) -> Effort:
     """How it is searched; raises :class:`InputError`."""
-    from spmopt.search.effort import Effort
-    from spmopt.search.samplers import require_sampler
+    from spmopt.search.tuning.effort import Effort
+    from spmopt.search.tuning.samplers import require_sampler
 
     for name, value in (("--trials", tuned.trials), ("--workers", tuned.workers)):
         if value < 1:

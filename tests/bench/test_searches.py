@@ -16,7 +16,7 @@ from spmopt.bench.suites import find
 from spmopt.bench.worker import measure
 from spmopt.frontends import zoo
 from spmopt.graph.training import training_graph
-from spmopt.search.figures import static_figures
+from spmopt.search.space.figures import static_figures
 
 CASE = Case(network="bert-tiny", spm="600kB", parameters={"batch": 2, "sequence": 8, "layers": 1})
 SPACE: Options = {

@@ -13,13 +13,13 @@ from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.machines.load import load_machine
-from spmopt.search.cuts import Cut
-from spmopt.search.cuts_pool import Pool
-from spmopt.search.figures import static_figures
-from spmopt.search.least import least_of
-from spmopt.search.setup import Setup
-from spmopt.search.shown import front, tally
-from spmopt.search.space import Space, space_of
+from spmopt.search.findings.shown import front, tally
+from spmopt.search.proofs.cuts import Cut
+from spmopt.search.proofs.least import least_of
+from spmopt.search.proofs.pool import Pool
+from spmopt.search.space.figures import static_figures
+from spmopt.search.space.setup import Setup
+from spmopt.search.space.space import Space, space_of
 from spmopt.solve import solve
 from spmopt.sweep.cases import Network
 from tests.banked import banked, with_these

@@ -7,8 +7,8 @@ import pytest
 from distributed import LocalCluster
 
 from spmopt.core.errors import InputError
-from spmopt.search.executors import executor
-from spmopt.search.shown import front
+from spmopt.search.evaluation.executors import executor
+from spmopt.search.findings.shown import front
 from tests.search.study import machines, search, small_setup, values
 from tests.solve.fakes import bounds_only, install
 

@@ -13,13 +13,13 @@ from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request
 from spmopt.machines.load import load_machine
 from spmopt.schedulers.registry import find
-from spmopt.search.candidate import Candidate
-from spmopt.search.constraint import read_constraint
-from spmopt.search.cuts_pool import Pool
-from spmopt.search.figures import NAMES, NOT_BOUNDED, Spent, figures, static_figures
-from spmopt.search.least import least_of
-from spmopt.search.proof import Known, dominated, excluded
-from spmopt.search.setup import Setup
+from spmopt.search.proofs.least import least_of
+from spmopt.search.proofs.pool import Pool
+from spmopt.search.proofs.proof import Known, dominated, excluded
+from spmopt.search.space.candidate import Candidate
+from spmopt.search.space.constraint import read_constraint
+from spmopt.search.space.figures import NAMES, NOT_BOUNDED, Spent, figures, static_figures
+from spmopt.search.space.setup import Setup
 from spmopt.solve import solve
 from spmopt.sweep.cases import Network
 from spmopt.verify import require_legal

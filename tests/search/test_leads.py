@@ -8,10 +8,10 @@ import pytest
 from optuna.study import Study
 from optuna.trial import TrialState, create_trial
 
-from spmopt.search.leads import Lead, uncertain_leads
-from spmopt.search.record import AS_BEFORE, LEAST, NETWORKS, distributions
-from spmopt.search.setup import Setup
-from spmopt.search.shown import front
+from spmopt.search.findings.leads import Lead, uncertain_leads
+from spmopt.search.findings.shown import front
+from spmopt.search.space.setup import Setup
+from spmopt.search.study.record import AS_BEFORE, LEAST, NETWORKS, distributions
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, small_setup
 from tests.search.test_command import SPACE, TUNE

@@ -11,12 +11,13 @@ import pytest
 import spmopt.search
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
-from spmopt.search import record, samplers, storage
-from spmopt.search.axes import FIELDS, read_axis
-from spmopt.search.evaluate import Solved
-from spmopt.search.figures import NAMES, OBJECTIVES, STATIC, Spent
-from spmopt.search.samplers import require_sampler
-from spmopt.search.space import Space, space_of
+from spmopt.search.evaluation.evaluate import Solved
+from spmopt.search.space.axes import FIELDS, read_axis
+from spmopt.search.space.figures import NAMES, OBJECTIVES, STATIC, Spent
+from spmopt.search.space.space import Space, space_of
+from spmopt.search.study import record, storage
+from spmopt.search.tuning import samplers
+from spmopt.search.tuning.samplers import require_sampler
 from spmopt.technology.load import load_technology
 
 README = Path(spmopt.search.__file__).with_name("README.md").read_text(encoding="utf-8")

@@ -9,14 +9,14 @@ from optuna.trial import TrialState
 from spmopt.core.errors import InputError
 from spmopt.io.files import read_result, write_result
 from spmopt.io.result import StoredResult
-from spmopt.search.evaluate import evaluate
-from spmopt.search.record import AS_BEFORE, NETWORKS, PROOF, counts
-from spmopt.search.replay import candidate_of, network_named, result_for, trial_numbered
-from spmopt.search.samplers import NAMES, require_sampler
-from spmopt.search.setup import Setup
-from spmopt.search.shown import front, never_held, require_feasible, tally
-from spmopt.search.storage import open_storage
-from spmopt.search.studies import known, schedules_of
+from spmopt.search.evaluation.evaluate import evaluate
+from spmopt.search.findings.replay import candidate_of, network_named, result_for, trial_numbered
+from spmopt.search.findings.shown import front, never_held, require_feasible, tally
+from spmopt.search.space.setup import Setup
+from spmopt.search.study.record import AS_BEFORE, NETWORKS, PROOF, counts
+from spmopt.search.study.storage import open_storage
+from spmopt.search.study.studies import known, schedules_of
+from spmopt.search.tuning.samplers import NAMES, require_sampler
 from tests.search.study import FIELDS, machines, search, small_setup, small_space, states, values
 from tests.solve.fakes import bounds_only, install
 
@@ -251,7 +251,7 @@ def test_schedules_are_kept_and_made_again(tmp_path: Path) -> None:
 
 
 def schedules_of_nobody() -> Any:
-    from spmopt.search.schedules import Schedules
+    from spmopt.search.study.schedules import Schedules
 
     return Schedules(None)
 

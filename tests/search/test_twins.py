@@ -9,15 +9,16 @@ import pytest
 
 from spmopt.machines.load import load_machine
 from spmopt.machines.settings import Setting
-from spmopt.search.candidate import Candidate
-from spmopt.search.evaluate import evaluate, packed, result_of
-from spmopt.search.problem import carried, problem_of
-from spmopt.search.record import NETWORKS
-from spmopt.search.replay import candidate_of
-from spmopt.search.schedules import Schedules, unpacked
-from spmopt.search.space import Space
-from spmopt.search.studies import schedules_of
-from spmopt.search.twins import Twins
+from spmopt.search.evaluation.evaluate import evaluate, result_of
+from spmopt.search.evaluation.packed import packed, unpacked
+from spmopt.search.evaluation.problem import carried, problem_of
+from spmopt.search.findings.replay import candidate_of
+from spmopt.search.space.candidate import Candidate
+from spmopt.search.space.space import Space
+from spmopt.search.study.record import NETWORKS
+from spmopt.search.study.schedules import Schedules
+from spmopt.search.study.studies import schedules_of
+from spmopt.search.tuning.twins import Twins
 from spmopt.verify import require_legal
 from tests.search.study import FIELDS, search, small_setup, small_space
 

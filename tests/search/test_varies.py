@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.search.varies import variation
+from spmopt.search.findings.varies import variation
 from tests.cli.run import Run, runner
 from tests.search.study import FIELDS, MLP, search, small_setup, small_space
 

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from spmopt.machines.load import load_machine
-from spmopt.search.candidate import Candidate
-from spmopt.search.evaluate import result_of
-from spmopt.search.replay import candidate_of, network_named, result_for
-from spmopt.search.setup import Setup
-from spmopt.search.shown import front
-from spmopt.search.studies import schedules_of
-from spmopt.search.worth import prices_of
+from spmopt.search.evaluation.evaluate import result_of
+from spmopt.search.findings.replay import candidate_of, network_named, result_for
+from spmopt.search.findings.shown import front
+from spmopt.search.findings.worth import prices_of
+from spmopt.search.space.candidate import Candidate
+from spmopt.search.space.setup import Setup
+from spmopt.search.study.studies import schedules_of
 from spmopt.sweep.cases import Network
 from tests.search.study import search, small_setup, small_space
 

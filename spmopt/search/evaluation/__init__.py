@@ -1,0 +1,1 @@
+"""One trial's work, in this process, in others, or on a cluster."""

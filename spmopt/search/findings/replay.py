@@ -1,0 +1,94 @@
+"""The schedule of any trial: from its file, or made again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from spmopt.core.errors import InputError
+from spmopt.io.result import StoredResult
+from spmopt.search.evaluation.evaluate import result_of
+from spmopt.search.space.candidate import Candidate
+from spmopt.search.space.setup import Setup
+from spmopt.search.study.record import NETWORKS, values_of
+from spmopt.search.study.schedules import Schedules
+from spmopt.sweep.cases import Network
+from spmopt.verify import require_legal
+
+
+def trial_numbered(study: Study, number: int) -> FrozenTrial:
+    """A trial that has its machine.
+
+    Raises
+    ------
+    InputError
+        No such trial, or one that is still to be begun.
+    """
+    trials = study.get_trials(deepcopy=False)
+    if not 0 <= number < len(trials):
+        raise InputError(f"--trial {number}: the study has trials 0 to {len(trials) - 1}")
+    trial = trials[number]
+    if trial.state is TrialState.WAITING:
+        raise InputError(f"--trial {number}: is still to be run")
+    return trial
+
+
+def network_named(setup: Setup, name: str | None) -> Network:
+    """A network of the study; without a name the only one.
+
+    Raises
+    ------
+    InputError
+        No such network, or several.
+    """
+    labels = [network.label for network in setup.networks]
+    if name is None and len(labels) == 1:
+        return setup.networks[0]
+    for network in setup.networks:
+        if network.label == name:
+            return network
+    given = "a trial has a schedule for each" if name is None else f"there is no {name!r}"
+    raise InputError(f"--network: {given}; name one of {', '.join(labels)}")
+
+
+def candidate_of(setup: Setup, trial: FrozenTrial) -> Candidate:
+    """The machine of a trial; raises :class:`InputError` where there is none."""
+    return setup.space.candidate(values_of(setup.space, trial.params))
+
+
+def result_for(
+    setup: Setup, trial: FrozenTrial, network: Network, schedules: Schedules
+) -> StoredResult:
+    """The verified result of a network in a trial, one that was excluded by proof as well.
+
+    Made again it is as good as it was, to within the tolerance; it need not be the same.
+
+    Raises
+    ------
+    InputError
+        There is no such machine.
+    ScheduleError
+        The file of the schedule is not legal.
+    """
+    records: dict[str, Any] = trial.user_attrs.get(NETWORKS) or {}
+    file = records.get(network.label, {}).get("file")
+    found = None if file is None else schedules.read(file)
+    if found is None:
+        return result_of(setup, candidate_of(setup, trial), network)
+    if found.result.schedule is not None:
+        require_legal(found.instance, found.result.schedule, found.result.totals)
+    return found
+
+
+def results_for(
+    setup: Setup, trials: Sequence[FrozenTrial], schedules: Schedules
+) -> list[tuple[FrozenTrial, Network, StoredResult]]:
+    """Of every network in every one of some trials."""
+    return [
+        (trial, network, result_for(setup, trial, network, schedules))
+        for trial in trials
+        for network in setup.networks
+    ]

@@ -1,0 +1,1 @@
+"""The exact Pareto front of time and cost over a finite set of machines."""

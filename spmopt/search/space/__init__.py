@@ -1,0 +1,1 @@
+"""What is searched: axes, machines proposed, constraints and figures."""

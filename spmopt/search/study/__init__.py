@@ -1,0 +1,1 @@
+"""What a study keeps: its storage, records of trials, files of schedules."""

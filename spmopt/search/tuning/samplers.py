@@ -1,0 +1,178 @@
+"""Samplers by name; what they propose follows from the seed and the number of the trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+from optuna import samplers
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from spmopt.core.errors import InputError
+from spmopt.core.suggest import unknown
+from spmopt.search.space.space import Space
+from spmopt.search.study.record import counts, distributions
+from spmopt.search.tuning.fresh import Place, nearest_new, place_of
+
+_Make = Callable[[int, Space], BaseSampler]
+_PARENTS = 24
+"""Of a generation; those excluded by proof are not among them, so that fifty would be late."""
+_MOST = 1_000_000
+"""Points of a space that is searched exhaustively, or each of them once."""
+
+
+def _grid(seed: int, space: Space) -> BaseSampler:
+    # The order of the points is drawn once, so that every process has the same.
+    del seed
+    return samplers.GridSampler({axis.key: list(axis.values()) for axis in space.axes}, seed=0)
+
+
+_SAMPLERS: Mapping[str, _Make] = MappingProxyType(
+    {
+        "tpe": lambda seed, _: samplers.TPESampler(seed=seed),
+        "nsga2": lambda seed, _: samplers.NSGAIISampler(seed=seed, population_size=_PARENTS),
+        "nsga3": lambda seed, _: samplers.NSGAIIISampler(seed=seed, population_size=_PARENTS),
+        "cma-es": lambda seed, _: samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
+        "gp": lambda seed, _: samplers.GPSampler(
+            seed=seed, deterministic_objective=True, warn_independent_sampling=False
+        ),
+        "random": lambda seed, _: samplers.RandomSampler(seed=seed),
+        "grid": _grid,
+        "brute-force": lambda seed, _: samplers.BruteForceSampler(seed=seed),
+    }
+)
+NAMES = tuple(_SAMPLERS)
+_PACKAGES = {"cma-es": "cmaes", "gp": "torch"}
+EXHAUSTIVE = ("grid", "brute-force")
+
+
+def require_sampler(name: str, space: Space, objectives: Sequence[str]) -> None:
+    """Raise unless the sampler can search that space.
+
+    Raises
+    ------
+    InputError
+        No such sampler, too many objectives for it, a space that it cannot enumerate, or a
+        package that it needs.
+    """
+    if name not in _SAMPLERS:
+        raise unknown("sampler", name, _SAMPLERS)
+    if name == "cma-es" and len(objectives) > 1:
+        raise InputError("sampler cma-es: takes one objective; use nsga2, or name one objective")
+    if name in EXHAUSTIVE and (space.size is None or space.size > _MOST):
+        many = "infinitely many" if space.size is None else str(space.size)
+        raise InputError(
+            f"sampler {name}: the space has {many} points, at most {_MOST} can be tried; "
+            "give ranges a step, or use tpe"
+        )
+    try:
+        with catch_warnings():
+            simplefilter("ignore")
+            _trial_run(name, space)
+    except ImportError:
+        package = _PACKAGES.get(name, "a package")
+        raise InputError(
+            f"sampler {name}: needs {package}, which is not installed; pip install {package}"
+        ) from None
+
+
+def _trial_run(name: str, space: Space) -> None:
+    if name in _PACKAGES:
+        __import__(_PACKAGES[name])
+    _SAMPLERS[name](0, space)
+
+
+class Seeded(BaseSampler):
+    """A sampler that is made anew for every trial, from the seed and the trial's number.
+
+    So a study that was taken up again, or is shared, neither repeats points nor depends on where
+    it was cut: all that these samplers remember is in the storage.
+
+    In a finite space a point that is known gives way to the nearest one that is not, see
+    :func:`spmopt.search.tuning.fresh.nearest_new`: samplers of few values propose the best ones
+    again and again.
+
+    Parameters
+    ----------
+    name
+        One of ``NAMES``.
+    seed
+        0 or more.
+    space
+        What is searched.
+    """
+
+    def __init__(self, name: str, seed: int, space: Space) -> None:
+        self._name, self._seed, self._space = name, seed, space
+        self._inner = self._made(0)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Take a new sampler."""
+        self._inner = self._made(trial.number)
+        self._inner.before_trial(study, trial)
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """All fields where points are moved, else as the sampler's own."""
+        if self._moves:
+            return distributions(self._space)
+        return self._inner.infer_relative_search_space(study, trial)
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """As the sampler's own, moved from what is known."""
+        if not self._moves:
+            return self._inner.sample_relative(study, trial, search_space)
+        own = self._inner.infer_relative_search_space(study, trial)
+        point = self._inner.sample_relative(study, trial, own)
+        for name in (name for name in search_space if name not in point):
+            point[name] = self._inner.sample_independent(study, trial, name, search_space[name])
+        draw = np.random.default_rng((self._seed, trial.number))
+        return dict(nearest_new(self._space.axes, point, self._known(study), draw))
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """As the sampler's own."""
+        return self._inner.sample_independent(study, trial, param_name, param_distribution)
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        """As the sampler's own; those that only say here that all is tried are not asked."""
+        if self._name not in EXHAUSTIVE:
+            self._inner.after_trial(study, trial, state, values)
+
+    @property
+    def _moves(self) -> bool:
+        size = self._space.size
+        return self._name not in EXHAUSTIVE and size is not None and size <= _MOST
+
+    def _known(self, study: Study) -> set[Place]:
+        """Points that were told of, or are under way."""
+        axes = self._space.axes
+        trials = study.get_trials(deepcopy=False)
+        begun = (trial.params for trial in trials if counts(trial))
+        return {place_of(axes, point) for point in begun if len(point) == len(axes)}
+
+    def _made(self, number: int) -> BaseSampler:
+        seed = int(np.random.SeedSequence((self._seed, number)).generate_state(1)[0])
+        with catch_warnings():
+            simplefilter("ignore")
+            return _SAMPLERS[self._name](seed, self._space)

@@ -100,7 +100,9 @@ def test_the_note_says_how_tight_the_bound_is() -> None:
     assert outcome.notes == ("the fluid optimum is at most 0 % above this bound",)
 
 
-@pytest.mark.parametrize("limits", [{"stop": lambda: True}, {"time_limit_s": 0.0}], ids=str)
+@pytest.mark.parametrize(
+    "limits", [{"stop": lambda: True}, {"time_limit_s": 0.0}], ids=["stopped", "late"]
+)
 def test_without_time_there_is_a_bound_all_the_same(limits: dict[str, Any]) -> None:
     for seed in range(20):
         instance = random_instance(seed, max_operations=8, max_tensors=5, duplex=True, max_modes=2)

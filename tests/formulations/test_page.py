@@ -81,7 +81,9 @@ def test_never_worse_than_any_start() -> None:
         assert value <= verified(instance, objective, start), seed
 
 
-@pytest.mark.parametrize("limits", [{"stop": lambda: True}, {"time_limit_s": 0.0}], ids=str)
+@pytest.mark.parametrize(
+    "limits", [{"stop": lambda: True}, {"time_limit_s": 0.0}], ids=["stopped", "late"]
+)
 @pytest.mark.parametrize("with_start", [False, True])
 def test_without_time_the_start_is_returned_with_a_bound(
     limits: dict[str, Any], with_start: bool

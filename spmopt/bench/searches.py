@@ -52,8 +52,8 @@ def search(
     """Search a :class:`spmopt.bench.fronts.Space` by a sampler of Optuna, as ``spmopt tune`` does.
 
     Trials are in a SQLite file, schedules in files beside it. ``outside`` is the share of the
-    seconds that is neither in schedulers nor in the verifier: sampling, lowering, proofs and
-    files; with one worker alone. With ``exact`` the front is found besides, outside of these
+    seconds in which the one worker, or with none this process, is neither in schedulers nor in
+    the verifier; None with several. With ``exact`` the front is found besides, outside of these
     seconds, and ``volume_gap`` is the share that is missing of the area that it dominates. The
     reference point is the time of the cheapest machine, found by :func:`find_front`, and the
     cost of the dearest. The area of the front is taken from bounds, so that the true share is
@@ -71,11 +71,11 @@ def search(
         "trials": trials,
         "solved": found.tally.solved,
         "as_before": found.tally.as_before,
-        "pruned": found.tally.pruned,
+        "pruned": found.tally.excluded,
         "wall_s": found.wall_s,
         "cpu_s": found.cpu_s,
         "rate": trials / found.wall_s,
-        "outside": 1 - found.checked_s / found.wall_s if workers == 1 else None,
+        "outside": 1 - found.checked_s / found.wall_s if workers <= 1 else None,
         "front": None if known is None else len(known.members),
         "volume_gap": None if known is None else _gap(found.points, known),
     }

@@ -173,7 +173,7 @@ def test_what_is_put_back_is_run_next(tmp_path: Path) -> None:
     assert last.user_attrs[PROCESS] != "elsewhere:1"
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", [0, 1, 2])
 def test_an_interrupt_puts_back_what_is_under_way(tmp_path: Path, workers: int) -> None:
     url = str(tmp_path / "s.db")
     process = started(run_slowly, url, workers, 40)

@@ -64,7 +64,7 @@ def dear(**tables: Any) -> Space:
     return small_space(space=fields, **tables)
 
 
-@pytest.mark.parametrize(("workers", "kept"), [(1, True), (2, True), (1, False)])
+@pytest.mark.parametrize(("workers", "kept"), [(0, True), (2, True), (0, False)])
 def test_twins_have_the_same_time(tmp_path: Path, workers: int, kept: bool) -> None:
     setup = small_setup(dear(), objectives=("time_s", "energy_j"), scheduler="page", tolerance=0.5)
     url = str(tmp_path / "t.db") if kept else "sqlite:///:memory:"

@@ -21,10 +21,11 @@ def tune() -> Suite:
         "is one that a bound excluded. *Missing*: share of the hypervolume of the exact front "
         "that no trial dominates, at most: the front is taken at its bounds. The reference point "
         "has the time of the cheapest machine of the grid and the cost of the dearest, the worst "
-        "of both. *Outside*: share of the seconds that is neither in schedulers nor in the "
-        "verifier, but in sampling, lowering, proofs, the SQLite file of the study and the files "
-        f"of schedules; pruned trials are all of it. Trials a second are over {_FEW} trials, "
-        "with one worker (in this process) and two processes, their start included.",
+        "of both. *Outside*: share of the wall seconds in which the one worker is neither in "
+        "schedulers nor in the verifier: its start, lowering, packing, and waiting for the "
+        "process that meanwhile samples, proves, and writes the SQLite file of the study and the "
+        "files of schedules; *in turn*: the same where one process does all, one after the other. "
+        f"That and trials a second are over {_FEW} trials, the start of workers included.",
         heads=("network", "sampler"),
         rows=tuple(_row("resnet50", sampler) for sampler in ("tpe", "nsga2")),
         columns=(
@@ -36,6 +37,8 @@ def tune() -> Suite:
             Column(figure="wall_s", heading="wall s"),
             Column(figure="cpu_s", heading="CPU s"),
             Column(figure="outside", heading="outside %", form="%"),
+            Column(figure="none.outside", heading="in turn %", form="%"),
+            Column(figure="none.rate", heading="trials/s, in turn"),
             Column(figure="one.rate", heading="trials/s, 1 worker"),
             Column(figure="two.rate", heading="trials/s, 2 workers"),
         ),
@@ -63,6 +66,7 @@ def _row(network: str, sampler: str) -> Row:
         cells=(network, sampler),
         parts={
             "": part(trials=_TRIALS, workers=1, exact=True),
+            "none": part(trials=_FEW, workers=0),
             "one": part(trials=_FEW, workers=1),
             "two": part(trials=_FEW, workers=2),
         },

@@ -65,7 +65,7 @@ def executor(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
     Parameters
     ----------
     workers
-        Processes of this machine; with one, trials run in this process.
+        Processes of this machine; with none, trials run in this one.
     address
         Of the scheduler of a Dask cluster, in place of processes.
 
@@ -78,9 +78,9 @@ def executor(workers: int, address: str | None) -> Iterator[tuple[Executor, int]
         with cluster(address) as found_there:
             yield found_there
         return
-    found: Executor = Inline() if workers == 1 else Processes(workers)
+    found: Executor = Processes(workers) if workers else Inline()
     try:
-        yield found, workers
+        yield found, workers or 1
     except BaseException:
         with undisturbed():
             found.shutdown(wait=False, cancel_futures=True)

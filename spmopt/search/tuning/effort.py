@@ -16,7 +16,8 @@ class Effort:
     sampler, seed
         Who proposes.
     workers, address
-        Processes, or a Dask scheduler in their place.
+        Processes beside this one, which meanwhile asks, proves and writes; none: all in turn, here.
+        Or a Dask scheduler in their place.
     timeout_s
         Seconds after which no more trials are begun; None: without end.
     prune
@@ -26,7 +27,7 @@ class Effort:
     trials: int
     sampler: str = "tpe"
     seed: int = 0
-    workers: int = 1
+    workers: int = 0
     address: str | None = None
     timeout_s: float | None = None
     prune: bool = True

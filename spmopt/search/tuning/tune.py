@@ -78,7 +78,7 @@ def tune(
             study, setup, effort, schedules=schedules, tell=tell, workers=workers, beats=beats
         )
         # As many again wait in line, so that no worker does.
-        loop.run(1 if count == 1 else 2 * count)
+        loop.run(2 * count if effort.workers or effort.address else 1)
 
 
 @dataclass(kw_only=True)

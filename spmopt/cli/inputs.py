@@ -15,6 +15,7 @@ from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.machines.load import load_machine, override
 from spmopt.machines.settings import Setting
+from spmopt.technology.sources import disagreement, sources_of
 
 Report = Callable[[str, float | None], None]
 Warn = Callable[[str], None]
@@ -36,9 +37,12 @@ def load_instance(source: Source, report: Report, warn: Warn) -> Instance:
         raise InputError(f"{source.network}: is a folder; name a file in it")
     require_training(source.optimizer, source.training)
     if source.network.lower().endswith(".json"):
-        return _stored_instance(source)
+        stored = _stored_instance(source)
+        _warn_of_sources(stored.machine, warn)
+        return stored
     machine = load_machine(source.machine or DEFAULT_MACHINE, overrides(source.changes))
     machine = _with_banks(machine, source)
+    _warn_of_sources(machine, warn)
     # The operators take a moment to load; a wrong machine should not wait for them.
     from spmopt.frontends.networks import load_network
     from spmopt.graph.lower import lower
@@ -91,6 +95,13 @@ def require_limits(time_limit: float, tolerance: float, **counts: int | None) ->
     for name, count in counts.items():
         if count is not None and count < 1:
             raise InputError(f"--{name} {count}: must be at least 1")
+
+
+def _warn_of_sources(machine: Machine, warn: Warn) -> None:
+    """Say where banks are of technologies that are not to be compared."""
+    mixed = disagreement(sources_of(machine))
+    if mixed is not None:
+        warn(mixed)
 
 
 def _stored_instance(source: Source) -> Instance:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from typer import Context
 from typer.core import TyperGroup
 
 from spmopt.cli import Code
@@ -15,6 +16,15 @@ if TYPE_CHECKING:  # they would load Optuna, and help should not
     from spmopt.search.space.setup import Setup
 
 
+class _Unnamed(Context):
+    """That of ``search``, whose name nobody has to write."""
+
+    @property
+    def command_path(self) -> str:
+        """What the usage line begins with."""
+        return self.parent.command_path if self.parent else super().command_path
+
+
 class SearchOrShow(TyperGroup):
     """``tune show`` shows; whatever else follows ``tune`` is for ``tune search``."""
 
@@ -22,6 +32,13 @@ class SearchOrShow(TyperGroup):
         """Put in the name of the command that is left out."""
         named = args[:1] in (["search"], ["show"])
         return list(super().parse_args(ctx, args if named else ["search", *args]))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """That of a name."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None and cmd_name == "search":
+            found.context_class = _Unnamed
+        return found
 
 
 @flat
@@ -35,6 +52,9 @@ def search(tuned: Tuned, json: Json = False) -> int:
     from spmopt.cli.progress import progress
     from spmopt.cli.tune_view import show_study
     from spmopt.io.document import require_folder
+    from spmopt.search.findings.found import found_of
+    from spmopt.search.space.doubts import doubts
+    from spmopt.search.study.journal import require_journal
     from spmopt.search.study.schedules import Schedules, folder_for
     from spmopt.search.study.storage import open_storage, storage_errors
     from spmopt.search.study.studies import begin
@@ -46,9 +66,12 @@ def search(tuned: Tuned, json: Json = False) -> int:
     name = tuned.study or tuned.space.stem
     if tuned.keep_schedules is not None:
         require_folder(tuned.keep_schedules.parent)
+    require_journal(tuned.storage)
     storage = open_storage(tuned.storage)
     folder = folder_for(tuned.storage, name, tuned.keep_schedules)
     study = begin(storage, name, setup, folder)
+    for doubt in doubts(setup):
+        warn(doubt)
     schedules = Schedules(folder)
     code = Code.OK
     try:
@@ -57,8 +80,8 @@ def search(tuned: Tuned, json: Json = False) -> int:
     except (Interrupted, KeyboardInterrupt):
         code = Code.INTERRUPTED
         tell("interrupted: the same command goes on from here")
-    found = show_study(study, setup, schedules, as_json=json)
-    return code or found
+    shown = show_study(study, setup, found_of(study, setup), as_json=json)
+    return code or shown
 
 
 def _warn_of_networks(setup: Setup, warn: Any) -> None:

@@ -3,13 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
-from spmopt.report.quantities import share
+from spmopt.cli.tune_values import shown_figure
+from spmopt.report.quantities import percent, share
+from spmopt.report.settings import shown_setting
+from spmopt.search.findings.built import Built
+from spmopt.search.findings.leads import Lead
+from spmopt.search.findings.records import not_minimised
 from spmopt.search.findings.shown import Tally
 from spmopt.search.findings.varies import Varies
 from spmopt.search.space.figures import STATIC
 from spmopt.search.space.setup import Setup
 from spmopt.sweep.cases import Network
+
+STATES = {
+    "solved": "solved",
+    "as_before": "as before",
+    "excluded": "excluded by proof",
+    "impossible": "impossible",
+    "failed": "failed",
+    "running": "running",
+    "lost": "lost",
+}
+"""How the counts of a study are called."""
 
 
 def header_lines(setup: Setup) -> Iterator[str]:
@@ -17,7 +34,7 @@ def header_lines(setup: Setup) -> Iterator[str]:
     space = setup.space
     networks = ", ".join(_network(each, has_batch=space.has_batch) for each in setup.networks)
     yield f"networks: {networks}"
-    fixed = "".join(f"; {key} = {value}" for key, value in space.fixed.items())
+    fixed = "".join(f"; {key} = {shown_setting(key, value)}" for key, value in space.fixed.items())
     yield f"machine: {space.machine.name or 'without a name'}{fixed}"
     made = f"{'bounds' if setup.bound_only else 'schedules'} for {setup.schedule_for}"
     yield f"objectives: {', '.join(setup.objectives)}; {made}, by {setup.scheduler}"
@@ -56,11 +73,6 @@ def bounded(name: str, setup: Setup) -> str:
     return "≥ " if setup.bound_only and name not in STATIC else ""
 
 
-def not_minimised(setup: Setup) -> list[str]:
-    """What figures depend on and schedules do not minimise: some of time, energy, traffic."""
-    return [] if setup.bound_only else [each for each in setup.needs if each != setup.schedule_for]
-
-
 def varies_lines(found: Mapping[str, Varies]) -> Iterator[str]:
     """What each objective varies with, and what that rests on."""
     for name, each in found.items():
@@ -72,16 +84,40 @@ def varies_lines(found: Mapping[str, Varies]) -> Iterator[str]:
 
 def counts_text(counted: Tally) -> str:
     """How many trials came to what."""
-    words = {
-        "solved": "solved",
-        "as_before": "as before",
-        "pruned": "excluded by proof",
-        "impossible": "impossible",
-        "failed": "failed",
-        "running": "running elsewhere",
-    }
-    numbers = {text: getattr(counted, name) for name, text in words.items()}
+    numbers = {text: getattr(counted, name) for name, text in STATES.items()}
     said = [f"{number} {text}" for text, number in numbers.items() if number]
     total = sum(numbers.values())
     trials = f"{total} trial" if total == 1 else f"{total} trials"
     return f"{trials}: {', '.join(said)}" if said else trials
+
+
+def proof_text(proof: Mapping[str, Any]) -> str:
+    """Why a trial was not solved, in a sentence."""
+    if "impossible" in proof:
+        return f"no such machine: {proof['impossible']}"
+    least = ", ".join(f"{name} {shown_figure(name, x)}" for name, x in proof["bounds"].items())
+    if "constraint" in proof:
+        return f"excluded: no schedule holds {proof['constraint']}, for any has at least {least}"
+    values = zip(proof["bounds"], proof["values"], strict=True)
+    better = ", ".join(f"{name} {shown_figure(name, value)}" for name, value in values)
+    return f"excluded: any schedule has at least {least}; trial {proof['by']} has {better}"
+
+
+def lead_text(number: int, lead: Lead) -> str:
+    """What a member of the front is ahead of another trial, and why that may be nothing."""
+    said = [
+        f"{name} {shown_figure(name, own)} against {shown_figure(name, other)} "
+        f"({percent(own / other - 1)}), which may be {shown_figure(name, least)}"
+        for name, (own, other, least) in lead.values.items()
+    ]
+    return f"~ {number}: within the gap of trial {lead.of}: {'; '.join(said)}"
+
+
+def beyond_lines(built: Mapping[int, Built | None]) -> Iterator[str]:
+    """Which trials rest on figures of a technology beyond what its fit was made from."""
+    whose: dict[str, list[str]] = {}
+    for number, each in built.items():
+        for name in () if each is None else each.beyond:
+            whose.setdefault(name, []).append(str(number))
+    for name, numbers in whose.items():
+        yield f"* {', '.join(numbers)}: figures of {name} are of its fit, beyond its points"

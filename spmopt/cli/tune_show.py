@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -45,9 +47,13 @@ def show(
     json: Json = False,
 ) -> int:
     """Show the Pareto front of a search, what matters, and the schedule of any trial."""
-    from spmopt.cli.tune_view import csv_rows, show_study, show_trial, write_csv
+    from spmopt.cli.output import tell
+    from spmopt.cli.tune_view import show_study, show_trial
     from spmopt.io.document import require_writable
+    from spmopt.search.findings.found import found_of, worth_of
+    from spmopt.search.findings.records import rows
     from spmopt.search.findings.replay import trial_numbered
+    from spmopt.search.study.journal import require_journal
     from spmopt.search.study.storage import open_known
     from spmopt.search.study.studies import known, schedules_of
 
@@ -62,14 +68,18 @@ def show(
         raise InputError(f"-o {output}: a schedule is no table; name a file that ends in .json")
     if output is not None:
         require_writable(output)
-    found, setup = known(open_known(storage), study)
-    schedules = schedules_of(found)
+    require_journal(storage)
+    kept, setup = known(open_known(storage), study)
+    schedules = schedules_of(kept)
     if trial is None:
-        code = show_study(found, setup, schedules, as_json=json, worth=worth, top=top)
+        found = found_of(kept, setup, top)
+        if worth:
+            found = replace(found, worth=worth_of(setup, found, schedules, tell))
+        code = show_study(kept, setup, found, as_json=json)
         if output is not None:
-            write_csv(output, csv_rows(found, setup, top))
+            _write_csv(output, rows(found, setup))
         return code
-    one = trial_numbered(found, trial)
+    one = trial_numbered(kept, trial)
     show_trial(one, setup, as_json=json)
     if output is not None:
         from spmopt.io.files import write_result
@@ -77,5 +87,21 @@ def show(
 
         if setup.bound_only:
             raise InputError(f"-o: scheduler {setup.scheduler} gives bounds, no schedules")
-        write_result(output, result_for(setup, one, network_named(setup, network), schedules))
+        result = result_for(setup, one, network_named(setup, network), schedules, tell)
+        write_result(output, result)
     return Code.OK
+
+
+def _write_csv(path: Path, found: Sequence[Mapping[str, object]]) -> None:
+    """Write rows; raises :class:`InputError` where they cannot be."""
+    import csv
+    from io import StringIO
+
+    from spmopt.io.document import write_text
+
+    text = StringIO()
+    heads = list(dict.fromkeys(key for row in found for key in row))
+    writer = csv.DictWriter(text, heads, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(found)
+    write_text(path, text.getvalue())

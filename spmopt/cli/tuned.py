@@ -131,7 +131,13 @@ class Tuned:
             rich_help_panel=_SEARCH,
         ),
     ] = True
-    workers: Annotated[int, Option(help="Processes.", rich_help_panel=_SEARCH)] = 1
+    workers: Annotated[
+        int,
+        Option(
+            help="Processes that schedule, while this one proposes and writes; 0: all in this one.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = 1
     scheduler_address: Annotated[
         str | None,
         Option(
@@ -163,6 +169,7 @@ def setup_of(tuned: Tuned) -> Setup:
     InputError
         A space, network or option that cannot be used.
     """
+    from spmopt.search.space.doubts import require_energies
     from spmopt.search.space.figures import figure_named
     from spmopt.search.space.setup import Setup
     from spmopt.search.space.space import read_space
@@ -186,6 +193,7 @@ def setup_of(tuned: Tuned) -> Setup:
     if tuned.batch is not None and setup.space.has_batch:
         raise InputError("--batch: the space says it; leave one out")
     setup.space.require_possible(setup.names)
+    require_energies(setup)
     return setup
 
 
@@ -194,9 +202,9 @@ def effort_of(tuned: Tuned, setup: Setup) -> Effort:
     from spmopt.search.tuning.effort import Effort
     from spmopt.search.tuning.samplers import require_sampler
 
-    for name, value in (("--trials", tuned.trials), ("--workers", tuned.workers)):
-        if value < 1:
-            raise InputError(f"{name} {value}: must be at least 1")
+    for name, value, least in (("--trials", tuned.trials, 1), ("--workers", tuned.workers, 0)):
+        if value < least:
+            raise InputError(f"{name} {value}: must be at least {least}")
     if tuned.seed < 0:
         raise InputError(f"--seed {tuned.seed}: must be 0 or more")
     if tuned.timeout is not None and not tuned.timeout >= 0:

@@ -25,6 +25,22 @@ def si(value: float, unit: str, *, fill: bool = False) -> str:
     return f"{digits} {_PREFIXES[power]}{unit}"
 
 
+def size(value: int) -> str:
+    """Bytes as they were most likely written: ``24 MB``, but ``8 MiB`` where that is shorter.
+
+    What neither prefix says in four digits is decimal, and rounded.
+    """
+    decimal = si(value, "B")
+    most = len(decimal.split()[0]) if float(f"{value:.4g}") == value else len(decimal)
+    for power, prefix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
+        scaled = value / 2**power
+        digits = f"{scaled:.4g}"
+        is_exact = scaled >= 1 and "e" not in digits and float(digits) == scaled
+        if is_exact and len(digits) < most:
+            return f"{digits} {prefix}B"
+    return decimal
+
+
 def percent(part: float, *, fill: bool = False) -> str:
     """A relative difference: ``+13.4 %``, ``+7 %``; below 1 % two digits that count.
 

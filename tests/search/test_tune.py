@@ -218,11 +218,11 @@ def test_another_study_of_the_same_name_is_refused(tmp_path: Path) -> None:
     url = str(tmp_path / "s.db")
     search(url, small_setup(), trials=1)
     for other, what in (
-        (small_setup(scheduler="lru"), "scheduler"),
-        (small_setup(small_space(cost={"gbps": 1})), "space"),
-        (small_setup(objectives=("cost", "time_s")), "objectives"),
+        (small_setup(scheduler="lru"), "scheduler lru, was belady"),
+        (small_setup(small_space(cost={"gbps": 1})), "cost.spm_mb not given, was 1000"),
+        (small_setup(objectives=("cost", "time_s")), "objectives cost and time_s, was time_s"),
     ):
-        with pytest.raises(InputError, match=f"is of another {what}; "):
+        with pytest.raises(InputError, match=f"is another one, of {what}"):
             search(url, other, trials=1)
     with pytest.raises(InputError, match="no study called 't'"):
         known(open_storage(url), "t")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from optuna.study import Study
@@ -11,6 +11,7 @@ from optuna.trial import FrozenTrial, TrialState
 from spmopt.core.errors import InputError
 from spmopt.io.result import StoredResult
 from spmopt.search.evaluation.evaluate import result_of
+from spmopt.search.findings.shown import state_of
 from spmopt.search.space.candidate import Candidate
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.record import NETWORKS, values_of
@@ -60,11 +61,16 @@ def candidate_of(setup: Setup, trial: FrozenTrial) -> Candidate:
 
 
 def result_for(
-    setup: Setup, trial: FrozenTrial, network: Network, schedules: Schedules
+    setup: Setup,
+    trial: FrozenTrial,
+    network: Network,
+    schedules: Schedules,
+    tell: Callable[[str], None] = lambda message: None,
 ) -> StoredResult:
     """The verified result of a network in a trial, one that was excluded by proof as well.
 
-    Made again it is as good as it was, to within the tolerance; it need not be the same.
+    Made again it is as good as it was, to within the tolerance; it need not be the same. ``tell``
+    hears of it, and why, before it is made.
 
     Raises
     ------
@@ -77,18 +83,34 @@ def result_for(
     file = records.get(network.label, {}).get("file")
     found = None if file is None else schedules.read(file)
     if found is None:
-        return result_of(setup, candidate_of(setup, trial), network)
+        candidate = candidate_of(setup, trial)
+        tell(f"trial {trial.number}: {_why_made(trial)}; {network.label} is scheduled now")
+        return result_of(setup, candidate, network)
     if found.result.schedule is not None:
         require_legal(found.instance, found.result.schedule, found.result.totals)
     return found
 
 
 def results_for(
-    setup: Setup, trials: Sequence[FrozenTrial], schedules: Schedules
+    setup: Setup,
+    trials: Sequence[FrozenTrial],
+    schedules: Schedules,
+    tell: Callable[[str], None] = lambda message: None,
 ) -> list[tuple[FrozenTrial, Network, StoredResult]]:
     """Of every network in every one of some trials."""
     return [
-        (trial, network, result_for(setup, trial, network, schedules))
+        (trial, network, result_for(setup, trial, network, schedules, tell))
         for trial in trials
         for network in setup.networks
     ]
+
+
+def _why_made(trial: FrozenTrial) -> str:
+    """Why there is no schedule to show."""
+    match state_of(trial):
+        case "excluded":
+            return "was excluded by proof, and not scheduled"
+        case "solved" | "as_before":
+            return "its schedule was not kept, or is gone"
+        case state:
+            return f"is {state}, and has no schedule"

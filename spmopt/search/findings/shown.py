@@ -1,4 +1,4 @@
-"""What a study has found, as plain data: the front, and what was done."""
+"""Which trials a study shows: the front, the best, and how many came to what."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
+from spmopt.search.findings.running import is_lost
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.record import (
     AS_BEFORE,
     ERROR,
     FIGURES,
-    MACHINE,
     NETWORKS,
     PROOF,
-    SECONDS,
     counts,
     is_feasible,
 )
@@ -26,14 +25,19 @@ from spmopt.search.study.record import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tally:
-    """How many trials came to what; ``running`` are those of other processes."""
+    """How many trials came to what; ``running`` are those of other processes.
+
+    ``lost`` are those of processes of this machine that have ended. Optuna takes them for running
+    until a search goes on with the study, and puts their points back.
+    """
 
     solved: int = 0
     as_before: int = 0
-    pruned: int = 0
+    excluded: int = 0
     impossible: int = 0
     failed: int = 0
     running: int = 0
+    lost: int = 0
 
 
 def tally(study: Study) -> Tally:
@@ -41,7 +45,7 @@ def tally(study: Study) -> Tally:
     found = dict.fromkeys(Tally.__slots__, 0)
     for trial in study.get_trials(deepcopy=False):
         if counts(trial):
-            found[_kind(trial)] += 1
+            found[state_of(trial)] += 1
     return Tally(**found)
 
 
@@ -102,30 +106,24 @@ def _figures(trial: FrozenTrial) -> dict[str, float]:
     return trial.user_attrs.get(FIGURES) or {}
 
 
-def trial_record(trial: FrozenTrial, setup: Setup) -> dict[str, object]:
-    """One trial, for programs."""
-    attrs: Mapping[str, Any] = trial.user_attrs
-    values = trial.values if trial.state is TrialState.COMPLETE else None
-    return {
-        "trial": trial.number,
-        "state": _kind(trial),
-        "parameters": dict(trial.params),
-        "values": None if values is None else dict(zip(setup.objectives, values, strict=True)),
-        "feasible": is_feasible(trial),
-        "constraints": dict(trial.constraints),
-        **{name: attrs.get(name) for name in (FIGURES, NETWORKS, MACHINE, SECONDS)},
-        **{name: attrs.get(name) for name in (PROOF, AS_BEFORE, ERROR)},
-    }
+def gap_of(trial: FrozenTrial) -> float | None:
+    """The largest gap of its networks' schedules."""
+    networks: Mapping[str, Any] = trial.user_attrs.get(NETWORKS) or {}
+    return max(
+        (one["gap"] for one in networks.values() if one.get("gap") is not None), default=None
+    )
 
 
-def _kind(trial: FrozenTrial) -> str:
+def state_of(trial: FrozenTrial) -> str:
+    """What came of it, as one of the counts of :class:`Tally`."""
     match trial.state:
         case TrialState.COMPLETE:
             return "as_before" if AS_BEFORE in trial.user_attrs else "solved"
         case TrialState.PRUNED:
             proof = trial.user_attrs.get(PROOF, {})
-            return "impossible" if "impossible" in proof else "pruned"
+            return "impossible" if "impossible" in proof else "excluded"
         case TrialState.FAIL:
-            return "failed"
+            # One that was put back has none, and its point was asked for again.
+            return "failed" if ERROR in trial.user_attrs else "lost"
         case _:
-            return "running"
+            return "lost" if is_lost(trial) else "running"

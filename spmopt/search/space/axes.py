@@ -118,8 +118,18 @@ def read_axis(key: str, given: object, where: str) -> Axis:
     if isinstance(given, list):
         if not given:
             raise InputError(f"{what}: an empty list; name at least one value")
-        return _of_values(key, tuple(dict.fromkeys(_value(key, each, what) for each in given)))
+        return _of_values(key, _different(key, given, what))
     return Axis(key=key, choices=(_value(key, given, what),))
+
+
+def _different(key: str, given: list[object], what: str) -> tuple[Setting, ...]:
+    """The values of a list, of which none may be another written anew."""
+    values = [_value(key, each, what) for each in given]
+    again = [one for place, one in enumerate(given) if values[place] in values[:place]]
+    if again:
+        repeated = ", ".join(dict.fromkeys(map(str, again)))
+        raise InputError(f"{what}: values repeat: {repeated}; name each once")
+    return tuple(values)
 
 
 def _of_values(key: str, values: tuple[Setting, ...]) -> Axis:

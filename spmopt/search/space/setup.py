@@ -56,6 +56,9 @@ class Setup:
         for label in self.space.weights:
             if label not in labels:
                 raise unknown("network with a weight", label, labels)
+        if not any(self.space.weights.get(label, 1.0) for label in labels):
+            whose = f"{labels[0]} has" if len(labels) == 1 else "all networks have"
+            raise InputError(f"weights: {whose} weight 0, so that nothing counts; give one more")
         known = {*self.space.fixed, *(axis.key for axis in self.space.axes)}
         for name in self.schedulers:
             find(name).require_banks(BANK in known or bool(self.space.machine.banks))

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from math import isfinite, prod
 from pathlib import Path
+from typing import Any
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.suggest import unknown
+from spmopt.machines.banks import BANK, from_folder
 from spmopt.machines.load import load_machine
 from spmopt.machines.settings import Setting, from_settings, to_settings
 from spmopt.search.space.axes import Axis, read_axis
@@ -153,7 +155,7 @@ def space_of(
     where
         What errors call it.
     folder
-        Where a machine file lies.
+        Where paths of machines and technologies start.
     machine
         What a stored instance is for, which its cycles are of: no other may be named then.
 
@@ -169,7 +171,7 @@ def space_of(
         raise InputError(f"{where}: machine: a stored instance has its own; leave it out")
     base = machine or _machine(tables.get("machine", _DEFAULT_MACHINE), where, folder)
     found = [
-        read_axis(key, given, where)
+        read_axis(key, _from_folder(key, given, folder), where)
         for key, given in _flat(_table(tables.get("space", {}), f"{where}: space")).items()
     ]
     alone = {axis.key: axis.choices[0] for axis in found if len(axis.choices) == 1}
@@ -192,7 +194,8 @@ def space_of(
 
 def _machine(given: object, where: str, folder: Path) -> Machine:
     if isinstance(given, dict):
-        return from_settings(given, f"{where}: machine")
+        own = {key: _from_folder(key, value, folder) for key, value in given.items()}
+        return from_settings(own, f"{where}: machine")
     if not isinstance(given, str):
         raise InputError(f"{where}: machine = {given!r}: must be a name or a file, in quotes")
     return load_machine(str(folder / given) if given.endswith(".toml") else given)
@@ -259,6 +262,17 @@ def _table(given: object, where: str) -> Mapping[str, object]:
     if not isinstance(given, dict):
         raise InputError(f"{where}: must be a table")
     return given
+
+
+def _from_folder(key: str, given: object, folder: Path) -> Any:
+    """Values of a field, with paths of technologies that start in ``folder``."""
+    if isinstance(given, list):
+        return [_from_folder(key, each, folder) for each in given]
+    if not isinstance(given, str):
+        return given
+    if key == "technology" and given.endswith(".toml"):
+        return str(folder / given)
+    return from_folder(given, folder) if key == BANK else given
 
 
 def _flat(table: Mapping[str, object]) -> dict[str, object]:

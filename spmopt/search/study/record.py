@@ -22,6 +22,7 @@ from spmopt.search.space.axes import Axis
 from spmopt.search.space.candidate import Candidate
 from spmopt.search.space.setup import Setup
 from spmopt.search.space.space import Space
+from spmopt.search.study.differences import differences
 
 SETUP, FOLDER = "spmopt", "schedules"
 """Attributes of a study: its :class:`Setup`, and where its schedules are."""
@@ -59,11 +60,11 @@ def remember(study: Study, setup: Setup) -> None:
         study.set_user_attr(SETUP, wanted)
         study.set_metric_names(list(setup.objectives))
         return
-    differing = [key for key, value in wanted.items() if _plain(known.get(key)) != _plain(value)]
+    differing = differences(_plain(known), _plain(wanted))
     if differing:
         raise InputError(
-            f"study {study.study_name}: is of another {', '.join(differing)}; "
-            "repeat its own options, or give another --study"
+            f"study {study.study_name}: is another one, of {'; '.join(differing)}; repeat its own "
+            "options, or give another --study"
         )
 
 

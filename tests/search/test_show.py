@@ -1,0 +1,168 @@
+"""``spmopt tune show``: every trial, what banks and fits make of machines, trials that are lost."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import optuna
+import pytest
+
+from spmopt.cli import Code
+from spmopt.search.study.storage import PROCESS, own_name
+from tests.cli.run import Run, runner
+from tests.search.study import MLP
+from tests.solve.fakes import bounds_only, install
+
+SPACE = """
+cost = { spm_mb = 1000.0, gbps = 0.01 }
+[space]
+spm = "256:1024:384"
+bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
+page = 16
+"""
+CAPPED = """
+[space]
+spm = ["8MiB", "48MiB"]
+technology = "nvsim-sram"
+banks = [2, 4096]
+"""
+TUNE = f"tune {MLP} --space s.toml --objective time,cost --sampler brute-force -s belady"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "200")
+    (tmp_path / "s.toml").write_text(SPACE)
+    (tmp_path / "c.toml").write_text(CAPPED)
+    install(monkeypatch, fluid=bounds_only)
+    return runner(capsys)
+
+
+def test_every_trial_is_in_the_record(run: Run) -> None:
+    run(TUNE)
+    record = run("tune show --json").record
+    trials = record["trials"]
+    assert [trial["trial"] for trial in trials] == list(range(9))
+    states = [trial["state"] for trial in trials]
+    assert {state: states.count(state) for state in states} == {
+        state: count for state, count in record["counts"].items() if count
+    }
+    for trial in trials:
+        assert set(trial["parameters"]) == {"spm", "bandwidth"}
+        is_solved = trial["state"] == "solved"
+        assert (trial["figures"] is not None) == (trial["gap"] is not None) == is_solved
+        assert (trial["proof"] is None) == is_solved
+        assert trial["error"] is None
+    by_number = {trial["trial"]: trial for trial in trials}
+    for member in record["front"]:
+        assert by_number[member["trial"]].items() <= member.items()
+    one = run("tune show --top 1 --json").record
+    assert one["top"] == 1
+    assert len(one["front"]) == 1
+    run(f"{TUNE.replace('time,cost', 'time')} --study one --trials 2")
+    assert len(run("tune show --study one --json").record["front"]) == 1
+
+
+def test_rows_say_whether_they_are_bounds(run: Run) -> None:
+    run(f"{TUNE} --trials 2")
+    run(f"tune {MLP} --space s.toml --objective time,cost -s bound --study b --trials 2")
+    for study, said in (("s", "schedules"), ("b", "bounds")):
+        shown = run(f"tune show --study {study} -o rows.csv --json").record["front"]
+        rows = list(csv.DictReader(Path("rows.csv").read_text().splitlines()))
+        assert {row["figures"] for row in rows} == {said}
+        assert [row["gap"] for row in rows] == [str(each["gap"] or "") for each in shown]
+
+
+def test_what_banks_and_fits_make_of_a_machine(run: Run) -> None:
+    run("tune alexnet --space c.toml --objective time,area -s stream --sampler grid --no-prune")
+    found = run("tune show --top 4")
+    record = run("tune show --top 4 -o rows.csv --json").record
+    assert len(record["front"]) == 4
+    rows = {
+        int(row["trial"]): row for row in csv.DictReader(Path("rows.csv").read_text().splitlines())
+    }
+    for trial in record["front"]:
+        number, parameters = trial["trial"], trial["parameters"]
+        rate = trial["dram_bytes_per_s"]
+        (line,) = re.findall(rf"^ +{number}(?:~?\*?) .*$", found.out, re.MULTILINE)
+        assert (rate < 616_000_000_000) == (parameters["banks"] == 2) == ("banks " in line)
+        assert "616 GB/s" in line
+        is_beyond = parameters["spm"] > 32 * 2**20
+        assert is_beyond == (f"{number}*" in line)
+        assert trial["basis"] == ("fit, beyond its points" if is_beyond else "fit")
+        assert rows[number]["basis"] == trial["basis"]
+        assert int(rows[number]["dram_bytes_per_s"]) == rate
+    assert found.out.count("figures of nvsim-sram are of its fit, beyond its points") == 1
+    every = [run(f"tune show --trial {number}").out for number in range(4)]
+    assert sum("beyond its points" in out for out in every) == 2
+    assert sum(bool(re.search(r"bandwidth +616 GB/s, banks ", out)) for out in every) == 2
+
+
+def test_a_lost_trial_is_told_from_one_that_runs(run: Run) -> None:
+    run(f"{TUNE} --trials 1")
+    study = optuna.load_study(study_name="s", storage="sqlite:///tune.db")
+    here = own_name().rpartition(":")[0]
+    gone = subprocess.run(
+        [sys.executable, "-c", "import os; print(os.getpid())"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for process in (f"{here}:{gone.stdout.strip()}", own_name(), "far:pid:[1]:12"):
+        study.ask().set_user_attr(PROCESS, process)
+    study.tell(study.ask(), state=optuna.trial.TrialState.FAIL)  # as one that was put back
+    failed = study.ask()
+    failed.set_user_attr("error", "no schedule found")
+    study.tell(failed, state=optuna.trial.TrialState.FAIL)
+    assert "5 trials: 1 solved, 1 failed, 2 running, 1 lost" in run("tune show").out
+    shown = [run(f"tune show --trial {number}").out for number in range(1, 6)]
+    assert shown == [
+        "trial 1: lost: its process ended before it\n",
+        f"trial 2: running: process {own_name().rpartition(':')[2]} of this machine\n",
+        "trial 3: running: process 12 of far\n",
+        "trial 4: lost: its process ended before it\n",
+        "trial 5: failed: no schedule found\n",
+    ]
+    trials = run("tune show --json").record["trials"]
+    assert [trial["error"] for trial in trials][1:] == [
+        "its process ended before it",
+        None,
+        None,
+        "its process ended before it",
+        "no schedule found",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a text\n", "is no journal of Optuna; name another file"),
+        (b"\x89PNG\0\1\2\xff", "is no journal of Optuna; name another file"),
+        (b'{"key": 1}\n', "is no journal of Optuna; name another file"),
+        (b"SQLite format 3\0\x10\0", "is a SQLite file; leave journal: out"),
+    ],
+)
+def test_a_journal_that_is_none(run: Run, content: bytes, message: str) -> None:
+    Path("j").write_bytes(content)
+    for line in (f"{TUNE} --storage journal:j", "tune show --storage journal:j"):
+        found = run(line)
+        assert found.code == Code.BAD_INPUT
+        assert found.err == f"error: --storage journal:j: {message}\n"
+    assert Path("j").read_bytes() == content
+
+
+def test_a_journal_that_is_one(run: Run) -> None:
+    Path("j").touch()
+    assert run(f"{TUNE} --storage journal:j --trials 1").code == 0
+    assert "1 trial: 1 solved" in run("tune show --storage journal:j").out
+    assert json.loads(Path("j").read_text().splitlines()[0])["op_code"] == 0
+
+
+def test_the_usage_is_what_is_typed(run: Run) -> None:
+    assert "Usage: spmopt tune [OPTIONS] " in run("tune --help").out
+    assert "Usage: spmopt tune [OPTIONS] " in run("tune search --help").out
+    assert "Usage: spmopt tune show [OPTIONS]" in run("tune show --help").out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -19,12 +20,18 @@ from spmopt.core.suggest import unknown
 from spmopt.search.space.space import Space
 from spmopt.search.study.record import counts, distributions
 from spmopt.search.tuning.fresh import Place, nearest_new, place_of
+from spmopt.search.tuning.gaussian import Gaussian
 
 _Make = Callable[[int, Space], BaseSampler]
 _PARENTS = 24
 """Of a generation; those excluded by proof are not among them, so that fifty would be late."""
 _MOST = 1_000_000
 """Points of a space that is searched exhaustively, or each of them once."""
+
+
+def _is_small(space: Space) -> bool:
+    """Whether each of its points can be proposed once."""
+    return space.size is not None and space.size <= _MOST
 
 
 def _grid(seed: int, space: Space) -> BaseSampler:
@@ -39,16 +46,13 @@ _SAMPLERS: Mapping[str, _Make] = MappingProxyType(
         "nsga2": lambda seed, _: samplers.NSGAIISampler(seed=seed, population_size=_PARENTS),
         "nsga3": lambda seed, _: samplers.NSGAIIISampler(seed=seed, population_size=_PARENTS),
         "cma-es": lambda seed, _: samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
-        "gp": lambda seed, _: samplers.GPSampler(
-            seed=seed, deterministic_objective=True, warn_independent_sampling=False
-        ),
+        "gp": lambda seed, space: Gaussian(seed, space, draws=not _is_small(space)),
         "random": lambda seed, _: samplers.RandomSampler(seed=seed),
         "grid": _grid,
         "brute-force": lambda seed, _: samplers.BruteForceSampler(seed=seed),
     }
 )
 NAMES = tuple(_SAMPLERS)
-_PACKAGES = {"cma-es": "cmaes", "gp": "torch"}
 EXHAUSTIVE = ("grid", "brute-force")
 
 
@@ -71,21 +75,8 @@ def require_sampler(name: str, space: Space, objectives: Sequence[str]) -> None:
             f"sampler {name}: the space has {many} points, at most {_MOST} can be tried; "
             "give ranges a step, or use tpe"
         )
-    try:
-        with catch_warnings():
-            simplefilter("ignore")
-            _trial_run(name, space)
-    except ImportError:
-        package = _PACKAGES.get(name, "a package")
-        raise InputError(
-            f"sampler {name}: needs {package}, which is not installed; pip install {package}"
-        ) from None
-
-
-def _trial_run(name: str, space: Space) -> None:
-    if name in _PACKAGES:
-        __import__(_PACKAGES[name])
-    _SAMPLERS[name](0, space)
+    if name == "gp" and find_spec("torch") is None:
+        raise InputError("sampler gp: needs torch, which is not installed; pip install spmopt[gp]")
 
 
 class Seeded(BaseSampler):
@@ -161,8 +152,7 @@ class Seeded(BaseSampler):
 
     @property
     def _moves(self) -> bool:
-        size = self._space.size
-        return self._name not in EXHAUSTIVE and size is not None and size <= _MOST
+        return self._name not in EXHAUSTIVE and _is_small(self._space)
 
     def _known(self, study: Study) -> set[Place]:
         """Points that were told of, or are under way."""

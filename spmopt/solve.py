@@ -58,8 +58,9 @@ def compare(instance: Instance, schedulers: Sequence[str], request: Request) -> 
     """
     entries = [find(name) for name in schedulers]
     for entry in entries:
-        entry.require(request.objective, able(request.objective))
-        entry.require_banks(bool(instance.machine.banks))
+        banks = bool(instance.machine.banks)
+        entry.require(request.objective, able(request.objective, banks=banks))
+        entry.require_banks(banks)
     bench = _Bench(instance, request)
     runs: list[_Run] = []
     for entry in entries:

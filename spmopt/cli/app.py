@@ -158,11 +158,16 @@ def schedulers(json: Json = False) -> int:
 
 
 @app.command(rich_help_panel=_INPUTS)
-def machines(json: Json = False) -> int:
-    """List the machines that come with the program."""
+def machines(
+    machine: Annotated[
+        list[str] | None, Argument(help="Names or TOML files; default: those of the program.")
+    ] = None,
+    json: Json = False,
+) -> int:
+    """List machines: size, rates, and the scratchpad's technology and area where known."""
     from spmopt.cli.lists import list_machines
 
-    return list_machines(json)
+    return list_machines(machine or (), json)
 
 
 app.command(rich_help_panel=_INPUTS)(technologies)

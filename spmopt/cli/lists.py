@@ -49,15 +49,18 @@ def list_networks(as_json: bool) -> int:
     return Code.OK
 
 
-def list_machines(as_json: bool) -> int:
-    """Print the presets."""
+def list_machines(given: Sequence[str], as_json: bool) -> int:
+    """Print machines by name or TOML file; without one, the presets."""
     from spmopt.machines.load import load_machine, names
     from spmopt.machines.settings import to_settings
     from spmopt.report.quantities import si
+    from spmopt.report.view import technology_name
+    from spmopt.technology.energy import area_report
 
-    found = [load_machine(name) for name in names()]
+    found = [load_machine(name) for name in given or names()]
+    areas = [area_report(machine).total_mm2 for machine in found]
     if as_json:
-        print_json({"machines": [to_settings(machine) for machine in found]})
+        print_json({"machines": list(map(to_settings, found)), "areas_mm2": areas})
         return Code.OK
     rows = [
         (
@@ -66,11 +69,14 @@ def list_machines(as_json: bool) -> int:
             si(machine.dram_bytes_per_s, "B/s"),
             si(machine.operations_per_s, "FLOP/s"),
             si(machine.clock_hz, "Hz"),
+            technology_name(machine) or "-",
+            "-" if area is None else f"{area:.4g} mm2",
             machine.source,
         )
-        for machine in found
+        for machine, area in zip(found, areas, strict=True)
     ]
-    _table(("machine", "SPM", "bandwidth", "throughput", "clock", "source"), rows, words=0)
+    columns = ("machine", "SPM", "bandwidth", "throughput", "clock", "technology", "area", "source")
+    _table(columns, rows, words=0)
     return Code.OK
 
 

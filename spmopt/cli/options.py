@@ -93,7 +93,8 @@ class Changes:
     banks: Annotated[
         int | None,
         Option(
-            help="Banks of the technology, an access at a time each; default: as many as it takes.",
+            help="How many banks of the one technology work at a time, an access each; default: "
+            "as many as it takes. A part of the scratchpad with its own technology is a --bank.",
             rich_help_panel=MACHINE,
         ),
     ] = None
@@ -137,8 +138,9 @@ class Source:
         list[str] | None,
         Option(
             metavar="SIZE:TECHNOLOGY[:PORTS]",
-            help="A bank of the scratchpad with a technology of its own, as 2MB:nvsim-sram; may be "
-            "repeated. Streams pass by the first. With ports, its accesses take time.",
+            help="A part of the scratchpad with a technology of its own, as 2MB:nvsim-sram; may be "
+            "repeated. Streams pass by the first. With ports, its accesses take time. How many "
+            "banks of one technology work at a time is said by --banks.",
             rich_help_panel=MACHINE,
         ),
     ] = None

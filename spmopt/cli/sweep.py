@@ -86,9 +86,10 @@ def sweep(
     from spmopt.sweep.store import Store
     from spmopt.sweep.table import Table
 
-    names = _schedulers(scheduler, effort)
+    _require(effort)
     cases = described(swept)
-    columns = Columns([key for key, _ in cases[0].extra])
+    names = _schedulers(scheduler, effort, cases)
+    columns = Columns([key for key, _ in cases[0].extra], on_chip=True)
     keys = {
         columns.key_of(case, size, name): None
         for case in cases
@@ -120,18 +121,24 @@ def _kept(output: Path | None, part: Path | None, store: Store) -> str:
     return f" are in {output}{bounds}: the same command goes on from there"
 
 
-def _schedulers(text: str, effort: Effort) -> tuple[str, ...]:
-    """Check names and numbers before anything is built."""
+def _require(effort: Effort) -> None:
+    """Check numbers before anything is read."""
     from spmopt.cli.inputs import require_limits
-    from spmopt.core.objective import objective_named
-    from spmopt.machines.load import load_machine
-    from spmopt.schedulers.registry import able, find
 
     require_limits(effort.time_limit, effort.tolerance, jobs=effort.jobs)
-    objective = objective_named(effort.objective, load_machine("rtx2080ti"))
+
+
+def _schedulers(text: str, effort: Effort, cases: Sequence[Case]) -> tuple[str, ...]:
+    """Check names, with every machine, before anything is scheduled."""
+    from spmopt.core.objective import objective_named
+    from spmopt.schedulers.registry import able, find
+
+    objective = objective_named(effort.objective, cases[0].machine)
     entries = [find(name) for name in text.replace(",", " ").split()]
-    for entry in entries:
-        entry.require(objective, able(objective))
+    for banks in dict.fromkeys(bool(case.machine.banks) for case in cases):
+        for entry in entries:
+            entry.require(objective, able(objective, banks=banks))
+            entry.require_banks(banks)
     if not entries:
         raise InputError("--scheduler: name at least one")
     return tuple(dict.fromkeys(entry.name for entry in entries))

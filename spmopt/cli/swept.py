@@ -63,7 +63,11 @@ class Swept:
     ] = None
     banks: Annotated[
         str | None,
-        Option(help="Banks of the technology, as 8:64:x2.", rich_help_panel=MACHINE),
+        Option(
+            help="How many banks of the one technology work at a time, as 8:64:x2. Parts with "
+            "their own technologies: --set 'bank=1MB:nvsim-sram,4MB:nvsim-stt'.",
+            rich_help_panel=MACHINE,
+        ),
     ] = None
     set: Annotated[
         list[str] | None,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Machine, Memory
+from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.objective import REPLAY, Objective, spoken_name
 from spmopt.core.order import depth_first, same_order
@@ -161,10 +161,24 @@ def describe(machine: Machine) -> str:
 def _scratchpad(machine: Machine) -> str:
     """Its size and technology, or those of each bank."""
     size = si(machine.spm_bytes, "B")
-    if not machine.banks:
-        return size + _of_technology(machine.memory)
-    parts = (f"{si(bank.spm_bytes, 'B')} {bank.technology}".strip() for bank in machine.banks)
-    return f"{size} in banks ({' + '.join(parts)})"
+    memory = machine.memory
+    if machine.banks:
+        return f"{size} in banks ({technology_name(machine)})"
+    if memory is None:
+        return size
+    return f"{size} of {technology_name(machine)} ({memory.source}; {memory.basis})"
+
+
+def technology_name(machine: Machine) -> str:
+    """Technology of the scratchpad, or sizes and those of its banks; empty where none is named."""
+    if machine.banks:
+        named = (f"{si(bank.spm_bytes, 'B')} {bank.technology}".strip() for bank in machine.banks)
+        return " + ".join(named)
+    if machine.memory is None:
+        return ""
+    count = machine.memory.banks
+    banks = "" if count is None else " in 1 bank" if count == 1 else f" in {count} banks"
+    return f"{machine.memory.technology}{banks}"
 
 
 def _bandwidth(machine: Machine) -> str:
@@ -174,14 +188,6 @@ def _bandwidth(machine: Machine) -> str:
     if memory is None or memory.dram_bytes_per_s == machine.dram_bytes_per_s:
         return shown
     return f"{shown} (by its banks; DRAM {si(memory.dram_bytes_per_s, 'B/s')})"
-
-
-def _of_technology(memory: Memory | None) -> str:
-    if memory is None:
-        return ""
-    count = memory.banks
-    banks = "" if count is None else " in 1 bank" if count == 1 else f" in {count} banks"
-    return f" of {memory.technology}{banks} ({memory.source}; {memory.basis})"
 
 
 def remarks(result: Result) -> list[str]:

@@ -211,12 +211,15 @@ def start_names(entry: Entry) -> tuple[str, ...]:
     return STARTS[entry.name.partition("@")[0]]
 
 
-def able(objective: Objective, *, bounders: bool = True) -> str:
-    """Who takes ``objective`` without banks, in words; ``bounders``: a bound is enough."""
+def able(objective: Objective, *, banks: bool = False, bounders: bool = True) -> str:
+    """Who takes ``objective``, in words.
+
+    ``banks``: on machines that have some; ``bounders``: a bound is enough.
+    """
     kinds = (Kind.FORMULATION, Kind.RELAXATION) if bounders else (Kind.FORMULATION,)
     entries = [entry for entry in _ENTRIES if entry.kind in kinds]
-    names = [entry.name for entry in entries if entry.takes(objective) and entry.takes_banks(False)]
-    return ", ".join((*names, "or any policy, as belady"))
+    names = [entry.name for entry in entries if entry.takes(objective) and entry.takes_banks(banks)]
+    return ", ".join((*names, "or any policy, as belady")).removeprefix("or ")
 
 
 def find(name: str) -> Entry:

@@ -13,6 +13,7 @@ from spmopt.core.result import relative_gap
 from spmopt.metrics import in_unit, metrics
 from spmopt.sweep.cases import Case
 from spmopt.sweep.work import Finding
+from spmopt.technology.energy import area_report
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
@@ -40,6 +41,8 @@ _FOUND: Mapping[str, type] = {
     "time_s": float,
     "traffic_bytes": int,
     "energy_j": float,
+    "power_w": float,
+    "area_mm2": float,
     "value": float,
     "bound": float,
     "gap": float,
@@ -50,14 +53,19 @@ _FOUND: Mapping[str, type] = {
     "solve_s": float,
     "note": str,
 }
+_ON_CHIP = ("power_w", "area_mm2")
 
 
 class Columns:
-    """The columns: what a row is about, other settings swept (``extra``), what was found."""
+    """The columns: what a row is about, other settings swept (``extra``), what was found.
 
-    def __init__(self, extra: Sequence[str] = ()) -> None:
+    ``on_chip``: average power and the machine's area too, which rows of studies do not keep.
+    """
+
+    def __init__(self, extra: Sequence[str] = (), *, on_chip: bool = False) -> None:
         about = {**_ABOUT, **dict.fromkeys(extra, str), "scheduler": str}
-        self.types: Mapping[str, type] = {**about, **_FOUND}
+        found = {name: _FOUND[name] for name in _FOUND if on_chip or name not in _ON_CHIP}
+        self.types: Mapping[str, type] = {**about, **found}
         self.identifying = len(about)
 
     @classmethod
@@ -92,7 +100,7 @@ class Columns:
 
 
 def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
-    """Return one finding as a row; times in seconds."""
+    """Return one finding as a row; times in seconds, area where the machine's is known."""
     machine, totals = case.machine, finding.totals
     spent = None if totals is None else metrics(machine, totals)
     gap = None
@@ -105,6 +113,8 @@ def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
         "time_s": None if spent is None else spent.time_s,
         "traffic_bytes": None if totals is None else totals.traffic_bytes,
         "energy_j": None if spent is None else spent.energy_j,
+        "power_w": None if spent is None else spent.energy.power_w,
+        "area_mm2": area_report(machine).total_mm2,
         "value": _in_unit(objective, machine, finding.value),
         "bound": _in_unit(objective, machine, finding.bound),
         "gap": gap,

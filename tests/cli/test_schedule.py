@@ -153,6 +153,27 @@ def test_lists(run: Run) -> None:
     assert "13.45 TFLOP/s" in run("machines").out
 
 
+def test_machines_say_what_their_scratchpads_are_of(run: Run, tmp_path: Path) -> None:
+    rest = 'bandwidth = "64GB/s"\nthroughput = "2TFLOP/s"\nclock = "1GHz"\nsource = "made up"\n'
+    (tmp_path / "b.toml").write_text(f'bank = ["1MB:nvsim-sram", "4MB:nvsim-stt:8"]\n{rest}')
+    (tmp_path / "t.toml").write_text(f'spm = "3MB"\ntechnology = "deepnvm-sot"\nbanks = 16\n{rest}')
+    line = f"machines {tmp_path}/b.toml {tmp_path}/t.toml a100"
+    areas = run(f"{line} --json").record["areas_mm2"]
+    rows = [re.split(r"\s{2,}", text) for text in run(line).out.splitlines()]
+    place, area = rows[0].index("technology"), rows[0].index("area")
+    assert [row[place] for row in rows[1:]] == [
+        "1 MB nvsim-sram + 4 MB nvsim-stt",
+        "deepnvm-sot in 16 banks",
+        "-",
+    ]
+    assert [row[area] for row in rows[1:]] == [f"{areas[0]:.4g} mm2", f"{areas[1]:.4g} mm2", "-"]
+    for name, known in zip("bt", areas, strict=False):
+        solved = run(f"solve bert-tiny --machine {tmp_path}/{name}.toml -s stream --json").record
+        assert solved["instance"]["area"]["total_mm2"] == known
+    assert areas[2] is None
+    assert "did you mean a100" in run("machines a10").err
+
+
 def test_every_choice_of_every_option_is_explained(run: Run) -> None:
     out, records = run("schedulers").out, run("schedulers --json").record["schedulers"]
     assert [record["name"] for record in records] == list(SCHEDULERS)

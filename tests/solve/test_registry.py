@@ -6,11 +6,11 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.objective import MAKESPAN
+from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.schedulers import registry
-from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, STARTS, Kind, find
+from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, STARTS, Kind, able, find
 from tests.strategies import random_instance
 
 
@@ -50,6 +50,16 @@ def test_joint_starts_from_every_policy_with_and_without_pages() -> None:
     assert len(starts) == len(set(starts)) == len(policies) + len(paged)
     assert {each.name for each in policies} <= set(starts)
     assert {f"{name}:granularity=page" for name in paged} <= set(starts)
+
+
+def test_who_takes_an_objective() -> None:
+    time, replay = MAKESPAN, REPLAY
+    assert able(time) == "whole, page, contiguous, fluid, or any policy, as belady"
+    assert able(time, bounders=False) == "whole, page, contiguous, or any policy, as belady"
+    assert able(replay) == "joint, or any policy, as belady"
+    assert able(time, banks=True) == "banks, fluid, or any policy, as belady"
+    assert able(time, banks=True, bounders=False) == "banks, or any policy, as belady"
+    assert able(replay, banks=True) == "any policy, as belady"
 
 
 def test_unknown_name() -> None:

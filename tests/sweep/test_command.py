@@ -53,6 +53,34 @@ def test_all_axes(run: Run) -> None:
             assert energy[machine, rate, "1"] < energy[machine, rate, "2"]
 
 
+def test_power_and_area_are_those_of_solve(run: Run) -> None:
+    machine = f"{NETWORK} --spm 2MB --technology nvsim-stt --banks 16"
+    for line in (f"{NETWORK} --spm 2MB", machine):
+        row, bound = run(f"sweep {line} -s belady,fluid --jobs 1 --json").record["rows"]
+        solved = run(f"solve {line} -s belady --json").record
+        (result,) = solved["results"]
+        assert [row[name] for name in ("time_s", "energy_j", "power_w")] == [
+            result[name] for name in ("time_s", "energy_j", "power_w")
+        ]
+        assert row["power_w"] == pytest.approx(row["energy_j"] / row["time_s"])
+        assert row["area_mm2"] == bound["area_mm2"] == solved["instance"]["area"]["total_mm2"]
+        assert bound["power_w"] is None
+    assert row["area_mm2"] > 1
+
+
+def test_machines_with_banks_are_checked_first(run: Run, tmp_path: Path) -> None:
+    line = f"sweep {NETWORK} --jobs 1 --set bank=256kB:nvsim-sram,1MB:nvsim-stt"
+    refused = run(f"{line} -s belady,page")
+    assert (refused.code, refused.out) == (2, "")
+    assert "scheduler page: knows no banks; use banks, fluid (the bound)" in refused.err
+    assert "joint: no objective time; use replay, or another scheduler: banks, fluid, or any" in (
+        run(f"{line} -s joint").err
+    )
+    (row,) = run(f"{line} -s belady --json").record["rows"]
+    assert (row["spm_bytes"], row["verified"]) == (1_256_000, True)
+    assert row["area_mm2"] > 0
+
+
 def test_batches(run: Run) -> None:
     line = f"sweep {NETWORK} --batch 2:4:x2,1 --spm 1MB -s stream --jobs 1"
     rows = run(f"{line} --json --tolerance 0.5").record["rows"]

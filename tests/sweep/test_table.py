@@ -54,7 +54,11 @@ def test_a_row_says_what_it_is_about() -> None:
     assert found["gap"] == pytest.approx(0.03)
     assert found["time_s"] is found["verified"] is None
     assert found["note"] == 'of "some", or none'
-    assert COLUMNS.row(COLUMNS.texts(found)) == {**found, "optimizer": ""}
+    kept = {name: found[name] for name in COLUMNS.types}
+    assert COLUMNS.row(COLUMNS.texts(found)) == {**kept, "optimizer": ""}
+    assert set(found) - set(kept) == {"power_w", "area_mm2"}
+    more = Columns(["energy.mac_pj"], on_chip=True)
+    assert more.row(more.texts(found)) == {**found, "optimizer": ""}
 
 
 def test_rows_are_on_disk_at_once_and_sorted_at_the_end(tmp_path: Path) -> None:

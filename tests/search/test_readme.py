@@ -12,6 +12,7 @@ import spmopt.search
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
 from spmopt.search.evaluation.evaluate import Solved
+from spmopt.search.findings.shown import Tally
 from spmopt.search.space.axes import FIELDS, read_axis
 from spmopt.search.space.figures import NAMES, OBJECTIVES, STATIC, Spent
 from spmopt.search.space.space import Space, space_of
@@ -107,6 +108,12 @@ def test_every_sampler_is_explained_once() -> None:
     (most,) = re.findall(r"at most (\d+) points", README)
     with pytest.raises(InputError, match=f"at most {most} can be tried"):
         require_sampler("grid", large, ["time_s"])
+
+
+def test_every_state_of_a_trial_is_explained_once() -> None:
+    (states,) = re.findall(r"^States are `solved`.*?\n\n", README, re.MULTILINE | re.DOTALL)
+    named = re.findall(r"`([^`]+)`", states)
+    assert sorted(named) == sorted((*Tally.__slots__, "error"))
 
 
 def test_every_attribute_is_explained_once() -> None:

@@ -179,17 +179,20 @@ def space_of(
     if not axes:
         raise InputError(f"{where}: nothing to choose; give a field in [space] several values")
     _require_settings(base, axes, alone, where)
-    constraints = tables.get("constraints", [])
-    if not isinstance(constraints, list):
-        raise InputError(f"{where}: constraints: must be a list of texts, as ['area_mm2 <= 50']")
     return Space(
         machine=base,
         axes=axes,
         fixed=alone,
-        constraints=tuple(read_constraint(each, where) for each in constraints),
+        constraints=_constraints(tables.get("constraints", []), where),
         cost=_cost(_numbers(tables.get("cost", {}), f"{where}: cost"), where),
         weights=_numbers(tables.get("weights", {}), f"{where}: weights"),
     )
+
+
+def _constraints(given: object, where: str) -> tuple[Constraint, ...]:
+    if not isinstance(given, list):
+        raise InputError(f"{where}: constraints: must be a list of texts, as ['area_mm2 <= 50']")
+    return tuple(read_constraint(each, where) for each in given)
 
 
 def _machine(given: object, where: str, folder: Path) -> Machine:

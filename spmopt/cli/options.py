@@ -13,7 +13,7 @@ NETWORK, MACHINE, _BUDGET = "Network", "Machine", "Search"
 Networks = Annotated[
     list[str],
     Argument(
-        metavar="NETWORK...",
+        metavar="NETWORK",
         help="Names, ONNX files, or instances as JSON.",
         show_default=False,
     ),

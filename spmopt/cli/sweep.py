@@ -169,8 +169,12 @@ def _run(
     from spmopt.sweep.rows import row_of
     from spmopt.sweep.run import sweep as run
     from spmopt.sweep.work import Search
+    from spmopt.technology.sources import disagreement, sources_of
 
     table, store, columns = tables
+    mixed = disagreement(source for case in cases for source in sources_of(case.machine))
+    if mixed is not None:
+        warn(mixed)
     search = Search(
         objective=effort.objective, tolerance=effort.tolerance, time_limit_s=effort.time_limit
     )

@@ -45,4 +45,7 @@ def test_banks_of_both_are_warned_of(capsys: pytest.CaptureFixture[str], tmp_pat
         found = run(f"instance alexnet {line}")
         assert found.code == 0
         assert found.err.count("warning: technologies of two sources") == count
+    for other, count in (("nvsim-stt", 0), ("deepnvm-stt", 1)):
+        line = f"--spm 3MB --technology nvsim-sram,{other} -s stream"
+        assert run(f"sweep alexnet {line}").err.count("technologies of two") == count
     assert "warning: technologies of two" in run(f"explain {tmp_path / 'i.json'} -s banks").err

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 
 import pytest
 
 from spmopt.sweep.pool import unbroken
-
-
-@pytest.fixture(autouse=True)
-def interruptible() -> Iterator[None]:
-    """Python's own handler, though whoever runs the tests may have SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def interrupted(done: list[str], error: Exception | None = None) -> None:

@@ -119,14 +119,13 @@ def test_stop_interrupts_the_search() -> None:
     answer = solve(
         _knapsack(400, 40, seed=2),
         options={"mip_rel_gap": 0.0},
-        stop=lambda: monotonic() > began + 0.5,
+        stop=lambda: any(objective < np.inf for objective, _ in seen),
         progress=lambda objective, bound: seen.append((objective, bound)),
         time_limit_s=60.0,
     )
     assert answer.ending is Ending.INTERRUPTED
     assert monotonic() - began < 10
     assert answer.feasible
-    assert seen
     assert all(objective >= bound for objective, bound in seen)
 
 
@@ -155,15 +154,9 @@ def test_control_c_reaches_the_caller() -> None:
     began = monotonic()
     ident = main_thread().ident
     assert ident is not None
-    timer = Timer(0.5, signal.pthread_kill, (ident, signal.SIGINT))
-    # A process that was started in the background ignores the signal.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            solve(_knapsack(400, 40, seed=5), options={"mip_rel_gap": 0.0}, time_limit_s=60.0)
-    finally:
-        signal.signal(signal.SIGINT, before)
+    Timer(0.5, signal.pthread_kill, (ident, signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        solve(_knapsack(400, 40, seed=5), options={"mip_rel_gap": 0.0}, time_limit_s=60.0)
     assert monotonic() - began < 10
 
 

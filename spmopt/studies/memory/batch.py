@@ -59,6 +59,7 @@ CLAIMS = tuple(
         text=f"{TITLES[role]}, {_STAGES[training]}: EDP, times less, {which}",
         paper=paper,
         found=partial(found, training, role),
+        is_less=True,
     )
     for (training, role), both in _PAPER.items()
     for which, paper, found in zip(("least", "most"), both, (_least, _most), strict=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from spmopt.studies.memory.ratios import Case, Of, less, relative
+from spmopt.studies.memory.ratios import Case, Of, less, more, relative
 from spmopt.studies.memory.rows import OPTIMAL, READINGS
 from spmopt.studies.rows import Rows
 from spmopt.studies.study import Sheet
@@ -26,7 +26,8 @@ class Claim:
     text
         What is claimed.
     paper
-        The figure; in percent if ``is_percent``, else a factor.
+        The figure; in percent if ``is_percent``, else a factor, of how many times less if
+        ``is_less``.
     found
         The same figure of rows of one reading and scheduler.
     """
@@ -35,6 +36,7 @@ class Claim:
     paper: float
     found: Callable[[Rows], float]
     is_percent: bool = False
+    is_less: bool = False
 
     def cell(self, value: float) -> str:
         """A figure found, bold with its deviation where it is too far from the paper's."""
@@ -42,9 +44,9 @@ class Claim:
             text, points = f"{value:.1f}", value - self.paper
             return text if abs(points) <= POINTS else f"**{text}** ({signed(points)})"
         share = value / self.paper - 1
-        return (
-            f"{value:.2f}" if abs(share) <= SHARE else f"**{value:.2f}** ({signed(100 * share)} %)"
-        )
+        is_more = self.is_less and round(1 / value, 2) > 1
+        text = f"{1 / value:.2f} times more" if is_more else f"{value:.2f}"
+        return text if abs(share) <= SHARE else f"**{text}** ({signed(100 * share)} %)"
 
     def is_missed_by(self, value: float) -> bool:
         """Whether a figure found is too far from the paper's."""
@@ -55,7 +57,12 @@ def factor(
     text: str, role: str, paper: float, of: Of, by: Callable[[dict[Case, float]], float] = less
 ) -> Claim:
     """A factor against SRAM: how many times ``less``, at ``best``, or how many times ``more``."""
-    return Claim(text=f"{TITLES[role]}: {text}", paper=paper, found=partial(_factor, role, of, by))
+    return Claim(
+        text=f"{TITLES[role]}: {text}",
+        paper=paper,
+        found=partial(_factor, role, of, by),
+        is_less=by is not more,
+    )
 
 
 def _factor(role: str, of: Of, by: Callable[[dict[Case, float]], float], rows: Rows) -> float:

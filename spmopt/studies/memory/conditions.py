@@ -38,9 +38,10 @@ READINGS_SHOWN = (
 )
 """Readings, for a picture that is read without its page."""
 OVER_ONE = "above 1 the MRAM takes less than SRAM, below 1 more"
+UNDER_ONE = "below 1 the MRAM takes less than SRAM, above 1 more"
 TIMES_LESS = (
-    "*Times less*: SRAM's figure over the MRAM's; under 1 the MRAM takes more, as 0.50 is twice as "
-    "much."
+    "*Times less*: SRAM's figure over the MRAM's; where the MRAM takes more, it is the MRAM's over "
+    "SRAM's, and the cell says *times more*."
 )
 Draw = Callable[[Rows, Figures, Path], None]
 

@@ -12,12 +12,14 @@ from spmopt.studies.memory.conditions import (
     CONDITIONS,
     COUNTING,
     MB,
+    TIMES_LESS,
     Question,
     remarks,
     workloads,
 )
 from spmopt.studies.memory.ratios import (
     area,
+    compared,
     delay,
     dynamic,
     edp,
@@ -33,7 +35,7 @@ from spmopt.studies.memory.ratios import (
     traffic,
 )
 from spmopt.studies.memory.rows import BANKS, EQUAL, OPTIMAL, SERIAL
-from spmopt.studies.memory.workload_sheet import Measure, by_workload, own, panels
+from spmopt.studies.memory.workload_sheet import Measure, by_workload, draw_workloads, own
 from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Figures, Findings, Sentences, Sheet
 from spmopt.studies.words import in_percent, listing, percent
@@ -106,6 +108,7 @@ def find(rows: Rows, figures: Figures) -> Findings:
         notes=(
             "Bold: more than 20 % (of percentages: 5 points) from the paper. Means are of what is "
             "left of SRAM's, as in the paper's charts.",
+            TIMES_LESS,
             *causes(rows),
             *remarks(rows),
         ),
@@ -175,8 +178,8 @@ def _sentences(rows: Rows) -> Sentences:
     told = []
     for reading in (SERIAL, EQUAL, BANKS):
         some = own(rows, reading)
-        each = [f"{less(relative(some, role, energy)):.2f}" for role in _RIVALS]
-        told.append(f"{' and '.join(each)} ({reading})")
+        each = [less(relative(some, role, energy)) for role in _RIVALS]
+        told.append(f"{compared(each)} ({reading})")
     whole = [
         f"{TITLES[role]} {percent(1 - more(relative(own(rows, EQUAL), role, system)))}"
         for role in _RIVALS
@@ -190,7 +193,7 @@ def _sentences(rows: Rows) -> Sentences:
         f"met{f' (not: {listing(texts)})' if off else ''}.",
         f"The room that the denser cells give saves, of the least traffic that a schedule of "
         f"SRAM's 3 MB has, {listing(least)} on average.",
-        f"Energy of the scratchpad is by STT-MRAM and SOT-MRAM {listing(told)} times less; of "
+        f"Energy of the scratchpad is by STT-MRAM and SOT-MRAM {listing(told)}; of "
         "scratchpad, DRAM and arithmetic together, with the time of the schedule, optimal "
         f"schedules save by {listing(whole)}. {_with_banks(rows)}",
     )
@@ -213,16 +216,11 @@ def _with_banks(rows: Rows) -> str:
 
 def draw(rows: Rows, figures: Figures, path: Path) -> None:
     """Energy-delay product with the DRAM, of each workload in every reading."""
-    from spmopt.report.plots.bars import save_bars
-    from spmopt.report.plots.style import Heading
-
     del figures
-    heading = Heading(
-        title="Energy-delay product with DRAM: MRAM of about the same area against 3 MB of SRAM",
-        conditions="STT-MRAM 7 MB, SOT-MRAM 10 MB, GTX 1080 Ti, inference (I, batch 4) and "
-        "training (T, batch 64), optimal schedules",
-    )
-    save_bars(panels(rows, _RIVALS, Measure(title="EDP", of=edp_dram)), heading, path)
+    title = "Energy-delay product (EDP) with DRAM: MRAM against SRAM of about the same area"
+    measure = Measure(title="EDP with DRAM", of=edp_dram)
+    sizes = "SRAM 3 MB, STT-MRAM 7 MB, SOT-MRAM 10 MB"
+    draw_workloads(rows, _RIVALS, measure, (title, sizes), path)
 
 
 QUESTION = Question(

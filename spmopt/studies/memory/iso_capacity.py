@@ -13,6 +13,7 @@ from spmopt.studies.memory.conditions import (
     CONDITIONS,
     COUNTING,
     MB,
+    TIMES_LESS,
     Question,
     remarks,
     workloads,
@@ -22,6 +23,7 @@ from spmopt.studies.memory.ratios import (
     across,
     area,
     best,
+    compared,
     delay,
     dynamic,
     edp,
@@ -37,7 +39,7 @@ from spmopt.studies.memory.ratios import (
     time,
 )
 from spmopt.studies.memory.rows import BANKS, EQUAL, OPTIMAL, SERIAL
-from spmopt.studies.memory.workload_sheet import Measure, by_workload, own, panels
+from spmopt.studies.memory.workload_sheet import Measure, by_workload, draw_workloads, own
 from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Figures, Findings, Sentences
 from spmopt.studies.words import listing, percent
@@ -85,6 +87,7 @@ def find(rows: Rows, figures: Figures) -> Findings:
         notes=(
             "Bold: more than 20 % (of percentages: 5 points) from the paper. Means are of what is "
             "left of SRAM's, as in the paper's charts.",
+            TIMES_LESS,
             *causes(rows),
             *remarks(rows),
         ),
@@ -130,8 +133,8 @@ def _dram_energy(rows: Rows) -> float:
 def _sentences(rows: Rows) -> Sentences:
     told = []
     for reading in (SERIAL, EQUAL, BANKS):
-        each = [f"{less(relative(own(rows, reading), role, energy)):.1f}" for role in _RIVALS]
-        told.append(f"{' and '.join(each)} times less ({reading})")
+        each = [less(relative(own(rows, reading), role, energy)) for role in _RIVALS]
+        told.append(f"{compared(each, 1)} ({reading})")
     off = missed(rows, CLAIMS, SERIAL, OPTIMAL)
     serial = [claim.text for claim in off]
     whole = [
@@ -151,16 +154,10 @@ def _sentences(rows: Rows) -> Sentences:
 
 def draw(rows: Rows, figures: Figures, path: Path) -> None:
     """Energy of each workload in every reading."""
-    from spmopt.report.plots.bars import save_bars
-    from spmopt.report.plots.style import Heading
-
     del figures
-    heading = Heading(
-        title="Energy of a scratchpad of MRAM against SRAM of the same capacity",
-        conditions="3 MB, GTX 1080 Ti, inference (I, batch 4) and training (T, batch 64), optimal "
-        "schedules",
-    )
-    save_bars(panels(rows, _RIVALS, Measure(title="energy", of=energy)), heading, path)
+    title = "Energy of the scratchpad alone (without DRAM): MRAM against SRAM of the same capacity"
+    measure = Measure(title="energy", of=energy)
+    draw_workloads(rows, _RIVALS, measure, (title, "3 MB of each"), path)
 
 
 _WORKLOADS = workloads({3 * MB: ROLES})

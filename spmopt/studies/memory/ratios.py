@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from statistics import mean
 
 from spmopt.studies.rows import Rows, number
+from spmopt.studies.words import listing
 from spmopt.sweep.rows import Row
 
 BASE = "sram"
@@ -92,6 +93,18 @@ def across(rows: Rows, others: Rows, of: Of, role: str = BASE) -> dict[Case, flo
 def less(of: Mapping[Case, float]) -> float:
     """How many times less: one over the mean of what is left, as charts against 1 show it."""
     return 1 / mean(of.values())
+
+
+def compared(factors: Sequence[float], digits: int = 2) -> str:
+    """How many times less each is, as ``1.39 and 2.17 times less``; under 1 how many times more."""
+    words = ["more" if round(1 / factor, digits) > 1 else "less" for factor in factors]
+    numbers = [
+        f"{1 / factor if word == 'more' else factor:.{digits}f}"
+        for factor, word in zip(factors, words, strict=True)
+    ]
+    if len(set(words)) == 1:
+        return f"{listing(numbers)} times {words[0]}"
+    return listing([f"{n} times {word}" for n, word in zip(numbers, words, strict=True)])
 
 
 def best(of: Mapping[Case, float]) -> float:

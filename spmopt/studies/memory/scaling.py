@@ -35,7 +35,7 @@ from spmopt.studies.memory.ratios import (
     system,
     time,
 )
-from spmopt.studies.memory.rows import EQUAL, OPTIMAL, SERIAL
+from spmopt.studies.memory.rows import OPTIMAL, SERIAL
 from spmopt.studies.memory.workload_sheet import Measure, own
 from spmopt.studies.rows import Rows
 from spmopt.studies.study import Figures, Findings, Sentences, Sheet
@@ -80,7 +80,12 @@ def _both(
     text: str, paper: tuple[float, float], found: Callable[[str, Of, Rows], float], of: Of
 ) -> tuple[Claim, ...]:
     return tuple(
-        Claim(text=f"{TITLES[role]}: {text}", paper=value, found=partial(found, role, of))
+        Claim(
+            text=f"{TITLES[role]}: {text}",
+            paper=value,
+            found=partial(found, role, of),
+            is_less=found is at_best,
+        )
         for role, value in zip(_RIVALS, paper, strict=True)
     )
 
@@ -172,31 +177,43 @@ def causes(rows: Rows) -> tuple[str, ...]:
 
 
 def _sentences(rows: Rows) -> Sentences:
-    serial, equal = own(rows, SERIAL), own(rows, EQUAL)
-    first, last = serial.sizes()[0], serial.sizes()[-1]
+    sizes = rows.sizes()
+    first, last = sizes[0], sizes[-1]
     off = missed(rows, CLAIMS, SERIAL, OPTIMAL)
-
-    def told(some: Rows) -> str:
-        each = []
-        for role in _RIVALS:
-            ends = [less(relative(some.where(spm_bytes=s), role, energy)) for s in (first, last)]
-            each.append(f"{TITLES[role]} {ends[0]:.2f} and {ends[1]:.2f}")
-        return listing(each)
-
-    whole = [
-        f"{change(more(relative(equal.where(spm_bytes=last), role, system)))} ({TITLES[role]})"
-        for role in _RIVALS
-    ]
+    readings = {reading: own(rows, reading) for reading in rows.texts("reading")}
+    ends, whole = (
+        "; ".join(f"{reading}, {told(some)}" for reading, some in readings.items())
+        for told in (_ends, _whole)
+    )
     return (
         f"Of {len(CLAIMS)} figures of the paper {len(CLAIMS) - len(off)} are met by this source, "
         "counted as the paper counts.",
         f"SRAM takes, at {first / MIB:g} and {last / MIB:g} MiB, so many times the energy of MRAM: "
-        f"one by one {told(serial)}, with the time of the schedule {told(equal)}. As in the paper "
-        "MRAM gains with the capacity, because SRAM's leakage grows with it and a read of MRAM "
-        "hardly does.",
-        "The energy of scratchpad, DRAM and arithmetic together, with the time of the schedule, "
-        f"changes at {last / MIB:g} MiB by {listing(whole)}.",
+        f"{ends}. As in the paper MRAM gains with the capacity, because SRAM's leakage grows with "
+        "it and a read of MRAM hardly does.",
+        f"At {last / MIB:g} MiB the energy of scratchpad, DRAM and arithmetic together changes: "
+        f"{whole}.",
     )
+
+
+def _ends(rows: Rows) -> str:
+    """Energy of SRAM over that of each rival, at the least and at the largest capacity."""
+    sizes = rows.sizes()
+    told = []
+    for role in _RIVALS:
+        small, large = (
+            less(relative(rows.where(spm_bytes=size), role, energy))
+            for size in (sizes[0], sizes[-1])
+        )
+        told.append(f"{TITLES[role]} {small:.2f} and {large:.2f}")
+    return listing(told)
+
+
+def _whole(rows: Rows) -> str:
+    """By how much each rival changes the energy of all, at the largest capacity."""
+    largest = rows.where(spm_bytes=rows.sizes()[-1])
+    changes = {role: change(more(relative(largest, role, system))) for role in _RIVALS}
+    return listing([f"{TITLES[role]} {told}" for role, told in changes.items()])
 
 
 def draw(rows: Rows, figures: Figures, path: Path) -> None:

@@ -8,12 +8,13 @@ from statistics import mean
 
 from spmopt.studies.memory.assumptions import Assumptions
 from spmopt.studies.memory.claim import TITLES, Claim, sheet
-from spmopt.studies.memory.conditions import COUNTING, MB, Question, remarks, workloads
+from spmopt.studies.memory.conditions import COUNTING, MB, TIMES_LESS, Question, remarks, workloads
 from spmopt.studies.memory.ratios import (
     BASE,
     Of,
     area,
     best,
+    compared,
     delay,
     dynamic,
     energy,
@@ -57,6 +58,7 @@ CLAIMS = (
             text=f"{title}: {what}, times less, at best (15 to 22)",
             paper=15.0,
             found=partial(_best, size, of),
+            is_less=True,
         )
         for size, title in _TITLES.items()
         for what, of in (("system energy", system), ("energy of the scratchpad", energy))
@@ -70,6 +72,7 @@ CLAIMS = (
         text="relaxed writes: write energy, times less (over 2)",
         paper=2.0,
         found=partial(_less, SAME, write_energy, _STT, _RELAXED),
+        is_less=True,
     ),
 )
 
@@ -87,6 +90,7 @@ def find(rows: Rows, figures: Figures) -> Findings:
         notes=(
             "Bold: more than 20 % from the lower end of what the paper has, of which the abstract "
             "alone was at hand: no capacity, network or technology node.",
+            TIMES_LESS,
             *causes(rows),
             *remarks(rows),
         ),
@@ -194,7 +198,7 @@ def _sentences(rows: Rows) -> Sentences:
     told, relaxed = [], []
     for reading in (SERIAL, EQUAL, BANKS):
         factors = [less(relative(at(own(rows, reading), s), _STT, system)) for s in _TITLES]
-        told.append(f"{factors[0]:.2f} and {factors[1]:.2f} times less ({reading})")
+        told.append(f"{compared(factors)} ({reading})")
         some = at(own(rows, reading), SAME)
         less_energy, less_time = (
             percent(1 - more(relative(some, _RELAXED, of, _STT))) for of in (energy, time)
@@ -205,7 +209,7 @@ def _sentences(rows: Rows) -> Sentences:
         "Training with STT-MRAM of the same capacity and of the same area takes, of scratchpad, "
         f"DRAM and arithmetic together, {listing(told)} energy than with SRAM; the paper has 15 to "
         "22 times, at best.",
-        f"Leakage alone is {kept:.1f} times less in equal time.",
+        f"Leakage alone is {compared([kept], 1)} in equal time.",
         f"Relaxed writes save of STT-MRAM's scratchpad of 3 MB {listing(relaxed)}: where latencies "
         "bind, time is what they are worth.",
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING
 
 from spmopt.studies.memory.claim import TITLES
+from spmopt.studies.memory.conditions import CONDITIONS, READINGS_SHOWN, UNDER_ONE
 from spmopt.studies.memory.ratios import Of, name_of, relative
 from spmopt.studies.memory.rows import OPTIMAL, READINGS
 from spmopt.studies.rows import Rows
@@ -54,7 +56,23 @@ def by_workload(
     )
 
 
-def panels(rows: Rows, roles: Sequence[str], measure: Measure) -> list[BarPanel]:
+def draw_workloads(
+    rows: Rows, roles: Sequence[str], measure: Measure, told: tuple[str, str], path: Path
+) -> None:
+    """Write bars of every reading; ``told``: what is shown, and the size of each scratchpad."""
+    from spmopt.report.plots.bars import save_bars
+    from spmopt.report.plots.style import Heading
+
+    title, sizes = told
+    heading = Heading(
+        title=title,
+        conditions=f"{CONDITIONS}\n{sizes}; GTX 1080 Ti; optimal schedules; I: inference, "
+        f"T: training\n{UNDER_ONE}\n{READINGS_SHOWN}",
+    )
+    save_bars(_panels(rows, roles, measure), heading, path)
+
+
+def _panels(rows: Rows, roles: Sequence[str], measure: Measure) -> list[BarPanel]:
     """Bars of each reading, under the optimal schedule."""
     from spmopt.report.plots.bars import BarPanel, Series
 
@@ -70,7 +88,7 @@ def panels(rows: Rows, roles: Sequence[str], measure: Measure) -> list[BarPanel]
         found.append(
             BarPanel(
                 title=reading,
-                y_label=f"{measure.title}, SRAM = 1",
+                y_label=f"{measure.title}, SRAM's = 1",
                 groups=(*groups, "mean"),
                 series=series,
                 level=1.0,

@@ -2,11 +2,20 @@
 
 import pytest
 
-from spmopt.studies.memory import blocks
+from spmopt.studies.memory import batch, blocks, iso_area, iso_capacity, scaling, training
 from spmopt.studies.memory.assumptions import Assumptions
-from spmopt.studies.memory.claim import Claim, both, columns, missed, sheet
+from spmopt.studies.memory.claim import Claim, both, columns, factor, missed, sheet
 from spmopt.studies.memory.conditions import workloads
-from spmopt.studies.memory.ratios import best, energy, leak_share, less, more, read_share, relative
+from spmopt.studies.memory.ratios import (
+    best,
+    compared,
+    energy,
+    leak_share,
+    less,
+    more,
+    read_share,
+    relative,
+)
 from spmopt.studies.memory.rows import OPTIMAL, SERIAL, rows_of
 from spmopt.studies.rows import Rows
 from spmopt.sweep.rows import Row
@@ -39,15 +48,35 @@ def test_ratios_by_hand() -> None:
 
 
 def test_cells() -> None:
-    factor = Claim(text="f", paper=2.0, found=lambda _: 0.0)
-    assert factor.cell(2.4) == "2.40"
-    assert factor.cell(2.5) == "**2.50** (+25.0 %)"
-    assert factor.cell(1.5) == "**1.50** (-25.0 %)"
+    plain = Claim(text="f", paper=2.0, found=lambda _: 0.0)
+    assert plain.cell(2.4) == "2.40"
+    assert plain.cell(2.5) == "**2.50** (+25.0 %)"
+    assert plain.cell(1.5) == "**1.50** (-25.0 %)"
+    saved = Claim(text="l", paper=1.1, found=lambda _: 0.0, is_less=True)
+    assert saved.cell(1.3) == "1.30"
+    assert saved.cell(0.996) == "1.00"
+    assert saved.cell(0.99) == "1.01 times more"
+    assert saved.cell(0.5) == "**2.00 times more** (-54.5 %)"
+    assert Claim(text="m", paper=0.5, found=lambda _: 0.0).cell(0.5) == "0.50"
     share = Claim(text="s", paper=83.0, found=lambda _: 0.0, is_percent=True)
     assert share.cell(87.96) == "88.0"
     assert share.cell(77.0) == "**77.0** (-6.0)"
     assert share.is_missed_by(77.0)
     assert not share.is_missed_by(80.0)
+
+
+def test_factors_in_words() -> None:
+    assert compared([1.5, 2.25], 1) == "1.5 and 2.2 times less"
+    assert compared([0.5, 0.25]) == "2.00 and 4.00 times more"
+    assert compared([1.5, 0.8]) == "1.50 times less and 1.25 times more"
+    assert compared([0.999]) == "1.00 times less"
+
+
+def test_only_how_many_times_less_turns_round() -> None:
+    less_, more_ = factor("e", "stt", 2.0, energy), factor("e", "stt", 2.0, energy, more)
+    assert (less_.is_less, more_.is_less) == (True, False)
+    of_studies = [c for s in (batch, iso_area, iso_capacity, scaling, training) for c in s.CLAIMS]
+    assert [c.is_less for c in of_studies] == ["times less" in c.text for c in of_studies]
 
 
 def test_a_sheet_of_claims() -> None:

@@ -68,7 +68,7 @@ def test_power_and_area_are_those_of_solve(run: Run) -> None:
     assert row["area_mm2"] > 1
 
 
-def test_machines_with_banks_are_checked_first(run: Run, tmp_path: Path) -> None:
+def test_machines_with_banks_are_checked_first(run: Run) -> None:
     line = f"sweep {NETWORK} --jobs 1 --set bank=256kB:nvsim-sram,1MB:nvsim-stt"
     refused = run(f"{line} -s belady,page")
     assert (refused.code, refused.out) == (2, "")

@@ -54,7 +54,6 @@ def search(tuned: Tuned, json: Json = False) -> int:
     from spmopt.io.document import require_folder
     from spmopt.search.findings.found import found_of
     from spmopt.search.space.doubts import doubts
-    from spmopt.search.study.journal import require_journal
     from spmopt.search.study.schedules import Schedules, folder_for
     from spmopt.search.study.storage import open_storage, storage_errors
     from spmopt.search.study.studies import begin
@@ -66,7 +65,6 @@ def search(tuned: Tuned, json: Json = False) -> int:
     name = tuned.study or tuned.space.stem
     if tuned.keep_schedules is not None:
         require_folder(tuned.keep_schedules.parent)
-    require_journal(tuned.storage)
     storage = open_storage(tuned.storage)
     folder = folder_for(tuned.storage, name, tuned.keep_schedules)
     study = begin(storage, name, setup, folder)

@@ -69,14 +69,12 @@ class Asked:
 def show(asked: Asked, json: Json = False) -> int:
     """Show the Pareto front of a search, what matters, and the schedule of any trial."""
     from spmopt.io.document import require_writable
-    from spmopt.search.study.journal import require_journal
     from spmopt.search.study.storage import open_known
     from spmopt.search.study.studies import known
 
     asked.require_sense()
     if asked.output is not None:
         require_writable(asked.output)
-    require_journal(asked.storage)
     study, setup = known(open_known(asked.storage), asked.study)
     if asked.trial is None:
         return _show_front(study, setup, asked, json)

@@ -24,9 +24,9 @@ from spmopt.search.findings.built import built_of
 from spmopt.search.findings.found import Found
 from spmopt.search.findings.records import study_record, trial_record
 from spmopt.search.findings.replay import candidate_of
-from spmopt.search.findings.running import LOST, whereabouts
 from spmopt.search.findings.shown import gap_of, never_held, require_feasible, state_of
 from spmopt.search.findings.worth import Prices
+from spmopt.search.study.process import LOST, whereabouts
 from spmopt.search.study.record import AS_BEFORE, ERROR, FIGURES, NETWORKS, PROOF, SECONDS
 
 if TYPE_CHECKING:

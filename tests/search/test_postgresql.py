@@ -16,8 +16,9 @@ import pytest
 from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
+from spmopt.search.study.process import PROCESS
 from spmopt.search.study.record import counts
-from spmopt.search.study.storage import PROCESS, open_storage
+from spmopt.search.study.storage import open_storage
 from spmopt.search.study.studies import begin, known
 from tests.search.study import small_setup
 from tests.search.test_processes import WAIT_S, share, started

@@ -19,8 +19,9 @@ from optuna.trial import FrozenTrial, TrialState
 from spmopt.machines.load import load_machine
 from spmopt.search.space.setup import Setup
 from spmopt.search.space.space import space_of
+from spmopt.search.study.process import PROCESS
 from spmopt.search.study.record import counts
-from spmopt.search.study.storage import PROCESS, open_storage, put_back, recover
+from spmopt.search.study.storage import open_storage, put_back, recover
 from spmopt.search.study.studies import begin, known
 from spmopt.sweep.cases import Network
 from tests.search.study import search, small_setup

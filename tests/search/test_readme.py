@@ -16,7 +16,7 @@ from spmopt.search.findings.shown import Tally
 from spmopt.search.space.axes import FIELDS, read_axis
 from spmopt.search.space.figures import NAMES, OBJECTIVES, STATIC, Spent
 from spmopt.search.space.space import Space, space_of
-from spmopt.search.study import record, storage
+from spmopt.search.study import process, record
 from spmopt.search.tuning import samplers
 from spmopt.search.tuning.samplers import require_sampler
 from spmopt.technology.load import load_technology
@@ -122,7 +122,7 @@ def test_every_attribute_is_explained_once() -> None:
         [
             *(record.SETUP, record.FOLDER, record.ERROR, record.PROOF, record.AS_BEFORE),
             *(record.FIGURES, record.NETWORKS, record.MACHINE, record.SECONDS),
-            storage.PROCESS,
+            process.PROCESS,
         ]
     )
     spent = Spent(time_s=1.0, energy_j=1.0, traffic_bytes=1.0)

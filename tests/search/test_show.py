@@ -11,7 +11,7 @@ import optuna
 import pytest
 
 from spmopt.cli import Code
-from spmopt.search.study.storage import PROCESS, own_name
+from spmopt.search.study.process import PROCESS, own_name
 from tests.cli.run import Run, runner
 from tests.search.study import MLP
 from tests.solve.fakes import bounds_only, install

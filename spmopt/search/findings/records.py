@@ -11,9 +11,9 @@ from optuna.trial import FrozenTrial, TrialState
 from spmopt.search.findings.built import Built, built_of
 from spmopt.search.findings.found import Found
 from spmopt.search.findings.leads import Lead
-from spmopt.search.findings.running import LOST
 from spmopt.search.findings.shown import gap_of, state_of
 from spmopt.search.space.setup import Setup
+from spmopt.search.study.process import LOST
 from spmopt.search.study.record import (
     AS_BEFORE,
     ERROR,

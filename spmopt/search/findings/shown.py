@@ -10,8 +10,8 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.search.findings.running import is_lost
 from spmopt.search.space.setup import Setup
+from spmopt.search.study.process import is_lost
 from spmopt.search.study.record import (
     AS_BEFORE,
     ERROR,

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from spmopt.core.errors import InputError
-from spmopt.search.study.storage import JOURNAL
 
+JOURNAL = "journal:"
 _SQLITE = b"SQLite format 3\0"
 _FIRST = 1 << 16
 """Bytes that the first entry of a journal, the name of a study, fits in."""

@@ -7,8 +7,6 @@ again.
 
 from __future__ import annotations
 
-import os
-import platform
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,10 +28,9 @@ from sqlalchemy.event import listens_for
 from sqlalchemy.exc import SQLAlchemyError
 
 from spmopt.core.errors import InputError
+from spmopt.search.study.journal import JOURNAL, require_journal
+from spmopt.search.study.process import is_lost
 
-JOURNAL = "journal:"
-PROCESS = "process"
-"""Attribute of a trial: who runs it."""
 _URL = re.compile(r"[a-z][a-z0-9+]*://.*")
 _BEAT_S, _GRACE_S = 10, 60
 _TRIES, _WAIT_S = 6, 0.5
@@ -60,6 +57,7 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) ->
     if url.startswith(JOURNAL):
         path = Path(url.removeprefix(JOURNAL))
         _require_folder(path, url)
+        require_journal(url)
         with _opening(url):
             return JournalStorage(JournalFileBackend(str(path)))
     address = url if _URL.fullmatch(url) else f"sqlite:///{url}"
@@ -116,18 +114,13 @@ def put_back(study: Study, trial: FrozenTrial) -> None:
 
 def recover(study: Study) -> int:
     """Put back the trials that were lost; return how many."""
-    lost = [trial for trial in study.get_trials(states=(TrialState.RUNNING,)) if _is_dead(trial)]
+    lost = [trial for trial in study.get_trials(states=(TrialState.RUNNING,)) if is_lost(trial)]
     for trial in lost:
         put_back(study, trial)
     with catch_warnings():
         simplefilter("ignore")
         optuna.storages.fail_stale_trials(study)
     return len(lost)
-
-
-def own_name() -> str:
-    """Name this process, by machine and number."""
-    return f"{_machine()}:{os.getpid()}"
 
 
 class Beats:
@@ -204,25 +197,6 @@ def _again(study: Study, trial: FrozenTrial) -> None:
     with catch_warnings():
         simplefilter("ignore")
         optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=_RETRIES)(study, fresh)
-
-
-def _machine() -> str:
-    """Numbers of processes mean something within a name space only."""
-    space = Path("/proc/self/ns/pid")
-    return f"{platform.node()}:{space.readlink() if space.is_symlink() else ''}"
-
-
-def _is_dead(trial: FrozenTrial) -> bool:
-    machine, _, number = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
-    if machine != _machine() or not number.isdigit():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    return False
 
 
 def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:

@@ -24,6 +24,7 @@ from spmopt.search.evaluation.evaluate import Answer, evaluate
 from spmopt.search.evaluation.executors import executor
 from spmopt.search.space.candidate import Candidate
 from spmopt.search.space.setup import Setup
+from spmopt.search.study.process import PROCESS, own_name
 from spmopt.search.study.record import (
     AS_BEFORE,
     ERROR,
@@ -37,7 +38,7 @@ from spmopt.search.study.record import (
     values_of,
 )
 from spmopt.search.study.schedules import Schedules
-from spmopt.search.study.storage import PROCESS, Beats, own_name, put_back, recover
+from spmopt.search.study.storage import Beats, put_back, recover
 from spmopt.search.tuning.effort import Effort
 from spmopt.search.tuning.judge import Judge
 from spmopt.search.tuning.neighbours import Neighbours

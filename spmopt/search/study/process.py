@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import os
+import platform
+from pathlib import Path
 
 from optuna.trial import FrozenTrial
 
-from spmopt.search.study.storage import PROCESS, own_name
-
+PROCESS = "process"
+"""Attribute of a trial: who runs it."""
 LOST = "its process ended before it"
+
+
+def own_name() -> str:
+    """Name this process, by machine and number."""
+    return f"{_machine()}:{os.getpid()}"
 
 
 def is_lost(trial: FrozenTrial) -> bool:
@@ -37,5 +44,10 @@ def whereabouts(trial: FrozenTrial) -> str:
 def _number_here(trial: FrozenTrial) -> int | None:
     """The number of its process, if that is of this machine."""
     machine, _, number = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
-    here = own_name().rpartition(":")[0]
-    return int(number) if machine == here and number.isdigit() else None
+    return int(number) if machine == _machine() and number.isdigit() else None
+
+
+def _machine() -> str:
+    """Numbers of processes mean something within a name space only."""
+    space = Path("/proc/self/ns/pid")
+    return f"{platform.node()}:{space.readlink() if space.is_symlink() else ''}"

@@ -1,0 +1,119 @@
+"""The headline: what a schedule costs, how good that is known to be, how busy the machine is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from spmopt.core.instance import Instance
+from spmopt.core.result import Result, Totals
+from spmopt.metrics import in_unit, metrics
+from spmopt.report.quantities import duration, percent, share, si
+from spmopt.report.view import spoken, standing, transfer_counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One figure: ``value`` as a number where it is one, ``text`` as people read it."""
+
+    key: str
+    label: str
+    value: float | None
+    text: str
+    note: str = ""
+
+
+def figures(instance: Instance, result: Result, totals: Totals) -> tuple[Figure, ...]:
+    """Return the headline of a verified schedule; ``totals`` are the verifier's."""
+    return (
+        *_costs(instance, totals),
+        *_quality(instance, result),
+        *_use(instance, totals),
+        *_making(result, totals),
+    )
+
+
+def _costs(instance: Instance, totals: Totals) -> Iterator[Figure]:
+    found = metrics(instance.machine, totals)
+    yield Figure(
+        key="makespan",
+        label="time",
+        value=found.time_s,
+        text=si(found.time_s, "s"),
+        note=f"{totals.makespan_cycles:,} cycles",
+    )
+    yield Figure(
+        key="replay",
+        label="replay",
+        value=found.replay_s,
+        text=si(found.replay_s, "s"),
+        note=f"{totals.replay_cycles:,} cycles, without barriers between steps",
+    )
+    sides = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
+    yield Figure(
+        key="traffic",
+        label="traffic",
+        value=totals.traffic_bytes,
+        text=si(totals.traffic_bytes, "B"),
+        note=sides,
+    )
+    yield Figure(
+        key="energy",
+        label="energy",
+        value=found.energy_j,
+        text=si(found.energy_j, "J"),
+        note=f"{si(found.energy.power_w, 'W')} on average",
+    )
+
+
+def _quality(instance: Instance, result: Result) -> Iterator[Figure]:
+    name = spoken(result.objective)
+    if result.bound is not None:
+        value, unit = in_unit(result.objective, instance.machine, result.bound)
+        note = f"of {name}, certified, in this order of operations"
+        yield Figure(key="bound", label="bound", value=value, text=si(value, unit), note=note)
+    else:
+        yield Figure(key="bound", label="bound", value=None, text="none")
+    gap = "none" if result.gap is None else percent(result.gap)
+    note = "of the objective above the bound"
+    yield Figure(key="gap", label="gap to bound", value=result.gap, text=gap, note=note)
+    yield Figure(
+        key="status", label="status", value=None, text=standing(result), note=f"objective {name}"
+    )
+
+
+def _use(instance: Instance, totals: Totals) -> Iterator[Figure]:
+    found = metrics(instance.machine, totals)
+    busy = (
+        ("compute_busy", "compute busy", found.compute_busy, "of the time"),
+        ("dma_busy", "DMA busy", found.dma_busy, "of the time"),
+        (
+            "spm_peak",
+            "SPM peak",
+            found.spm_peak,
+            f"{si(totals.peak_spm_bytes, 'B')} of {si(instance.machine.spm_bytes, 'B')}",
+        ),
+    )
+    for key, label, value, note in busy:
+        yield Figure(key=key, label=label, value=value, text=share(value), note=note)
+
+
+def _making(result: Result, totals: Totals) -> Iterator[Figure]:
+    yield Figure(
+        key="verified",
+        label="verified",
+        value=1,
+        text="yes",
+        note="by every rule and by replay, when this was made",
+    )
+    count = totals.dma_commands
+    shown = "" if count is None else f"{count:,}"
+    note = "".join(transfer_counts(totals))
+    yield Figure(key="transfers", label="DMA commands", value=count, text=shown, note=note)
+    yield Figure(
+        key="seconds",
+        label="scheduler",
+        value=result.solve_s,
+        text=duration(result.solve_s),
+        note=f"{result.scheduler}, CPU {duration(result.cpu_s)}",
+    )

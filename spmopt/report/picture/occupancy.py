@@ -1,0 +1,35 @@
+"""Who takes the room of the scratchpad, step by step, by kinds of tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from spmopt.core.instance import Instance, TensorKind
+from spmopt.core.table import Ints
+from spmopt.verify import View
+
+SCRATCH = "scratch"
+KINDS = (*(kind.replace("_", " ") for kind in TensorKind), SCRATCH)
+"""As people read them; what an operation needs for itself comes last."""
+
+
+def kind_numbers(instance: Instance) -> Ints:
+    """(m,) Place of each tensor's kind in :data:`KINDS`."""
+    number = {kind: place for place, kind in enumerate(TensorKind)}
+    return np.array([number[tensor.kind] for tensor in instance.tensors], np.int64)
+
+
+def occupied_bytes(view: View) -> Ints:
+    """(kinds, n) Bytes of the pages in use; their sums are those of rule R1."""
+    table, kind = (
+        view.schedule.residency,
+        kind_numbers(view.instance)[view.schedule.residency.tensor],
+    )
+    pages = view.pages(table.size_bytes)
+    change = np.zeros((len(KINDS), view.timeline.steps + 1), np.int64)
+    np.add.at(change, (kind, table.begin), pages)
+    np.subtract.at(change, (kind, table.end), pages)
+    found = np.cumsum(change, axis=1)[:, :-1]
+    found[-1] = view.pages(view.timeline.scratch_bytes)
+    held: Ints = found * view.page_bytes
+    return held

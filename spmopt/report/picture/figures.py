@@ -11,15 +11,21 @@ from spmopt.metrics import in_unit, metrics
 from spmopt.report.quantities import duration, percent, share, si
 from spmopt.report.view import spoken, standing, transfer_counts
 
+PART = "part"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One figure: ``value`` as a number where it is one, ``text`` as people read it."""
+    """One figure: ``value`` as a number where it is one, ``text`` as people read it.
+
+    ``unit`` is s, B or J, :data:`PART` of a share or a relative distance, or empty.
+    """
 
     key: str
     label: str
     value: float | None
     text: str
+    unit: str = ""
     note: str = ""
 
 
@@ -40,6 +46,7 @@ def _costs(instance: Instance, totals: Totals) -> Iterator[Figure]:
         label="time",
         value=found.time_s,
         text=si(found.time_s, "s"),
+        unit="s",
         note=f"{totals.makespan_cycles:,} cycles",
     )
     yield Figure(
@@ -47,6 +54,7 @@ def _costs(instance: Instance, totals: Totals) -> Iterator[Figure]:
         label="replay",
         value=found.replay_s,
         text=si(found.replay_s, "s"),
+        unit="s",
         note=f"{totals.replay_cycles:,} cycles, without barriers between steps",
     )
     sides = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
@@ -55,6 +63,7 @@ def _costs(instance: Instance, totals: Totals) -> Iterator[Figure]:
         label="traffic",
         value=totals.traffic_bytes,
         text=si(totals.traffic_bytes, "B"),
+        unit="B",
         note=sides,
     )
     yield Figure(
@@ -62,6 +71,7 @@ def _costs(instance: Instance, totals: Totals) -> Iterator[Figure]:
         label="energy",
         value=found.energy_j,
         text=si(found.energy_j, "J"),
+        unit="J",
         note=f"{si(found.energy.power_w, 'W')} on average",
     )
 
@@ -71,12 +81,14 @@ def _quality(instance: Instance, result: Result) -> Iterator[Figure]:
     if result.bound is not None:
         value, unit = in_unit(result.objective, instance.machine, result.bound)
         note = f"of {name}, certified, in this order of operations"
-        yield Figure(key="bound", label="bound", value=value, text=si(value, unit), note=note)
+        yield Figure(
+            key="bound", label="bound", value=value, text=si(value, unit), unit=unit, note=note
+        )
     else:
         yield Figure(key="bound", label="bound", value=None, text="none")
     gap = "none" if result.gap is None else percent(result.gap)
     note = "of the objective above the bound"
-    yield Figure(key="gap", label="gap to bound", value=result.gap, text=gap, note=note)
+    yield Figure(key="gap", label="gap to bound", value=result.gap, text=gap, unit=PART, note=note)
     yield Figure(
         key="status", label="status", value=None, text=standing(result), note=f"objective {name}"
     )
@@ -95,14 +107,14 @@ def _use(instance: Instance, totals: Totals) -> Iterator[Figure]:
         ),
     )
     for key, label, value, note in busy:
-        yield Figure(key=key, label=label, value=value, text=share(value), note=note)
+        yield Figure(key=key, label=label, value=value, text=share(value), unit=PART, note=note)
 
 
 def _making(result: Result, totals: Totals) -> Iterator[Figure]:
     yield Figure(
         key="verified",
         label="verified",
-        value=1,
+        value=None,
         text="yes",
         note="by every rule and by replay, when this was made",
     )
@@ -115,5 +127,6 @@ def _making(result: Result, totals: Totals) -> Iterator[Figure]:
         label="scheduler",
         value=result.solve_s,
         text=duration(result.solve_s),
+        unit="s",
         note=f"{result.scheduler}, CPU {duration(result.cpu_s)}",
     )

@@ -1,0 +1,38 @@
+"""Whether two pictures show one instance."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+
+_ADVICE = "name two schedules of one instance"
+
+
+def require_same(first: Instance, second: Instance) -> None:
+    """Raise :class:`InputError` unless both have the same machine, tensors and operations."""
+    if first.machine != second.machine:
+        text = _of_machines(first, second)
+    elif first.tensors != second.tensors:
+        text = _of_columns("tensors", first.tensors, second.tensors)
+    elif first.operations != second.operations:
+        text = _of_columns("operations", first.operations, second.operations)
+    else:
+        return
+    raise InputError(f"{first.name} and {second.name}: {text}; {_ADVICE}")
+
+
+def _of_machines(first: Instance, second: Instance) -> str:
+    one, other = first.machine, second.machine
+    name = next(f.name for f in fields(one) if getattr(one, f.name) != getattr(other, f.name))
+    values = f"{getattr(one, name)} and {getattr(other, name)}"
+    shown = f" ({values})" if len(values) <= 80 else ""
+    return f"their machines differ in {name}{shown}"
+
+
+def _of_columns(what: str, first: tuple[object, ...], second: tuple[object, ...]) -> str:
+    if len(first) != len(second):
+        return f"they have {len(first)} and {len(second)} {what}"
+    place = next(k for k, pair in enumerate(zip(first, second, strict=True)) if pair[0] != pair[1])
+    return f"their {what} differ, number {place} first"

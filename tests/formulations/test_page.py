@@ -51,7 +51,7 @@ def proved(instance: Instance, outcome: Outcome) -> Fraction:
     return bound(instance, outcome.certificate)
 
 
-@settings(max_examples=45, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(instances(**SMALL), st.sampled_from(OBJECTIVES))
 def test_between_its_bound_and_its_value_lies_the_optimum(instance: Instance, name: str) -> None:
     objective = objective_named(name, instance.machine)
@@ -60,7 +60,7 @@ def test_between_its_bound_and_its_value_lies_the_optimum(instance: Instance, na
     assert proved(instance, outcome) <= best <= verified(instance, objective, outcome.plan)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(instances(**SMALL), st.sampled_from(OBJECTIVES), st.sampled_from(["page", "whole"]))
 def test_never_worse_than_an_optimal_start(instance: Instance, name: str, residency: str) -> None:
     objective = objective_named(name, instance.machine)

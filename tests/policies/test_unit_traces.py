@@ -92,7 +92,7 @@ def fluid_bound(trace: str, frames: int) -> Fraction:
 
 
 @given(st.text("abcdefg", min_size=1, max_size=24), st.integers(1, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_belady_reaches_the_bound_of_the_fluid_relaxation(trace: str, frames: int) -> None:
     # Exactly so, but for prices rounded to 2**-40.
     least = ceil(fluid_bound(trace, frames) - Fraction(1, 1000))

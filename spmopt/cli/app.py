@@ -16,6 +16,7 @@ from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
 from spmopt.cli.technologies import technologies
 from spmopt.cli.tiles import tiles
+from spmopt.cli.trace import trace
 from spmopt.cli.tune import SearchOrShow, search
 from spmopt.cli.tune_show import show
 from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS
@@ -130,6 +131,7 @@ def verify(
 
 app.command(rich_help_panel=_SCHEDULES)(analyze)
 app.command(rich_help_panel=_SCHEDULES)(explain)
+app.command(rich_help_panel=_SCHEDULES)(trace)
 
 
 @app.command(rich_help_panel=_INPUTS)

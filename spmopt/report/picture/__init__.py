@@ -2,6 +2,6 @@
 
 from spmopt.report.picture.picture import Picture
 from spmopt.report.picture.record import picture_record
-from spmopt.report.picture.times import TIMINGS, Timing
+from spmopt.report.picture.times import TIMINGS
 
-__all__ = ["TIMINGS", "Picture", "Timing", "picture_record"]
+__all__ = ["TIMINGS", "Picture", "picture_record"]

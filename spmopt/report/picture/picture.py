@@ -11,20 +11,23 @@ import numpy as np
 from spmopt.analysis import Analysis
 from spmopt.analysis.roofline import Reals
 from spmopt.analysis.worth import Worth
-from spmopt.core.errors import InputError
+from spmopt.audit import audit
+from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.order import same_order
 from spmopt.core.result import Result, Totals
+from spmopt.core.suggest import unknown
 from spmopt.core.table import Ints
 from spmopt.io.result import StoredResult
 from spmopt.metrics import in_unit
 from spmopt.report.picture.copies import Copies, copies
 from spmopt.report.picture.occupancy import occupied_bytes
 from spmopt.report.picture.residencies import Residencies, residencies
-from spmopt.report.picture.times import TIMINGS, Times, Timing, replay_times, step_times
-from spmopt.verify import View, require_legal
+from spmopt.report.picture.times import TIMINGS, Times, replay_times, step_times
+from spmopt.verify import View, replay
 
 MB, GB = 10**6, 10**9
+SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,19 +63,20 @@ class Picture:
     worth: Worth | None
 
     @classmethod
-    def of(cls, stored: StoredResult, *, timing: Timing = "steps") -> Self:
+    def of(cls, stored: StoredResult, *, timing: str = "steps") -> Self:
         """Verify the schedule of ``stored``, and lay it out.
 
         Raises
         ------
         InputError
-            There is no schedule, it waits for ports of banks, or there is no such ``timing``.
+            There is no schedule, it waits for ports of banks, or ``timing`` is none of
+            :data:`~spmopt.report.picture.times.TIMINGS`.
         ScheduleError
-            The schedule is not legal, or costs other than is claimed.
+            The schedule is not legal, or something is claimed of it that is not true.
         """
         instance, result = stored.instance, stored.result
         if timing not in TIMINGS:
-            raise InputError(f"timing {timing!r}: must be one of {', '.join(TIMINGS)}")
+            raise unknown("choice for timing", timing, TIMINGS)
         if result.schedule is None:
             raise InputError(
                 f"{instance.name}, {result.scheduler}: holds no schedule ({result.status}); "
@@ -83,17 +87,15 @@ class Picture:
                 f"{instance.name}: waits for ports of banks, which no picture tells; give banks "
                 "without ports, as --bank 2MB:nvsim-sram"
             )
-        report = require_legal(instance, result.schedule, result.totals)
-        if report.totals is None or report.replay is None:
-            raise InputError(f"{instance.name}: the verifier gave no figures")
+        totals = _verified(instance, result)
         analysis = Analysis.of(instance, result.schedule)
         figures, view = analysis.steps, analysis.steps.view
         replayed = timing == "replay"
-        times = replay_times(figures, report.replay) if replayed else step_times(figures)
+        times = replay_times(figures, replay(view)) if replayed else step_times(figures)
         return cls(
             instance=instance,
             result=result,
-            totals=report.totals,
+            totals=totals,
             analysis=analysis,
             times=times,
             residencies=residencies(view, times),
@@ -125,6 +127,15 @@ class Picture:
     def in_unit(self, value: Fraction) -> tuple[float, str]:
         """A value of the objective as people read it: cycles become seconds."""
         return in_unit(self.result.objective, self.instance.machine, value)
+
+
+def _verified(instance: Instance, result: Result) -> Totals:
+    """Recompute schedule, figures and bound; return the totals."""
+    found = audit(instance, result)
+    if found.violations or found.totals is None:
+        shown = "; ".join(str(violation) for violation in found.violations[:SHOWN])
+        raise ScheduleError(f"{instance.name}, {result.scheduler}: not verified: {shown}")
+    return found.totals
 
 
 def _worth(instance: Instance, result: Result) -> Worth | None:

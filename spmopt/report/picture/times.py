@@ -13,7 +13,6 @@ ended, and ends with its own; the last one lasts until the last store has ended.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import numpy as np
 
@@ -24,8 +23,7 @@ from spmopt.verify import Replay
 from spmopt.verify.durations import per_step
 from spmopt.verify.view import AFTER, BEFORE
 
-Timing = Literal["steps", "replay"]
-TIMINGS: tuple[Timing, ...] = get_args(Timing)
+TIMINGS = ("steps", "replay")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,7 +33,7 @@ class Times:
     Attributes
     ----------
     timing
-        Which of the two.
+        One of :data:`TIMINGS`.
     cycles
         When everything has ended.
     start, duration : (n,)
@@ -51,7 +49,7 @@ class Times:
         Part of the stall that is due to it; of the replay, while the engine waits.
     """
 
-    timing: Timing
+    timing: str
     cycles: int
     start: Ints
     duration: Ints

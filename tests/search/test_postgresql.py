@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,19 +36,17 @@ def command(folder: Path, *words: str) -> None:
 def url() -> Iterator[str]:
     if not SERVERS or shutil.which("setpriv") is None:
         pytest.skip("no PostgreSQL server is installed (Debian package postgresql)")
-    with TemporaryDirectory() as name, socket.socket() as probe:
+    with TemporaryDirectory() as name:
         folder, user = Path(name), pwd.getpwuid(os.getuid()).pw_name
         if os.getuid() == 0:
             user = NOBODY
             os.chown(folder, pwd.getpwnam(NOBODY).pw_uid, -1)
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-        probe.close()
         data, log = str(folder / "data"), str(folder / "log")
         command(folder, "initdb", "-D", data, "-A", "trust", "-U", user, "--no-sync")
-        options = f"-p {port} -k {folder} -c listen_addresses=127.0.0.1 -c fsync=off"
+        # A socket in a folder of its own: no port that another server may have.
+        options = f"-k {folder} -c listen_addresses='' -c fsync=off"
         command(folder, "pg_ctl", "-D", data, "-o", options, "-l", log, "-w", "start")
-        yield f"postgresql+psycopg://{user}@127.0.0.1:{port}/postgres"
+        yield f"postgresql+psycopg://{user}@/postgres?host={folder}"
         command(folder, "pg_ctl", "-D", data, "-m", "immediate", "stop")
 
 

@@ -94,7 +94,7 @@ def _run(
     from spmopt.cli.interrupt import Interrupted
     from spmopt.cli.output import messages, print_json, results, tell
     from spmopt.cli.progress import progress
-    from spmopt.report.page import draw_page
+    from spmopt.report.markdown import draw_page
 
     name = suite.name
     if only is not None:

@@ -72,7 +72,7 @@ def _run(study: Study, command: str, jobs: int | None, output: Path, as_json: bo
     from spmopt.cli.interrupt import Interrupted
     from spmopt.cli.output import messages, print_json, results, tell, warn
     from spmopt.cli.progress import progress
-    from spmopt.report.page import draw_page
+    from spmopt.report.markdown import draw_page
     from spmopt.studies.page import markdown, publish
     from spmopt.studies.record import read
     from spmopt.studies.run import measure

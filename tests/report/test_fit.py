@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.report.fit import folded
-from spmopt.report.page import draw_page
+from spmopt.report.markdown import draw_page
 from spmopt.report.table import draw_rows, draw_text
 from tests.report.terminal import printed
 

@@ -31,5 +31,7 @@ _OF_CAUSE = {
     Cause.STREAM_OUT: "#a63603",
 }
 CAUSE_COLOURS = tuple(_OF_CAUSE[cause] for cause in Cause)
-"""By the number of a cause: inward blue, outward orange, darker where nothing is kept (from Brewer's
-sequential schemes, which colour-blind readers tell apart)."""
+"""By the number of a cause: inward blue, outward orange, darker where nothing is kept.
+
+From Brewer's sequential schemes, which colour-blind readers tell apart.
+"""

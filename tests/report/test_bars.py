@@ -15,10 +15,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from spmopt.core.errors import InputError
+from spmopt.report.palette import COLOURS
 from spmopt.report.plots import bars
 from spmopt.report.plots.bars import BarPanel, Series, plot_bars, save_bars
 from spmopt.report.plots.style import (
-    COLOURS,
     DPI,
     WIDTH_INCHES,
     Heading,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from matplotlib.axes import Axes
 
+from spmopt.report.palette import COLOURS
 from spmopt.report.plots.style import (
-    COLOURS,
     Heading,
     alone,
     canvas,

@@ -9,9 +9,8 @@ from pathlib import Path
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
+from spmopt.report.palette import BOUND, COLOURS
 from spmopt.report.plots.style import (
-    BOUND,
-    COLOURS,
     MARKERS,
     Heading,
     alone,

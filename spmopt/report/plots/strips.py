@@ -10,8 +10,8 @@ from statistics import mean, median
 import numpy as np
 from matplotlib.axes import Axes
 
+from spmopt.report.palette import COLOURS
 from spmopt.report.plots.style import (
-    COLOURS,
     Heading,
     alone,
     canvas,

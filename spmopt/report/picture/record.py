@@ -75,6 +75,7 @@ def _steps(picture: Picture) -> Json:
         "compute_cycles": line.compute_cycles.tolist(),
         "stall_cycles": picture.stall.tolist(),
         "cause": cause.tolist(),
+        "stall_by_cause": times.stall_by_cause.tolist(),
         "occupied": picture.occupied.tolist(),
         "price": None if price is None else plain(price),
     }

@@ -1,0 +1,92 @@
+"""``spmopt trace``: the file that it writes, and what it refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spmopt.report.picture import TIMINGS
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+from tests.solve.fakes import bounds_only, install
+
+INSTANCE = Path(__file__).parents[2] / "instances" / "lstm.json"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
+
+
+@pytest.fixture
+def stored(run: Run, tmp_path: Path) -> Path:
+    """A result file."""
+    path = tmp_path / "r.json"
+    assert run(f"solve {INSTANCE} -s belady -o {path}").code == 0
+    return path
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_a_result_becomes_a_trace(run: Run, stored: Path, tmp_path: Path, timing: str) -> None:
+    path = tmp_path / "trace.json"
+    path.write_text("old")
+    record = run(f"trace {stored} -o {path} --timing {timing} --json").record
+    document = json.loads(path.read_text())
+    totals = json.loads(stored.read_text())["totals"]
+    cycles = totals["makespan_cycles" if timing == "steps" else "replay_cycles"]
+    assert document["otherData"]["cycles"] == record["cycles"] == cycles
+    assert len(document["traceEvents"]) == record["events"] > 0
+    moved = [event["args"].get("bytes", 0) for event in document["traceEvents"] if "dur" in event]
+    assert sum(moved) == totals["dram_in_bytes"] + totals["dram_out_bytes"]
+    assert (record["file"], record["timing"]) == (str(path), timing)
+    assert {*tmp_path.iterdir()} == {path, stored}
+
+
+def test_text_is_a_line(run: Run, stored: Path, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json"
+    ran = run(f"trace {stored} -o {path}")
+    events = len(json.loads(path.read_text())["traceEvents"])
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.replace("\n", "").startswith(f"{path}: lstm")
+    assert f"{events} events" in ran.out
+    assert json.loads(path.read_text())["otherData"]["timing"] == "steps"
+
+
+def test_help_explains_the_timings(run: Run) -> None:
+    text = run("trace --help").out
+    for timing in TIMINGS:
+        assert f"{timing} - " in text
+
+
+def test_refusals(run: Run, stored: Path, tmp_path: Path) -> None:
+    broken = tmp_path / "broken.json"
+    broken.write_text(stored.read_text()[:-100])
+    for line, expected in (
+        ("none.json -o t.json", "none.json: cannot be read (No such file"),
+        (f"{broken} -o {tmp_path}/t.json", "not a complete JSON file"),
+        (f"{INSTANCE} -o {tmp_path}/t.json", "an instance is for 'spmopt solve'"),
+        (f"{stored} -o {tmp_path}", "is a folder"),
+        (f"{stored} -o {tmp_path}/none/t.json", "no such folder"),
+        (f"{stored} -o {stored}", "would replace the schedule; name another file"),
+        (f"{stored} -o {tmp_path}/t.json --timing stops", "did you mean steps?"),
+    ):
+        assert expected in refused(run(f"trace {line}"))
+    assert {*tmp_path.iterdir()} == {broken, stored}
+
+
+def test_a_bound_is_no_schedule(run: Run, tmp_path: Path) -> None:
+    path, trace = tmp_path / "r.json", tmp_path / "t.json"
+    assert run(f"solve {INSTANCE} -s fluid -o {path}").code == 0
+    assert "fluid: holds no schedule (unknown)" in refused(run(f"trace {path} -o {trace}"))
+    assert not trace.exists()
+
+
+def test_a_result_must_be_true(run: Run, stored: Path, tmp_path: Path) -> None:
+    document = json.loads(stored.read_text())
+    document["totals"]["dram_in_bytes"] += 1
+    stored.write_text(json.dumps(document))
+    trace = tmp_path / "t.json"
+    trace.write_text("old")
+    line = refused(run(f"trace {stored} -o {trace}"), code=1)
+    assert "dram_in_bytes is claimed to be" in line
+    assert trace.read_text() == "old"

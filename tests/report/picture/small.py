@@ -1,0 +1,50 @@
+"""Results of small schedules, made without a scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.result import Result, Status
+from spmopt.core.schedule import Schedule
+from spmopt.io.result import StoredResult
+from spmopt.report.picture import TIMINGS, Picture
+from spmopt.verify import verify
+from tests.verify.random_plans import random_schedule
+
+SEEDS = 60
+
+
+def result_of(instance: Instance, schedule: Schedule, scheduler: str = "belady") -> StoredResult:
+    """As a file would hold it; the figures are the verifier's."""
+    totals = verify(instance, schedule).totals
+    assert totals is not None
+    result = Result(
+        scheduler=scheduler,
+        objective=MAKESPAN,
+        status=Status.FEASIBLE,
+        solve_s=0.25,
+        schedule=schedule,
+        totals=totals,
+        value=Fraction(totals.makespan_cycles),
+        verified=True,
+    )
+    return StoredResult(instance=instance, result=result)
+
+
+def pictures(timings: tuple[str, ...] = TIMINGS) -> Iterator[Picture]:
+    """Random schedules, in any order, with everything that the format knows."""
+    for seed in range(SEEDS):
+        instance, schedule = random_schedule(
+            seed,
+            free_order=seed % 3 == 0,
+            max_operations=9,
+            max_tensors=6,
+            max_modes=2,
+            duplex=True,
+            setup=True,
+        )
+        for timing in timings:
+            yield Picture.of(result_of(instance, schedule), timing=timing)

@@ -28,7 +28,8 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    paged = page.schedule(instance, replace(request, time_limit_s=request.time_limit_s / 2))
+    half = replace(request.part(bounds=True), time_limit_s=request.time_limit_s / 2)
+    paged = page.schedule(instance, half)
     best: Found | None = None
 
     def value(plan: Plan) -> Fraction:
@@ -41,7 +42,9 @@ def schedule(instance: Instance, request: Request) -> Outcome:
             continue
         late = best is not None and request.remaining_s() <= 0
         for found in Repair(instance, request, plan, paged.certificate).plans():
-            best = found if best is None or found.value < best.value else best
+            if best is None or found.value < best.value:
+                best = found
+                request.tell(value=best.value)
             if late:  # what can be placed as it is must not be better than the answer
                 break
     return Outcome(

@@ -42,14 +42,15 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     )
     best: Found | None = None
     least = least_cycles(facts)
+    request.report("searching orders, times and addresses", None)
     for answer in search(instance, settings, _hint(facts, request), request.stop):
         if isinstance(answer, Found):
             best = answer
-            request.report(f"{best.cycles} cycles, at least {least}", least / max(1, best.cycles))
         elif answer.infeasible:
             raise InfeasibleError("no schedule keeps stationary operands in one range each")
         else:
             least = max(least, answer.cycles)
+        request.tell(value=None if best is None else best.cycles, bound=least, of_class=True)
     bound = ClassBound(value=float(least), holds_for=CLASS, proved_by="CP-SAT")
     if best is None:
         return Outcome(plan=request.start, class_bound=bound)

@@ -100,10 +100,10 @@ class Search:
 
     def _try_prices(self, prices: Multipliers) -> None:
         gaps, economy = self.bound_gaps, self.bound_economy
-        ahead = forward(gaps, arcs(gaps, economy, prices))
-        bound = dual_value(gaps, economy, prices, ahead.best)
+        bound = dual_value(gaps, economy, prices, forward(gaps, arcs(gaps, economy, prices)).best)
         if bound > self.bound:
             self.bound, self.prices = bound, prices
+            self.request.tell(bound=bound)
 
     def offer_plan(self, plan: Plan) -> None:
         """Keep a legal plan that costs less."""
@@ -114,6 +114,7 @@ class Search:
             value = plan_value(instance, plan, objective, fluid=self.fluid)
         if self.value is None or value < self.value:
             self.plan, self.value = plan, value
+            self.request.tell(value=None if self.fluid else value)
 
     @property
     def gap(self) -> float:
@@ -288,8 +289,7 @@ class Search:
 
     def _note(self, columns: int) -> None:
         value = float("nan") if self.value is None else float(self.value)
-        gap = "" if self.gap == np.inf else f", gap {self.gap:.3%}"
-        self.request.report(f"bound {self.bound:.6g} {self.request.objective.unit}{gap}", None)
+        self.request.report(f"prices, program of {columns:,} columns", None)
         self.log.append((monotonic() - self._began, columns, self.bound, value))
 
     def certificate(self) -> Certificate | None:

@@ -1,12 +1,13 @@
-"""A line on the terminal that says what is going on, from the second second on."""
+"""What is going on, on a terminal from the second second on: a line, and how searches stand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock, Timer
+from typing import Protocol
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.progress import (
     BarColumn,
     Progress,
@@ -15,9 +16,38 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
+from rich.text import Text
+
+from spmopt.report.fit import GAP, layout
 
 DELAY_S = 1.0
 Report = Callable[[str, float | None], None]
+_BELOW = 4
+"""Lines that a terminal needs below the rows."""
+
+
+class Board(Protocol):
+    """Rows that change, to be shown above the line."""
+
+    columns: tuple[str, ...]
+    dispensable: tuple[str, ...]
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Cells of all rows; the last ones are the latest."""
+        ...
+
+    def notes(self) -> list[str]:
+        """Lines below the rows."""
+        ...
+
+
+Show = Callable[[Board], None]
+
+
+def animated(console: Console) -> bool:
+    """Whether what is shown can be shown anew: no file, no pipe, whatever colours they get."""
+    return console.file.isatty() and not console.is_dumb_terminal and not console.quiet
 
 
 @contextmanager
@@ -27,10 +57,17 @@ def progress(console: Console, *, remaining: bool = False) -> Iterator[Report]:
     Nothing is shown unless ``console`` is a terminal, and nothing stays there afterwards.
     ``remaining`` shows the time left, too.
     """
-    if not console.is_terminal:
-        yield _silent
+    with watched(console, remaining=remaining) as (report, _):
+        yield report
+
+
+@contextmanager
+def watched(console: Console, *, remaining: bool = False) -> Iterator[tuple[Report, Show]]:
+    """As :func:`progress`; the second function shows rows from then on."""
+    if not animated(console):
+        yield _silent, _unseen
         return
-    display = Progress(
+    display = _Display(
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=20),
@@ -43,7 +80,7 @@ def progress(console: Console, *, remaining: bool = False) -> Iterator[Report]:
     task = display.add_task("starting", total=None)
     lock, done = Lock(), False
 
-    def show() -> None:
+    def start() -> None:
         with lock:
             if not done:
                 display.start()
@@ -52,11 +89,11 @@ def progress(console: Console, *, remaining: bool = False) -> Iterator[Report]:
         total = None if part is None else 1.0
         display.update(task, description=message, total=total, completed=part or 0.0)
 
-    timer = Timer(DELAY_S, show)
+    timer = Timer(DELAY_S, start)
     timer.daemon = True
     timer.start()
     try:
-        yield report
+        yield report, display.show
     finally:
         timer.cancel()
         with lock:
@@ -64,5 +101,41 @@ def progress(console: Console, *, remaining: bool = False) -> Iterator[Report]:
             display.stop()
 
 
+class _Display(Progress):
+    """The line, and rows above it that are asked for each time."""
+
+    _board: Board | None = None
+
+    def show(self, board: Board) -> None:
+        """Show rows from now on."""
+        self._board = board
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """All parts, from top to bottom."""
+        if self._board is not None:
+            yield from _drawn(self._board, self.console)
+        yield self.make_tasks_table(self.tasks)
+
+
+def _drawn(board: Board, console: Console) -> Iterator[RenderableType]:
+    """The rows that there is room for, at least the last one, and what is said of them."""
+    rows, notes = board.rows(), board.notes()
+    most = max(1, console.height - _BELOW - len(notes))
+    fit = layout(board.columns, rows, console.width, dispensable=board.dispensable, words=())
+    table = Table.grid(padding=(0, len(GAP), 0, 0))
+    for number in fit.shown:
+        table.add_column(justify="left" if number == 0 else "right", no_wrap=True)
+    for row in (board.columns, *rows[-most:]):
+        style = "bold" if row is board.columns else ""
+        table.add_row(*(Text(row[number], style) for number in fit.shown))
+    yield table
+    for note in notes:
+        yield Text(note, "dim")
+
+
 def _silent(message: str, part: float | None) -> None:
     del message, part
+
+
+def _unseen(board: Board) -> None:
+    del board

@@ -5,20 +5,27 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 from spmopt import __version__
 from spmopt.cli import Code
 from spmopt.cli.inputs import has_banks, load_instance, make_request
 from spmopt.cli.interrupt import interruptible
+from spmopt.cli.live import Live
 from spmopt.cli.options import Search, Source
 from spmopt.cli.output import messages, print_json, results, say, tell, warn
-from spmopt.cli.progress import progress
+from spmopt.cli.progress import progress, watched
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.objective import REPLAY, spoken_name
+from spmopt.core.machine import Machine
+from spmopt.core.objective import REPLAY, Objective, spoken_name
 from spmopt.core.result import Result, Status
 from spmopt.io.document import require_folder, require_writable
+from spmopt.metrics import in_unit
+from spmopt.report.quantities import si
 from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find
 
 _SMALL = "joint does, of small instances"
@@ -132,12 +139,19 @@ def scheduled(
     from spmopt.solve import compare
 
     with ExitStack() as display:
-        report = display.enter_context(progress(messages()))
+        report, show = display.enter_context(watched(messages()))
         instance = load_instance(source, report, warn)
         with interruptible(tell) as stopped:
-            found = compare(instance, schedulers, make_request(search, instance, report, stopped))
+            request = make_request(search, instance, report, stopped)
+            live = Live(partial(_said, request.objective, instance.machine))
+            show(live)
+            found = compare(instance, schedulers, replace(request, interim=live.hear))
             display.close()
             yield instance, found, stopped
+
+
+def _said(objective: Objective, machine: Machine, value: Fraction | float) -> str:
+    return si(*in_unit(objective, machine, Fraction(value)), fill=True)
 
 
 def _print_records(

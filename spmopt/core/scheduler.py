@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import isfinite
 from time import monotonic
 from typing import Protocol
 
 from spmopt.core.instance import Instance
+from spmopt.core.interim import Hear, Interim, unheard
 from spmopt.core.objective import MAKESPAN, Objective
 from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate, Outcome
@@ -46,6 +49,8 @@ class Request:
         Asked often; once true, return the best found so far (interrupt).
     report
         Told of progress: a message and, where known, the fraction done.
+    interim
+        Told of better schedules and bounds as they are found.
     """
 
     objective: Objective = MAKESPAN
@@ -57,6 +62,7 @@ class Request:
     threads: int = 2
     stop: Callable[[], bool] = _never
     report: Callable[[str, float | None], None] = _silent
+    interim: Hear = unheard
     started: float = field(default_factory=monotonic)
 
     def remaining_s(self) -> float:
@@ -64,6 +70,24 @@ class Request:
         if self.stop():
             return 0.0
         return max(0.0, self.started + self.time_limit_s - monotonic())
+
+    def tell(
+        self,
+        *,
+        value: Fraction | float | None = None,
+        bound: Fraction | float | None = None,
+        of_class: bool = False,
+    ) -> None:
+        """Tell of a better schedule or bound, as the search has it; what is infinite is none."""
+        value = None if value is None or not isfinite(value) else value
+        bound = None if bound is None or not isfinite(bound) else bound
+        self.interim(Interim(value=value, bound=bound, of_class=of_class))
+
+    def part(self, *, bounds: bool) -> Request:
+        """The request for a search whose schedules are no answers; its ``bounds`` may be some."""
+        if not bounds:
+            return replace(self, interim=unheard)
+        return replace(self, interim=lambda news: self.interim(replace(news, value=None)))
 
 
 class Scheduler(Protocol):

@@ -1,3 +1,4 @@
+from dataclasses import dataclass
 from io import StringIO
 from time import monotonic, sleep
 
@@ -5,11 +6,14 @@ import pytest
 from rich.console import Console
 
 from spmopt.cli import progress as module
-from spmopt.cli.progress import progress
+from spmopt.cli.progress import progress, watched
+from tests.report.terminal import Terminal
+
+XTERM = {"TERM": "xterm"}
 
 
-def terminal() -> Console:
-    return Console(file=StringIO(), force_terminal=True, width=80)
+def terminal(width: int = 80, height: int = 24) -> Console:
+    return Console(file=Terminal(), width=width, height=height, _environ=XTERM)
 
 
 def shown(console: Console) -> str:
@@ -43,6 +47,68 @@ def test_no_terminal_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
         report("at work", 0.5)
         sleep(0.05)
     assert shown(console) == ""
+
+
+@pytest.mark.parametrize(
+    ("file", "environ"),
+    [
+        (StringIO(), {"TERM": "xterm", "FORCE_COLOR": "1"}),
+        (StringIO(), {"TERM": "xterm", "TTY_COMPATIBLE": "1"}),
+        (Terminal(), {"TERM": "dumb"}),
+    ],
+)
+def test_colours_for_a_pipe_are_no_animation(
+    monkeypatch: pytest.MonkeyPatch, file: StringIO, environ: dict[str, str]
+) -> None:
+    monkeypatch.setattr(module, "DELAY_S", 0.0)
+    with progress(Console(file=file, _environ=environ)) as report:
+        report("at work", 0.5)
+        sleep(0.05)
+    assert file.getvalue() == ""
+
+
+@dataclass
+class Rows:
+    count: int
+    columns: tuple[str, ...] = ("scheduler", "incumbent", "seconds")
+    dispensable: tuple[str, ...] = ("seconds",)
+
+    def rows(self) -> list[tuple[str, ...]]:
+        return [(f"s{number}", "78.94 ms", "1.00") for number in range(self.count)]
+
+    def notes(self) -> list[str]:
+        return ["what it means"]
+
+
+@pytest.mark.parametrize(
+    ("width", "height", "seen", "unseen"),
+    [
+        (80, 24, ("s0", "s9", "seconds", "what it means"), ()),
+        (80, 9, ("s9", "s6", "seconds"), ("s5 ",)),
+        (80, 5, ("s9",), ("s8 ",)),
+        (25, 24, ("s0", "78.94 ms"), ("seconds",)),
+    ],
+)
+def test_rows_that_there_is_room_for(
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+    height: int,
+    seen: tuple[str, ...],
+    unseen: tuple[str, ...],
+) -> None:
+    monkeypatch.setattr(module, "DELAY_S", 0.0)
+    console = terminal(width, height)
+    with watched(console) as (report, show):
+        show(Rows(10))
+        report("at work", None)
+        limit = monotonic() + 10
+        while "s9" not in shown(console) and monotonic() < limit:
+            sleep(0.02)
+    text = shown(console)
+    for word in seen:
+        assert word in text
+    for word in unseen:
+        assert word not in text
 
 
 def test_errors_pass_through_and_end_the_display(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,7 +150,7 @@ def test_illegal_schedule_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_untrue_bound_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, page=keeps_start)
-    monkeypatch.setattr("spmopt.solve.bound", lambda instance, certificate: Fraction(10**30))
+    monkeypatch.setattr("spmopt.solve.bench.bound", lambda instance, certificate: Fraction(10**30))
     with pytest.raises(ScheduleError, match=r"bound 1e\+30 is above the schedule of"):
         solve(INSTANCE, "page", Request())
 

@@ -81,7 +81,7 @@ class Relaxation:
         for _ in range(_ROUNDS):
             if int(chosen.sum()) > _MOST_CELLS or request.remaining_s() <= 0:
                 break
-            request.report(f"program of {int(chosen.sum())} cells, bound {self.bound:.6g}", None)
+            request.report(f"program of {int(chosen.sum()):,} cells", None)
             built, answer = self._solve(field, chosen, request)
             if answer.row_dual is None or answer.column_dual is None:
                 break
@@ -105,6 +105,7 @@ class Relaxation:
         found = paths(self.facts, prices)
         if found.bound > self.bound:
             self._best, self.prices = found, prices
+            self._request.tell(bound=found.bound)
 
     def _solve(self, field: Field, chosen: Bools, request: Request) -> tuple[BankProgram, Answer]:
         built = build(Network(self.facts, field.choose(chosen)))

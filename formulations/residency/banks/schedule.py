@@ -101,7 +101,11 @@ def _without_banks(instance: Instance, request: Request) -> Outcome:
     return page_schedule(
         replace(instance, machine=whole),
         replace(
-            _part(request, _FOR_PAGES), objective=objective, start=None, others=(), prices=None
+            _part(request.part(bounds=False), _FOR_PAGES),
+            objective=objective,
+            start=None,
+            others=(),
+            prices=None,
         ),
     )
 

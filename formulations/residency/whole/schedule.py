@@ -84,6 +84,7 @@ class _Case:
         value = plan_value(self.instance, plan, self.request.objective)
         if self.value is None or value < self.value:
             self.plan, self.value = plan, value
+            self.request.tell(value=value)
 
     def outcome(
         self, certificate: Certificate | None = None, bound: ClassBound | None = None
@@ -108,7 +109,13 @@ class _Case:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
         model = build(self.uses, prices)
-        found = traffic_search.search(model, self.request, min(starts, key=model.cost))
+
+        def better(cost: float | None, bound: float) -> None:
+            value = None if cost is None else self._value(model, cost)
+            self.request.tell(value=value, bound=self._value(model, bound), of_class=True)
+
+        start = min(starts, key=model.cost)
+        found = traffic_search.search(model, self.request, start, better)
         self.offer(plan_of(self.line, self.uses, found.choices))
         return self.outcome(bound=self._class_bound(model, found.bound, found.solver))
 
@@ -152,7 +159,14 @@ class _Case:
         return [filled(self.uses, choices, keep, enter) for choices in tried]
 
     def _class_bound(self, model: TrafficModel, bound: float, solver: str) -> ClassBound | None:
-        if not np.isfinite(bound):
+        value = self._value(model, bound)
+        if value is None:
+            return None
+        return ClassBound(value=value, holds_for="; ".join((WHOLE, *self.notes)), proved_by=solver)
+
+    def _value(self, model: TrafficModel, cost: float) -> float | None:
+        """Objective that a cost in units of the model stands for; None if it is infinite."""
+        if not np.isfinite(cost):
             return None
         line, objective = self.line, self.request.objective
         constant = (
@@ -160,16 +174,12 @@ class _Case:
             + objective.spm_write_byte * int(line.spm_write_bytes.sum())
             + objective.mac * int(line.macs.sum())
         )
-        return ClassBound(
-            value=float(Fraction(bound) * model.unit + constant),
-            holds_for="; ".join((WHOLE, *self.notes)),
-            proved_by=solver,
-        )
+        return float(Fraction(cost) * model.unit + constant)
 
     def _relaxation(self) -> tuple[Multipliers, Certificate | None]:
         """Prices of the relaxation in pages, and the bound that they prove."""
         limit = _RELAXATION_SHARE * self.request.remaining_s()
-        request = replace(self.request, started=monotonic(), time_limit_s=limit)
+        request = replace(self.request.part(bounds=True), started=monotonic(), time_limit_s=limit)
         page = self.instance.machine.page_bytes
         search = Search(self.instance, request, page_bytes=page, settings=Settings())
         tolerance = max(_RELAXATION_GAP, request.tolerance)

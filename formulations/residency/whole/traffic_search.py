@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,8 @@ _BUSY = 0.7  # capacity rows less full than this in the relaxation are left out 
 _FEW = 0.5  # unless more than this share of them is busy
 _ROUNDS = 4  # programs with some rows left out
 _COARSE = 1e-4
+Better = Callable[[float | None, float], None]
+"""Told costs and bounds for whole tensors as they come, in units of the model."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +38,7 @@ class Found:
         return self.cost - self.bound <= max(tolerance * abs(self.cost), 1e-6)
 
 
-def search(model: TrafficModel, request: Request, start: Choices) -> Found:
+def search(model: TrafficModel, request: Request, start: Choices, better: Better) -> Found:
     """Least traffic within ``request``'s time and tolerance, from ``start`` on.
 
     The first program has only the capacity rows that are nearly full in the linear relaxation:
@@ -43,7 +46,7 @@ def search(model: TrafficModel, request: Request, start: Choices) -> Found:
     has all. A tolerance finer than ``_COARSE`` is asked for once a coarse solution breaks none.
     """
     request.report("relaxing", None)
-    relaxed = _solved(replace(model.program, integer=None), request)
+    relaxed = _solved(replace(model.program, integer=None), request, better)
     start = model.choices(model.values(start))
     found = Found(choices=start, cost=model.cost(start), bound=relaxed.bound, solver=relaxed.solver)
     chosen = _busy(model, relaxed)
@@ -54,8 +57,9 @@ def search(model: TrafficModel, request: Request, start: Choices) -> Found:
         if not left:
             chosen[:], tolerance = True, request.tolerance
         program = _part(model, chosen)
-        answer = _solved(program, request, tolerance, model.values(found.choices))
+        answer = _solved(program, request, better, tolerance, model.values(found.choices))
         found, broken = _taken(model, found, answer)
+        better(found.cost, found.bound)
         chosen |= broken
         if not broken.any():
             if tolerance <= request.tolerance:
@@ -65,11 +69,18 @@ def search(model: TrafficModel, request: Request, start: Choices) -> Found:
 
 
 def _solved(
-    program: Program, request: Request, tolerance: float = 0.0, start: Floats | None = None
+    program: Program,
+    request: Request,
+    better: Better,
+    tolerance: float = 0.0,
+    start: Floats | None = None,
 ) -> Answer:
+    rows = program.row_upper.size
+
     def progress(best: float, bound: float) -> None:
-        if np.isfinite(best) and bound > 0:
-            request.report(f"at most {best / bound - 1:.3%} from the optimum", None)
+        del best  # may break rows that were left out
+        request.report(f"integer program of {rows:,} rows", None)
+        better(None, bound)
 
     return solve(
         program,

@@ -1,0 +1,119 @@
+"""What is known while schedulers run: the best so far and the bound, row by row, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+from operator import gt, lt
+from threading import Lock
+from time import monotonic
+
+from spmopt.core.interim import Interim
+from spmopt.report.quantities import percent, seconds
+
+CLAIMED = "~ as the search claims it: verified, and evaluated exactly, at the end"
+OF_CLASS = "* of the scheduler's own class of schedules only"
+_NONE = ""
+Number = Fraction | float
+Show = Callable[[Number], str]
+"""A value of the objective as people read it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class _Row:
+    """One scheduler that was asked for."""
+
+    began_s: float
+    ended_s: float | None = None
+    value: Number | None = None
+    verified: bool = False
+    own_order: bool = False
+    class_bound: Number | None = None
+
+
+@dataclass(slots=True)
+class Live:
+    """Hears news of one comparison, from any thread, and tells how things stand.
+
+    ``show`` says values; the bound is one for all that run the operations as listed.
+    """
+
+    show: Show
+    clock: Callable[[], float] = monotonic
+    columns: tuple[str, ...] = ("scheduler", "incumbent", "bound", "gap", "seconds")
+    dispensable: tuple[str, ...] = ("seconds", "bound")
+    _rows: dict[str, _Row] = field(default_factory=dict)
+    _bound: Number | None = None
+    _certified: bool = False
+    _lock: Lock = field(default_factory=Lock)
+
+    def hear(self, news: Interim) -> None:
+        """Take news in: what is better, and what is certain where a claim was."""
+        with self._lock:
+            row = self._row(news.scheduler)
+            value, bound = news.value, news.bound
+            if value is not None and _counts((value, news.verified), (row.value, row.verified), lt):
+                row.value, row.verified = value, news.verified
+                row.own_order = news.own_order
+            if bound is not None and news.of_class:
+                row.class_bound = max(bound, row.class_bound or bound)
+            elif bound is not None and _counts(
+                (bound, news.certified), (self._bound, self._certified), gt
+            ):
+                self._bound, self._certified = bound, news.certified
+
+    def _row(self, scheduler: str) -> _Row:
+        if scheduler not in self._rows:
+            now = self.clock()
+            for row in self._rows.values():
+                row.ended_s = row.ended_s or now
+            self._rows[scheduler] = _Row(began_s=now)
+        return self._rows[scheduler]
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """Texts of ``columns``, a row for each scheduler begun."""
+        with self._lock:
+            return [(name, *self._cells(row)) for name, row in self._rows.items()]
+
+    def notes(self) -> list[str]:
+        """What the marks in the rows mean."""
+        text = "".join("".join(row[1:]) for row in self.rows())
+        return [note for note in (CLAIMED, OF_CLASS) if note[0] in text]
+
+    def _cells(self, row: _Row) -> tuple[str, ...]:
+        spent = seconds((row.ended_s or self.clock()) - row.began_s)
+        value = _NONE
+        if row.value is not None:
+            value = _marked(self.show(row.value), claimed=not row.verified)
+        of_class = self._is_of_class(row)
+        bound = row.class_bound if of_class else None if row.own_order else self._bound
+        if bound is None:
+            return (value, _NONE, _NONE, spent)
+        claimed = of_class or not self._certified
+        gap = _NONE
+        if row.value is not None and bound > 0:
+            over = max(0.0, float(row.value) / float(bound) - 1)
+            gap = _marked(percent(over, fill=True), claimed=claimed or not row.verified)
+        shown = _marked(self.show(bound), claimed=claimed) + ("*" if of_class else "")
+        return (value, shown, gap, spent)
+
+    def _is_of_class(self, row: _Row) -> bool:
+        """The bound of a class is shown where it says more, until the other one is certain."""
+        known = row.class_bound
+        if known is None or self._certified:
+            return False
+        return self._bound is None or known > self._bound
+
+
+def _counts(
+    new: tuple[Number, bool], old: tuple[Number | None, bool], better: Callable[..., bool]
+) -> bool:
+    """Whether news replace what was known: they are better, or certain where that was a claim."""
+    value, certain = new
+    known, was_certain = old
+    return known is None or better(value, known) or (certain and not was_certain)
+
+
+def _marked(text: str, *, claimed: bool) -> str:
+    return f"~{text}" if claimed else text

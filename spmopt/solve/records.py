@@ -1,0 +1,122 @@
+"""What comes of running a scheduler: a verified schedule, proofs, a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from spmopt.core.errors import ScheduleError
+from spmopt.core.order import other_order
+from spmopt.core.plan import Plan
+from spmopt.core.result import Certificate, Outcome, Result, Status, Totals
+from spmopt.core.schedule import Schedule
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
+from spmopt.schedulers.registry import Entry
+
+_SOLVER_ROUNDING = Fraction(1, 10**6)  # relative, in a bound that is not certified
+
+
+@dataclass(frozen=True, kw_only=True)
+class Legal:
+    """A verified schedule, and which scheduler it is from."""
+
+    origin: str
+    plan: Plan | None
+    schedule: Schedule
+    totals: Totals
+    value: Fraction
+
+    @property
+    def order(self) -> Ints | None:
+        """Of its steps; None for the instance's own."""
+        return other_order(self.schedule.steps.operation)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a scheduler did; ``outcome`` is None when it proved that no schedule exists."""
+
+    entry: Entry
+    outcome: Outcome | None
+    legal: Legal | None
+    solve_s: float
+    cpu_s: float
+    notes: tuple[str, ...]
+
+    @property
+    def order(self) -> Ints | None:
+        """Of the schedule; None for the instance's own."""
+        return None if self.legal is None else self.legal.order
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A certificate and what it proves; a note where its search ended early."""
+
+    value: Fraction
+    certificate: Certificate
+    notes: tuple[str, ...] = ()
+
+
+Proof = tuple[Certificate, bool]
+"""A certificate not yet evaluated, and whether the search for it was cut short."""
+Key = bytes | None
+"""An order; None for the instance's own."""
+
+
+def within_class(outcome: Outcome, value: Fraction) -> Outcome:
+    """Without the bound of a class that a schedule of this value is not of."""
+    known = outcome.class_bound
+    if known is None or Fraction(known.value) <= value * (1 + _SOLVER_ROUNDING):
+        return outcome
+    return replace(outcome, class_bound=None)
+
+
+def order_key(order: Ints | None) -> Key:
+    """Name an order; the instance's own has one name only."""
+    return None if order is None or other_order(order) is None else order.tobytes()
+
+
+def proofs_of(runs: Sequence[Run]) -> list[Proof]:
+    """All certificates of some runs."""
+    outcomes = [run.outcome for run in runs if run.outcome is not None]
+    return [(each.certificate, each.cut_short) for each in outcomes if each.certificate is not None]
+
+
+def result_of(run: Run, best: Bound | None, request: Request) -> Result:
+    """What is reported of a run, held against the best bound of its order.
+
+    Raises
+    ------
+    ScheduleError
+        The bound is above the schedule's value.
+    """
+    result = Result(
+        scheduler=run.entry.name,
+        objective=request.objective,
+        status=Status.UNKNOWN,
+        solve_s=run.solve_s,
+        cpu_s=run.cpu_s,
+        bound=None if best is None else best.value,
+        certificate=None if best is None else best.certificate,
+        class_bound=None if run.outcome is None else run.outcome.class_bound,
+        notes=(*run.notes, *(() if best is None else best.notes)),
+        tolerance=request.tolerance,
+    )
+    if run.outcome is None:
+        return replace(result, status=Status.INFEASIBLE)
+    if run.legal is None:
+        return result
+    plan, totals, value = run.legal.schedule, run.legal.totals, run.legal.value
+    result = replace(result, schedule=plan, totals=totals, value=value, verified=True)
+    gap = result.gap
+    if best is not None and best.value > value:
+        raise ScheduleError(
+            f"the bound {float(best.value):.9g} is above the schedule of {run.legal.origin}, "
+            f"{float(value):.9g} {request.objective.unit}: one of them is wrong"
+        )
+    if gap is not None and gap <= request.tolerance:
+        return replace(result, status=Status.OPTIMAL, notes=run.notes)
+    return replace(result, status=Status.FEASIBLE)

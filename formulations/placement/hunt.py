@@ -35,12 +35,22 @@ class Verdict(Enum):
     INFEASIBLE = "infeasible"  # proved
 
 
+Better = Callable[[int | None, int], None]
+"""Told the least height found, once all buffers have offsets, and a bound on it; bytes."""
+
+
+def unheard(height_bytes: int | None, bound_bytes: int) -> None:
+    """Nobody listens."""
+    del height_bytes, bound_bytes
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """When to stop: after some time, or when told to."""
+    """When to stop: after some time, or when told to; and who is told what was found until then."""
 
     time_limit_s: float
     stop: Callable[[], bool] = bool  # never
+    better: Better = unheard
     begun_s: float = field(default_factory=monotonic)
 
     def left_s(self) -> float:

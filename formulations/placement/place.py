@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from formulations.placement.conflict import clash, explain
 from formulations.placement.descent import descend, fill
-from formulations.placement.hunt import Limit
+from formulations.placement.hunt import Better, Limit, unheard
 from formulations.placement.table import Table, hinted
 from spmopt.core.placement import Buffer, Placed
 from spmopt.core.result import Status
@@ -20,13 +20,15 @@ def place(
     capacity_bytes: int,
     time_limit_s: float = 60.0,
     stop: Callable[[], bool] = bool,
+    better: Better = unheard,
 ) -> Placed:
     """Find any placement under ``capacity_bytes``.
 
-    ``stop`` is asked now and then whether to give up. The status is ``optimal`` when the height
+    ``stop`` is asked now and then whether to give up, ``better`` told the height found, once there
+    is one, and the bound (bytes), as they improve. The status is ``optimal`` when the height
     is also least, ``unknown`` when time ran out.
     """
-    limit = Limit(time_limit_s=time_limit_s, stop=stop)
+    limit = Limit(time_limit_s=time_limit_s, stop=stop, better=better)
     return _explained(_decide(buffers, capacity_bytes, limit), buffers, capacity_bytes, limit)
 
 
@@ -46,12 +48,13 @@ def minimize(
     capacity_bytes: int | None = None,
     time_limit_s: float = 60.0,
     stop: Callable[[], bool] = bool,
+    better: Better = unheard,
 ) -> Placed:
     """Find a placement of least height, at most ``capacity_bytes`` if that is given.
 
     With a capacity this begins as :func:`place` does, and improves what that finds.
     """
-    limit = Limit(time_limit_s=time_limit_s, stop=stop)
+    limit = Limit(time_limit_s=time_limit_s, stop=stop, better=better)
     return _explained(_lowest(buffers, capacity_bytes, limit), buffers, capacity_bytes, limit)
 
 

@@ -139,6 +139,7 @@ class Table:
     def _keep(self, k: int, offsets: Ints, method: str) -> None:
         if k not in self._found or greedy.height(self.parts[k], offsets) < self._height(k):
             self._found[k] = offsets, method
+            self._tell()
             height = self._height(k)
             for key in [key for key in self._hunts if key[0] == k and key[1] >= height]:
                 del self._hunts[key]
@@ -146,6 +147,13 @@ class Table:
     def _prove(self, bound: int, proof: str) -> None:
         if bound > self.bound:
             self.bound, self._proof = bound, proof
+            self._tell()
+
+    def _tell(self) -> None:
+        found = self.height
+        if found is not None:
+            found = max(found * self.units.unit_bytes, self._lowest)
+        self.limit.better(found, self.bound_bytes)
 
 
 def hinted(buffers: Sequence[Buffer], capacity_bytes: int | None) -> Placement | None:

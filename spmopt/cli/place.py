@@ -14,6 +14,7 @@ from spmopt.core.errors import InfeasibleError, InputError
 if TYPE_CHECKING:  # it would load numpy, and help should not
     from collections.abc import Callable, Sequence
 
+    from spmopt.cli.progress import Board
     from spmopt.core.placement import Buffer, Placed, Placement
 
 _TARGET = "formulations.placement.place"  # by name: it loads a solver
@@ -59,7 +60,8 @@ def place(
     from importlib import import_module
 
     from spmopt.cli.interrupt import interruptible
-    from spmopt.cli.output import print_json, tell, warn
+    from spmopt.cli.output import messages, print_json, tell, warn
+    from spmopt.cli.progress import watched
     from spmopt.core.result import Status
     from spmopt.core.units import Dimension, parse_quantity
     from spmopt.io.document import require_writable
@@ -73,7 +75,9 @@ def place(
     search = import_module(_TARGET)
     with interruptible(tell) as stopped:
         way: Callable[..., Placed] = search.minimize if minimize else search.place
-        found = way(buffers, size, time_limit, stopped)
+        with watched(messages()) as (report, show):
+            report("placing", None)
+            found = way(buffers, size, time_limit, stopped, _shown(file.name, show))
         if found.status is Status.INFEASIBLE and not json:
             raise InfeasibleError(found.conflict or f"{file}: infeasible")
         if found.placement is not None:
@@ -89,6 +93,21 @@ def place(
     if found.placement is not None:
         return Code.OK
     return Code.INFEASIBLE if found.status is Status.INFEASIBLE else Code.NOTHING_FOUND
+
+
+def _shown(name: str, show: Callable[[Board], None]) -> Callable[[int | None, int], None]:
+    """Show heights and bounds as they are told."""
+    from spmopt.cli.live import Live
+    from spmopt.core.interim import Interim
+
+    columns = ("buffers", "height", "bound", "gap", "seconds")
+    live = Live(lambda height: f"{int(height):,} B", columns=columns)
+    show(live)
+
+    def hear(height: int | None, bound: int) -> None:
+        live.hear(Interim(scheduler=name, value=height, bound=bound, certified=True))
+
+    return hear
 
 
 def _record(found: Placed, buffers: Sequence[Buffer]) -> dict[str, object]:

@@ -122,6 +122,8 @@ def _drawn(board: Board, console: Console) -> Iterator[RenderableType]:
     rows, notes = board.rows(), board.notes()
     most = max(1, console.height - _BELOW - len(notes))
     fit = layout(board.columns, rows, console.width, dispensable=board.dispensable, words=())
+    if not rows:
+        return
     table = Table.grid(padding=(0, len(GAP), 0, 0))
     for number in fit.shown:
         table.add_column(justify="left" if number == 0 else "right", no_wrap=True)

@@ -122,3 +122,16 @@ def test_a_search_that_forgets_proves_the_same(monkeypatch: pytest.MonkeyPatch) 
         buffers = draw(seed)
         least, found = least_height(buffers, 24), minimize(buffers, 24, 20.0)
         assert (found.placement and found.placement.height_bytes) == least
+
+
+@pytest.mark.parametrize("name", ["C", "J", "E"])
+def test_what_is_told_gets_better_and_ends_at_the_answer(name: str) -> None:
+    news: list[tuple[int | None, int]] = []
+    found = minimize(published(name), None, 1.5, better=lambda *told: news.append(told))
+    assert found.placement is not None
+    heights = [height for height, _ in news if height is not None]
+    bounds = [bound for _, bound in news]
+    assert heights == sorted(heights, reverse=True)
+    assert bounds == sorted(bounds)
+    assert heights[-1] == found.placement.height_bytes
+    assert bounds[-1] <= found.bound_bytes

@@ -23,12 +23,12 @@ KIND_COLOURS = tuple(_OF_KIND[kind] for kind in KINDS)
 """By the number of a kind of tensors."""
 _OF_CAUSE = {
     Cause.NONE: "#cccccc",
-    Cause.STATIONARY: "#6a51a3",
+    Cause.STATIONARY: "#807dba",
     Cause.PREFETCH: "#c6dbef",
     Cause.LOAD: "#6baed6",
-    Cause.STREAM_IN: "#08519c",
+    Cause.STREAM_IN: "#2171b5",
     Cause.STORE: "#fdae6b",
-    Cause.STREAM_OUT: "#a63603",
+    Cause.STREAM_OUT: "#d94801",
 }
 CAUSE_COLOURS = tuple(_OF_CAUSE[cause] for cause in Cause)
 """By the number of a cause: inward blue, outward orange, darker where nothing is kept.

@@ -1,0 +1,143 @@
+// All pictures of a page: one time, one tensor followed, in one or two schedules.
+
+const MODES = { address: "addresses", stack: "bytes by kind" };
+
+class Board {
+  /** @param {Schedule[]} schedules @param {any} contrast @param {any} look @param {Theme} theme */
+  constructor(schedules, contrast, look, theme) {
+    Object.assign(this, { schedules, contrast, look, theme, tensor: -1, mode: "address", changed: () => {} });
+    this.axis = new TimeAxis(Math.max(...schedules.map(({ cycles }) => cycles)), schedules[0].clock_hz);
+    const pick = (stage, tensor, step) => this.pick(stage, tensor, step);
+    const two = schedules.length > 1;
+    this.overview = new Overview(schedules[0], this.axis, theme, look);
+    this.stages = schedules.map((schedule) => new Stage(schedule, this.axis, theme, look, { pick, two }));
+    byId("pictures").replaceChildren(this.overview.root, ...this.stages.map(({ root }) => root));
+    this.drawControls();
+    let asked = false;
+    this.axis.listeners.push(() => {
+      if (asked) return;
+      asked = true;
+      requestAnimationFrame(() => {
+        asked = false;
+        this.move();
+      });
+    });
+    document.addEventListener("keydown", (event) => event.key === "Escape" && this.clear());
+  }
+
+  drawControls() {
+    const { axis } = this;
+    const button = (text, label, act) => element("button", { type: "button", "aria-label": label, click: act }, text);
+    this.range = element("span", { class: "status", id: "range" });
+    const mark = element("input", { type: "checkbox", id: "mark", change: () => this.mark(mark.checked) });
+    const marks = this.contrast ? [element("label", { class: "check" }, mark, "Mark what only this one keeps")] : [];
+    this.modes = choiceOf("Scratchpad by", Object.values(MODES), MODES.address, (name) => {
+      this.show(Object.keys(MODES).find((mode) => MODES[mode] === name));
+    });
+    byId("controls").replaceChildren(
+      this.modes,
+      ...marks,
+      element("div", { class: "group", role: "group", "aria-label": "Zoom and pan" },
+        button("◀", "Earlier", () => axis.pan(-0.5)), button("▶", "Later", () => axis.pan(0.5)),
+        button("+", "Zoom in", () => axis.zoom(2)), button("−", "Zoom out", () => axis.zoom(0.5)),
+        button("All", "Show the whole time", () => axis.show(0, axis.total))),
+      this.range,
+    );
+  }
+
+  /** Draws what has moved. */
+  move() {
+    for (const stage of this.stages) stage.move();
+    this.overview.draw();
+    this.tell();
+  }
+
+  /** Draws all anew: colours, contents or sizes have changed. */
+  draw() {
+    this.overview.redraw();
+    for (const stage of this.stages) stage.draw();
+    this.tell();
+  }
+
+  tell() {
+    const { from, to, clockHz } = this.axis, digits = tickDigits((to - from) / 100, to);
+    this.range.textContent = `${si(from / clockHz, "s", digits)} to ${si(to / clockHz, "s", digits)}, ${si((to - from) / clockHz, "s", 3)} in view`;
+  }
+
+  /** Shows addresses or bytes by kind. @param {string} mode */
+  show(mode) {
+    this.mode = mode in MODES ? mode : "address";
+    for (const stage of this.stages) stage.mode = this.mode;
+    for (const radio of this.modes.querySelectorAll("input")) radio.checked = radio.value === MODES[this.mode];
+    this.draw();
+    this.changed();
+  }
+
+  /** A click: follows the tensor, or shows the operation. */
+  pick(stage, tensor, step) {
+    if (tensor >= 0) this.follow(tensor);
+    else if (step >= 0) this.showPanel(stepPanel(stage, step, this), stage.schedule.steps.name[step]);
+    else this.clear();
+  }
+
+  showPanel(content, name) {
+    showFollowed(content, this);
+    say(`${shortened(name)} is shown beside the pictures`);
+  }
+
+  /** Follows a tensor through all schedules; `jump` brings its whole life into view. */
+  follow(tensor, jump = false) {
+    this.tensor = tensor;
+    this.setMark(false);
+    for (const stage of this.stages) stage.follow(tensor);
+    this.showPanel(tensorPanel(this.stages, tensor, this), this.schedules[0].tensors.name[tensor]);
+    this.changed();
+    if (!jump) return;
+    const { edges, tensors } = this.schedules[0], { uses_step: step, uses_first: first } = tensors;
+    if (first[tensor] < first[tensor + 1]) this.axis.focus(edges[step[first[tensor]]], edges[step[first[tensor + 1] - 1] + 1]);
+    this.reveal();
+  }
+
+  /** @param {Schedule} schedule */
+  showStep(schedule, step) {
+    const place = Math.min(step, schedule.count - 1), stage = this.stages[this.schedules.indexOf(schedule)];
+    this.axis.focus(schedule.edges[place], schedule.edges[place + 1]);
+    this.showPanel(stepPanel(stage, place, this), schedule.steps.name[place]);
+    this.reveal();
+  }
+
+  /** Brings the steps of a layer into view. @param {Schedule} schedule */
+  showLayer(schedule, name) {
+    const { layer } = schedule.steps, first = layer.indexOf(name), last = layer.lastIndexOf(name);
+    if (first < 0) return;
+    this.axis.focus(schedule.edges[first], schedule.edges[last + 1]);
+    this.reveal();
+  }
+
+  reveal() {
+    byId("pictures-head").scrollIntoView({ block: "nearest" });
+  }
+
+  /** Ends following. */
+  clear() {
+    this.tensor = -1;
+    this.setMark(false);
+    for (const stage of this.stages) stage.follow(-1);
+    showFollowed(null, this);
+    hideTip();
+    this.changed();
+  }
+
+  setMark(marked) {
+    const box = document.getElementById("mark");
+    if (box) box.checked = marked;
+  }
+
+  /** Marks, in each map, what it keeps between uses and the other does not. */
+  mark(marked) {
+    this.clear();
+    this.setMark(marked);
+    this.only ||= onlyHere(this.schedules, this.contrast);
+    this.stages.forEach((stage, at) => stage.light(marked ? this.only[at] : null));
+  }
+}

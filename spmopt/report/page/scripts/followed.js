@@ -1,0 +1,92 @@
+// The tensor or operation that the reader follows, as text.
+
+const EVENTS_AT_ONCE = 60;
+
+/** Everything that happens to a tensor: [cycles, step, text], in order. @param {Schedule} schedule */
+function eventsOf(schedule, tensor) {
+  const { commands, tensors, rects, dram, edges } = schedule, found = [];
+  for (const command of ofGroup(schedule.commandsOf, tensor)) {
+    const text = `${COMMANDS[commands.kind[command]]} of ${si(commands.bytes[command], "B")}`;
+    found.push([commands.start[command], commands.step[command], text]);
+  }
+  for (let use = tensors.uses_first[tensor]; use < tensors.uses_first[tensor + 1]; use++) {
+    const step = tensors.uses_step[use];
+    found.push([schedule.steps.compute_start[step], step, `${schedule.steps.name[step]} ${ACCESSES[tensors.uses_access[use]]} it`]);
+  }
+  for (const rect of ofGroup(schedule.rectsOf, tensor)) {
+    const gone = si(rects.pages[rect] * schedule.page_bytes, "B");
+    const why = ["no longer needed", "evicted, needed again", "", "leaves, needed in DRAM or elsewhere"][rects.left[rect]];
+    if (why) found.push([rects.stop[rect], rects.end[rect], `${gone} ${why}`]);
+  }
+  for (const copy of ofGroup(schedule.copiesOf, tensor)) {
+    const begin = dram.begin[copy];
+    found.push([edges[begin], begin, begin ? "DRAM has a whole copy from now on" : "DRAM has a whole copy at the start"]);
+    if (dram.end[copy] <= schedule.count) found.push([edges[dram.end[copy]], dram.end[copy], "the copy in DRAM is out of date"]);
+  }
+  return found.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+}
+
+/** The list of events; more come when asked for. */
+function eventList(schedule, events, show) {
+  const list = element("ol", { class: "events" });
+  const more = element("button", { type: "button", click: () => add() });
+  let shown = 0;
+  const add = () => {
+    for (const [cycles, step, text] of events.slice(shown, shown + EVENTS_AT_ONCE)) {
+      const go = element("button", { type: "button", class: "link", click: () => show(step) }, `step ${Math.min(step, schedule.count - 1)}`);
+      list.append(element("li", {}, element("span", { class: "time" }, schedule.time(cycles)), go, element("span", {}, shortened(text, 120))));
+    }
+    shown = Math.min(events.length, shown + EVENTS_AT_ONCE);
+    more.hidden = shown === events.length;
+    more.textContent = `${count(events.length - shown)} more`;
+  };
+  add();
+  return element("div", {}, list, more);
+}
+
+/** @param {Schedule} schedule */
+function tensorFacts(schedule, tensor) {
+  const { tensors, kinds } = schedule, bytes = (name) => tensors[name][tensor];
+  const from = [bytes("in_dram") ? "in DRAM at the start" : "made on the way", bytes("keep") ? "in DRAM at the end" : "not kept at the end"];
+  const moved = [["loaded", "loaded"], ["streamed_in", "streamed in"], ["stored", "stored"], ["streamed_out", "streamed out"]];
+  return [
+    `${kinds[tensors.kind[tensor]]}, ${si(bytes("bytes"), "B")}; ${from.join(", ")}`,
+    `over the whole schedule ${moved.map(([name, words]) => `${words} ${si(bytes(name), "B")}`).join(", ")}`,
+  ];
+}
+
+/** A tensor followed in one or two schedules. */
+function tensorPanel(stages, tensor, board) {
+  const [first] = stages, name = first.schedule.tensors.name[tensor];
+  const parts = stages.map(({ schedule }) => {
+    const events = eventsOf(schedule, tensor);
+    return element("div", {},
+      ...(stages.length > 1 ? [element("h4", {}, `In ${schedule.mark}`)] : []),
+      ...tensorFacts(schedule, tensor).map((line) => element("p", {}, line)),
+      eventList(schedule, events, (step) => board.showStep(schedule, step)));
+  });
+  return [element("h3", { class: "name" }, name), ...parts];
+}
+
+/** An operation: its figures and its operands. */
+function stepPanel({ schedule }, step, board) {
+  const [, ...lines] = stepWords(schedule, step), { tensors } = schedule;
+  const operands = Array.from(ofGroup(schedule.usesIn, step), (use) => {
+    const tensor = schedule.tensorOfUse[use];
+    const follow = element("button", { type: "button", class: "link", click: () => board.follow(tensor) }, shortened(tensors.name[tensor], 120));
+    const words = `${ACCESSES[tensors.uses_access[use]]} ${si(tensors.bytes[tensor], "B")}, ${schedule.kinds[tensors.kind[tensor]]}: `;
+    return element("li", {}, words, follow);
+  });
+  return [
+    element("h3", { class: "name" }, schedule.steps.name[step]),
+    ...lines.map((line) => element("p", {}, line)),
+    element("ul", { class: "operands" }, ...operands),
+  ];
+}
+
+/** Shows a panel below the legend; none if there is nothing to follow. */
+function showFollowed(content, board) {
+  const place = byId("followed");
+  const close = element("button", { type: "button", click: () => board.clear() }, "End following (Escape)");
+  place.replaceChildren(...(content ? [...content, close] : []));
+}

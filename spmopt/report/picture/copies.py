@@ -31,11 +31,10 @@ def copies(view: View) -> Copies:
     holds = np.concatenate((other | (since[1:] != since[:-1]), [True]))[: tensor.size]
     tensor, since, row = tensor[holds], since[holds], index.row[holds]
     whole = view.suffix.bytes_after[row] == view.timeline.size_bytes[tensor]
-    # A stretch begins where the copy becomes whole, and ends with that of the tensor.
-    first = np.concatenate(([True], tensor[1:] != tensor[:-1]))[: tensor.size]
-    begins = np.flatnonzero(first | np.concatenate(([True], whole[1:] != whole[:-1]))[: whole.size])
-    until = np.append(since, steps + 1)[np.append(begins[1:], tensor.size)[: begins.size]]
-    next_tensor = np.append(tensor, -1)[np.append(begins[1:], tensor.size)[: begins.size]]
-    end = np.where(next_tensor == tensor[begins], until, steps + 1)
-    kept = whole[begins]
-    return Copies(tensor=tensor[begins][kept], begin=since[begins][kept], end=end[kept])
+    # A stretch begins where the copy becomes whole or broken, and ends where the next one begins.
+    other, change = tensor[1:] != tensor[:-1], whole[1:] != whole[:-1]
+    first = np.concatenate(([True], other | change))[: tensor.size]
+    tensor, begin, whole = tensor[first], since[first], whole[first]
+    follows = np.append(tensor[1:] == tensor[:-1], False)[: tensor.size]
+    end = np.where(follows, np.append(begin[1:], 0)[: tensor.size], steps + 1)
+    return Copies(tensor=tensor[whole], begin=begin[whole], end=end[whole])

@@ -26,7 +26,8 @@ def picture_record(picture: Picture) -> Json:
     """Return all of ``picture`` in plain JSON types; times are cycles, sizes bytes.
 
     ``price`` (per step and MB) and ``worth`` are in ``worth.unit``. Numbers of kinds, causes and
-    commands are indices of ``kinds`` and ``causes``, and a :class:`spmopt.core.schedule.Command`.
+    commands are indices of ``kinds`` and ``causes``, and a :class:`spmopt.core.schedule.Command`;
+    ``occupied`` and ``stall_by_cause`` have a row for each kind, for each cause.
     """
     instance, machine, result = picture.instance, picture.instance.machine, picture.result
     return {

@@ -97,6 +97,7 @@ def test_columns_have_one_length_and_plain_numbers() -> None:
         assert lengths["commands"] == {len(picture.view.schedule.commands)}
         found = {name: len(column) for name, column in record["steps"].items() if column}
         assert found.pop("occupied") == len(record["kinds"])
+        assert found.pop("stall_by_cause") == len(record["causes"])
         assert {*found.values()} == {steps}
         uses = record["tensors"]["uses_first"]
         assert len(uses) == tensors + 1
@@ -141,7 +142,9 @@ def test_tables_are_those_of_the_analysis(stored: StoredResult) -> None:
 def test_causes_add_up_to_the_stall(stored: StoredResult, timing: str) -> None:
     record: Any = picture_record(Picture.of(stored, timing=timing))
     rows = record["tables"]["cause"]["rows"]
-    total = sum(record["steps"]["stall_cycles"])
+    by_step = [sum(causes) for causes in zip(*record["steps"]["stall_by_cause"], strict=True)]
+    assert by_step == record["steps"]["stall_cycles"]
+    total = sum(by_step)
     assert sum(row[1] for row in rows) == total > 0
     assert sum(row[3] for row in rows) == pytest.approx(1)
     assert "none" not in [row[0] for row in rows]

@@ -48,6 +48,7 @@ def test_no_rectangle_goes_on_in_another() -> None:
             for at in (found.begin, found.end)
         )
         assert not begins & ends
+        assert (found.end - found.begin == 1)[found.tensor < 0].all()  # each operation its own
 
 
 @pytest.mark.parametrize("timing", TIMINGS)

@@ -84,6 +84,9 @@ def test_steps_are_those_of_the_makespan() -> None:
         assert (times.command_start >= times.start[step]).all()
         end = times.command_start + times.command_cycles
         assert (end <= (times.start + times.duration)[step]).all()
+        if picture.instance.machine.duplex:  # what goes out waits for the operation
+            out = ~inward(picture.view)
+            assert (times.command_start >= times.compute_start[step])[out].all()
 
 
 def test_the_replay_is_that_of_the_verifier() -> None:

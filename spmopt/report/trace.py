@@ -108,9 +108,8 @@ class _Tracer:
         """What is computed, and the stall before and after it."""
         times, cycles = self._picture.times, self._picture.view.timeline.compute_cycles
         begins, ends = self._ns(times.compute_start), self._ns(times.compute_start + cycles)
-        stall = times.stall_by_cause
-        causes = np.where(stall.any(axis=0), stall.argmax(axis=0), Cause.NONE).tolist()
-        spans = zip(self._start, begins, ends, self._end, cycles.tolist(), causes, strict=True)
+        columns = (cycles.tolist(), times.cause.tolist())
+        spans = zip(self._start, begins, ends, self._end, *columns, strict=True)
         for step, (start, begin, end, stop, computed, cause) in enumerate(spans):
             name = self._operation[step]
             args = {"operation": name, "step": step}

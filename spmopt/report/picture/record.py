@@ -64,7 +64,6 @@ def _steps(picture: Picture) -> Json:
     times, line, price = picture.times, picture.view.timeline, picture.price
     operations = [picture.instance.operations[index] for index in line.operation.tolist()]
     of = picture.analysis.layers
-    cause = np.where(times.stall_by_cause.any(axis=0), times.stall_by_cause.argmax(axis=0), 0)
     return {
         "name": [op.name for op in operations],
         "layer": [of.names[layer] for layer in of.layer.tolist()],
@@ -75,7 +74,7 @@ def _steps(picture: Picture) -> Json:
         "compute_start": times.compute_start.tolist(),
         "compute_cycles": line.compute_cycles.tolist(),
         "stall_cycles": picture.stall.tolist(),
-        "cause": cause.tolist(),
+        "cause": times.cause.tolist(),
         "stall_by_cause": times.stall_by_cause.tolist(),
         "occupied": picture.occupied.tolist(),
         "price": None if price is None else plain(price),

@@ -60,6 +60,12 @@ class Times:
     command_cycles: Ints
     command_stall: Ints
 
+    @property
+    def cause(self) -> Ints:
+        """(n,) The :class:`~spmopt.analysis.stalls.Cause` of most of each step's stall."""
+        stalled = self.stall_by_cause.any(axis=0)
+        return np.where(stalled, self.stall_by_cause.argmax(axis=0), Cause.NONE)
+
 
 def step_times(figures: StepFigures) -> Times:
     """Lay out a legal schedule step after step."""

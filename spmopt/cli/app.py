@@ -12,6 +12,8 @@ from spmopt.cli.export import export
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Search, Source, choices
 from spmopt.cli.place import place
+from spmopt.cli.plot import plot
+from spmopt.cli.quiet import add_quiet
 from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
 from spmopt.cli.technologies import technologies
@@ -132,6 +134,7 @@ def verify(
 app.command(rich_help_panel=_SCHEDULES)(analyze)
 app.command(rich_help_panel=_SCHEDULES)(explain)
 app.command(rich_help_panel=_SCHEDULES)(trace)
+app.command(rich_help_panel=_SCHEDULES)(plot)
 
 
 @app.command(rich_help_panel=_INPUTS)
@@ -183,3 +186,4 @@ _tune.command()(show)
 app.add_typer(_tune, name="tune", rich_help_panel=_MANY)
 app.command(rich_help_panel=_MANY)(study)
 app.command(rich_help_panel=_MANY)(bench)
+add_quiet((*app.registered_commands, *_tune.registered_commands))

@@ -7,10 +7,9 @@ from dataclasses import fields
 import numpy as np
 
 from spmopt.analysis.roofline import Reals, sums
-from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 from spmopt.report.contrast.gaps import gaps
-from spmopt.report.contrast.same import require_same
+from spmopt.report.contrast.same import require_comparable
 from spmopt.report.picture import Picture
 from spmopt.report.picture.figures import PART, Figure, figures
 
@@ -29,10 +28,7 @@ def contrast_record(first: Picture, second: Picture) -> Json:
     InputError
         The pictures are of different instances, or in different times.
     """
-    require_same(first.instance, second.instance)
-    timings = first.times.timing, second.times.timing
-    if timings[0] != timings[1]:
-        raise InputError(f"timing {timings[0]} and {timings[1]}: lay out both schedules by one")
+    require_comparable(first, second)
     found = gaps(first, second)
     return {
         "figures": _figures(first, second),

@@ -6,8 +6,17 @@ from dataclasses import fields
 
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.report.picture import Picture
 
 _ADVICE = "name two schedules of one instance"
+
+
+def require_comparable(first: Picture, second: Picture) -> None:
+    """Raise :class:`InputError` unless both show one instance, in times of one kind."""
+    require_same(first.instance, second.instance)
+    timings = first.times.timing, second.times.timing
+    if timings[0] != timings[1]:
+        raise InputError(f"timing {timings[0]} and {timings[1]}: lay out both schedules by one")
 
 
 def require_same(first: Instance, second: Instance) -> None:

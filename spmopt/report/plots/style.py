@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from spmopt.core.errors import InputError
 
 DPI = 150
 WIDTH_INCHES = 8.0
 """1200 px."""
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito, Color Universal Design, 2008; but for yellow, which is pale on white."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-BOUND = "#999999"
-"""Colour of bounds: no schedule's."""
-_TEXT = 9
+METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+"""By the formats that pictures are written in; without what changes from day to day."""
+LINE = "#222222"
+"""Colour of limits."""
+TEXT = 9
+"""Points."""
 _LETTER_INCHES, _ENTRY_INCHES = 0.065, 0.6
 """Of text of that size on average; of a mark beside it and the space around both."""
 
@@ -35,11 +43,13 @@ class Heading:
     conditions: str
 
 
-def canvas(rows: int, columns: int, height_inches: float) -> tuple[Figure, list[list[Axes]]]:
+def canvas(
+    rows: int, columns: int, height_inches: float, height_ratios: Sequence[float] | None = None
+) -> tuple[Figure, list[list[Axes]]]:
     """A figure of the common width with axes in rows; it belongs to no window."""
     figure = Figure(figsize=(WIDTH_INCHES, height_inches), dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
-    grid = figure.subplots(rows, columns, squeeze=False)
+    grid = figure.subplots(rows, columns, squeeze=False, height_ratios=height_ratios)
     return figure, [list(line) for line in grid]
 
 
@@ -50,10 +60,10 @@ def alone(ax: Axes | None) -> Axes:
 
 def dress(ax: Axes, title: str, x_label: str, y_label: str) -> None:
     """Titles, labels and a light grid."""
-    ax.set_title(title, fontsize=_TEXT + 1)
-    ax.set_xlabel(x_label, fontsize=_TEXT)
-    ax.set_ylabel(y_label, fontsize=_TEXT)
-    ax.tick_params(labelsize=_TEXT - 1)
+    ax.set_title(title, fontsize=TEXT + 1, parse_math=False)
+    ax.set_xlabel(x_label, fontsize=TEXT)
+    ax.set_ylabel(y_label, fontsize=TEXT)
+    ax.tick_params(labelsize=TEXT - 1)
     ax.grid(visible=True, color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
@@ -63,22 +73,53 @@ def dress(ax: Axes, title: str, x_label: str, y_label: str) -> None:
 def finish(figure: Figure, axes: Sequence[Axes], heading: Heading, path: Path) -> None:
     """Entitle a figure, give it one legend for ``axes`` and write it.
 
+    The same figure gives the same bytes; PDF and SVG bring their letters along.
+
     Raises
     ------
     InputError
-        It cannot be written.
+        It cannot be written, or is of no format of :data:`METADATA`.
     """
+    form = require_format(path)
     entitle(figure, heading)
     common_legend(figure, axes)
     try:
-        figure.savefig(path, format="png", metadata={"Software": None})
+        with rc_context({"svg.hashsalt": "spmopt", "svg.fonttype": "path", "pdf.fonttype": 42}):
+            figure.savefig(path, format=form, metadata=METADATA[form])
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from None
 
 
+def require_format(path: Path) -> str:
+    """Format that the name of a picture says; raises :class:`InputError` for any other."""
+    form = path.suffix.lower().removeprefix(".")
+    if form not in METADATA:
+        known = ", ".join(f".{name}" for name in METADATA)
+        raise InputError(f"{path}: no format of pictures; let the name end in one of {known}")
+    return form
+
+
+def legible(text: str, most: int = 120) -> str:
+    """``text`` in one line of at most ``most`` letters, boxes for those the font does not have."""
+    line = " ".join(text.split())
+    if len(line) > most:
+        line = f"{line[: most * 2 // 3]}…{line[1 - most // 3 :]}"
+    return "".join(letter if ord(letter) in _letters() else "□" for letter in line)
+
+
+@cache
+def _letters() -> frozenset[int]:
+    return frozenset(get_font(findfont(FontProperties())).get_charmap())
+
+
 def entitle(figure: Figure, heading: Heading) -> None:
     """Title and conditions above all axes."""
-    figure.suptitle(f"{heading.title}\n{heading.conditions}", fontsize=_TEXT - 0.5, linespacing=1.5)
+    figure.suptitle(
+        f"{heading.title}\n{heading.conditions}",
+        fontsize=TEXT - 0.5,
+        linespacing=1.5,
+        parse_math=False,
+    )
 
 
 def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
@@ -95,7 +136,7 @@ def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
             loc="outside lower center",
             ncols=legend_columns(list(found)),
             frameon=False,
-            fontsize=_TEXT,
+            fontsize=TEXT,
         )
 
 
@@ -109,7 +150,7 @@ def own_legend(ax: Axes) -> None:
         bbox_to_anchor=(0.5, -0.1),
         ncols=legend_columns(labels),
         frameon=False,
-        fontsize=_TEXT,
+        fontsize=TEXT,
     )
 
 

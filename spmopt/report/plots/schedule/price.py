@@ -1,0 +1,46 @@
+"""What more scratchpad is worth, along time."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import EngFormatter
+
+from spmopt.core.errors import InputError
+from spmopt.report.palette import COLOURS
+from spmopt.report.picture import Picture
+from spmopt.report.picture.picture import MB
+from spmopt.report.plots.schedule.axes import entitled, time_axis
+from spmopt.report.plots.style import alone
+from spmopt.report.quantities import si
+
+
+def plot_price(picture: Picture, ax: Axes | None = None) -> Axes:
+    """Draw what one more megabyte saves, summed up over the steps until each time.
+
+    It rises where the scratchpad is what holds the schedule back, by the prices that prove the
+    bound; the end is what a megabyte is worth in all.
+
+    Raises
+    ------
+    InputError
+        The result has no prices for its order of operations.
+    """
+    price, worth = picture.price, picture.worth
+    if price is None or worth is None:
+        raise InputError(
+            f"{picture.instance.name}, {picture.result.scheduler}: has no prices of the scratchpad "
+            "for its order of operations; draw another picture"
+        )
+    ax = alone(ax)
+    total, unit = picture.in_unit(worth.per_spm_byte * MB)
+    entitled(ax, f"Worth of one more MB: {si(total, unit)} in all", "saved so far")
+    time_axis(ax, picture)
+    times, clock = picture.times, picture.instance.machine.clock_hz
+    x = np.append(0.0, (times.start + times.duration) / clock)
+    y = np.append(0.0, np.cumsum(price))
+    ax.fill_between(x, y, color=COLOURS[2], alpha=0.25, linewidth=0)
+    ax.plot(x, y, color=COLOURS[2], linewidth=1.4)
+    ax.yaxis.set_major_formatter(EngFormatter(unit=unit))
+    ax.set_ylim(0.0, 1.08 * float(y[-1]) or 1.0)
+    return ax

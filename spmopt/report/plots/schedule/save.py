@@ -1,0 +1,148 @@
+"""Whole pictures in files: panels one below the other on one time axis, of one schedule or two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from textwrap import wrap
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from spmopt.core.errors import InputError
+from spmopt.core.suggest import unknown
+from spmopt.report.contrast.same import require_comparable
+from spmopt.report.picture import Picture
+from spmopt.report.picture.figures import figures
+from spmopt.report.plots.schedule.addresses import plot_map
+from spmopt.report.plots.schedule.axes import seconds
+from spmopt.report.plots.schedule.boxes import Boxes
+from spmopt.report.plots.schedule.lanes import plot_lanes
+from spmopt.report.plots.schedule.lead import plot_lead
+from spmopt.report.plots.schedule.occupancy import plot_occupancy
+from spmopt.report.plots.schedule.price import plot_price
+from spmopt.report.plots.schedule.roofline import plot_roofline
+from spmopt.report.plots.style import LINE, TEXT, Heading, canvas, finish, legible
+from spmopt.report.view import describe
+
+_Panel = tuple[Callable[[Picture, Axes], Axes], float]
+"""How it is drawn, and how many inches high."""
+_PANELS: dict[str, _Panel] = {
+    "map": (plot_map, 3.4),
+    "occupancy": (plot_occupancy, 2.6),
+    "lanes": (plot_lanes, 2.4),
+    "price": (plot_price, 1.6),
+    "roofline": (plot_roofline, 4.8),
+}
+PICTURES = (*_PANELS, "all", "compare")
+"""What can be drawn; ``all`` is all but the roofline."""
+_COMPARED = (2.9, 2.9, 2.3, 2.3, 1.5)
+_ABOVE = 0.45
+_MOST_LETTERS = 120
+
+
+def save_picture(name: str, pictures: Sequence[Picture], path: Path) -> None:
+    """Write one of :data:`PICTURES` of one schedule or two, in the format that ``path`` ends in.
+
+    Raises
+    ------
+    InputError
+        No such picture, as many schedules as it does not take, two that are not of one instance
+        or not in the same times, prices that are not there, or a file that cannot be written.
+    """
+    if name not in PICTURES:
+        raise unknown("picture", name, PICTURES)
+    wanted = (2,) if name == "compare" else (1, 2)
+    if len(pictures) not in wanted:
+        raise InputError(
+            f"picture {name}: takes {' or '.join(map(str, wanted))} schedules, not {len(pictures)}"
+        )
+    if len(pictures) == 2:
+        require_comparable(pictures[0], pictures[1])
+    figure = _comparison(*pictures) if name == "compare" else _panels(name, pictures)
+    finish(figure, (), _heading(pictures), path)
+
+
+def _panels(name: str, pictures: Sequence[Picture]) -> Figure:
+    """The same panels of every picture, one below the other."""
+    names = _along_time(pictures) if name == "all" else [name]
+    chosen = [(each, picture) for each in names for picture in pictures]
+    figure, axes = _column([_PANELS[each][1] for each, _ in chosen])
+    for ax, (each, picture) in zip(axes, chosen, strict=True):
+        if each != "roofline":
+            _span(ax, pictures)
+        _PANELS[each][0](picture, ax)
+        if len(pictures) == 2:
+            _say(ax, f"{picture.result.scheduler}: {ax.get_title('left')}")
+    if name != "roofline":
+        _label_last(axes)
+    return figure
+
+
+def _comparison(first: Picture, second: Picture) -> Figure:
+    """Maps with what the other does not keep in full colour, lanes, and the time gained."""
+    figure, axes = _column(_COMPARED)
+    pairs = ((first, second), (second, first))
+    for ax in axes:
+        _span(ax, (first, second))
+    for (one, other), above, below in zip(pairs, axes[:2], axes[2:4], strict=True):
+        plot_map(one, above, marked=Boxes.kept_more(one, other))
+        mine, others = one.result.scheduler, other.result.scheduler
+        _say(above, f"SPM map of {mine}, strong: not kept by {others}")
+        plot_lanes(one, below)
+        _say(below, f"Engine and DMA channel of {mine}")
+    plot_lead(first, second, axes[4])
+    _label_last(axes)
+    return figure
+
+
+def _column(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
+    figure, grid = canvas(len(heights), 1, _ABOVE + sum(heights), heights)
+    return figure, [ax for (ax,) in grid]
+
+
+def _span(ax: Axes, pictures: Sequence[Picture]) -> None:
+    """One time axis for all; the end of each."""
+    ends = [seconds(picture) for picture in pictures]
+    ax.set_xlim(0.0, max(ends))
+    for end in ends[1:] + ends[:1]:
+        if end < max(ends):
+            ax.axvline(end, color=LINE, linewidth=0.8, linestyle=":")
+
+
+def _label_last(axes: Sequence[Axes]) -> None:
+    """The time axis is named and numbered once, at the bottom."""
+    for ax in axes[:-1]:
+        ax.set_xlabel("")
+        ax.tick_params(labelbottom=False)
+
+
+def _say(ax: Axes, title: str) -> None:
+    ax.set_title(legible(title), fontsize=TEXT, loc="left", parse_math=False)
+
+
+def _along_time(pictures: Sequence[Picture]) -> list[str]:
+    """Panels of ``all``; of prices only where every schedule has them."""
+    names = ["map", "occupancy", "lanes"]
+    priced = all(picture.worth is not None for picture in pictures)
+    return [*names, "price"] if priced else names
+
+
+def _heading(pictures: Sequence[Picture]) -> Heading:
+    """What is shown, by the figures that the page and the tables have too."""
+    instance = pictures[0].instance
+    said = [_headline(picture) for picture in pictures]
+    title = f"{legible(instance.name, 70)}; {said[0]}"
+    return Heading(
+        title="\n".join((title, *said[1:])),
+        conditions="\n".join(wrap(legible(describe(instance.machine), 400), _MOST_LETTERS)),
+    )
+
+
+def _headline(picture: Picture) -> str:
+    texts = {
+        figure.key: figure.text
+        for figure in figures(picture.instance, picture.result, picture.totals)
+    }
+    gap = "" if picture.result.gap is None else f", gap to bound {texts['gap']}"
+    return f"{picture.result.scheduler}: {texts['makespan']}, {texts['traffic']}{gap}"

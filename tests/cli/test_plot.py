@@ -1,0 +1,96 @@
+"""``spmopt plot``: the files that it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spmopt.cli.plot import PICTURES
+from spmopt.report.picture import TIMINGS
+from spmopt.report.plots.schedule import PICTURES as DRAWN
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+from tests.solve.fakes import bounds_only, install
+
+INSTANCE = Path(__file__).parents[2] / "instances" / "lstm.json"
+BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
+
+
+@pytest.fixture
+def stored(run: Run, tmp_path: Path) -> Path:
+    """A folder with two result files."""
+    assert run(f"compare {INSTANCE} -s belady,lru -o {tmp_path}").code == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("suffix", BEGINS)
+def test_one_schedule_is_drawn_in_every_format(run: Run, stored: Path, suffix: str) -> None:
+    path = stored / f"p.{suffix}"
+    path.write_text("old")
+    record = run(f"plot {stored}/belady.json -o {path} --picture lanes --json").record
+    assert path.read_bytes().startswith(BEGINS[suffix])
+    assert record == {
+        "file": str(path),
+        "picture": "lanes",
+        "timing": "steps",
+        "schedules": [f"{stored}/belady.json"],
+    }
+
+
+def test_one_is_drawn_in_full_and_two_are_compared(run: Run, stored: Path) -> None:
+    one, two = stored / "one.png", stored / "two.png"
+    ran = run(f"plot {stored}/belady.json -o {one}")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.replace("\n", "").startswith(f"{one}: all of lstm")
+    ran = run(f"plot {stored}/belady.json {stored}/lru.json -o {two} --timing replay")
+    assert "compare of lstm, belady and lru" in " ".join(ran.out.split())
+    assert one.stat().st_size > 10_000 < two.stat().st_size
+
+
+def test_help_explains_pictures_and_timings(run: Run) -> None:
+    text = run("plot --help").out
+    assert set(PICTURES) == set(DRAWN)
+    for name in (*PICTURES, *TIMINGS):
+        assert f"{name} - " in text
+
+
+def test_refusals(run: Run, stored: Path) -> None:
+    belady = stored / "belady.json"
+    before = {path: path.read_bytes() for path in stored.iterdir()}
+    for line, expected in (
+        (f"none.json -o {stored}/p.png", "none.json: cannot be read (No such file"),
+        (f"{INSTANCE} -o {stored}/p.png", "an instance is for 'spmopt solve'"),
+        (f"{belady} -o {stored}/p.jpeg", "p.jpeg: no format of pictures; let the name end in"),
+        (f"{belady} -o {stored}/p", "let the name end in one of .png, .svg, .pdf"),
+        (f"{belady} -o {stored}/none/p.png", "no such folder"),
+        (f"{belady} -o {stored}/p.png --picture maps", "did you mean map?"),
+        (f"{belady} -o {stored}/p.png --picture compare", "takes 2 schedules, not 1"),
+        (f"{belady} -o {stored}/p.png --timing stops", "did you mean steps?"),
+    ):
+        assert expected in refused(run(f"plot {line}"))
+    assert {path: path.read_bytes() for path in stored.iterdir()} == before
+
+
+def test_schedules_of_two_instances_are_not_compared(
+    run: Run, stored: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.json"
+    assert run(f"solve {INSTANCE.parent}/mlp.json -s belady -o {other}").code == 0
+    line = refused(run(f"plot {stored}/lru.json {other} -o {tmp_path}/p.png"))
+    assert "name two schedules of one instance" in line
+
+
+def test_a_result_must_be_true(run: Run, stored: Path) -> None:
+    path = stored / "lru.json"
+    document = json.loads(path.read_text())
+    document["totals"]["makespan_cycles"] -= 1
+    path.write_text(json.dumps(document))
+    assert "is claimed to be" in refused(run(f"plot {path} -o {stored}/p.png"), code=1)
+    assert not (stored / "p.png").exists()

@@ -17,7 +17,7 @@ from spmopt.core.errors import InputError
 from spmopt.io.document import require_writable, write_text
 from spmopt.sweep.rows import Columns, Row, Texts
 
-_VERSION = 1
+FORMAT, _VERSION = "spmopt-sweep", 1
 
 
 class Table:
@@ -45,7 +45,7 @@ class Table:
 
     def __init__(self, path: Path | None, columns: Columns, sweep: Mapping[str, object]) -> None:
         self._columns = columns
-        self.head = "# " + json.dumps({"format": "spmopt-sweep", "version": _VERSION, **sweep})
+        self.head = "# " + json.dumps({"format": FORMAT, "version": _VERSION, **sweep})
         self._lines: dict[Texts, Texts] = {}
         self._path, self._file = path, None
         if path is not None:

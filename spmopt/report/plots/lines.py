@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
 from spmopt.report.palette import BOUND, COLOURS
+from spmopt.report.plots.numbers import limit_y
 from spmopt.report.plots.style import (
     MARKERS,
     Heading,
@@ -21,7 +22,6 @@ from spmopt.report.plots.style import (
 
 _MOST_MARKED = 20
 _APART = 0.14
-_FLAT = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ def plot_lines(panel: Panel, ax: Axes | None = None) -> Axes:
         ax.yaxis.set_minor_locator(NullLocator())
         ax.set_ylim(panel.y_ticks[0], panel.y_ticks[-1])
     else:
-        _limit(ax, panel)
+        limit_y(ax, [value for line in panel.lines for value in line.y], cut=panel.cut)
     if panel.ticks:
         ax.set_xscale("log")
         ax.set_xticks(panel.ticks, [f"{value:g}" for value in panel.ticks])
@@ -117,20 +117,6 @@ def _schedules(ax: Axes, line: Line) -> None:
         linewidth=1.3,
         label=line.label,
     )
-
-
-def _limit(ax: Axes, panel: Panel) -> None:
-    values = [value for line in panel.lines for value in line.y]
-    low, high = (min(values), max(values)) if values else (0.0, 1.0)
-    if panel.cut and low > _FLAT * high:
-        room = 0.08 * (high - low)
-        ax.set_ylim(low - 3 * room, high + room)
-        ax.text(
-            0.03, 0.03, "axis does not begin at 0", transform=ax.transAxes, fontsize=7, color="#555"
-        )
-        return
-    # The margin of matplotlib is a share of the lines' own range, too little for marks at the top.
-    ax.set_ylim(0.0, 1.05 * high or 1.0)
 
 
 def save_lines(panels: Sequence[Sequence[Panel]], heading: Heading, path: Path) -> None:

@@ -23,9 +23,10 @@ class Code(IntEnum):
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with ``arguments`` (default: those of the process); give its exit code."""
     from spmopt.cli.interrupt import Interrupted, ignore, leaving
-    from spmopt.cli.streams import replace_closed
+    from spmopt.cli.streams import replace_closed, spell_out
 
     replace_closed()
+    spell_out()
     with leaving() as pressed:
         try:
             code = _run(arguments)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 
 from rich.console import Console
@@ -18,15 +20,32 @@ class _Console(Console):
         raise BrokenPipeError
 
 
-@cache
+_QUIET = ContextVar("quiet", default=False)
+
+
+@contextmanager
+def silenced() -> Iterator[None]:
+    """Print neither results nor messages; errors are printed elsewhere, and stay."""
+    before = _QUIET.set(True)
+    try:
+        yield
+    finally:
+        _QUIET.reset(before)
+
+
 def messages() -> Console:
     """Console for progress and warnings."""
-    return _Console(stderr=True)
+    return _messages(_QUIET.get())
+
+
+@cache
+def _messages(quiet: bool) -> Console:
+    return _Console(stderr=True, quiet=quiet)
 
 
 def results() -> Console:
     """Console for results."""
-    return _Console()
+    return _Console(quiet=_QUIET.get())
 
 
 def warn(message: str) -> None:
@@ -45,6 +64,12 @@ def tell(message: str) -> None:
 def print_json(record: Mapping[str, object]) -> None:
     """Print one JSON value, for programs."""
     print(json.dumps(record, indent=2, allow_nan=False))
+
+
+def print_text(text: str) -> None:
+    """Print a text as it is, for people and programs."""
+    if not _QUIET.get():
+        print(text, end="")
 
 
 def say(text: str, indent: int = 0) -> None:

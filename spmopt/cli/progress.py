@@ -132,7 +132,7 @@ def _drawn(board: Board, console: Console) -> Iterator[RenderableType]:
         table.add_row(*(Text(row[number], style) for number in fit.shown))
     yield table
     for note in notes:
-        yield Text(note, "dim")
+        yield Text(note, "dim", no_wrap=True, overflow="ellipsis")
 
 
 def _silent(message: str, part: float | None) -> None:

@@ -23,12 +23,15 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import REPLAY, Objective, spoken_name
 from spmopt.core.result import Result, Status
+from spmopt.core.schedule import Schedule
 from spmopt.io.document import require_folder, require_writable
 from spmopt.metrics import in_unit
 from spmopt.report.quantities import si
 from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find
 
 _SMALL = "joint does, of small instances"
+_INDENT, _WIDE = 11, 100
+"""Characters before the figures of a result; most of a line that is drawn."""
 
 
 def run_solve(
@@ -47,10 +50,23 @@ def run_solve(
             head, *lines = result_sheet(instance, result)
             say(head)
             for line in lines:
-                say(line, indent=11)
+                say(line, indent=_INDENT)
+            if result.schedule is not None:
+                _say_occupancy(instance, result.schedule)
         if output is not None:
             _write(output, instance, result)
         return exit_code(found, stopped())
+
+
+def _say_occupancy(instance: Instance, schedule: Schedule) -> None:
+    """Print how full the scratchpad is, in line with what stands above."""
+    from spmopt.report.fit import room
+    from spmopt.report.sparkline import occupancy_lines
+
+    wide = min(room(results()) or _WIDE, _WIDE)
+    bar, legend = occupancy_lines(instance, schedule, wide - _INDENT)
+    say(f"{'on chip':<{_INDENT}}{bar}")
+    say(f"{'':<{_INDENT}}{legend}", indent=_INDENT)
 
 
 def run_compare(

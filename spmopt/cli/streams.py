@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from codecs import backslashreplace_errors, register_error
+from io import TextIOWrapper
 from typing import TextIO
+
+_SPELLED = "spmopt-spelled"
+_ASCII = {
+    **dict(zip("▁▂▃▄▅▆▇█", ".:-=+*#@", strict=True)),
+    **{"─": "-", "━": "-", "µ": "u", "≥": ">=", "≤": "<=", "…": "..."},
+}
+"""What is printed where the terminal's encoding lacks a character."""
 
 
 def replace_closed() -> None:
@@ -12,6 +21,26 @@ def replace_closed() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+
+
+def spell_out() -> None:
+    """Have characters that the encoding of a stream lacks replaced by others, or by escapes."""
+    register_error(_SPELLED, _spelled)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors=_SPELLED)
+
+
+def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    known = _ASCII.get(error.object[error.start])
+    if known is not None:
+        return known, error.start + 1
+    escaped, _ = backslashreplace_errors(
+        UnicodeEncodeError(error.encoding, error.object, error.start, error.start + 1, error.reason)
+    )
+    return escaped, error.start + 1
 
 
 def discard(stream: TextIO) -> None:

@@ -200,14 +200,14 @@ def _run(
 
 
 def _print(table: Table, output: Path | None, as_json: bool) -> None:
-    from spmopt.cli.output import print_json, say
+    from spmopt.cli.output import print_json, print_text, say
     from spmopt.report.quantities import percent
 
     rows = table.rows
     if as_json:
         print_json({"rows": rows})
     elif output is None:
-        print(table.text(), end="")
+        print_text(table.text())
     else:
         verified = sum(row["verified"] is True for row in rows)
         say(f"{output}: {len(rows)} rows, {verified} of them schedules, all verified")

@@ -1,0 +1,95 @@
+"""``--quiet``: exit code, files, errors; and ``--json`` wherever there is something to say."""
+
+from pathlib import Path
+
+import pytest
+
+from spmopt.cli import main
+from spmopt.cli.app import app
+from spmopt.cli.quiet import _LISTS
+from tests.cli.pseudo import AT_ONCE, on_terminal
+from tests.cli.run import Run
+from tests.cli.test_failures import SMALL
+from tests.solve.fakes import bounds_only, install
+
+PLACES = Path(__file__).parents[2] / "instances" / "minimalloc" / "input.12.csv"
+
+
+@pytest.fixture
+def result(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
+    install(monkeypatch, fluid=bounds_only)
+    path = tmp_path / "r.json"
+    assert run(f"solve {SMALL} -s belady -o {path}").code == 0
+    return path
+
+
+@pytest.mark.parametrize(
+    ("command", "written"),
+    [
+        (f"solve {SMALL} -s belady -o {{}}/o.json", "o.json"),
+        (f"compare {SMALL} -s belady,lru -o {{}}", "lru.json"),
+        ("verify {}/r.json", None),
+        ("analyze {}/r.json --csv {}/o.csv", "o.csv"),
+        ("explain {}/r.json", None),
+        ("trace {}/r.json -o {}/o.json", "o.json"),
+        ("instance bert-tiny -o {}/o.json", "o.json"),
+        ("export bert-tiny --batch 2 --spm 1MB -o {}/o.mps", "o.mps"),
+        ("sweep bert-tiny --batch 2 --spm 1MB -s belady --jobs 1", None),
+        ("sweep bert-tiny --batch 2 --spm 1MB -s belady --jobs 1 -o {}/o.csv", "o.csv"),
+        (f"place {PLACES} --minimize -o {{}}/o.csv", "o.csv"),
+        ("tiles --gemm 64x64x64 --machine small-npu -o {}/o.csv", "o.csv"),
+    ],
+)
+def test_nothing_is_printed(
+    result: Path, run: Run, tmp_path: Path, command: str, written: str | None
+) -> None:
+    ran = run(f"{command.replace('{}', str(tmp_path))} --quiet")
+    assert (ran.code, ran.out, ran.err) == (0, "", "")
+    if written is not None:
+        assert (tmp_path / written).stat().st_size > 0
+
+
+def test_remarks_are_printed_again_afterwards(result: Path, run: Run) -> None:
+    assert run(f"verify {result} -q").out == ""
+    assert "belady: verified" in run(f"verify {result}").out
+
+
+def test_errors_are_printed(result: Path, run: Run) -> None:
+    ran = run(f"solve {SMALL} --spm 1kB --quiet")
+    assert ran.code == 2
+    assert ran.out == ""
+    assert ran.err.startswith("error: ")
+    result.write_text(result.read_text().replace('"value":"', '"value":"1'))
+    ran = run(f"verify {result} --quiet")
+    assert (ran.code, ran.out, ran.err) == (1, "", "")
+
+
+def test_quiet_on_a_terminal_is_quiet() -> None:
+    instance = str(PLACES.parents[1] / "mlp.json")
+    seen = on_terminal("solve", instance, "-s", "page", "--quiet", program=AT_ONCE)
+    assert (seen.code, seen.screen) == (0, "")
+
+
+def test_quiet_and_json_exclude_each_other(run: Run) -> None:
+    ran = run(f"solve {SMALL} --quiet --json")
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == "error: --quiet prints nothing, --json prints JSON: give one of them\n"
+
+
+COMMANDS = [
+    *(c.callback.__name__ for c in app.registered_commands if c.callback is not None),
+    "tune",
+    "tune show",
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_json_and_quiet_where_it_does_more(run: Run, command: str) -> None:
+    text = run(f"{command} --help").out
+    assert "--json" in text
+    assert ("--quiet" in text) == (command not in _LISTS)
+
+
+def test_main_is_as_loud_as_before(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["networks", "--json"]) == 0
+    assert capsys.readouterr().out.startswith("{")

@@ -10,14 +10,21 @@ from matplotlib.axes import Axes
 
 from spmopt.report.curves import LISTED, Band, Curves, Line, Panel, View
 from spmopt.report.palette import BOUND, COLOURS
-from spmopt.report.plots.numbers import Side, label_axis, limit_y, log_axis, name_places
+from spmopt.report.plots.numbers import (
+    Side,
+    columns_beside,
+    label_axis,
+    limit_y,
+    log_axis,
+    name_places,
+)
 from spmopt.report.plots.style import MARKERS, TEXT, Heading, alone, canvas, dress, finish, legible
 
 _DASHES = ("-", "--", ":", "-.")
 _MOST_MARKED, _APART = 20, 0.14
 _FEW, _MOST_PANELS = 4, 24
 """Panels that stand in two columns; that fit a picture."""
-_MOST_LETTERS, _TITLE = 120, 44
+_MOST_LETTERS, _TITLE = 120, 90
 
 
 def plot_curves(view: View, panel: int = 0, ax: Axes | None = None) -> Axes:
@@ -33,7 +40,8 @@ def plot_curves(view: View, panel: int = 0, ax: Axes | None = None) -> Axes:
     for line in chosen.lines:
         _draw_line(ax, line, joined=not view.categories)
     dress(ax, "", "", "")
-    title = "\n".join(wrap(legible(chosen.title, 2 * _TITLE), _TITLE))
+    letters = _TITLE // columns_beside(ax)
+    title = "\n".join(wrap(legible(chosen.title, 2 * letters), letters))
     ax.set_title(title, fontsize=TEXT, loc="left", parse_math=False)
     if view.categories:
         name_places(ax, view.categories)

@@ -21,7 +21,7 @@ from spmopt.report.plots.style import TEXT, legible
 from spmopt.report.quantities import size
 
 _PART = "part"
-_TICKS = 12
+_TICKS = 10
 """Names of values that find room along the whole width of a picture."""
 _MOST_LETTERS = 22
 _FLAT = 0.8
@@ -48,14 +48,16 @@ def log_axis(ax: Axes, side: Side, values: Sequence[float]) -> None:
     """Make an axis logarithmic, with ticks at some of ``values``, all above 0; name it after."""
     (ax.set_xscale if side == "x" else ax.set_yscale)("log")
     axis = ax.xaxis if side == "x" else ax.yaxis
-    axis.set_major_locator(FixedLocator(_apart(sorted(set(values)), _room(ax))))
+    axis.set_major_locator(
+        FixedLocator(_apart(sorted(set(values)), max(2, _TICKS // columns_beside(ax))))
+    )
     axis.set_minor_locator(NullLocator())
 
 
-def _room(ax: Axes) -> int:
-    """How many names of values find room along the axes."""
+def columns_beside(ax: Axes) -> int:
+    """How many columns of axes the picture has."""
     place = ax.get_subplotspec()
-    return _TICKS if place is None else max(2, _TICKS // place.get_gridspec().ncols)
+    return 1 if place is None else int(place.get_gridspec().ncols)
 
 
 def _apart(values: Sequence[float], most: int) -> list[float]:

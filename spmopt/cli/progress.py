@@ -16,10 +16,10 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
 from rich.text import Text
 
-from spmopt.report.fit import GAP, layout
+from spmopt.report.fit import layout
+from spmopt.report.table import aligned
 
 DELAY_S = 1.0
 Report = Callable[[str, float | None], None]
@@ -124,15 +124,18 @@ def _drawn(board: Board, console: Console) -> Iterator[RenderableType]:
     fit = layout(board.columns, rows, console.width, dispensable=board.dispensable, words=())
     if not rows:
         return
-    table = Table.grid(padding=(0, len(GAP), 0, 0))
-    for number in fit.shown:
-        table.add_column(justify="left" if number == 0 else "right", no_wrap=True)
-    for row in (board.columns, *rows[-most:]):
-        style = "bold" if row is board.columns else ""
-        table.add_row(*(Text(row[number], style) for number in fit.shown))
-    yield table
-    for note in notes:
-        yield Text(note, "dim", no_wrap=True, overflow="ellipsis")
+    head, *body = (
+        aligned(cells, board.columns, fit, board.columns[:1])
+        for cells in (board.columns, *rows[-most:])
+    )
+    # One text: a table of rich takes five times as long, and is made anew again and again.
+    text = Text(
+        "\n".join(line for lines in (head, *body, notes) for line in lines),
+        no_wrap=True,
+        overflow="crop",
+    )
+    text.stylize("bold", 0, len(head[0]))
+    yield text
 
 
 def _silent(message: str, part: float | None) -> None:

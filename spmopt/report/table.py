@@ -20,7 +20,7 @@ def draw(view: View, console: Console) -> None:
     _line("", console)
     columns = view.columns
     fit = layout(columns, view.rows, room(console), dispensable=view.dispensable, words=())
-    head, *body = (_aligned(cells, columns, fit, _LEFT) for cells in (columns, *view.rows))
+    head, *body = (aligned(cells, columns, fit, _LEFT) for cells in (columns, *view.rows))
     _lines(head, console, "bold")
     _line("─" * max(map(len, (line for lines in (head, *body) for line in lines))), console)
     status = columns.index("status")
@@ -60,7 +60,7 @@ def draw_rows(
     words = left if words is None else words
     fit = layout(columns, rows, room(console), dispensable=dispensable, words=words)
     for cells, style in ((columns, "bold"), *((row, None) for row in rows)):
-        _lines(_aligned(cells, columns, fit, left), console, style)
+        _lines(aligned(cells, columns, fit, left), console, style)
     _name_hidden(fit, console)
 
 
@@ -69,10 +69,10 @@ def draw_text(text: str, console: Console, indent: int = 0) -> None:
     _lines(folded(text, room(console), indent), console)
 
 
-def _aligned(
+def aligned(
     cells: Sequence[str], columns: Sequence[str], fit: Layout, left: Collection[str]
 ) -> list[str]:
-    """The lines of a row, cells padded to the widths of their columns."""
+    """The lines of a row, cells padded to the widths of their columns; ``left`` are to the left."""
     parts = [
         [
             line.ljust(width) if columns[k] in left else line.rjust(width)

@@ -24,7 +24,7 @@ _DASHES = ("-", "--", ":", "-.")
 _MOST_MARKED, _APART = 20, 0.14
 _FEW, _MOST_PANELS = 4, 24
 """Panels that stand in two columns; that fit a picture."""
-_MOST_LETTERS, _TITLE = 120, 90
+_MOST_LETTERS, _TITLE = 120, 80
 
 
 def plot_curves(view: View, panel: int = 0, ax: Axes | None = None) -> Axes:
@@ -41,7 +41,9 @@ def plot_curves(view: View, panel: int = 0, ax: Axes | None = None) -> Axes:
         _draw_line(ax, line, joined=not view.categories)
     dress(ax, "", "", "")
     letters = _TITLE // columns_beside(ax)
-    title = "\n".join(wrap(legible(chosen.title, 2 * letters), letters))
+    # Broken behind commas only.
+    parts = legible(chosen.title, 2 * letters).replace(" ", "\N{NO-BREAK SPACE}")
+    title = "\n".join(wrap(parts.replace(",\N{NO-BREAK SPACE}", ", "), letters))
     ax.set_title(title, fontsize=TEXT, loc="left", parse_math=False)
     if view.categories:
         name_places(ax, view.categories)

@@ -16,7 +16,7 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import same_order
 from spmopt.core.result import Result, Status, Totals, relative_gap
 from spmopt.core.scheduler import Request
-from spmopt.verify import Violation, bound, verify
+from spmopt.verify import Replay, Violation, bound, verify
 
 _SOLVER_ROUNDING = Fraction(1, 10**6)
 """How far, relatively, a bound of a solver in floating point may be above the exact value."""
@@ -36,6 +36,8 @@ class Audit:
         Recomputed, exact; None where the result has nothing to recompute them from.
     infeasible
         Why no legal schedule exists, where the result claims that and it is so.
+    replay
+        Its times, where the schedule got as far as the replay.
     """
 
     violations: tuple[Violation, ...]
@@ -43,6 +45,7 @@ class Audit:
     value: Fraction | None
     bound: Fraction | None
     infeasible: Conflict | None = None
+    replay: Replay | None = None
 
 
 def audit(instance: Instance, result: Result) -> Audit:
@@ -50,10 +53,11 @@ def audit(instance: Instance, result: Result) -> Audit:
     complaints = _objective(instance, result.objective)
     totals: Totals | None = None
     value: Fraction | None = None
+    replay: Replay | None = None
     violations: tuple[Violation, ...] = ()
     if result.schedule is not None:
         report = verify(instance, result.schedule, result.totals)
-        violations, totals = report.violations, report.totals
+        violations, totals, replay = report.violations, report.totals, report.replay
         value = None if totals is None else totals.value(result.objective)
     proved: Fraction | None = None
     if result.certificate is not None:
@@ -78,6 +82,7 @@ def audit(instance: Instance, result: Result) -> Audit:
         value=value,
         bound=proved,
         infeasible=infeasible if result.status is Status.INFEASIBLE else None,
+        replay=replay,
     )
 
 

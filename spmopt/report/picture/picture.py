@@ -24,7 +24,7 @@ from spmopt.report.picture.copies import Copies, copies
 from spmopt.report.picture.occupancy import occupied_bytes
 from spmopt.report.picture.residencies import Residencies, residencies
 from spmopt.report.picture.times import TIMINGS, Times, replay_times, step_times
-from spmopt.verify import View, replay
+from spmopt.verify import Replay, View
 
 MB, GB = 10**6, 10**9
 SHOWN = 3
@@ -87,11 +87,11 @@ class Picture:
                 f"{instance.name}: waits for ports of banks, which no picture tells; give banks "
                 "without ports, as --bank 2MB:nvsim-sram"
             )
-        totals = _verified(instance, result)
+        totals, run = _verified(instance, result)
         analysis = Analysis.of(instance, result.schedule)
         figures, view = analysis.steps, analysis.steps.view
         replayed = timing == "replay"
-        times = replay_times(figures, replay(view)) if replayed else step_times(figures)
+        times = replay_times(figures, run) if replayed else step_times(figures)
         return cls(
             instance=instance,
             result=result,
@@ -129,13 +129,13 @@ class Picture:
         return in_unit(self.result.objective, self.instance.machine, value)
 
 
-def _verified(instance: Instance, result: Result) -> Totals:
-    """Recompute schedule, figures and bound; return the totals."""
+def _verified(instance: Instance, result: Result) -> tuple[Totals, Replay]:
+    """Recompute schedule, figures and bound."""
     found = audit(instance, result)
-    if found.violations or found.totals is None:
+    if found.violations or found.totals is None or found.replay is None:
         shown = "; ".join(str(violation) for violation in found.violations[:SHOWN])
         raise ScheduleError(f"{instance.name}, {result.scheduler}: not verified: {shown}")
-    return found.totals
+    return found.totals, found.replay
 
 
 def _worth(instance: Instance, result: Result) -> Worth | None:

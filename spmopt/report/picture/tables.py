@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from spmopt.analysis import Analysis, Cause
 from spmopt.report.analysis.columns import Columns, detail, rows
+from spmopt.report.picture.figures import PART
 
 Json = dict[str, object]
 _UNITS = {
@@ -15,6 +16,10 @@ _UNITS = {
     "_bytes": "B",
     "_s": "s",
     "flop": "FLOP",
+    "active_time": PART,
+    "utilisation": PART,
+    "resident": PART,
+    "part": PART,
 }
 """By how a name ends; the first that fits."""
 

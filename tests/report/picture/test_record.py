@@ -25,6 +25,7 @@ from spmopt.metrics import metrics
 from spmopt.report.analysis.columns import detail
 from spmopt.report.analysis.columns import rows as rows_of
 from spmopt.report.picture import TIMINGS, Picture, picture_record
+from spmopt.report.picture.figures import PART
 from spmopt.report.picture.occupancy import KINDS
 from spmopt.report.view import barrier_notes
 from spmopt.solve import solve
@@ -135,7 +136,8 @@ def test_tables_are_those_of_the_analysis(stored: StoredResult) -> None:
     assert units["bandwidth_bytes_per_s"] == "B/s"
     assert units["attainable_flop_per_s"] == "FLOP/s"
     assert units["flop_per_byte"] == "FLOP/B"
-    assert units["name"] == units["active_time"] == ""
+    assert units["active_time"] == units["compute_utilisation"] == PART
+    assert units["name"] == ""
 
 
 @pytest.mark.parametrize("timing", TIMINGS)

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from spmopt.cli import Code
 from spmopt.cli.output import print_json, results, say, tell
-from spmopt.cli.tune_lines import (
+from spmopt.report.quantities import duration, percent, si
+from spmopt.report.table import draw_rows
+from spmopt.search.findings.built import built_of
+from spmopt.search.findings.found import Found
+from spmopt.search.findings.lines import (
     STATES,
     beyond_lines,
     bounded,
@@ -17,14 +21,10 @@ from spmopt.cli.tune_lines import (
     proof_text,
     varies_lines,
 )
-from spmopt.cli.tune_values import shown_fields, shown_figure
-from spmopt.report.quantities import duration, percent, si
-from spmopt.report.table import draw_rows
-from spmopt.search.findings.built import built_of
-from spmopt.search.findings.found import Found
 from spmopt.search.findings.records import study_record, trial_record
 from spmopt.search.findings.replay import candidate_of
 from spmopt.search.findings.shown import gap_of, never_held, require_feasible, state_of
+from spmopt.search.findings.values import shown_fields, shown_figure
 from spmopt.search.findings.worth import Prices
 from spmopt.search.study.process import LOST, whereabouts
 from spmopt.search.study.record import AS_BEFORE, ERROR, FIGURES, NETWORKS, PROOF, SECONDS

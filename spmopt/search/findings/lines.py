@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spmopt.cli.tune_values import shown_figure
 from spmopt.report.quantities import percent, share
 from spmopt.report.settings import shown_setting
 from spmopt.search.findings.built import Built
 from spmopt.search.findings.leads import Lead
 from spmopt.search.findings.records import not_minimised
 from spmopt.search.findings.shown import Tally
+from spmopt.search.findings.values import shown_figure
 from spmopt.search.findings.varies import Varies
 from spmopt.search.space.figures import STATIC
 from spmopt.search.space.setup import Setup

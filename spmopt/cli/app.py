@@ -14,6 +14,7 @@ from spmopt.cli.options import Json, Output, Search, Source, choices
 from spmopt.cli.place import place
 from spmopt.cli.plot import plot
 from spmopt.cli.quiet import add_quiet
+from spmopt.cli.report import report
 from spmopt.cli.study import study
 from spmopt.cli.sweep import sweep
 from spmopt.cli.technologies import technologies
@@ -135,6 +136,7 @@ app.command(rich_help_panel=_SCHEDULES)(analyze)
 app.command(rich_help_panel=_SCHEDULES)(explain)
 app.command(rich_help_panel=_SCHEDULES)(trace)
 app.command(rich_help_panel=_SCHEDULES)(plot)
+app.command(rich_help_panel=_SCHEDULES)(report)
 
 
 @app.command(rich_help_panel=_INPUTS)

@@ -4,6 +4,6 @@
 scripts (``scripts/``) and blocks of data. ``schedule`` makes the page of one schedule, or of two.
 """
 
-from spmopt.report.page.schedule import page, write_page
+from spmopt.report.page.schedule import page, page_of
 
-__all__ = ["page", "write_page"]
+__all__ = ["page", "page_of"]

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from spmopt.core.errors import InputError
-from spmopt.io.document import write_text
+from spmopt.report.contrast import contrast_record
 from spmopt.report.page.shell import Json, Page, html
 from spmopt.report.palette import CAUSE_COLOURS, COLOURS, KIND_COLOURS
+from spmopt.report.picture import Picture, picture_record
 
 SHARED = ("base", "blocks", "theme", "tip", "axis", "sheet", "table")
 """Scripts that any page can use: elements, data, themes, pictures along an axis, tables."""
@@ -76,17 +76,21 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
     )
 
 
-def write_page(
-    path: Path, title: str, records: Sequence[Json], contrast: Json | None = None
-) -> None:
-    """Write :func:`page` to ``path``, whole or not at all.
+def page_of(pictures: Sequence[Picture]) -> str:
+    """Return the page of one schedule, or of two of one instance.
 
     Raises
     ------
     InputError
-        As :func:`page`, or the file cannot be written.
+        Not one or two, or of different instances or times.
     """
-    write_text(path, page(title, records, contrast))
+    records = [picture_record(picture) for picture in pictures]
+    if len(pictures) != 2:
+        return page(", ".join(str(record["title"]) for record in records), records)
+    first, second = pictures
+    names = " and ".join(picture.result.scheduler for picture in pictures)
+    contrast = contrast_record(first, second)
+    return page(f"{first.instance.name}: {names}", records, contrast)
 
 
 def _look() -> Json:

@@ -26,8 +26,15 @@ class TimeAxis {
   show(from, to) {
     const span = Math.min(this.total, Math.max(LEAST_CYCLES, to - from));
     const start = Math.min(this.total - span, Math.max(0, (from + to - span) / 2));
-    this.from = Math.max(0, start);
-    this.to = Math.min(this.total, start + span);
+    const end = Math.min(this.total, start + span);
+    if (start === this.from && end === this.to) return;
+    this.from = start;
+    this.to = end;
+    this.changed();
+  }
+
+  /** Tells all who draw. */
+  changed() {
     for (const listener of this.listeners) listener();
   }
 

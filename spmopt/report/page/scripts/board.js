@@ -40,7 +40,7 @@ class Board {
       element("div", { class: "group", role: "group", "aria-label": "Zoom and pan" },
         button("◀", "Earlier", () => axis.pan(-0.5)), button("▶", "Later", () => axis.pan(0.5)),
         button("+", "Zoom in", () => axis.zoom(2)), button("−", "Zoom out", () => axis.zoom(0.5)),
-        button("All", "Show the whole time", () => axis.show(0, axis.total))),
+        button("All", "All of the time", () => axis.show(0, axis.total))),
       this.range,
     );
   }

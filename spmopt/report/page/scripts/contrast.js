@@ -30,7 +30,7 @@ function tensorTable([a], { tensors }, board) {
   ]).filter((row) => row[4] !== 0 || row[5] !== row[6]);
   const columns = [
     TEXT("tensor"), TEXT("kind"), NUMBER("traffic_a_bytes", "traffic in A", "B"), NUMBER("traffic_b_bytes", "traffic in B", "B"),
-    SIGNED("b_less_a_bytes", "B less A", "B"), NUMBER("kept_a_byte_s", "kept in A", "B s"), NUMBER("kept_b_byte_s", "kept in B", "B s"),
+    SIGNED("b_less_a_bytes", "B less A", "B"), NUMBER("kept_a_byte_s", "kept in A", "B·s"), NUMBER("kept_b_byte_s", "kept in B", "B·s"),
   ];
   const pick = ([name]) => board.follow(a.tensorPlace.get(name), true);
   return new DataTable({ caption: "Traffic and stay of tensors", file: "tensors.csv", columns, rows, pick });

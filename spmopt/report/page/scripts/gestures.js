@@ -80,7 +80,7 @@ class Drag {
 
   choose(event) {
     this.chosen[1] = partAt(this.sheet, event.clientX);
-    this.axis.show(this.axis.from, this.axis.to);
+    this.axis.changed();
   }
 
   pinch(first, second) {

@@ -40,7 +40,7 @@ function figureCards(schedule) {
 /** Figures of two schedules beside each other. */
 function figureTable(schedules, contrast) {
   const [a, b] = schedules;
-  const head = ["", ...schedules.map(({ mark, title }) => `${mark}: ${shortened(title, 60)}`), "B against A"];
+  const head = ["", ...schedules.map(({ heading }) => heading), "B against A"];
   const rows = contrast.figures.map(({ label, text_a: one, text_b: other, change }) => {
     const cells = [one, other, change === null ? "–" : percent(change)];
     return element("tr", {}, element("th", { scope: "row" }, label), ...cells.map((text) => element("td", { class: "number" }, text)));

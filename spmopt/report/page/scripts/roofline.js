@@ -20,7 +20,7 @@ class Roofline {
     const without = left ? `; ${counted(left, "layer")} without arithmetic or traffic left out` : "";
     return element("p", { class: "key" },
       swatch(colours[0]), "compute bound ", swatch(colours[1]), "memory bound",
-      ` · one point for each layer and pass${without} · ridge at ${si(record.ridge, "FLOP/B")}, peak ${si(record.peak_ops_per_s, "FLOP/s")}, DRAM ${si(record.bytes_per_s, "B/s")}`);
+      ` · one point for each layer and pass${without}; above the roof are those that find operands on chip · ridge at ${si(record.ridge, "FLOP/B")}, peak ${si(record.peak_ops_per_s, "FLOP/s")}, DRAM ${si(record.bytes_per_s, "B/s")}`);
   }
 
   /** Whole decades around all points and the ridge. */
@@ -71,7 +71,7 @@ class Roofline {
     for (let power = this.across[0]; power <= this.across[1]; power++) {
       context.moveTo(this.x(10 ** power), ROOF_TOP);
       context.lineTo(this.x(10 ** power), foot);
-      if ((power - this.across[0]) % every === 0) context.fillText(si(10 ** power, "", 1), this.x(10 ** power), foot + 12);
+      if ((power - this.across[0]) % every === 0) context.fillText(Math.abs(power) <= 3 ? String(Number((10 ** power).toPrecision(1))) : si(10 ** power, "", 1), this.x(10 ** power), foot + 12);
     }
     context.fillText("reuse frequency, FLOP per byte of operands", left + width / 2, foot + 30);
     context.textAlign = "right";

@@ -5,6 +5,7 @@ async function schedulePage() {
   const [look, contrast, ...records] = await Promise.all(["look", "contrast", "view-0", "view-1"].map(block));
   const present = records.filter((record) => record !== null);
   const schedules = present.map((record, place) => new Schedule(record, present.length > 1 ? "AB"[place] : ""));
+  tellApart(schedules);
   let changed = () => {};
   const theme = new Theme(() => changed());
   drawHeadline(schedules, contrast);
@@ -32,7 +33,7 @@ async function finishPage(schedules, contrast, board, roofs, look, theme) {
   drawTables(schedules, parts, board);
   for (const [place, { roofline }] of parts.entries()) {
     const roof = new Roofline(roofline, theme, look.bounds);
-    const heading = schedules.length > 1 ? [element("h3", {}, `${schedules[place].mark}: ${shortened(schedules[place].title, 160)}`)] : [];
+    const heading = schedules.length > 1 ? [element("h3", {}, schedules[place].heading)] : [];
     byId("roofline").append(...heading, roof.root);
     roofs.push(roof);
   }

@@ -45,6 +45,14 @@ function typed(columns) {
   return found;
 }
 
+/** What titles have of their own, after the words that all begin with. @param {Schedule[]} schedules */
+function tellApart(schedules) {
+  const words = schedules.map(({ title }) => title.split(", "));
+  let same = 0;
+  while (words.every((own) => own.length > same + 1 && own[same] === words[0][same])) same++;
+  schedules.forEach((schedule, place) => (schedule.own = words[place].slice(same).join(", ")));
+}
+
 /** The record of one schedule (`spmopt.report.picture.picture_record`), ready to be drawn. */
 class Schedule {
   /** @param {any} record @param {string} mark */
@@ -53,6 +61,7 @@ class Schedule {
     Object.assign(this, rest);
     this.record = record;
     this.mark = mark;
+    this.own = record.title;
     this.steps = { ...typed(steps), occupied: steps.occupied.map((row) => Float64Array.from(row)) };
     this.tensors = typed(tensors);
     this.rects = typed(residencies);
@@ -76,6 +85,11 @@ class Schedule {
     for (let tensor = 0; tensor < tensors; tensor++) {
       this.tensorOfUse.fill(tensor, this.tensors.uses_first[tensor], this.tensors.uses_first[tensor + 1]);
     }
+  }
+
+  /** How to tell it from another: nothing if there is none. */
+  get heading() {
+    return this.mark && `${this.mark}: ${shortened(this.own, 100)}`;
   }
 
   /** Seconds. @param {number} cycles */

@@ -1,10 +1,11 @@
 // A canvas that is as wide as its place, sharp on every screen.
 
 const FONT = "12px system-ui, sans-serif";
+const LEAST_LETTERS = 8; // of a name that is cut
 
 /** Room beside the plots of all sheets, so that their times are below each other. */
 function gutters(width) {
-  return width < 560 ? { left: 58, right: 8 } : { left: 84, right: 12 };
+  return width < 560 ? { left: 72, right: 8 } : { left: 84, right: 12 };
 }
 
 class Sheet {
@@ -60,11 +61,11 @@ class Sheet {
 /** Text that ends before `room` is over, or none. */
 function fitted(context, text, room) {
   if (room < 18) return "";
-  const letters = shortened(text, Math.max(3, Math.floor(room / 5)));
+  const letters = shortened(text, Math.max(LEAST_LETTERS, Math.floor(room / 5)));
   if (context.measureText(letters).width <= room) return letters;
   const per = context.measureText(letters).width / letters.length;
   const most = Math.floor(room / per);
-  return most < 3 ? "" : shortened(text, most - 1);
+  return most < LEAST_LETTERS ? "" : shortened(text, most - 1);
 }
 
 /** Ticks of time above a plot. */

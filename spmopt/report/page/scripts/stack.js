@@ -16,8 +16,8 @@ class ByteStack {
 
   /** Byte-cycles of a kind up to a time. */
   heldUpTo(kind, cycles, step) {
-    const { edges, steps } = this.schedule;
-    return this.upto[kind][step] + steps.occupied[kind][step] * (cycles - edges[step]);
+    const { edges, steps, cycles: end } = this.schedule;
+    return this.upto[kind][step] + steps.occupied[kind][step] * (Math.min(cycles, end) - edges[step]);
   }
 
   /** (kinds, columns) Mean bytes in each column of pixels. */

@@ -24,7 +24,7 @@ class Stage {
     this.drags = [this.mapSheet, this.laneSheet].map((one) => this.listen(one));
     this.sharpen = settled(() => this.draw(), REST_MS);
     const { mapSheet, laneSheet, lifeSheet } = this;
-    const heading = options.two ? [element("h3", {}, `${schedule.mark}: ${shortened(schedule.title, 160)}`)] : [];
+    const heading = options.two ? [element("h3", {}, schedule.heading)] : [];
     this.root = element("div", { class: "stage" }, ...heading, mapSheet.canvas, laneSheet.canvas, lifeSheet.canvas);
   }
 

@@ -15,7 +15,7 @@ function shownValue({ unit, numeric, shown, name }, value) {
   if (!numeric) return String(value);
   if (unit === "part") return share(value);
   if (unit === "cycles" || (!unit && Number.isInteger(value))) return count(value);
-  return si(value, unit || "");
+  return unit ? si(value, unit) : String(Number(value.toPrecision(4)));
 }
 
 /** The head of a column: its name without the unit, which the values bear. */
@@ -45,7 +45,7 @@ class DataTable {
     this.status = element("span", { class: "status", role: "status" });
     this.back = element("button", { type: "button", click: () => this.turn(-1), "aria-label": `Previous rows of ${caption}` }, "Previous");
     this.next = element("button", { type: "button", click: () => this.turn(1), "aria-label": `Next rows of ${caption}` }, "Next");
-    const save = element("button", { type: "button", click: () => this.save(), "aria-label": `Save ${caption} as CSV` }, "Save CSV");
+    const save = element("button", { type: "button", click: () => this.save(), "aria-label": `Save CSV of ${caption}` }, "Save CSV");
     this.body = element("tbody");
     this.heads = columns.map((column, place) => this.head(column, place));
     const table = element("table", {}, element("caption", { class: "unseen" }, caption),

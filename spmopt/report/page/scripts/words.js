@@ -60,7 +60,7 @@ function stepWords(schedule, step) {
     `${steps.kind[step]}${steps.layer[step] === steps.name[step] ? "" : `, layer ${shortened(steps.layer[step])}`}`,
     `${schedule.time(cycles)}: computes ${schedule.time(steps.compute_cycles[step])}, waits ${schedule.time(stall)}`,
     ...causesOf(schedule, step),
-    ...(steps.price ? [`1 MB more in this step: ${si(steps.price[step], schedule.worth.unit, 3)} saved`] : []),
+    ...(steps.price && steps.price[step] > 0 ? [`1 MB more in this step: ${si(steps.price[step], schedule.worth.unit, 3)} saved`] : []),
   ];
 }
 

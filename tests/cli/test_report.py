@@ -1,0 +1,70 @@
+"""``spmopt report``: the page that it writes, and what it refuses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from spmopt.report.picture import TIMINGS
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+from tests.report.page.reading import Document
+from tests.solve.fakes import bounds_only, install
+
+INSTANCES = Path(__file__).parents[2] / "instances"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
+
+
+@pytest.fixture
+def stored(run: Run, tmp_path: Path) -> Path:
+    """A folder with two result files."""
+    assert run(f"compare {INSTANCES}/lstm.json -s belady,lru -o {tmp_path}").code == 0
+    return tmp_path
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_one_schedule_becomes_a_page(run: Run, stored: Path, timing: str) -> None:
+    path = stored / "r.html"
+    path.write_text("old")
+    record = run(f"report {stored}/belady.json -o {path} --timing {timing} --json").record
+    text = path.read_text()
+    assert record == {
+        "file": str(path),
+        "timing": timing,
+        "schedules": [f"{stored}/belady.json"],
+        "bytes": path.stat().st_size,
+    }
+    blocks = Document.of(text).blocks()
+    assert blocks["view-0"]["timing"] == timing
+    assert "contrast" not in blocks
+    assert {*stored.iterdir()} == {path, stored / "belady.json", stored / "lru.json"}
+
+
+def test_two_schedules_are_compared(run: Run, stored: Path) -> None:
+    path = stored / "r.html"
+    ran = run(f"report {stored}/belady.json {stored}/lru.json -o {path}")
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.replace("\n", " ").startswith(f"{path}: lstm, belady and lru; ")
+    assert {"view-0", "view-1", "contrast"} < {*Document.of(path.read_text()).blocks()}
+
+
+def test_what_is_no_schedule_is_refused(run: Run, stored: Path) -> None:
+    page, other = stored / "r.html", stored / "other.json"
+    assert run(f"solve {INSTANCES}/duplex.json -s belady -o {other}").code == 0
+    (stored / "text.json").write_text("no")
+    for line, reason in (
+        (f"report {stored}/text.json -o {page}", "not a complete JSON file"),
+        (f"report {INSTANCES}/lstm.json -o {page}", "'spmopt-instance', not 'spmopt-result'"),
+        (f"report {stored}/none.json -o {page}", "cannot be read"),
+        (f"report {stored}/lru.json {other} -o {page}", "name two schedules of one instance"),
+        (f"report {stored}/lru.json -o {stored}/lru.json", "would replace the schedule"),
+        (f"report {stored}/lru.json -o {stored}", "is a folder"),
+        (f"report {stored}/lru.json -o {page} --timing now", "choose one of replay, steps"),
+    ):
+        assert reason in refused(run(line)), line
+    assert not page.exists()

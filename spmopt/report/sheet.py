@@ -8,6 +8,7 @@ from spmopt.core.modes import unfit
 from spmopt.core.result import Result, Status, Totals
 from spmopt.metrics import in_unit, metrics
 from spmopt.report.conflict import conflict_rows
+from spmopt.report.parts import Values
 from spmopt.report.quantities import duration, percent, share, si
 from spmopt.report.view import (
     heading,
@@ -24,6 +25,11 @@ _PROVED = "from its certificate, recomputed in exact arithmetic"
 
 def result_sheet(instance: Instance, result: Result) -> list[str]:
     """Lines for people: what the schedule costs, and how good it is known to be."""
+    return [heading(instance, result), "", *result_values(instance, result).lines]
+
+
+def result_values(instance: Instance, result: Result) -> Values:
+    """The same by name, without the heading."""
     machine, totals = instance.machine, result.totals
     rows: list[tuple[str, str]] = [(result.scheduler, _standing(result))]
     if totals is not None:
@@ -48,7 +54,7 @@ def result_sheet(instance: Instance, result: Result) -> list[str]:
     rows += [("note", text) for text in (*remarks(result), *order_notes(instance, [result]))]
     if result.status is Status.INFEASIBLE:
         rows += [("", row) for row in conflict_rows(unfit(instance))]
-    return [heading(instance, result), "", *(f"{name:<10} {text}" for name, text in rows)]
+    return Values(rows=rows)
 
 
 def _of_banks(machine: Machine, totals: Totals) -> list[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 from rich.console import Console
@@ -14,8 +14,8 @@ from spmopt.core.table import Ints
 from spmopt.report.analysis.columns import rows as rows_of
 from spmopt.report.analysis.columns import use_columns
 from spmopt.report.analysis.legend import REUSE, TIME
+from spmopt.report.parts import Grid, Line, Part, Values, draw_parts
 from spmopt.report.quantities import share, si
-from spmopt.report.table import draw_rows, draw_text
 from spmopt.report.view import barrier_notes, heading
 
 _NONE = "-"
@@ -66,44 +66,41 @@ _LESS_TENSORS = ("FLOP/B", "kind", "uses", "size", "out", "in")
 
 def draw_analysis(analysis: Analysis, result: Result, per: str | None, console: Console) -> None:
     """Print the analysis; with ``per`` also each operation, layer or tensor."""
-    draw_text(f"{heading(analysis.instance, result)}; scheduler {result.scheduler}", console)
-    for note in barrier_notes(result):
-        draw_text(note, console)
-    console.print()
-    for name, text in _summary(analysis):
-        draw_text(f"{name:<10} {text}", console, indent=11)
-    console.print()
-    types = analysis.types()
+    draw_parts(analysis_parts(analysis, result, per), console)
+
+
+def analysis_parts(analysis: Analysis, result: Result, per: str | None) -> Iterator[Part]:
+    """What is printed of the analysis, from top to bottom."""
+    yield Line(text=f"{heading(analysis.instance, result)}; scheduler {result.scheduler}")
+    yield from (Line(text=note) for note in barrier_notes(result))
+    yield Line()
+    yield Values(rows=list(_summary(analysis)))
+    yield Line()
     head = ("type", "kind", "steps", *_TABLE)
-    draw_rows(head, _rows(types), console, left=head[:2], dispensable=(*_LESS, "steps", "kind"))
-    draw_text(TIME, console)
-    console.print()
+    less = (*_LESS, "steps", "kind")
+    yield Grid(columns=head, rows=_rows(analysis.types()), left=head[:2], dispensable=less)
+    yield Line(text=TIME)
+    yield Line()
     scopes = [_scope(scope) for scope in analysis.scopes()]
-    draw_rows(_SCOPES, scopes, console, left=_SCOPES[:1], dispensable=_LESS_SCOPES)
-    draw_text(REUSE, console)
+    yield Grid(columns=_SCOPES, rows=scopes, left=_SCOPES[:1], dispensable=_LESS_SCOPES)
+    yield Line(text=REUSE)
     if per is not None:
-        console.print()
-        _draw_detail(analysis, per, console)
+        yield Line()
+        yield _detail(analysis, per)
 
 
-def _draw_detail(analysis: Analysis, per: str, console: Console) -> None:
-    """Print each operation, layer, tensor or use."""
+def _detail(analysis: Analysis, per: str) -> Grid:
+    """Each operation, layer, tensor or use."""
     if per == "tensor":
         rows = _tensor_rows(analysis.by_tensor())
-        draw_rows(_TENSORS, rows, console, left=_TENSORS[:2], dispensable=_LESS_TENSORS)
-    elif per == "use":
+        return Grid(columns=_TENSORS, rows=rows, left=_TENSORS[:2], dispensable=_LESS_TENSORS)
+    if per == "use":
         left = (*_USES[:3], *_USES[6:9])
-        draw_rows(_USES, _use_rows(analysis), console, left=left, dispensable=_LESS_USES)
-    else:
-        groups = analysis.by_layer() if per == "layer" else analysis.by_operation()
-        head = (per, "pass" if per == "layer" else "kind", "steps")
-        draw_rows(
-            (*head, *_TABLE),
-            _rows(groups),
-            console,
-            left=head[:2],
-            dispensable=(*_LESS, *head[:0:-1]),
-        )
+        return Grid(columns=_USES, rows=_use_rows(analysis), left=left, dispensable=_LESS_USES)
+    groups = analysis.by_layer() if per == "layer" else analysis.by_operation()
+    head = (per, "pass" if per == "layer" else "kind", "steps")
+    less = (*_LESS, *head[:0:-1])
+    return Grid(columns=(*head, *_TABLE), rows=_rows(groups), left=head[:2], dispensable=less)
 
 
 def _summary(analysis: Analysis) -> Iterable[tuple[str, str]]:

@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from spmopt.cli import Code
 from spmopt.cli.output import print_json, results, say, tell
-from spmopt.report.quantities import duration, percent, si
+from spmopt.report.quantities import percent, si
 from spmopt.report.table import draw_rows
 from spmopt.search.findings.built import built_of
 from spmopt.search.findings.found import Found
 from spmopt.search.findings.lines import (
-    STATES,
     beyond_lines,
-    bounded,
     counts_text,
+    figure_text,
     header_lines,
     lead_text,
+    network_text,
     proof_text,
+    state_text,
     varies_lines,
 )
 from spmopt.search.findings.records import study_record, trial_record
 from spmopt.search.findings.replay import candidate_of
-from spmopt.search.findings.shown import gap_of, never_held, require_feasible, state_of
-from spmopt.search.findings.values import shown_fields, shown_figure
+from spmopt.search.findings.shown import gap_of, never_held, require_feasible
+from spmopt.search.findings.values import shown_fields
 from spmopt.search.findings.worth import Prices
-from spmopt.search.study.process import LOST, whereabouts
-from spmopt.search.study.record import AS_BEFORE, ERROR, FIGURES, NETWORKS, PROOF, SECONDS
+from spmopt.search.study.record import FIGURES, NETWORKS, PROOF, SECONDS
 
 if TYPE_CHECKING:
     from optuna.study import Study
@@ -67,18 +67,18 @@ def show_trial(trial: FrozenTrial, setup: Setup, *, as_json: bool) -> None:
     if as_json:
         print_json(trial_record(trial, setup))
         return
-    say(f"trial {trial.number}: {_state(trial)}")
+    say(f"trial {trial.number}: {state_text(trial)}")
     built = built_of(setup, trial)
     lines = list(shown_fields(trial.params, built).items())
     figures: Mapping[str, float] = trial.user_attrs.get(FIGURES) or {}
-    lines += [(name, _figure(name, value, setup)) for name, value in figures.items()]
+    lines += [(name, figure_text(name, value, setup)) for name, value in figures.items()]
     limits = {str(limit) for limit in setup.space.constraints}
     lines += [(key, _held(each)) for key, each in trial.constraints.items() if key in limits]
     wide = max((len(name) for name, _ in lines), default=0)
     for name, text in lines:
         say(f"  {name:<{wide}}  {text}")
     for name, one in (trial.user_attrs.get(NETWORKS) or {}).items():
-        say(f"  {name}: {_network(one, setup)}", indent=4)
+        say(f"  {name}: {network_text(one, setup)}", indent=4)
     for line in beyond_lines({trial.number: built}):
         say(f"  {line}", indent=4)
     if PROOF in trial.user_attrs:
@@ -125,14 +125,10 @@ def _print_trials(setup: Setup, found: Found) -> None:
 
 def _came_to(trial: FrozenTrial, setup: Setup) -> Iterator[str]:
     for name, value in zip(setup.objectives, trial.values, strict=True):
-        yield _figure(name, value, setup)
+        yield figure_text(name, value, setup)
     gap, seconds = gap_of(trial), trial.user_attrs.get(SECONDS)
     yield "-" if gap is None else percent(gap, fill=True)
     yield "-" if seconds is None else f"{seconds:.2f}"
-
-
-def _figure(name: str, value: float, setup: Setup) -> str:
-    return bounded(name, setup) + shown_figure(name, value)
 
 
 def _print_worth(setup: Setup, found: Found) -> None:
@@ -148,34 +144,6 @@ def _slopes(prices: Prices) -> tuple[str, ...]:
     per_pe = "-" if prices.per_pe is None else si(prices.per_pe, prices.unit)
     slopes = (si(value, prices.unit) for value in (prices.bound, prices.per_mb, prices.per_gbps))
     return (*slopes, per_pe)
-
-
-def _network(one: Mapping[str, Any], setup: Setup) -> str:
-    parts = [f"{one['scheduler']}, {one['status']}"]
-    figures = {"time": "time_s", "energy": "energy_j", "traffic": "traffic_bytes"}
-    asked = setup.needs if setup.bound_only else figures
-    parts += [_figure(figures[key], one[figures[key]], setup) for key in asked]
-    if one["gap"] is not None:
-        parts.append(f"gap {percent(one['gap'])}")
-    parts.append(f"solved in {duration(one['seconds'])}")
-    if one["verified"]:
-        parts.append("verified")
-    return "; ".join(parts)
-
-
-def _state(trial: FrozenTrial) -> str:
-    """What came of a trial, and where that is no schedule the reason in short."""
-    state = state_of(trial)
-    reasons = {
-        "as_before": f"trial {trial.user_attrs.get(AS_BEFORE)}",
-        "failed": str(trial.user_attrs.get(ERROR)),
-        "lost": LOST,
-        "running": whereabouts(trial),
-    }
-    reason = reasons.get(state, "")
-    if state == "as_before":
-        return f"{STATES[state]}, {reason}"
-    return f"{STATES[state]}: {reason}" if reason else STATES[state]
 
 
 def _held(excess: float) -> str:

@@ -39,13 +39,13 @@ def uncertain_leads(study: Study, setup: Setup, members: Iterable[FrozenTrial]) 
     all others its bounds are. A figure without bounds, as power, counts as found.
     """
     names = setup.objectives
-    trials = [trial for trial in study.get_trials(deepcopy=False) if _has_bounds(trial)]
+    trials = [trial for trial in study.get_trials(deepcopy=False) if has_bounds(trial)]
     bounds: dict[int, tuple[float, ...]] = {}
     found = {}
     for member in members:
         leads = []
         for other in (each for each in trials if _may_tie(member, each, names)):
-            least = bounds.setdefault(other.number, _least(other, setup))
+            least = bounds.setdefault(other.number, least_of(other, setup))
             if all(one <= own for one, own in zip(least, member.values, strict=True)):
                 leads.append(_lead(member, other, least, names))
         if leads:
@@ -53,7 +53,8 @@ def uncertain_leads(study: Study, setup: Setup, members: Iterable[FrozenTrial]) 
     return found
 
 
-def _has_bounds(trial: FrozenTrial) -> bool:
+def has_bounds(trial: FrozenTrial) -> bool:
+    """Whether a trial holds every constraint, and says what its networks take at least."""
     networks: Mapping[str, Any] = trial.user_attrs.get(NETWORKS) or {}
     known = AS_BEFORE not in trial.user_attrs and all(LEAST in one for one in networks.values())
     return known and is_feasible(trial)
@@ -66,7 +67,7 @@ def _may_tie(member: FrozenTrial, other: FrozenTrial, names: tuple[str, ...]) ->
     return bool(ahead) and ahead.isdisjoint((*STATIC, *NOT_BOUNDED))
 
 
-def _least(trial: FrozenTrial, setup: Setup) -> tuple[float, ...]:
+def least_of(trial: FrozenTrial, setup: Setup) -> tuple[float, ...]:
     """Objectives that no schedule on the trial's machine is below."""
     networks = trial.user_attrs[NETWORKS]
     spent = {name: Spent(**one[LEAST]) for name, one in networks.items()}

@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from spmopt.report.quantities import percent, share
+from optuna.trial import FrozenTrial
+
+from spmopt.report.quantities import duration, percent, share
 from spmopt.report.settings import shown_setting
 from spmopt.search.findings.built import Built
 from spmopt.search.findings.leads import Lead
 from spmopt.search.findings.records import not_minimised
-from spmopt.search.findings.shown import Tally
+from spmopt.search.findings.shown import Tally, state_of
 from spmopt.search.findings.values import shown_figure
 from spmopt.search.findings.varies import Varies
 from spmopt.search.space.figures import STATIC
 from spmopt.search.space.setup import Setup
+from spmopt.search.study.process import LOST, whereabouts
+from spmopt.search.study.record import AS_BEFORE, ERROR
 from spmopt.sweep.cases import Network
 
 STATES = {
@@ -68,9 +72,24 @@ def _caution(setup: Setup) -> str:
     return f"schedules minimise {setup.schedule_for}; {theirs} {verb}, not the least of the machine"
 
 
-def bounded(name: str, setup: Setup) -> str:
-    """What stands before a figure that is a bound."""
-    return "≥ " if setup.bound_only and name not in STATIC else ""
+def figure_text(name: str, value: float, setup: Setup) -> str:
+    """A figure; those that are lower bounds say so."""
+    bounded = setup.bound_only and name not in STATIC
+    return ("≥ " if bounded else "") + shown_figure(name, value)
+
+
+def network_text(one: Mapping[str, Any], setup: Setup) -> str:
+    """What a network of a trial comes to, and how that was found."""
+    parts = [f"{one['scheduler']}, {one['status']}"]
+    figures = {"time": "time_s", "energy": "energy_j", "traffic": "traffic_bytes"}
+    asked = setup.needs if setup.bound_only else figures
+    parts += [figure_text(figures[key], one[figures[key]], setup) for key in asked]
+    if one["gap"] is not None:
+        parts.append(f"gap {percent(one['gap'])}")
+    parts.append(f"solved in {duration(one['seconds'])}")
+    if one["verified"]:
+        parts.append("verified")
+    return "; ".join(parts)
 
 
 def varies_lines(found: Mapping[str, Varies]) -> Iterator[str]:
@@ -121,3 +140,18 @@ def beyond_lines(built: Mapping[int, Built | None]) -> Iterator[str]:
             whose.setdefault(name, []).append(str(number))
     for name, numbers in whose.items():
         yield f"* {', '.join(numbers)}: figures of {name} are of its fit, beyond its points"
+
+
+def state_text(trial: FrozenTrial) -> str:
+    """What came of a trial, and where that is no schedule the reason in short."""
+    state = state_of(trial)
+    reasons = {
+        "as_before": f"trial {trial.user_attrs.get(AS_BEFORE)}",
+        "failed": str(trial.user_attrs.get(ERROR)),
+        "lost": LOST,
+        "running": whereabouts(trial),
+    }
+    reason = reasons.get(state, "")
+    if state == "as_before":
+        return f"{STATES[state]}, {reason}"
+    return f"{STATES[state]}: {reason}" if reason else STATES[state]

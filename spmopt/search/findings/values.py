@@ -6,7 +6,7 @@ from spmopt.report.quantities import si
 from spmopt.report.settings import shown_bandwidth, shown_setting
 from spmopt.search.findings.built import Built
 
-_UNITS = {
+UNITS = {
     "time_s": "s",
     "energy_j": "J",
     "traffic_bytes": "B",
@@ -18,7 +18,7 @@ _UNITS = {
 
 def shown_figure(name: str, value: float) -> str:
     """A figure; those without a prefix have the unit in their name."""
-    return si(value, _UNITS[name]) if name in _UNITS else f"{value:.6g}"
+    return si(value, UNITS[name]) if name in UNITS else f"{value:.6g}"
 
 
 def shown_fields(

@@ -1,0 +1,184 @@
+"""Trials of a search by their figures, the front among them, and what the figures vary with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from spmopt.core.suggest import unknown
+
+TRIAL = "trial"
+"""The axis of the trials themselves, in the order in which they were proposed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limit:
+    """A constraint on a figure: at most ``value``, or with ``is_least`` at least."""
+
+    text: str
+    value: float
+    is_least: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """A figure that trials may be drawn by.
+
+    Attributes
+    ----------
+    key
+        Its name among the figures of trials.
+    label
+        As people read it; has the unit where ``unit`` is empty.
+    unit
+        Of its values, which take decimal prefixes.
+    is_objective
+        Whether it is minimised.
+    of_schedules
+        Whether schedules decide it, else the machine alone.
+    limits
+        Constraints on it.
+    """
+
+    key: str
+    label: str
+    unit: str = ""
+    is_objective: bool = False
+    of_schedules: bool = False
+    limits: tuple[Limit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """One machine that was proposed.
+
+    Attributes
+    ----------
+    number, state
+        As ``spmopt tune show`` has them.
+    is_feasible
+        Whether it was solved and holds every constraint.
+    fields
+        What was chosen of the space, in words.
+    figures
+        By the key of an axis; of what was not solved those that the machine alone says.
+    least
+        What any schedule takes at least: of what was solved, or of what a proof excluded.
+    texts
+        Figures and bounds in words.
+    gap
+        Largest relative gap of its schedules; None without one.
+    said
+        Sentences on it: its proof, its error, whose lead is doubtful, fits beyond their points.
+    machine, networks
+        All settings, and what each network comes to, in words; of members of the front only.
+    """
+
+    number: int
+    state: str
+    is_feasible: bool
+    fields: Mapping[str, str]
+    figures: Mapping[str, float]
+    least: Mapping[str, float]
+    texts: Mapping[str, str]
+    gap: float | None = None
+    said: tuple[str, ...] = ()
+    machine: Mapping[str, str] | None = None
+    networks: tuple[str, ...] = ()
+
+    def place(self, x: Axis, y: Axis) -> tuple[float, float] | None:
+        """Where it is in a plane: by its figures, else by what any schedule takes at least."""
+        known = {**self.least, **self.figures}
+        return (known[x.key], known[y.key]) if x.key in known and y.key in known else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Parts of the variance of an objective by field, the most first; ``rests`` says on what."""
+
+    objective: str
+    rests: str
+    parts: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Worth:
+    """How much the bound of a network on a trial's machine falls for more of a resource."""
+
+    trial: int
+    network: str
+    unit: str
+    bound: float
+    per_mb: float
+    per_gbps: float
+    per_pe: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Front:
+    """All that is shown of a search.
+
+    Attributes
+    ----------
+    name, subject
+        Of the study, and what its machines run.
+    lines
+        What it is of, and how many trials came to what, in sentences.
+    axes
+        Objectives first, the trials' numbers last.
+    trials
+        All that were begun, by number.
+    members
+        Numbers of the front, the best in the first objective first; with ``top`` so many of the
+        best in it.
+    shares, worth
+        What objectives vary with, and what more of each resource is worth.
+    bounds_only
+        Whether figures of schedules are lower bounds, and there are no schedules.
+    """
+
+    name: str
+    subject: str
+    lines: tuple[str, ...]
+    axes: tuple[Axis, ...]
+    trials: tuple[Trial, ...]
+    members: tuple[int, ...]
+    top: int | None = None
+    shares: tuple[Share, ...] = ()
+    worth: tuple[Worth, ...] = ()
+    bounds_only: bool = False
+
+    @property
+    def objectives(self) -> tuple[Axis, ...]:
+        """Axes of what is minimised."""
+        return tuple(axis for axis in self.axes if axis.is_objective)
+
+    def axis(self, name: str) -> Axis:
+        """The axis of that key or label; raises :class:`~spmopt.core.errors.InputError`."""
+        for each in self.axes:
+            if name in (each.key, each.label):
+                return each
+        raise unknown("figure of the study", name, [each.label for each in self.axes])
+
+    def pair(self, x: str | None = None, y: str | None = None) -> tuple[Axis, Axis]:
+        """What to draw over what: by default the second objective over the first.
+
+        A single objective is drawn over the first other figure.
+
+        Raises
+        ------
+        InputError
+            No such figure.
+        """
+        if x is None and y is None:
+            first, second, *_ = self.axes
+            return (first, second) if len(self.objectives) > 1 else (second, first)
+        known = self.axis(x or y or "")
+        other = next(each for each in self.axes if each != known)
+        if x is None:
+            return other, known
+        return known, other if y is None else self.axis(y)
+
+    def is_plane(self, x: Axis, y: Axis) -> bool:
+        """Whether x and y are all objectives, so that the front is a line of steps."""
+        return self.top is None and len(self.objectives) == 2 and {x, y} == {*self.objectives}

@@ -35,6 +35,7 @@ def picture_record(picture: Picture) -> Json:
         "subtitle": f"{describe(machine)}; lowering {instance.lowering}; "
         f"objective {spoken(result.objective)}",
         "clock_hz": machine.clock_hz,
+        "dram_bytes_per_s": float(machine.dram_bytes_per_s),
         "spm_bytes": machine.spm_bytes,
         "page_bytes": machine.page_bytes,
         "spm_pages": machine.spm_pages,

@@ -2,9 +2,11 @@
 
 const EVENTS_AT_ONCE = 60;
 
+const LEFT = ["no longer needed", "evicted, needed again", "", "needed in DRAM or elsewhere only"];
+
 /** Everything that happens to a tensor: [cycles, step, text], in order. @param {Schedule} schedule */
 function eventsOf(schedule, tensor) {
-  const { commands, tensors, rects, dram, edges } = schedule, found = [];
+  const { commands, tensors, dram, edges } = schedule, found = stayEvents(schedule, tensor);
   for (const command of ofGroup(schedule.commandsOf, tensor)) {
     const text = `${COMMANDS[commands.kind[command]]} of ${si(commands.bytes[command], "B")}`;
     found.push([commands.start[command], commands.step[command], text]);
@@ -13,17 +15,33 @@ function eventsOf(schedule, tensor) {
     const step = tensors.uses_step[use];
     found.push([schedule.steps.compute_start[step], step, `${schedule.steps.name[step]} ${ACCESSES[tensors.uses_access[use]]} it`]);
   }
-  for (const rect of ofGroup(schedule.rectsOf, tensor)) {
-    const gone = si(rects.pages[rect] * schedule.page_bytes, "B");
-    const why = ["no longer needed", "evicted, needed again", "", "leaves, needed in DRAM or elsewhere"][rects.left[rect]];
-    if (why) found.push([rects.stop[rect], rects.end[rect], `${gone} ${why}`]);
-  }
   for (const copy of ofGroup(schedule.copiesOf, tensor)) {
     const begin = dram.begin[copy];
     found.push([edges[begin], begin, begin ? "DRAM has a whole copy from now on" : "DRAM has a whole copy at the start"]);
     if (dram.end[copy] <= schedule.count) found.push([edges[dram.end[copy]], dram.end[copy], "the copy in DRAM is out of date"]);
   }
   return found.sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+}
+
+/** When bytes of a tensor get a place on chip and when they lose it; one event for all of a step. */
+function stayEvents(schedule, tensor) {
+  const { rects, page_bytes: page } = schedule, events = new Map();
+  const add = (cycles, step, what, rect) => {
+    const key = `${step} ${what}`, event = events.get(key) || { cycles, step, what, pages: 0, rects: [] };
+    events.set(key, event);
+    event.pages += rects.pages[rect];
+    event.rects.push(rect);
+  };
+  for (const rect of ofGroup(schedule.rectsOf, tensor)) {
+    add(rects.start[rect], rects.begin[rect], "on chip", rect);
+    const why = LEFT[rects.left[rect]];
+    if (why) add(rects.stop[rect], rects.end[rect], why, rect);
+  }
+  return [...events.values()].map(({ cycles, step, what, pages, rects: held }) => {
+    const [first] = held, from = rects.page[first];
+    const place = held.length > 1 ? `${held.length} runs of pages` : `pages ${from} to ${from + rects.pages[first] - 1}`;
+    return [cycles, step, `${si(pages * page, "B")} ${what}, ${place}`];
+  });
 }
 
 /** The list of events; more come when asked for. */
@@ -55,6 +73,12 @@ function tensorFacts(schedule, tensor) {
   ];
 }
 
+/** A name in full, in a box that scrolls if it is very long. @param {string} name */
+function nameOf(name) {
+  const long = name.length > 300;
+  return element("h3", long ? { class: "name long", tabindex: 0 } : { class: "name" }, name);
+}
+
 /** A tensor followed in one or two schedules. */
 function tensorPanel(stages, tensor, board) {
   const [first] = stages, name = first.schedule.tensors.name[tensor];
@@ -65,7 +89,7 @@ function tensorPanel(stages, tensor, board) {
       ...tensorFacts(schedule, tensor).map((line) => element("p", {}, line)),
       eventList(schedule, events, (step) => board.showStep(schedule, step)));
   });
-  return [element("h3", { class: "name" }, name), ...parts];
+  return [nameOf(name), ...parts];
 }
 
 /** An operation: its figures and its operands. */
@@ -78,7 +102,7 @@ function stepPanel({ schedule }, step, board) {
     return element("li", {}, words, follow);
   });
   return [
-    element("h3", { class: "name" }, schedule.steps.name[step]),
+    nameOf(schedule.steps.name[step]),
     ...lines.map((line) => element("p", {}, line)),
     element("ul", { class: "operands" }, ...operands),
   ];

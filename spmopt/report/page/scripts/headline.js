@@ -22,7 +22,9 @@ function gapBar(schedule) {
 function worthLine(schedule) {
   const { per_mb: mb, per_gbps: gbps, unit } = schedule.worth;
   if (mb === null) return [];
-  const text = `By the prices that prove the bound, one more MB of scratchpad lowers it by ${si(mb, unit)} at most, and one more GB/s of DRAM bandwidth by ${si(gbps, unit)} at first.`;
+  const room = roomWorth(schedule, mb), rate = littleOf(schedule.dram_bytes_per_s, "B/s", 1e9);
+  const saved = si((gbps * rate.amount) / 1e9, unit);
+  const text = `By the prices that prove the bound, ${room.words} more of scratchpad lowers it by ${si(room.saved, unit)} at most, and ${rate.words} more of DRAM bandwidth by ${saved} at first.`;
   return [element("p", { class: "worth" }, text)];
 }
 

@@ -78,9 +78,10 @@ class Lanes {
     context.stroke();
     context.textAlign = "right";
     context.fillStyle = theme.ink;
-    context.fillText("1 MB more", box.left - 6, box.top + 14);
+    const { words, saved } = roomWorth(this.schedule, most);
+    context.fillText(`${words} more`, box.left - 6, box.top + 14);
     context.fillStyle = theme.muted;
-    context.fillText(`≤ ${si(most, this.schedule.worth.unit, 2)}`, box.left - 6, box.top + 30);
+    context.fillText(`≤ ${si(saved, this.schedule.worth.unit, 2)}`, box.left - 6, box.top + 30);
   }
 
   highestPrices(axis, columns) {

@@ -2,9 +2,20 @@
 
 const CAME = ["loaded from DRAM", "written by its operation", "room that its operation needs", "moved from another address"];
 
-/** The step and time of a number of cycles. @param {Schedule} schedule */
-function when(schedule, step) {
-  return `${schedule.stepName(step)}, at ${schedule.time(schedule.edges[step])}`;
+/**
+ * An amount that is little beside a whole, of which prices are told: 1 MB of 24 MB, 1 kB of 64 kB.
+ * @param {number} whole @param {string} unit @param {number} most the largest amount
+ */
+function littleOf(whole, unit, most) {
+  let amount = most;
+  while (amount > 1 && amount > whole / 10) amount /= 1000;
+  return { amount, words: si(amount, unit) };
+}
+
+/** What one more amount of scratchpad is worth, of a price per MB. @param {Schedule} schedule */
+function roomWorth(schedule, perMb) {
+  const { amount, words } = littleOf(schedule.spm_bytes, "B", 1e6);
+  return { words, saved: (perMb * amount) / 1e6 };
 }
 
 /** Lines on a rectangle of the map, at a time. @param {Schedule} schedule */
@@ -54,13 +65,13 @@ function leftWords(schedule, tensor, rect) {
 /** Lines on a step. @param {Schedule} schedule */
 function stepWords(schedule, step) {
   const { steps } = schedule, cycles = schedule.edges[step + 1] - schedule.edges[step];
-  const stall = steps.stall_cycles[step];
+  const stall = steps.stall_cycles[step], more = steps.price && roomWorth(schedule, steps.price[step]);
   return [
     schedule.stepName(step),
     `${steps.kind[step]}${steps.layer[step] === steps.name[step] ? "" : `, layer ${shortened(steps.layer[step])}`}`,
     `${schedule.time(cycles)}: computes ${schedule.time(steps.compute_cycles[step])}, waits ${schedule.time(stall)}`,
     ...causesOf(schedule, step),
-    ...(steps.price && steps.price[step] > 0 ? [`1 MB more in this step: ${si(steps.price[step], schedule.worth.unit, 3)} saved`] : []),
+    ...(more && more.saved > 0 ? [`${more.words} more in this step: ${si(more.saved, schedule.worth.unit, 3)} saved at most`] : []),
   ];
 }
 

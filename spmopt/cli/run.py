@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -10,7 +9,6 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from spmopt import __version__
 from spmopt.cli import Code
 from spmopt.cli.inputs import has_banks, load_instance, make_request
 from spmopt.cli.interrupt import interruptible
@@ -182,8 +180,7 @@ def _write(path: Path, instance: Instance, result: Result) -> None:
     from spmopt.io.files import write_result
     from spmopt.io.result import StoredResult
 
-    versions = {"spmopt": __version__, "python": platform.python_version()}
-    write_result(path, StoredResult(instance=instance, result=result, versions=versions))
+    write_result(path, StoredResult.made_here(instance, result))
 
 
 def exit_code(found: Sequence[Result], interrupted: bool) -> Code:

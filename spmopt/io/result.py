@@ -5,10 +5,13 @@ A result file stands alone: the verifier needs nothing else to check schedule an
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from typing import Self
 
+from spmopt import __version__
 from spmopt.core.instance import Instance
 from spmopt.core.objective import WEIGHTS, Objective
 from spmopt.core.result import BankPrices, Certificate, ClassBound, Result, Status, Totals
@@ -45,6 +48,12 @@ class StoredResult:
     instance: Instance
     result: Result
     versions: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def made_here(cls, instance: Instance, result: Result) -> Self:
+        """One that this program has made."""
+        versions = {"spmopt": __version__, "python": platform.python_version()}
+        return cls(instance=instance, result=result, versions=versions)
 
 
 def encode_result(stored: StoredResult) -> Json:

@@ -11,7 +11,8 @@ from spmopt.report.fit import GAP, Layout, folded, layout, room
 from spmopt.report.view import View
 
 _STYLES = {"optimal": "green", "infeasible": "red"}
-_LEFT = ("scheduler", "status")
+LEFT = ("scheduler", "status")
+"""Columns of a comparison whose cells stand to the left."""
 
 
 def draw(view: View, console: Console) -> None:
@@ -20,7 +21,7 @@ def draw(view: View, console: Console) -> None:
     _line("", console)
     columns = view.columns
     fit = layout(columns, view.rows, room(console), dispensable=view.dispensable, words=())
-    head, *body = (aligned(cells, columns, fit, _LEFT) for cells in (columns, *view.rows))
+    head, *body = (aligned(cells, columns, fit, LEFT) for cells in (columns, *view.rows))
     _lines(head, console, "bold")
     _line("─" * max(map(len, (line for lines in (head, *body) for line in lines))), console)
     status = columns.index("status")

@@ -1,0 +1,186 @@
+"""Results that show themselves: the command line's figures, as text and as HTML."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from spmopt import api
+from spmopt.core.errors import InputError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.io.files import read_instance, read_result, write_result
+from spmopt.report.parts import MOST_ROWS, Grid, as_html
+from spmopt.report.view import compare_view
+from tests.api.html import Page
+from tests.cli.run import Run, runner
+
+INSTANCES = Path(__file__).parents[2] / "instances"
+HOSTILE = '<script>alert("1")</script> & \N{SNOWMAN} ' + "x" * 200
+
+
+@pytest.fixture(scope="module")
+def case() -> Instance:
+    return read_instance(INSTANCES / "mlp.json")
+
+
+@pytest.fixture(scope="module")
+def compared(case: Instance) -> api.Compared:
+    return api.compare(case, ["lru", "page", "fluid"])
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str]) -> Run:
+    return runner(capsys)
+
+
+def test_a_comparison_is_that_of_the_command_line(compared: api.Compared, run: Run) -> None:
+    view = compare_view(compared.instance, compared.results)
+    page = Page(compared._repr_html_())
+    assert page.paragraphs == [view.heading, *view.remarks]
+    assert page.tables == [[list(view.columns), *map(list, view.rows)]]
+    printed = run(f"compare {INSTANCES / 'mlp.json'} -s lru,page,fluid").out.splitlines()
+    shown = str(compared).splitlines()
+    assert shown[:3] == printed[:3]
+    apart = view.columns.index("seconds")
+    for mine, theirs in zip(shown[3:6], printed[4:7], strict=True):
+        assert mine.split()[: apart - 1] == theirs.split()[: apart - 1]
+
+
+def test_a_result_shows_the_figures_of_its_sheet(compared: api.Compared) -> None:
+    solved = compared["page"]
+    lines = str(solved).splitlines()
+    page = Page(solved._repr_html_())
+    (table,) = page.tables
+    assert [f"{name:<10} {text}" for name, text in table] == lines[2 : 2 + len(table)]
+    assert page.paragraphs == [lines[0], *lines[2 + len(table) :]]
+    assert "optimal" in table[0][1]
+
+
+def test_an_analysis_has_a_table_for_each_of_the_command_lines(
+    compared: api.Compared, run: Run, tmp_path: Path
+) -> None:
+    compared["page"].save(tmp_path / "r.json")
+    for per in (None, "layer", "tensor", "use"):
+        analysed = compared["page"].analyse(per)
+        option = "" if per is None else f" --per {per}"
+        printed = run(f"analyze {tmp_path / 'r.json'}{option}").out
+        assert str(analysed) == printed.rstrip("\n")
+        page = Page(analysed._repr_html_())
+        assert len(page.tables) == (3 if per is None else 4)
+        for table in page.tables:
+            for row in table:
+                for cell in row:
+                    assert cell in printed
+
+
+def test_names_are_text(case: Instance) -> None:
+    tensors = tuple(replace(each, name=f"{HOSTILE}{k}") for k, each in enumerate(case.tensors))
+    operations = tuple(
+        replace(each, name=f"{HOSTILE}{k}") for k, each in enumerate(case.operations)
+    )
+    named = replace(case, name=HOSTILE, tensors=tensors, operations=operations)
+    solved = api.solve(named, "lru")
+    assert HOSTILE in Page(solved._repr_html_()).paragraphs[0]
+    names = {row[0] for row in Page(solved.analyse("tensor")._repr_html_()).tables[-1][1:]}
+    assert names == {each.name for each in tensors}
+    (image,) = Page(solved.draw("occupancy")._repr_html_()).images
+    assert HOSTILE in str(image["alt"])
+
+
+def test_a_picture_is_inline(compared: api.Compared, tmp_path: Path) -> None:
+    drawn = compared["page"].draw("occupancy")
+    (image,) = Page(drawn._repr_html_()).images
+    assert str(image["src"]).startswith("data:image/png;base64,")
+    drawn.save(tmp_path / "o.png")
+    assert (tmp_path / "o.png").read_bytes() == drawn._repr_png_()
+    with pytest.raises(InputError, match="no format of pictures"):
+        drawn.save(tmp_path / "o.docx")
+    both = compared.draw("lru", "page")
+    assert str(both) == f"compare of {compared.instance.name}, lru and page"
+
+
+def test_files(compared: api.Compared, tmp_path: Path) -> None:
+    solved = compared["page"]
+    path = tmp_path / "r.json"
+    solved.save(path)
+    again = api.read(path)
+    assert again.result.value == solved.result.value
+    assert again.stored.versions.keys() == {"spmopt", "python"}
+    solved.save_page(tmp_path / "p.html", compared["lru"])
+    assert "<html" in (tmp_path / "p.html").read_text(encoding="utf-8")
+    solved.save_trace(tmp_path / "t.json", timing="replay")
+    assert '"traceEvents"' in (tmp_path / "t.json").read_text(encoding="utf-8")
+    stored = read_result(path)
+    value = stored.result.value
+    assert value is not None
+    write_result(path, replace(stored, result=replace(stored.result, value=value + 1)))
+    with pytest.raises(ScheduleError, match="not verified"):
+        api.read(path)
+
+
+def test_the_best_and_how_far_the_others_are(compared: api.Compared) -> None:
+    assert compared.best.result.scheduler == "page"
+    assert [each.result.scheduler for each in compared] == ["lru", "page", "fluid"]
+    assert len(compared) == 3
+    least, most = compared.excess("lru")
+    lru, page = compared["lru"].result, compared["page"].result
+    assert lru.value is not None
+    assert page.value is not None
+    assert page.bound is not None
+    assert least == pytest.approx(float(lru.value / page.value) - 1)
+    assert least <= most == pytest.approx(float(lru.value / page.bound) - 1)
+    assert compared.excess("page")[0] == 0
+
+
+def test_what_is_not_there_is_said(compared: api.Compared, case: Instance) -> None:
+    with pytest.raises(InputError, match="did you mean page"):
+        compared["pag"]
+    with pytest.raises(InputError, match="fluid: needs a schedule"):
+        compared.excess("fluid")
+    with pytest.raises(InputError, match="holds no schedule"):
+        compared["fluid"].analyse()
+    with pytest.raises(InputError, match="name at least one"):
+        api.compare(case, [])
+    nothing = api.compare(read_instance(INSTANCES / "infeasible.json"), ["lru"])
+    assert "infeasible" in str(nothing)
+    with pytest.raises(InputError, match="no scheduler of the comparison has a schedule"):
+        _ = nothing.best
+
+
+def test_instances_are_those_of_the_command_line(run: Run, tmp_path: Path) -> None:
+    made = api.instance(
+        "bert-tiny", batch=2, training=True, spm="1MB", settings={"energy.mac_pj": 1.5}
+    )
+    options = "--batch 2 --training --spm 1MB --set energy.mac_pj=1.5"
+    assert run(f"instance bert-tiny {options} -o {tmp_path / 'i.json'}").code == 0
+    assert read_instance(tmp_path / "i.json") == made
+    assert api.instance(tmp_path / "i.json") == made
+    with pytest.raises(InputError, match="bert-tin"):
+        api.instance("bert-tin")
+    banks = api.instance("bert-tiny", batch=2, bank=["1MB:nvsim-sram", "1MB:deepnvm-stt"][:1])
+    assert len(banks.machine.banks) == 1
+
+
+def test_usual_schedulers_know_the_objective(case: Instance) -> None:
+    names = [each.result.scheduler for each in api.compare(case, objective="replay")]
+    assert "page" not in names
+    assert "lru" in names
+
+
+def test_long_tables_are_cut() -> None:
+    rows = [(str(number),) for number in range(MOST_ROWS + 7)]
+    page = Page(as_html([Grid(columns=("a",), rows=rows)]))
+    assert len(page.tables[0]) == MOST_ROWS + 1
+    assert page.paragraphs == ["and 7 more rows"]
+
+
+def test_show_uses_what_a_notebook_offers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compared: api.Compared
+) -> None:
+    api.show(compared["page"])
+    assert capsys.readouterr().out == f"{compared['page']}\n"
+    shown: list[object] = []
+    monkeypatch.setattr("builtins.display", shown.append, raising=False)
+    api.show(compared)
+    assert shown == [compared]
+    assert capsys.readouterr().out == ""

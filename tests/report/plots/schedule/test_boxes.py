@@ -13,7 +13,7 @@ from spmopt.report.picture import Picture
 from spmopt.report.picture.occupancy import KINDS, SCRATCH
 from spmopt.report.plots.schedule import Boxes
 from tests.report.picture.small import pictures, result_of
-from tests.report.plots.schedule.samples import picture
+from tests.report.samples import picture
 from tests.verify.random_plans import random_schedule
 
 SEEDS = 40

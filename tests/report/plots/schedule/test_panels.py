@@ -32,7 +32,7 @@ from spmopt.report.plots.schedule import (
     plot_roofline,
 )
 from tests.report.picture.small import result_of
-from tests.report.plots.schedule.samples import picture
+from tests.report.samples import picture
 from tests.verify.random_plans import random_schedule
 
 

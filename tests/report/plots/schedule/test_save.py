@@ -13,7 +13,7 @@ from spmopt.report.picture import Picture
 from spmopt.report.plots.schedule import PICTURES, addresses, boxes, save_picture
 from spmopt.report.plots.style import legible
 from tests.report.picture.small import result_of
-from tests.report.plots.schedule.samples import AWKWARD, awkward, picture
+from tests.report.samples import AWKWARD, awkward, picture
 from tests.verify.random_plans import random_schedule
 
 

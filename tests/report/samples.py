@@ -13,7 +13,7 @@ from spmopt.io.result import StoredResult
 from spmopt.report.picture import Picture
 from spmopt.solve import solve
 
-_INSTANCE = Path(__file__).parents[4] / "instances" / "lstm.json"
+_INSTANCE = Path(__file__).parents[2] / "instances" / "lstm.json"
 AWKWARD = ("<script>alert('x')</script>", "$x_{", "\"quoted\" & 'more'", "🦊 ∑ 漢字", "n" * 1000)
 """Names that must be text and nothing else."""
 

@@ -1,0 +1,75 @@
+"""A browser for all tests of a process (Debian: chromium and chromium-driver), and its pages."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+
+from tests.report.page.browser.pages import html
+from tests.report.page.browser.screen import Screen
+
+
+class Show(Protocol):
+    """Opens a page in a window of some size."""
+
+    def __call__(
+        self, name: str, *, state: str = "", width: int = 1280, height: int = 900
+    ) -> Screen: ...
+
+
+@pytest.fixture(scope="session")
+def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the browser saves files."""
+    return tmp_path_factory.mktemp("downloads")
+
+
+@pytest.fixture(scope="session")
+def browser(downloads: Path) -> Iterator[Screen]:
+    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if program is None or driver is None:
+        pytest.skip("no Chromium is installed (Debian packages chromium and chromium-driver)")
+    options = ChromeOptions()
+    options.binary_location = program
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
+        options.add_argument(argument)
+    options.add_argument("--disable-dev-shm-usage")
+    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    # Its path is given, so that nothing looks for a driver in the network.
+    chrome = Chrome(options=options, service=Service(driver))
+    try:
+        yield Screen(chrome)
+    finally:
+        chrome.quit()
+
+
+@pytest.fixture(scope="session")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """The file of a page; each is made once."""
+    folder = tmp_path_factory.mktemp("pages")
+
+    def path_of(name: str) -> Path:
+        path = folder / f"{name}.html"
+        if not path.exists():
+            path.write_text(html(name), encoding="utf-8")
+        return path
+
+    return path_of
+
+
+@pytest.fixture
+def show(browser: Screen, written: Callable[[str], Path]) -> Iterator[Show]:
+    """Open a page; afterwards nothing was complained of, and nothing asked of any network."""
+
+    def opened(name: str, *, state: str = "", width: int = 1280, height: int = 900) -> Screen:
+        browser.open(written(name), state=state, width=width, height=height)
+        return browser
+
+    yield opened
+    assert browser.problems() == []

@@ -1,0 +1,84 @@
+"""Pages to look at: of one schedule, of two, with awkward names, and of 30,000 operations."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from spmopt.report.contrast import contrast_record
+from spmopt.report.page import page
+from spmopt.report.picture import picture_record
+from tests.report.samples import awkward, picture
+
+Record = Any
+_MANY = 30_000
+_CYCLES = ("start", "stop", "compute_start")
+_STEPS = ("begin", "end", "next", "step", "operation", "uses_step")
+"""Columns that count from the start of the schedule."""
+
+
+@cache
+def record(scheduler: str) -> Record:
+    """All that is shown of one schedule."""
+    return picture_record(picture(scheduler))
+
+
+@cache
+def contrast() -> Record:
+    """The differences of two."""
+    return contrast_record(picture("belady"), picture("page"))
+
+
+def html(name: str) -> str:
+    """The page of this name."""
+    if name == "one":
+        return page("One schedule", [record("page")])
+    if name == "two":
+        return page("Two schedules", [record("belady"), record("page")], contrast())
+    if name == "awkward":
+        found = awkward("page")
+        return page(found.instance.name, [picture_record(found)])
+    if name == "many":
+        return page("Many operations", [repeated(record("page"))])
+    raise KeyError(name)
+
+
+def repeated(found: Record) -> Record:
+    """A schedule over and over again, until it has as many operations as a large network.
+
+    The headline stays that of one: this page is to be fast, not true.
+    """
+    times = -(-_MANY // len(found["steps"]["name"]))
+    strides = {
+        **dict.fromkeys(_CYCLES, found["cycles"]),
+        **dict.fromkeys(_STEPS, len(found["steps"]["name"])),
+        "tensor": len(found["tensors"]["name"]),
+    }
+    parts = ("steps", "tensors", "residencies", "commands", "dram")
+    longer = {
+        part: {name: _column(name, values, times, strides) for name, values in found[part].items()}
+        for part in parts
+    }
+    uses = found["tensors"]["uses_first"]
+    first = [start + k * uses[-1] for k in range(times) for start in uses[:-1]]
+    longer["tensors"]["uses_first"] = [*first, times * uses[-1]]
+    tables = {
+        name: {
+            "columns": table["columns"],
+            "rows": [[f"{row[0]}.{k}", *row[1:]] for k in range(times) for row in table["rows"]],
+        }
+        for name, table in found["tables"].items()
+    }
+    return {**found, **longer, "cycles": found["cycles"] * times, "tables": tables}
+
+
+def _column(name: str, values: Any, times: int, strides: dict[str, int]) -> Any:
+    """A column ``times`` times; numbers that count from the start go on, names differ."""
+    if values is None:
+        return None
+    if values and isinstance(values[0], list):
+        return [row * times for row in values]
+    if values and isinstance(values[0], str):
+        return [f"{value}.{k}" for k in range(times) for value in values]
+    by = strides.get(name, 0)
+    return [value + k * by if value >= 0 else value for k in range(times) for value in values]

@@ -22,7 +22,7 @@ from spmopt import __version__
 
 Json = Mapping[str, object]
 _SHELL = "shell.html"
-_STYLES = ("theme", "layout", "parts", "table")
+_STYLES = ("theme", "layout", "parts", "table", "chart")
 _LEVEL = 6  # of compression: 9 takes five times as long, and saves a twentieth
 
 

@@ -70,7 +70,10 @@ class TimeAxis {
 /** 1, 2 or 5 times a power of ten, not below `least`. @param {number} least */
 function roundStep(least) {
   const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= least * (1 - 1e-9)) || 10 * power;
+  return (
+    [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= least * (1 - 1e-9)) ||
+    10 * power
+  );
 }
 
 /** Digits that tell ticks `step` apart, of values up to `most`. */

@@ -6,12 +6,13 @@
  * @param {string} tag
  * @param {Object<string, string|number|boolean|Function|null>} [attributes]
  * @param {...(Node|string)} children
- * @returns {HTMLElement}
+ * @returns {any} the element
  */
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
-    if (typeof value === "function") made.addEventListener(name, /** @type {EventListener} */ (value));
+    if (typeof value === "function")
+      made.addEventListener(name, /** @type {EventListener} */ (value));
     else if (value === true) made.setAttribute(name, "");
     else if (value !== false && value !== null) made.setAttribute(name, String(value));
   }
@@ -19,7 +20,20 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-/** @param {string} id @returns {HTMLElement} */
+/**
+ * @param {string} text @param {() => void} act @param {Object<string, any>} [attributes]
+ * @returns {any} a button
+ */
+function button(text, act, attributes = {}) {
+  return element("button", { type: "button", click: act, ...attributes }, text);
+}
+
+/** A button that looks like a link. @param {string} text @param {() => void} act */
+function link(text, act) {
+  return button(text, act, { class: "link" });
+}
+
+/** @param {string} id @returns {any} the element */
 function byId(id) {
   const found = document.getElementById(id);
   if (!found) throw new Error(`the page has no element ${id}`);
@@ -32,7 +46,16 @@ function say(text) {
 }
 
 const PREFIXES = new Map([
-  [-12, "p"], [-9, "n"], [-6, "µ"], [-3, "m"], [0, ""], [3, "k"], [6, "M"], [9, "G"], [12, "T"], [15, "P"],
+  [-12, "p"],
+  [-9, "n"],
+  [-6, "µ"],
+  [-3, "m"],
+  [0, ""],
+  [3, "k"],
+  [6, "M"],
+  [9, "G"],
+  [12, "T"],
+  [15, "P"],
 ]);
 
 /**
@@ -55,7 +78,8 @@ function share(part) {
 /** A relative difference: +13.4 %. @param {number} part */
 function percent(part) {
   if (part === 0) return "0 %";
-  const value = 100 * part, size = Math.max(-6, Math.floor(Math.log10(Math.abs(value))));
+  const value = 100 * part,
+    size = Math.max(-6, Math.floor(Math.log10(Math.abs(value))));
   const digits = Number(value.toFixed(size >= 1 ? 1 : size === 0 ? 2 : 1 - size));
   return `${value > 0 ? "+" : ""}${digits} %`;
 }
@@ -88,4 +112,12 @@ function settled(action, milliseconds) {
     clearTimeout(timer);
     timer = setTimeout(action, milliseconds);
   };
+}
+
+/** Says on the page that it could not be drawn. @param {Error} error */
+function troubled(error) {
+  const place = byId("trouble");
+  place.hidden = false;
+  place.textContent = `This page could not be drawn: ${error.message}. It needs a browser of 2024 or later.`;
+  throw error;
 }

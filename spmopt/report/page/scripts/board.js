@@ -5,12 +5,23 @@ const MODES = { address: "addresses", stack: "bytes by kind" };
 class Board {
   /** @param {Schedule[]} schedules @param {any} contrast @param {any} look @param {Theme} theme */
   constructor(schedules, contrast, look, theme) {
-    Object.assign(this, { schedules, contrast, look, theme, tensor: -1, mode: "address", changed: () => {} });
-    this.axis = new TimeAxis(Math.max(...schedules.map(({ cycles }) => cycles)), schedules[0].clock_hz);
+    this.schedules = schedules;
+    this.contrast = contrast;
+    this.tensor = -1;
+    this.mode = "address";
+    this.changed = () => {};
+    /** @type {Array<(rect: number) => boolean>|null} what each schedule alone keeps */
+    this.only = null;
+    this.axis = new TimeAxis(
+      Math.max(...schedules.map(({ cycles }) => cycles)),
+      schedules[0].clock_hz,
+    );
     const pick = (stage, tensor, step) => this.pick(stage, tensor, step);
     const two = schedules.length > 1;
     this.overview = new Overview(schedules[0], this.axis, theme, look);
-    this.stages = schedules.map((schedule) => new Stage(schedule, this.axis, theme, look, { pick, two }));
+    this.stages = schedules.map(
+      (schedule) => new Stage(schedule, this.axis, theme, look, { pick, two }),
+    );
     byId("pictures").replaceChildren(this.overview.root, ...this.stages.map(({ root }) => root));
     this.drawControls();
     let asked = false;
@@ -27,20 +38,31 @@ class Board {
 
   drawControls() {
     const { axis } = this;
-    const button = (text, label, act) => element("button", { type: "button", "aria-label": label, click: act }, text);
+    const labelled = (text, label, act) => button(text, act, { "aria-label": label });
     this.range = element("span", { class: "status", id: "range" });
-    const mark = element("input", { type: "checkbox", id: "mark", change: () => this.mark(mark.checked) });
-    const marks = this.contrast ? [element("label", { class: "check" }, mark, "Mark what only this one keeps")] : [];
+    const mark = element("input", {
+      type: "checkbox",
+      id: "mark",
+      change: () => this.mark(mark.checked),
+    });
+    const marks = this.contrast
+      ? [element("label", { class: "check" }, mark, "Mark what only this one keeps")]
+      : [];
     this.modes = choiceOf("Scratchpad by", Object.values(MODES), MODES.address, (name) => {
       this.show(Object.keys(MODES).find((mode) => MODES[mode] === name));
     });
     byId("controls").replaceChildren(
       this.modes,
       ...marks,
-      element("div", { class: "group", role: "group", "aria-label": "Zoom and pan" },
-        button("◀", "Earlier", () => axis.pan(-0.5)), button("▶", "Later", () => axis.pan(0.5)),
-        button("+", "Zoom in", () => axis.zoom(2)), button("−", "Zoom out", () => axis.zoom(0.5)),
-        button("All", "All of the time", () => axis.show(0, axis.total))),
+      element(
+        "div",
+        { class: "group", role: "group", "aria-label": "Zoom and pan" },
+        labelled("◀", "Earlier", () => axis.pan(-0.5)),
+        labelled("▶", "Later", () => axis.pan(0.5)),
+        labelled("+", "Zoom in", () => axis.zoom(2)),
+        labelled("−", "Zoom out", () => axis.zoom(0.5)),
+        labelled("All", "All of the time", () => axis.show(0, axis.total)),
+      ),
       this.range,
     );
   }
@@ -60,7 +82,8 @@ class Board {
   }
 
   tell() {
-    const { from, to, clockHz } = this.axis, digits = tickDigits((to - from) / 100, to);
+    const { from, to, clockHz } = this.axis,
+      digits = tickDigits((to - from) / 100, to);
     this.range.textContent = `${si(from / clockHz, "s", digits)} to ${si(to / clockHz, "s", digits)}, ${si((to - from) / clockHz, "s", 3)} in view`;
   }
 
@@ -68,7 +91,8 @@ class Board {
   show(mode) {
     this.mode = mode in MODES ? mode : "address";
     for (const stage of this.stages) stage.mode = this.mode;
-    for (const radio of this.modes.querySelectorAll("input")) radio.checked = radio.value === MODES[this.mode];
+    for (const radio of this.modes.querySelectorAll("input"))
+      radio.checked = radio.value === MODES[this.mode];
     this.draw();
     this.changed();
   }
@@ -76,7 +100,8 @@ class Board {
   /** A click: follows the tensor, or shows the operation. */
   pick(stage, tensor, step) {
     if (tensor >= 0) this.follow(tensor);
-    else if (step >= 0) this.showPanel(stepPanel(stage, step, this), stage.schedule.steps.name[step]);
+    else if (step >= 0)
+      this.showPanel(stepPanel(stage, step, this), stage.schedule.steps.name[step]);
     else this.clear();
   }
 
@@ -93,14 +118,17 @@ class Board {
     this.showPanel(tensorPanel(this.stages, tensor, this), this.schedules[0].tensors.name[tensor]);
     this.changed();
     if (!jump) return;
-    const { edges, tensors } = this.schedules[0], { uses_step: step, uses_first: first } = tensors;
-    if (first[tensor] < first[tensor + 1]) this.axis.focus(edges[step[first[tensor]]], edges[step[first[tensor + 1] - 1] + 1]);
+    const { edges, tensors } = this.schedules[0],
+      { uses_step: step, uses_first: first } = tensors;
+    if (first[tensor] < first[tensor + 1])
+      this.axis.focus(edges[step[first[tensor]]], edges[step[first[tensor + 1] - 1] + 1]);
     this.reveal();
   }
 
   /** @param {Schedule} schedule */
   showStep(schedule, step) {
-    const place = Math.min(step, schedule.count - 1), stage = this.stages[this.schedules.indexOf(schedule)];
+    const place = Math.min(step, schedule.count - 1),
+      stage = this.stages[this.schedules.indexOf(schedule)];
     this.axis.focus(schedule.edges[place], schedule.edges[place + 1]);
     this.showPanel(stepPanel(stage, place, this), schedule.steps.name[place]);
     this.reveal();
@@ -108,7 +136,9 @@ class Board {
 
   /** Brings the steps of a layer into view. @param {Schedule} schedule */
   showLayer(schedule, name) {
-    const { layer } = schedule.steps, first = layer.indexOf(name), last = layer.lastIndexOf(name);
+    const { layer } = schedule.steps,
+      first = layer.indexOf(name),
+      last = layer.lastIndexOf(name);
     if (first < 0) return;
     this.axis.focus(schedule.edges[first], schedule.edges[last + 1]);
     this.reveal();
@@ -129,8 +159,7 @@ class Board {
   }
 
   setMark(marked) {
-    const box = document.getElementById("mark");
-    if (box) box.checked = marked;
+    if (this.contrast) byId("mark").checked = marked;
   }
 
   /** Marks, in each map, what it keeps between uses and the other does not. */

@@ -1,6 +1,9 @@
 // Pan and zoom by pointer, wheel and keys.
 
-const DRAG_PIXELS = 4, WHEEL_ZOOM = 0.0016, KEY_PAN = 0.15, KEY_ZOOM = 1.5;
+const DRAG_PIXELS = 4,
+  WHEEL_ZOOM = 0.0016,
+  KEY_PAN = 0.15,
+  KEY_ZOOM = 1.5;
 
 /** The part of the plot that a point of the window is at. */
 function partAt(sheet, clientX) {
@@ -35,14 +38,25 @@ function onWheel(event, sheet, axis) {
   event.preventDefault();
   const pixels = (event.deltaX || event.deltaY) * (event.deltaMode === 1 ? 16 : 1);
   if (sideways) axis.pan(pixels / sheet.plot.width);
-  else axis.zoom(Math.exp(-event.deltaY * (event.deltaMode === 1 ? 16 : 1) * WHEEL_ZOOM), partAt(sheet, event.clientX));
+  else
+    axis.zoom(
+      Math.exp(-event.deltaY * (event.deltaMode === 1 ? 16 : 1) * WHEEL_ZOOM),
+      partAt(sheet, event.clientX),
+    );
 }
 
 /** Drags: pan, with two fingers zoom, with Shift a stretch to zoom into; a click is none. */
 class Drag {
   /** @param {Sheet} sheet @param {TimeAxis} axis @param {(event: PointerEvent) => void} clicked */
   constructor(sheet, axis, clicked) {
-    Object.assign(this, { sheet, axis, clicked, moved: false, chosen: null });
+    this.sheet = sheet;
+    this.axis = axis;
+    this.clicked = clicked;
+    this.moved = false;
+    /** @type {number[]|null} the stretch chosen so far, in parts of the plot */
+    this.chosen = null;
+    /** @type {PointerEvent|null} */
+    this.start = null;
     /** @type {Map<number, PointerEvent>} */
     this.pointers = new Map();
     const { canvas } = sheet;
@@ -69,7 +83,9 @@ class Drag {
   move(event) {
     const before = this.pointers.get(event.pointerId);
     if (!before) return;
-    this.moved ||= Math.hypot(event.clientX - this.start.clientX, event.clientY - this.start.clientY) > DRAG_PIXELS;
+    this.moved ||=
+      Math.hypot(event.clientX - this.start.clientX, event.clientY - this.start.clientY) >
+      DRAG_PIXELS;
     if (!this.moved) return;
     const [first, second] = this.pointers.values();
     this.pointers.set(event.pointerId, event);
@@ -85,8 +101,10 @@ class Drag {
 
   pinch(first, second) {
     const [one, two] = this.pointers.values();
-    const before = Math.abs(first.clientX - second.clientX), now = Math.abs(one.clientX - two.clientX);
-    if (before > 8 && now > 8) this.axis.zoom(now / before, partAt(this.sheet, (one.clientX + two.clientX) / 2));
+    const before = Math.abs(first.clientX - second.clientX),
+      now = Math.abs(one.clientX - two.clientX);
+    if (before > 8 && now > 8)
+      this.axis.zoom(now / before, partAt(this.sheet, (one.clientX + two.clientX) / 2));
   }
 
   up(event, done) {

@@ -1,6 +1,8 @@
 // What engine and channel do over time, what the engine waits for, and what more room is worth.
 
-const LANE = 30, LANE_GAP = 8, PRICE_LANE = 44;
+const LANE = 30,
+  LANE_GAP = 8,
+  PRICE_LANE = 44;
 
 class Lanes {
   /** @param {Schedule} schedule @param {{causes: string[], compute: string, price: string}} look */
@@ -40,7 +42,10 @@ class Lanes {
     const context = sheet.begin();
     for (const box of this.boxes(sheet)) {
       frame(context, box, theme);
-      const ours = box.lane.name === "compute" ? [{ ...box.lane.classes[0], colour: theme.muted }] : box.lane.classes;
+      const ours =
+        box.lane.name === "compute"
+          ? [{ ...box.lane.classes[0], colour: theme.muted }]
+          : box.lane.classes;
       paintSpans(context, ours, box, axis.from, axis.to);
       nameLane(context, box.lane.name, box, theme);
     }
@@ -50,23 +55,34 @@ class Lanes {
 
   /** Names of operations on computations that have room for them. */
   nameSteps(context, sheet, axis, theme) {
-    const { schedule } = this, [box] = this.boxes(sheet), across = box.width / axis.span;
+    const { schedule } = this,
+      [box] = this.boxes(sheet),
+      across = box.width / axis.span;
     const { compute_start: start, compute_cycles: cycles, name } = schedule.steps;
-    const first = schedule.stepAt(axis.from), last = schedule.stepAt(axis.to);
+    const first = schedule.stepAt(axis.from),
+      last = schedule.stepAt(axis.to);
     context.textAlign = "left";
     context.fillStyle = inkOn(theme.muted);
     for (let step = first; step <= last; step++) {
       const from = Math.max(0, (start[step] - axis.from) * across);
-      const room = Math.min(box.width, (start[step] + cycles[step] - axis.from) * across) - from - 8;
-      if (room > 24) context.fillText(fitted(context, name[step], room), box.left + from + 4, box.top + LANE / 2);
+      const room =
+        Math.min(box.width, (start[step] + cycles[step] - axis.from) * across) - from - 8;
+      if (room > 24)
+        context.fillText(
+          fitted(context, name[step], room),
+          box.left + from + 4,
+          box.top + LANE / 2,
+        );
     }
   }
 
   /** The price of the scratchpad in each step; the highest of a column of pixels. */
   drawPrice(context, sheet, axis, theme) {
-    const box = this.priceBox(sheet), columns = Math.max(1, Math.round(box.width));
+    const box = this.priceBox(sheet),
+      columns = Math.max(1, Math.round(box.width));
     frame(context, box, theme);
-    const highest = this.highestPrices(axis, columns), most = highest.reduce((a, b) => Math.max(a, b), 0);
+    const highest = this.highestPrices(axis, columns),
+      most = highest.reduce((a, b) => Math.max(a, b), 0);
     context.beginPath();
     for (let x = 0; x < columns && most > 0; x++) {
       const y = box.top + box.height - 1 - (highest[x] / most) * (box.height - 4);
@@ -85,8 +101,11 @@ class Lanes {
   }
 
   highestPrices(axis, columns) {
-    const { schedule } = this, { price } = schedule.steps, found = new Float64Array(columns);
-    const first = schedule.stepAt(axis.from), last = schedule.stepAt(axis.to);
+    const { schedule } = this,
+      { price } = schedule.steps,
+      found = new Float64Array(columns);
+    const first = schedule.stepAt(axis.from),
+      last = schedule.stepAt(axis.to);
     for (let step = first; step <= last; step++) {
       const from = Math.floor(((schedule.edges[step] - axis.from) / axis.span) * columns);
       const to = Math.ceil(((schedule.edges[step + 1] - axis.from) / axis.span) * columns);
@@ -102,7 +121,9 @@ class Lanes {
     const box = this.boxes(sheet).find(({ top, height }) => top <= y && y < top + height);
     if (box) return { lane: box.lane.name, found: spanAt(box.lane.classes, cycles) };
     const price = this.priceBox(sheet);
-    return this.hasPrice && price.top <= y && y < price.top + price.height ? { lane: "price", found: null } : null;
+    return this.hasPrice && price.top <= y && y < price.top + price.height
+      ? { lane: "price", found: null }
+      : null;
   }
 }
 

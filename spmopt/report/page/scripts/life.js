@@ -17,7 +17,8 @@ class LifeLine {
 
   /** @param {Sheet} sheet @param {TimeAxis} axis @param {Theme} theme */
   draw(sheet, axis, theme) {
-    const context = sheet.begin(), { left, width } = sheet.plot;
+    const context = sheet.begin(),
+      { left, width } = sheet.plot;
     LIFE_ROWS.forEach((name, row) => {
       const box = { left, width, top: row * LIFE_ROW + 2, height: LIFE_ROW - 4 };
       frame(context, box, theme);
@@ -36,14 +37,24 @@ class LifeLine {
     const bar = (from, to, colour, part = 1) => {
       context.fillStyle = colour;
       const high = Math.max(2, part * box.height);
-      context.fillRect(at(from), box.top + box.height - high, Math.max(1.5, at(to) - at(from)), high);
+      context.fillRect(
+        at(from),
+        box.top + box.height - high,
+        Math.max(1.5, at(to) - at(from)),
+        high,
+      );
     };
-    const { schedule, tensor, look } = this, colour = look.kinds[schedule.tensors.kind[tensor]];
+    const { schedule, tensor, look } = this,
+      colour = look.kinds[schedule.tensors.kind[tensor]];
     if (row === 0) for (const [from, to, part] of this.stays()) bar(from, to, colour, part);
     if (row === 1) {
       for (const copy of ofGroup(schedule.copiesOf, tensor)) {
         const { begin, end } = schedule.dram;
-        bar(schedule.edges[begin[copy]], schedule.edges[Math.min(end[copy], schedule.count)], theme.muted);
+        bar(
+          schedule.edges[begin[copy]],
+          schedule.edges[Math.min(end[copy], schedule.count)],
+          theme.muted,
+        );
       }
     }
     if (row === 2 || row === 3) this.drawMoves(bar, row === 2);
@@ -52,13 +63,15 @@ class LifeLine {
 
   /** Stretches in which a part of the tensor is on chip: [from, to, part]. */
   stays() {
-    const { rects, tensors, page_bytes: page } = this.schedule, changes = new Map();
+    const { rects, tensors, page_bytes: page } = this.schedule,
+      changes = new Map();
     const add = (cycles, pages) => changes.set(cycles, (changes.get(cycles) || 0) + pages);
     for (const rect of ofGroup(this.schedule.rectsOf, this.tensor)) {
       add(rects.start[rect], rects.pages[rect]);
       add(rects.stop[rect], -rects.pages[rect]);
     }
-    const times = [...changes.keys()].sort((a, b) => a - b), found = [];
+    const times = [...changes.keys()].sort((a, b) => a - b),
+      found = [];
     const whole = Math.max(1, Math.ceil(tensors.bytes[this.tensor] / page));
     let pages = 0;
     times.forEach((cycles, place) => {
@@ -69,7 +82,8 @@ class LifeLine {
   }
 
   drawMoves(bar, inward) {
-    const { schedule, look } = this, { kind, start, cycles } = schedule.commands;
+    const { schedule, look } = this,
+      { kind, start, cycles } = schedule.commands;
     for (const command of ofGroup(schedule.commandsOf, this.tensor)) {
       const isInward = kind[command] === LOAD || kind[command] === STREAM_IN;
       const colour = look.causes[schedule.causes.indexOf(COMMANDS[kind[command]])];
@@ -78,7 +92,8 @@ class LifeLine {
   }
 
   drawUses(context, at, box, theme) {
-    const { schedule, tensor } = this, { uses_first: first, uses_step: step, uses_access: access } = schedule.tensors;
+    const { schedule, tensor } = this,
+      { uses_first: first, uses_step: step, uses_access: access } = schedule.tensors;
     const middle = box.top + box.height / 2;
     for (let use = first[tensor]; use < first[tensor + 1]; use++) {
       const { compute_start: start, compute_cycles: cycles } = schedule.steps;

@@ -1,6 +1,7 @@
 // The scratchpad: address over time, a rectangle for each stay of a tensor.
 
-const MAP_HEAD = 20, MAP_FOOT = 4;
+const MAP_HEAD = 20,
+  MAP_FOOT = 4;
 const FADED = 0.16;
 
 class AddressMap {
@@ -11,7 +12,8 @@ class AddressMap {
     this.raster = new Raster();
     const { rects, tensors, kinds } = schedule;
     const colour = Uint8Array.from(rects.tensor, (tensor) =>
-      tensor === SCRATCH ? kinds.length - 1 : tensors.kind[tensor]);
+      tensor === SCRATCH ? kinds.length - 1 : tensors.kind[tensor],
+    );
     /** @type {Boxes} */
     this.boxes = { ...rects, colour, lit: null };
   }
@@ -28,8 +30,11 @@ class AddressMap {
 
   /** @param {Sheet} sheet @param {TimeAxis} axis @param {Theme} theme @param {number} sharpness */
   draw(sheet, axis, theme, sharpness) {
-    const context = sheet.begin(), { top, height } = this.scale(sheet), { left, width } = sheet.plot;
-    const pages = this.schedule.spm_pages, paper = channels(theme.card);
+    const context = sheet.begin(),
+      { top, height } = this.scale(sheet),
+      { left, width } = sheet.plot;
+    const pages = this.schedule.spm_pages,
+      paper = channels(theme.card);
     const scale = sheet.ratio * sharpness;
     const size = { width: Math.ceil(width * scale), height: Math.ceil(height * scale) };
     const colours = this.look.kinds.map(channels);
@@ -45,8 +50,11 @@ class AddressMap {
 
   /** Names on rectangles that have room for them. */
   label(context, sheet, axis) {
-    const { schedule, boxes, look } = this, { top, height } = this.scale(sheet);
-    const { left, width } = sheet.plot, across = width / axis.span, up = height / schedule.spm_pages;
+    const { schedule, boxes, look } = this,
+      { top, height } = this.scale(sheet);
+    const { left, width } = sheet.plot,
+      across = width / axis.span,
+      up = height / schedule.spm_pages;
     context.textAlign = "left";
     for (let box = 0; box < boxes.start.length; box++) {
       if (boxes.stop[box] <= axis.from || boxes.start[box] >= axis.to) continue;
@@ -63,7 +71,7 @@ class AddressMap {
   }
 
   /** The rectangle at a point of the sheet, or -1. */
-  hit(sheet, x, y, cycles) {
+  hit(sheet, y, cycles) {
     const { top, height } = this.scale(sheet);
     const page = ((top + height - y) / height) * this.schedule.spm_pages;
     return this.schedule.rectAt(cycles, Math.floor(page));

@@ -5,10 +5,20 @@ const OVERVIEW_HEIGHT = 40;
 class Overview {
   /** @param {Schedule} schedule @param {TimeAxis} axis @param {Theme} theme @param {any} look */
   constructor(schedule, axis, theme, look) {
-    Object.assign(this, { axis, theme, whole: null, name: schedule.mark ? `overview ${schedule.mark}` : "overview" });
+    this.axis = axis;
+    this.theme = theme;
+    /** @type {HTMLCanvasElement|null} the whole strip, drawn once */
+    this.whole = null;
+    this.name = `overview ${schedule.mark}`.trim();
     this.stack = new ByteStack(schedule, look);
     this.total = schedule.cycles;
-    this.sheet = new Sheet({ label: "Overview: bytes in the scratchpad over the whole time, and the stretch in view", height: OVERVIEW_HEIGHT }, () => this.redraw());
+    this.sheet = new Sheet(
+      {
+        label: "Overview: bytes in the scratchpad over the whole time, and the stretch in view",
+        height: OVERVIEW_HEIGHT,
+      },
+      () => this.redraw(),
+    );
     this.root = this.sheet.canvas;
     this.root.classList.add("overview");
     this.root.addEventListener("pointerdown", (event) => {
@@ -19,7 +29,8 @@ class Overview {
   }
 
   centre(event) {
-    const { axis } = this, at = partAt(this.sheet, event.clientX) * axis.total;
+    const { axis } = this,
+      at = partAt(this.sheet, event.clientX) * axis.total;
     axis.show(at - axis.span / 2, at + axis.span / 2);
   }
 
@@ -32,11 +43,14 @@ class Overview {
   draw() {
     const { sheet, axis, theme } = this;
     if (!sheet.width && !sheet.fit()) return;
-    const context = sheet.begin(), { left, width } = sheet.plot, height = sheet.height - 4;
+    const context = sheet.begin(),
+      { left, width } = sheet.plot,
+      height = sheet.height - 4;
     const box = { left, top: 2, width: (width * this.total) / axis.total, height };
     this.whole ||= this.rendered(box);
     context.drawImage(this.whole, 0, 0, sheet.width, sheet.height);
-    const from = left + (axis.from / axis.total) * width, to = left + (axis.to / axis.total) * width;
+    const from = left + (axis.from / axis.total) * width,
+      to = left + (axis.to / axis.total) * width;
     context.fillStyle = theme.paper;
     context.globalAlpha = 0.65;
     context.fillRect(left, 2, from - left, height);
@@ -51,8 +65,10 @@ class Overview {
   }
 
   rendered(box) {
-    const { sheet } = this, surface = document.createElement("canvas");
-    Object.assign(surface, { width: sheet.width * sheet.ratio, height: sheet.height * sheet.ratio });
+    const { sheet } = this,
+      surface = document.createElement("canvas");
+    surface.width = sheet.width * sheet.ratio;
+    surface.height = sheet.height * sheet.ratio;
     const context = surface.getContext("2d");
     context.scale(sheet.ratio, sheet.ratio);
     this.stack.paint(context, box, 0, this.total, this.theme);

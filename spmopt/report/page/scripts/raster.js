@@ -2,7 +2,7 @@
 
 /**
  * Rectangles of time and pages, not overlapping, painted as mean colours.
- * @typedef {{start: Float64Array, stop: Float64Array, page: Float64Array, pages: Float64Array,
+ * @typedef {{start: Float64Array, stop: Float64Array, page: Float64Array, pages: Float64Array, tensor: Float64Array,
  *   colour: Uint8Array, lit: Uint8Array|null}} Boxes
  */
 
@@ -23,7 +23,8 @@ class Raster {
     const { width, height } = size;
     if (this.sums.length !== 4 * width * height) this.sums = new Float32Array(4 * width * height);
     else this.sums.fill(0);
-    const across = width / (view.to - view.from), up = height / view.pages;
+    const across = width / (view.to - view.from),
+      up = height / view.pages;
     for (let box = 0; box < boxes.start.length; box++) {
       if (boxes.stop[box] <= view.from || boxes.start[box] >= view.to) continue;
       const left = Math.max(0, (boxes.start[box] - view.from) * across);
@@ -32,8 +33,10 @@ class Raster {
       const top = bottom - boxes.pages[box] * up;
       const kind = boxes.colour[box];
       const colours = boxes.lit && !boxes.lit[box] ? look.faded : look.colours;
-      const seamX = seam(right - left), seamY = seam(bottom - top);
-      const colour = colours[kind], hatched = kind === look.hatched;
+      const seamX = seam(right - left),
+        seamY = seam(bottom - top);
+      const colour = colours[kind],
+        hatched = kind === look.hatched;
       this.add(left, right - seamX, top + seamY, bottom, size, colour, hatched);
     }
     return this.finished(size, look.paper);
@@ -41,9 +44,12 @@ class Raster {
 
   /** Adds one rectangle; edges cover their pixels in part. */
   add(left, right, top, bottom, size, colour, hatched) {
-    const { sums } = this, [red, green, blue] = colour;
-    const firstX = Math.floor(left), lastX = Math.min(size.width, Math.ceil(right));
-    const firstY = Math.max(0, Math.floor(top)), lastY = Math.min(size.height, Math.ceil(bottom));
+    const { sums } = this,
+      [red, green, blue] = colour;
+    const firstX = Math.floor(left),
+      lastX = Math.min(size.width, Math.ceil(right));
+    const firstY = Math.max(0, Math.floor(top)),
+      lastY = Math.min(size.height, Math.ceil(bottom));
     for (let y = firstY; y < lastY; y++) {
       const high = Math.min(y + 1, bottom) - Math.max(y, top);
       let at = 4 * (y * size.width + firstX);
@@ -59,8 +65,11 @@ class Raster {
   }
 
   /** The picture on `paper`, as a canvas of its own. */
-  finished({ width, height }, [red, green, blue]) {
-    const image = new ImageData(width, height), { data } = image, { sums } = this;
+  finished({ width, height }, paper) {
+    const image = new ImageData(width, height),
+      { data } = image,
+      { sums } = this;
+    const [red, green, blue] = paper;
     for (let at = 0; at < sums.length; at += 4) {
       const rest = Math.max(0, 1 - sums[at + 3]);
       data[at] = sums[at] + rest * red;
@@ -68,7 +77,8 @@ class Raster {
       data[at + 2] = sums[at + 2] + rest * blue;
       data[at + 3] = 255;
     }
-    Object.assign(this.surface, { width, height });
+    this.surface.width = width;
+    this.surface.height = height;
     this.surface.getContext("2d").putImageData(image, 0, 0);
     return this.surface;
   }

@@ -1,13 +1,24 @@
 // What layers attain against what reuse frequency and machine allow, on logarithmic axes.
 
-const ROOF_HEIGHT = 360, ROOF_TOP = 14, ROOF_FOOT = 40;
+const ROOF_HEIGHT = 360,
+  ROOF_TOP = 14,
+  ROOF_FOOT = 40;
 
 class Roofline {
   /** @param {any} record @param {Theme} theme @param {string[]} colours of compute and memory bound */
   constructor(record, theme, colours) {
-    Object.assign(this, { record, theme, colours });
+    this.record = record;
+    this.theme = theme;
+    this.colours = colours;
     this.points = record.points.filter((point) => point.reuse_frequency > 0 && point.attained > 0);
-    this.sheet = new Sheet({ label: "Roofline: attained operations per second over reuse frequency; the table of layers has the same figures", height: ROOF_HEIGHT }, () => this.draw());
+    this.sheet = new Sheet(
+      {
+        label:
+          "Roofline: attained operations per second over reuse frequency; the table of layers has the same figures",
+        height: ROOF_HEIGHT,
+      },
+      () => this.draw(),
+    );
     const { canvas } = this.sheet;
     canvas.addEventListener("pointermove", (event) => this.hover(event));
     canvas.addEventListener("pointerleave", hideTip);
@@ -16,11 +27,20 @@ class Roofline {
   }
 
   caption() {
-    const { record, points, colours } = this, left = record.points.length - points.length;
-    const without = left ? `; ${counted(left, "layer")} without arithmetic or traffic left out` : "";
-    return element("p", { class: "key" },
-      swatch(colours[0]), "compute bound ", swatch(colours[1]), "memory bound",
-      ` · one point for each layer and pass${without}; above the roof are those that find operands on chip · ridge at ${si(record.ridge, "FLOP/B")}, peak ${si(record.peak_ops_per_s, "FLOP/s")}, DRAM ${si(record.bytes_per_s, "B/s")}`);
+    const { record, points, colours } = this,
+      left = record.points.length - points.length;
+    const without = left
+      ? `; ${counted(left, "layer")} without arithmetic or traffic left out`
+      : "";
+    return element(
+      "p",
+      { class: "key" },
+      swatch(colours[0]),
+      "compute bound ",
+      swatch(colours[1]),
+      "memory bound",
+      ` · one point for each layer and pass${without}; above the roof are those that find operands on chip · ridge at ${si(record.ridge, "FLOP/B")}, peak ${si(record.peak_ops_per_s, "FLOP/s")}, DRAM ${si(record.bytes_per_s, "B/s")}`,
+    );
   }
 
   /** Whole decades around all points and the ridge. */
@@ -36,12 +56,14 @@ class Roofline {
   }
 
   x(frequency) {
-    const { left, width } = this.sheet.plot, [low, high] = this.across;
+    const { left, width } = this.sheet.plot,
+      [low, high] = this.across;
     return left + ((Math.log10(frequency) - low) / (high - low)) * width;
   }
 
   y(rate) {
-    const [low, high] = this.up, height = ROOF_HEIGHT - ROOF_TOP - ROOF_FOOT;
+    const [low, high] = this.up,
+      height = ROOF_HEIGHT - ROOF_TOP - ROOF_FOOT;
     return ROOF_TOP + (1 - (Math.log10(rate) - low) / (high - low)) * height;
   }
 
@@ -61,7 +83,9 @@ class Roofline {
   }
 
   drawGrid(context) {
-    const { theme, sheet } = this, { left, width } = sheet.plot, foot = ROOF_HEIGHT - ROOF_FOOT;
+    const { theme, sheet } = this,
+      { left, width } = sheet.plot,
+      foot = ROOF_HEIGHT - ROOF_FOOT;
     context.strokeStyle = theme.line;
     context.fillStyle = theme.muted;
     context.lineWidth = 1;
@@ -71,7 +95,14 @@ class Roofline {
     for (let power = this.across[0]; power <= this.across[1]; power++) {
       context.moveTo(this.x(10 ** power), ROOF_TOP);
       context.lineTo(this.x(10 ** power), foot);
-      if ((power - this.across[0]) % every === 0) context.fillText(Math.abs(power) <= 3 ? String(Number((10 ** power).toPrecision(1))) : si(10 ** power, "", 1), this.x(10 ** power), foot + 12);
+      if ((power - this.across[0]) % every === 0)
+        context.fillText(
+          Math.abs(power) <= 3
+            ? String(Number((10 ** power).toPrecision(1)))
+            : si(10 ** power, "", 1),
+          this.x(10 ** power),
+          foot + 12,
+        );
     }
     context.fillText("reuse frequency, FLOP per byte of operands", left + width / 2, foot + 30);
     context.textAlign = "right";
@@ -84,7 +115,9 @@ class Roofline {
   }
 
   drawRoof(context) {
-    const { record, theme } = this, [low, high] = this.across, peak = record.peak_ops_per_s;
+    const { record, theme } = this,
+      [low, high] = this.across,
+      peak = record.peak_ops_per_s;
     const { left, width } = this.sheet.plot;
     context.save();
     context.beginPath();
@@ -119,4 +152,14 @@ class Roofline {
       `${bound} bound`,
     ];
   }
+}
+
+/** Rooflines of one or two schedules, below each other. @param {Schedule[]} schedules */
+function drawRooflines(schedules, parts, look, theme) {
+  return parts.map(({ roofline }, place) => {
+    const roof = new Roofline(roofline, theme, look.bounds), { mark, title } = schedules[place];
+    const heading = schedules.length > 1 ? [element("h3", {}, `${mark}: ${shortened(title, 160)}`)] : [];
+    byId("roofline").append(...heading, roof.root);
+    return roof;
+  });
 }

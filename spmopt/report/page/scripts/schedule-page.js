@@ -2,9 +2,13 @@
 
 /** Reads the blocks and builds the page: pictures first, tables when they are drawn. */
 async function schedulePage() {
-  const [look, contrast, ...records] = await Promise.all(["look", "contrast", "view-0", "view-1"].map(block));
+  const [look, contrast, ...records] = await Promise.all(
+    ["look", "contrast", "view-0", "view-1"].map(block),
+  );
   const present = records.filter((record) => record !== null);
-  const schedules = present.map((record, place) => new Schedule(record, present.length > 1 ? "AB"[place] : ""));
+  const schedules = present.map(
+    (record, place) => new Schedule(record, present.length > 1 ? "AB"[place] : ""),
+  );
   tellApart(schedules);
   let changed = () => {};
   const theme = new Theme(() => changed());
@@ -24,7 +28,9 @@ async function schedulePage() {
   board.changed = linked;
   drawFind(schedules[0], board);
   document.documentElement.dataset.drawn = "pictures";
-  requestAnimationFrame(() => setTimeout(() => finishPage(schedules, contrast, board, roofs, look, theme)));
+  requestAnimationFrame(() =>
+    setTimeout(() => finishPage(schedules, contrast, board, roofs, look, theme)),
+  );
 }
 
 async function finishPage(schedules, contrast, board, roofs, look, theme) {
@@ -40,9 +46,4 @@ async function finishPage(schedules, contrast, board, roofs, look, theme) {
   document.documentElement.dataset.drawn = "all";
 }
 
-schedulePage().catch((error) => {
-  const place = byId("trouble");
-  place.hidden = false;
-  place.textContent = `This page could not be drawn: ${error.message}. It needs a browser of 2024 or later.`;
-  throw error;
-});
+schedulePage().catch(troubled);

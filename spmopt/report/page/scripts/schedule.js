@@ -1,6 +1,9 @@
 // A schedule as typed arrays, with indices to look things up.
 
-const LOAD = 0, STORE = 1, STREAM_IN = 2, STREAM_OUT = 3;
+const LOAD = 0,
+  STORE = 1,
+  STREAM_IN = 2,
+  STREAM_OUT = 3;
 const COMMANDS = ["load", "store", "stream in", "stream out"];
 const ACCESSES = ["reads", "writes", "updates"];
 const SCRATCH = -1;
@@ -12,7 +15,8 @@ const SCRATCH = -1;
 
 /** @param {ArrayLike<number>} keys @param {number} size @returns {Groups} */
 function grouped(keys, size) {
-  const first = new Int32Array(size + 1), places = new Int32Array(keys.length);
+  const first = new Int32Array(size + 1),
+    places = new Int32Array(keys.length);
   for (let at = 0; at < keys.length; at++) if (keys[at] >= 0) first[keys[at] + 1]++;
   for (let key = 0; key < size; key++) first[key + 1] += first[key];
   const next = first.slice();
@@ -35,7 +39,7 @@ function above(values, value, low = 0, high = values.length) {
   return low;
 }
 
-/** Numbers of a record as a typed array each; what is no array of numbers stays. */
+/** Numbers of a record as a typed array each; what is no array of numbers stays. @returns {any} */
 function typed(columns) {
   const found = {};
   for (const [name, values] of Object.entries(columns)) {
@@ -57,12 +61,23 @@ function tellApart(schedules) {
 class Schedule {
   /** @param {any} record @param {string} mark */
   constructor(record, mark) {
-    const { steps, tensors, residencies, commands, dram, ...rest } = record;
-    Object.assign(this, rest);
-    this.record = record;
+    const { steps, tensors, residencies, commands, dram } = record;
     this.mark = mark;
-    this.own = record.title;
-    this.steps = { ...typed(steps), occupied: steps.occupied.map((row) => Float64Array.from(row)) };
+    this.title = this.own = record.title;
+    this.figures = record.figures;
+    this.remarks = record.remarks;
+    this.worth = record.worth;
+    this.kinds = record.kinds;
+    this.causes = record.causes;
+    this.clock_hz = record.clock_hz;
+    this.dram_bytes_per_s = record.dram_bytes_per_s;
+    this.spm_bytes = record.spm_bytes;
+    this.spm_pages = record.spm_pages;
+    this.page_bytes = record.page_bytes;
+    this.cycles = record.cycles;
+    this.steps = typed(steps);
+    this.steps.occupied = steps.occupied.map((row) => Float64Array.from(row));
+    this.steps.stall_by_cause = steps.stall_by_cause.map((row) => Float64Array.from(row));
     this.tensors = typed(tensors);
     this.rects = typed(residencies);
     this.commands = typed(commands);
@@ -83,7 +98,11 @@ class Schedule {
     this.commandsIn = grouped(this.commands.step, this.count);
     this.tensorOfUse = new Int32Array(this.tensors.uses_step.length);
     for (let tensor = 0; tensor < tensors; tensor++) {
-      this.tensorOfUse.fill(tensor, this.tensors.uses_first[tensor], this.tensors.uses_first[tensor + 1]);
+      this.tensorOfUse.fill(
+        tensor,
+        this.tensors.uses_first[tensor],
+        this.tensors.uses_first[tensor + 1],
+      );
     }
   }
 
@@ -114,7 +133,8 @@ class Schedule {
 
   /** The first step from `step` on that uses a tensor, or -1. */
   nextUse(tensor, step) {
-    const first = this.tensors.uses_first[tensor], end = this.tensors.uses_first[tensor + 1];
+    const first = this.tensors.uses_first[tensor],
+      end = this.tensors.uses_first[tensor + 1];
     const place = above(this.tensors.uses_step, step - 1, first, end);
     return place < end ? this.tensors.uses_step[place] : -1;
   }

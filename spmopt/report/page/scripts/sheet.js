@@ -14,26 +14,33 @@ class Sheet {
    * @param {() => void} resized
    */
   constructor(options, resized) {
-    this.canvas = /** @type {HTMLCanvasElement} */ (element("canvas", {
-      role: options.focusable ? "application" : "img",
-      "aria-label": options.label,
-      "aria-describedby": options.describedBy || null,
-      tabindex: options.focusable ? 0 : null,
-    }));
+    this.canvas = /** @type {HTMLCanvasElement} */ (
+      element("canvas", {
+        role: options.focusable ? "application" : "img",
+        "aria-label": options.label,
+        "aria-describedby": options.describedBy || null,
+        tabindex: options.focusable ? 0 : null,
+      })
+    );
     this.height = options.height;
     this.width = 0;
+    this.ratio = 1;
     this.canvas.style.height = `${options.height}px`;
     this.context = this.canvas.getContext("2d");
-    new ResizeObserver(() => requestAnimationFrame(() => {
-      if (this.fit()) resized();
-    })).observe(this.canvas);
+    new ResizeObserver(() =>
+      requestAnimationFrame(() => {
+        if (this.fit()) resized();
+      }),
+    ).observe(this.canvas);
   }
 
   /** Takes the size that the page gives; says whether it has changed. */
   fit() {
-    const width = this.canvas.clientWidth, ratio = devicePixelRatio || 1;
+    const width = this.canvas.clientWidth,
+      ratio = devicePixelRatio || 1;
     if (width === this.width && ratio === this.ratio) return false;
-    Object.assign(this, { width, ratio });
+    this.width = width;
+    this.ratio = ratio;
     return true;
   }
 
@@ -48,7 +55,8 @@ class Sheet {
     const { canvas, context, ratio } = this;
     const [width, height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
     if (canvas.width !== width || canvas.height !== height) {
-      Object.assign(canvas, { width, height });
+      canvas.width = width;
+      canvas.height = height;
     }
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
@@ -82,7 +90,8 @@ function drawTicks(context, sheet, axis, theme, top) {
     context.moveTo(Math.round(x) + 0.5, top - 4);
     context.lineTo(Math.round(x) + 0.5, top);
     context.stroke();
-    const text = si(tick, "s", digits), half = context.measureText(text).width / 2;
+    const text = si(tick, "s", digits),
+      half = context.measureText(text).width / 2;
     context.fillText(text, Math.min(Math.max(x, half), sheet.width - half), top - 11);
   }
 }

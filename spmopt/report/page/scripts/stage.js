@@ -1,7 +1,9 @@
 // The pictures of one schedule, below each other: map, lanes, and the life of a tensor.
 
-const MAP_HEIGHT = 340, MAP_HEIGHT_OF_TWO = 250;
-const SLOW_MS = 12, REST_MS = 140;
+const MAP_HEIGHT = 340,
+  MAP_HEIGHT_OF_TWO = 250;
+const SLOW_MS = 12,
+  REST_MS = 140;
 
 class Stage {
   /**
@@ -9,28 +11,54 @@ class Stage {
    * @param {{pick: (stage: Stage, tensor: number, step: number) => void, two: boolean}} options
    */
   constructor(schedule, axis, theme, look, options) {
-    Object.assign(this, { schedule, axis, theme, look, options, mode: "address", sharpness: 1, hovered: null });
+    this.schedule = schedule;
+    this.axis = axis;
+    this.theme = theme;
+    this.options = options;
+    this.mode = "address";
+    this.sharpness = 1;
     this.map = new AddressMap(schedule, look);
     this.stack = new ByteStack(schedule, look);
     this.lanes = new Lanes(schedule, look);
     this.life = new LifeLine(schedule, look);
     const whose = options.two ? ` of ${schedule.mark}` : "";
     const sheet = (label, height, focusable) =>
-      new Sheet({ label: label + whose, height, focusable, describedBy: focusable ? "keys" : undefined }, () => this.draw());
-    this.mapSheet = sheet("Scratchpad over time", options.two ? MAP_HEIGHT_OF_TWO : MAP_HEIGHT, true);
-    this.laneSheet = sheet("Lanes over time: compute, DMA in, DMA out, stalls", this.lanes.height, true);
+      new Sheet(
+        { label: label + whose, height, focusable, describedBy: focusable ? "keys" : undefined },
+        () => this.draw(),
+      );
+    this.mapSheet = sheet(
+      "Scratchpad over time",
+      options.two ? MAP_HEIGHT_OF_TWO : MAP_HEIGHT,
+      true,
+    );
+    this.laneSheet = sheet(
+      "Lanes over time: compute, DMA in, DMA out, stalls",
+      this.lanes.height,
+      true,
+    );
     this.lifeSheet = sheet("Life of the tensor followed", this.life.height, false);
     this.lifeSheet.canvas.hidden = true;
     this.drags = [this.mapSheet, this.laneSheet].map((one) => this.listen(one));
     this.sharpen = settled(() => this.draw(), REST_MS);
     const { mapSheet, laneSheet, lifeSheet } = this;
     const heading = options.two ? [element("h3", {}, schedule.heading)] : [];
-    this.root = element("div", { class: "stage" }, ...heading, mapSheet.canvas, laneSheet.canvas, lifeSheet.canvas);
+    this.root = element(
+      "div",
+      { class: "stage" },
+      ...heading,
+      mapSheet.canvas,
+      laneSheet.canvas,
+      lifeSheet.canvas,
+    );
   }
 
   listen(sheet) {
-    const { canvas } = sheet, drag = new Drag(sheet, this.axis, (event) => this.click(sheet, event));
-    canvas.addEventListener("wheel", (event) => onWheel(event, sheet, this.axis), { passive: false });
+    const { canvas } = sheet,
+      drag = new Drag(sheet, this.axis, (event) => this.click(sheet, event));
+    canvas.addEventListener("wheel", (event) => onWheel(event, sheet, this.axis), {
+      passive: false,
+    });
     canvas.addEventListener("keydown", (event) => onKey(event, this.axis));
     canvas.addEventListener("dblclick", (event) => this.axis.zoom(4, partAt(sheet, event.clientX)));
     canvas.addEventListener("pointermove", (event) => this.hover(sheet, event));
@@ -44,6 +72,7 @@ class Stage {
     this.draw(this.sharpness);
     const took = performance.now() - begin;
     if (took > SLOW_MS) this.sharpness = Math.max(0.25, this.sharpness / 2);
+    else if (took < SLOW_MS / 5) this.sharpness = Math.min(1, this.sharpness * 2);
     this.sharpen();
   }
 
@@ -62,7 +91,8 @@ class Stage {
   drawChosen() {
     this.drags.forEach(({ chosen, sheet }) => {
       if (!chosen) return;
-      const { left, width } = sheet.plot, { context } = sheet;
+      const { left, width } = sheet.plot,
+        { context } = sheet;
       context.globalAlpha = 0.25;
       context.fillStyle = this.theme.accent;
       context.fillRect(left + chosen[0] * width, 0, (chosen[1] - chosen[0]) * width, sheet.height);
@@ -79,41 +109,70 @@ class Stage {
 
   /** @param {((rect: number) => boolean)|null} chosen which rectangles have their full colour */
   light(chosen) {
-    this.map.light(chosen && Uint8Array.from(this.schedule.rects.tensor, (_, rect) => Number(chosen(rect))));
+    this.map.light(
+      chosen && Uint8Array.from(this.schedule.rects.tensor, (_, rect) => Number(chosen(rect))),
+    );
     this.draw();
   }
 
   /** What is below a pointer: its words, and the tensor and step that it stands for. */
   at(sheet, event) {
-    const { schedule, axis } = this, part = partAt(sheet, event.clientX);
+    const { schedule, axis } = this,
+      part = partAt(sheet, event.clientX);
     if (part < 0 || part >= 1) return null;
-    const cycles = axis.from + part * axis.span, step = schedule.stepAt(cycles);
+    const cycles = axis.from + part * axis.span,
+      step = schedule.stepAt(cycles);
     const y = event.clientY - sheet.canvas.getBoundingClientRect().top;
     if (sheet === this.laneSheet) return this.inLanes(sheet, y, cycles);
     if (this.mode === "stack") return this.inStack(sheet, y, cycles);
-    const rect = this.map.hit(sheet, event.clientX, y, cycles);
-    if (rect < 0) return { words: [`free in ${schedule.stepName(step)}`, schedule.time(cycles)], tensor: -1, step: -1 };
+    const rect = this.map.hit(sheet, y, cycles);
+    if (rect < 0)
+      return {
+        words: [`free in ${schedule.stepName(step)}`, schedule.time(cycles)],
+        tensor: -1,
+        step: -1,
+      };
     return { words: rectWords(schedule, rect, cycles), tensor: schedule.rects.tensor[rect], step };
   }
 
   inStack(sheet, y, cycles) {
-    const { schedule } = this, step = schedule.stepAt(cycles), kind = this.stack.hit(sheet, y, cycles);
+    const { schedule } = this,
+      step = schedule.stepAt(cycles),
+      kind = this.stack.hit(sheet, y, cycles);
     const rows = schedule.kinds.map((name, place) => [name, schedule.steps.occupied[place][step]]);
-    const words = rows.filter(([, bytes]) => bytes > 0).map(([name, bytes]) => `${name}: ${si(bytes, "B")}`);
+    const words = rows
+      .filter(([, bytes]) => bytes > 0)
+      .map(([name, bytes]) => `${name}: ${si(bytes, "B")}`);
     const head = kind < 0 ? "free" : schedule.kinds[kind];
-    return { words: [`${head} in ${schedule.stepName(step)}`, ...words, schedule.time(cycles)], tensor: -1, step };
+    return {
+      words: [`${head} in ${schedule.stepName(step)}`, ...words, schedule.time(cycles)],
+      tensor: -1,
+      step,
+    };
   }
 
   inLanes(sheet, y, cycles) {
-    const { schedule, axis } = this, hit = this.lanes.hit(sheet, y, cycles);
+    const { schedule, axis } = this,
+      hit = this.lanes.hit(sheet, y, cycles);
     if (!hit) return null;
-    const column = axis.span / sheet.plot.width, step = schedule.stepAt(cycles);
+    const column = axis.span / sheet.plot.width,
+      step = schedule.stepAt(cycles);
     const many = schedule.stepAt(cycles + column / 2) - schedule.stepAt(cycles - column / 2) >= 2;
-    if (many) return { words: manyWords(schedule, cycles - column / 2, cycles + column / 2), tensor: -1, step };
+    if (many)
+      return {
+        words: manyWords(schedule, cycles - column / 2, cycles + column / 2),
+        tensor: -1,
+        step,
+      };
     if (hit.lane.startsWith("DMA")) {
-      if (!hit.found) return { words: [`${hit.lane}: idle`, schedule.time(cycles)], tensor: -1, step: -1 };
+      if (!hit.found)
+        return { words: [`${hit.lane}: idle`, schedule.time(cycles)], tensor: -1, step: -1 };
       const command = hit.found.owner;
-      return { words: commandWords(schedule, command), tensor: schedule.commands.tensor[command], step };
+      return {
+        words: commandWords(schedule, command),
+        tensor: schedule.commands.tensor[command],
+        step,
+      };
     }
     return { words: stepWords(schedule, step), tensor: -1, step };
   }

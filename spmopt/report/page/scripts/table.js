@@ -9,7 +9,7 @@ const ROWS_AT_ONCE = 100;
  */
 
 /** @param {Column} column @param {any} value */
-function shownValue({ unit, numeric, shown, name }, value) {
+function shownValue({ unit, numeric, shown }, value) {
   if (value === null || value === undefined) return "–";
   if (shown) return shown(value);
   if (!numeric) return String(value);
@@ -22,7 +22,9 @@ function shownValue({ unit, numeric, shown, name }, value) {
 function headOf({ name, title, unit }) {
   const ends = { B: "_bytes", s: "_s", "B/s": "_bytes_per_s", "FLOP/s": "_flop_per_s" };
   const end = ends[unit] || "";
-  return title || (end && name.endsWith(end) ? name.slice(0, -end.length) : name).replaceAll("_", " ");
+  return (
+    title || (end && name.endsWith(end) ? name.slice(0, -end.length) : name).replaceAll("_", " ")
+  );
 }
 
 /** A field of a CSV file. */
@@ -37,37 +39,72 @@ class DataTable {
    *   pick?: (row: any[], place: number) => void}} content
    */
   constructor({ caption, file, columns, rows, pick }) {
-    Object.assign(this, { caption, file, columns, rows, pick, page: 0, sorted: -1, falling: false, text: "" });
+    this.file = file;
+    this.columns = columns;
+    this.rows = rows;
+    this.pick = pick;
+    this.page = 0;
+    this.sorted = -1;
+    this.falling = false;
+    this.text = "";
     this.order = rows.map((_, place) => place);
+    /** @type {string[]|null} what is searched of each row */
     this.words = null;
-    this.filter = element("input", { type: "search", autocomplete: "off", spellcheck: "false", "aria-label": `Search in ${caption}`, placeholder: "Search" });
-    this.filter.addEventListener("input", settled(() => this.search(this.filter.value), 120));
     this.status = element("span", { class: "status", role: "status" });
-    this.back = element("button", { type: "button", click: () => this.turn(-1), "aria-label": `Previous rows of ${caption}` }, "Previous");
-    this.next = element("button", { type: "button", click: () => this.turn(1), "aria-label": `Next rows of ${caption}` }, "Next");
-    const save = element("button", { type: "button", click: () => this.save(), "aria-label": `Save CSV of ${caption}` }, "Save CSV");
     this.body = element("tbody");
     this.heads = columns.map((column, place) => this.head(column, place));
-    const table = element("table", {}, element("caption", { class: "unseen" }, caption),
-      element("thead", {}, element("tr", {}, ...this.heads)), this.body);
-    this.root = element("div", { class: "table" },
-      element("div", { class: "controls" }, this.filter, this.status, this.back, this.next, save),
-      element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": caption }, table));
+    this.root = element(
+      "div",
+      { class: "table" },
+      element("div", { class: "controls" }, ...this.controls(caption)),
+      this.scroll(caption),
+    );
     this.draw();
   }
 
+  controls(caption) {
+    const filter = element("input", {
+      type: "search",
+      autocomplete: "off",
+      spellcheck: "false",
+      "aria-label": `Search in ${caption}`,
+      placeholder: "Search",
+    });
+    const search = settled(() => this.search(filter.value), 120);
+    filter.addEventListener("input", search);
+    const named = (words) => ({ "aria-label": `${words} of ${caption}` });
+    this.back = button("Previous", () => this.turn(-1), named("Previous rows"));
+    this.next = button("Next", () => this.turn(1), named("Next rows"));
+    const save = button("Save CSV", () => this.save(), named("Save CSV"));
+    return [filter, this.status, this.back, this.next, save];
+  }
+
+  scroll(caption) {
+    const label = element("caption", { class: "unseen" }, caption);
+    const head = element("thead", {}, element("tr", {}, ...this.heads));
+    const table = element("table", {}, label, head, this.body);
+    return element(
+      "div",
+      { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
+      table,
+    );
+  }
+
   head(column, place) {
-    const button = element("button", { type: "button", class: "head", click: () => this.sort(place) }, headOf(column));
-    return element("th", { scope: "col", class: column.numeric ? "number" : null }, button);
+    const act = button(headOf(column), () => this.sort(place), { class: "head" });
+    return element("th", { scope: "col", class: column.numeric ? "number" : null }, act);
   }
 
   /** Sorts by a column; again: the other way round, then as it was. */
   sort(place) {
-    if (this.sorted !== place) Object.assign(this, { sorted: place, falling: this.columns[place].numeric });
-    else if (this.falling === this.columns[place].numeric) this.falling = !this.falling;
+    if (this.sorted !== place) {
+      this.sorted = place;
+      this.falling = this.columns[place].numeric;
+    } else if (this.falling === this.columns[place].numeric) this.falling = !this.falling;
     else this.sorted = -1;
     this.heads.forEach((head, at) => {
-      if (at === this.sorted) head.setAttribute("aria-sort", this.falling ? "descending" : "ascending");
+      if (at === this.sorted)
+        head.setAttribute("aria-sort", this.falling ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
     this.arrange();
@@ -81,10 +118,18 @@ class DataTable {
 
   arrange() {
     const { rows, sorted, falling, columns } = this;
-    this.words ||= rows.map((row) => row.filter((_, at) => !columns[at].numeric).join("\n").toLowerCase());
-    this.order = rows.map((_, place) => place).filter((place) => this.words[place].includes(this.text));
+    this.words ||= rows.map((row) =>
+      row
+        .filter((_, at) => !columns[at].numeric)
+        .join("\n")
+        .toLowerCase(),
+    );
+    this.order = rows
+      .map((_, place) => place)
+      .filter((place) => this.words[place].includes(this.text));
     if (sorted >= 0) {
-      const sign = falling ? -1 : 1, numeric = columns[sorted].numeric;
+      const sign = falling ? -1 : 1,
+        numeric = columns[sorted].numeric;
       this.order.sort((a, b) => compared(rows[a][sorted], rows[b][sorted], sign, numeric) || a - b);
     }
     this.page = 0;
@@ -97,30 +142,44 @@ class DataTable {
   }
 
   draw() {
-    const first = this.page * ROWS_AT_ONCE, shown = this.order.slice(first, first + ROWS_AT_ONCE);
+    const first = this.page * ROWS_AT_ONCE,
+      shown = this.order.slice(first, first + ROWS_AT_ONCE);
     this.body.replaceChildren(...shown.map((place) => this.row(place)));
-    const all = this.order.length, of = all === this.rows.length ? "" : `, of ${count(this.rows.length)}`;
-    this.status.textContent = all ? `rows ${count(first + 1)} to ${count(first + shown.length)} of ${count(all)} found${of}` : "no rows found";
-    if (all === this.rows.length) this.status.textContent = `rows ${count(Math.min(all, first + 1))} to ${count(first + shown.length)} of ${count(all)}`;
+    const all = this.order.length;
+    this.status.textContent = this.standing(first, shown.length);
     this.back.disabled = first === 0;
     this.next.disabled = first + ROWS_AT_ONCE >= all;
     this.back.hidden = this.next.hidden = all <= ROWS_AT_ONCE;
+  }
+
+  /** Which rows are in the page, of how many. */
+  standing(first, shown) {
+    const [all, total] = [this.order.length, this.rows.length];
+    if (all === 0) return total ? `no rows found, of ${count(total)}` : "no rows";
+    const range = `rows ${count(first + 1)} to ${count(first + shown)}`;
+    return all === total
+      ? `${range} of ${count(all)}`
+      : `${range} of ${count(all)} found, of ${count(total)}`;
   }
 
   row(place) {
     const values = this.rows[place];
     const cells = this.columns.map((column, at) => {
       const text = shownValue(column, values[at]);
-      if (at > 0) return element("td", { class: column.numeric ? "number" : null }, shortened(text, 60));
+      if (at > 0)
+        return element("td", { class: column.numeric ? "number" : null }, shortened(text, 60));
       const act = this.pick && (() => this.pick(values, place));
-      return element("th", { scope: "row" }, act ? element("button", { type: "button", class: "link", click: act }, shortened(text)) : shortened(text));
+      return element("th", { scope: "row" }, act ? link(shortened(text), act) : shortened(text));
     });
     return element("tr", {}, ...cells);
   }
 
   /** All rows found, in the order shown, with the values in full. */
   csv() {
-    const lines = [this.columns.map(({ name }) => name), ...this.order.map((place) => this.rows[place])];
+    const lines = [
+      this.columns.map(({ name }) => name),
+      ...this.order.map((place) => this.rows[place]),
+    ];
     return lines.map((line) => `${line.map(csvField).join(",")}\n`).join("");
   }
 
@@ -141,7 +200,13 @@ function compared(one, other, sign, numeric) {
 function choiceOf(label, names, chosen, choose) {
   const id = `choice-${label.replaceAll(" ", "-")}`;
   const radios = names.map((name) => {
-    const radio = element("input", { type: "radio", name: id, value: name, checked: name === chosen, change: () => choose(name) });
+    const radio = element("input", {
+      type: "radio",
+      name: id,
+      value: name,
+      checked: name === chosen,
+      change: () => choose(name),
+    });
     return element("label", {}, radio, element("span", {}, name));
   });
   return element("fieldset", { class: "choice" }, element("legend", {}, label), ...radios);

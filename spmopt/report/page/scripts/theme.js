@@ -2,7 +2,7 @@
 
 const THEMES = ["system", "light", "dark"];
 
-/** @param {string} colour as #rrggbb or rgb(...) @returns {[number, number, number]} */
+/** @param {string} colour as #rrggbb or rgb(...) @returns {number[]} red, green, blue */
 function channels(colour) {
   if (colour.startsWith("#")) {
     return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
@@ -24,6 +24,7 @@ class Theme {
   /** @param {() => void} changed */
   constructor(changed) {
     this.changed = changed;
+    this.ink = this.muted = this.paper = this.card = this.line = this.accent = "";
     this.choice = "system";
     this.button = byId("theme");
     this.button.addEventListener("click", () => {

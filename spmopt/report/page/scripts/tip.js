@@ -7,7 +7,8 @@ function showTip(lines, x, y) {
   if (tip.hidden) return;
   tip.replaceChildren(...lines.map((line, place) => element(place ? "span" : "strong", {}, line)));
   const { width, height } = tip.getBoundingClientRect();
-  const right = x + 16 + width <= innerWidth - 8, below = y + 16 + height <= innerHeight - 8;
+  const right = x + 16 + width <= innerWidth - 8,
+    below = y + 16 + height <= innerHeight - 8;
   tip.style.left = `${Math.max(8, right ? x + 16 : x - 16 - width)}px`;
   tip.style.top = `${Math.max(8, below ? y + 16 : y - 16 - height)}px`;
 }
@@ -15,3 +16,5 @@ function showTip(lines, x, y) {
 function hideTip() {
   byId("tip").hidden = true;
 }
+
+addEventListener("scroll", hideTip, { passive: true });

@@ -1,6 +1,11 @@
 // What things are, in words: for hover, lists and screen readers.
 
-const CAME = ["loaded from DRAM", "written by its operation", "room that its operation needs", "moved from another address"];
+const CAME = [
+  "loaded from DRAM",
+  "written by its operation",
+  "room that its operation needs",
+  "moved from another address",
+];
 
 /**
  * An amount that is little beside a whole, of which prices are told: 1 MB of 24 MB, 1 kB of 64 kB.
@@ -20,14 +25,22 @@ function roomWorth(schedule, perMb) {
 
 /** Lines on a rectangle of the map, at a time. @param {Schedule} schedule */
 function rectWords(schedule, rect, cycles) {
-  const { rects, tensors, kinds, page_bytes: page } = schedule, tensor = rects.tensor[rect];
+  const { rects, tensors, kinds, page_bytes: page } = schedule,
+    tensor = rects.tensor[rect];
   const [first, pages] = [rects.page[rect], rects.pages[rect]];
   const place = `pages ${first} to ${first + pages - 1} (${si(first * page, "B")} to ${si((first + pages) * page, "B")})`;
   const stay = `steps ${rects.begin[rect]} to ${rects.end[rect] - 1}, ${schedule.time(rects.stop[rect] - rects.start[rect])}`;
   if (tensor === SCRATCH) {
-    return [`scratch of ${shortened(schedule.steps.name[rects.begin[rect]])}`, `${si(pages * page, "B")}, ${place}`, stay];
+    return [
+      `scratch of ${shortened(schedule.steps.name[rects.begin[rect]])}`,
+      `${si(pages * page, "B")}, ${place}`,
+      stay,
+    ];
   }
-  const part = pages * page < tensors.bytes[tensor] ? `${si(pages * page, "B")} here of ${si(tensors.bytes[tensor], "B")}` : si(tensors.bytes[tensor], "B");
+  const part =
+    pages * page < tensors.bytes[tensor]
+      ? `${si(pages * page, "B")} here of ${si(tensors.bytes[tensor], "B")}`
+      : si(tensors.bytes[tensor], "B");
   return [
     shortened(tensors.name[tensor], 160),
     `${kinds[tensors.kind[tensor]]}, ${part}`,
@@ -41,7 +54,8 @@ function rectWords(schedule, rect, cycles) {
 
 /** Why a rectangle is there at a time. */
 function stayWords(schedule, tensor, rect, cycles) {
-  const now = schedule.stepAt(cycles), next = schedule.nextUse(tensor, now);
+  const now = schedule.stepAt(cycles),
+    next = schedule.nextUse(tensor, now);
   if (next === now) return `here for: ${schedule.stepName(now)}, which uses it`;
   if (next < 0) return "here for: no later use";
   const wait = schedule.time(Math.max(0, schedule.edges[next] - cycles));
@@ -52,7 +66,8 @@ function stayWords(schedule, tensor, rect, cycles) {
 
 /** Why a rectangle ends. */
 function leftWords(schedule, tensor, rect) {
-  const end = schedule.rects.end[rect], next = schedule.nextUse(tensor, end);
+  const end = schedule.rects.end[rect],
+    next = schedule.nextUse(tensor, end);
   const again = next < 0 ? "" : `; needed again in ${schedule.stepName(next)}`;
   return [
     "left: nobody needs it any more",
@@ -64,14 +79,18 @@ function leftWords(schedule, tensor, rect) {
 
 /** Lines on a step. @param {Schedule} schedule */
 function stepWords(schedule, step) {
-  const { steps } = schedule, cycles = schedule.edges[step + 1] - schedule.edges[step];
-  const stall = steps.stall_cycles[step], more = steps.price && roomWorth(schedule, steps.price[step]);
+  const { steps } = schedule,
+    cycles = schedule.edges[step + 1] - schedule.edges[step];
+  const stall = steps.stall_cycles[step],
+    more = steps.price && roomWorth(schedule, steps.price[step]);
   return [
     schedule.stepName(step),
     `${steps.kind[step]}${steps.layer[step] === steps.name[step] ? "" : `, layer ${shortened(steps.layer[step])}`}`,
     `${schedule.time(cycles)}: computes ${schedule.time(steps.compute_cycles[step])}, waits ${schedule.time(stall)}`,
     ...causesOf(schedule, step),
-    ...(more && more.saved > 0 ? [`${more.words} more in this step: ${si(more.saved, schedule.worth.unit, 3)} saved at most`] : []),
+    ...(more && more.saved > 0
+      ? [`${more.words} more in this step: ${si(more.saved, schedule.worth.unit, 3)} saved at most`]
+      : []),
   ];
 }
 
@@ -85,19 +104,23 @@ function causesOf(schedule, step) {
 
 /** Lines on a DMA command. @param {Schedule} schedule */
 function commandWords(schedule, command) {
-  const { commands, tensors, kinds, causes } = schedule, tensor = commands.tensor[command];
+  const { commands, tensors, kinds, causes } = schedule,
+    tensor = commands.tensor[command];
   const stall = commands.stall_cycles[command];
   return [
     `${COMMANDS[commands.kind[command]]}: ${shortened(tensors.name[tensor], 160)}`,
     `${kinds[tensors.kind[tensor]]}, ${si(commands.bytes[command], "B")} in ${schedule.time(commands.cycles[command])}`,
     `in ${schedule.stepName(commands.step[command])}`,
-    ...(stall > 0 ? [`the engine waits ${schedule.time(stall)} for it (${causes[commands.cause[command]]})`] : []),
+    ...(stall > 0
+      ? [`the engine waits ${schedule.time(stall)} for it (${causes[commands.cause[command]]})`]
+      : []),
   ];
 }
 
 /** Lines on a column of pixels that holds many steps. */
 function manyWords(schedule, from, to) {
-  const first = schedule.stepAt(from), last = schedule.stepAt(to);
+  const first = schedule.stepAt(from),
+    last = schedule.stepAt(to);
   const { steps, edges } = schedule;
   let computed = 0;
   for (let step = first; step <= last; step++) computed += steps.compute_cycles[step];

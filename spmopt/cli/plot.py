@@ -15,7 +15,7 @@ PICTURES = {
     "map": "who lies where in the scratchpad",
     "occupancy": "bytes on chip, by kinds of tensors",
     "lanes": "engine, DMA in and out, and stalls by cause",
-    "price": "what one more MB of scratchpad is worth",
+    "price": "what a little more scratchpad is worth",
     "all": "these four on one time axis (default)",
     "roofline": "layers by operations per byte and per second",
     "compare": "what each of two schedules keeps that the other does not, and where time is "

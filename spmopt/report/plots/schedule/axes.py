@@ -8,6 +8,10 @@ from matplotlib.ticker import EngFormatter, MaxNLocator
 from spmopt.report.picture import Picture
 from spmopt.report.plots.style import TEXT, dress, legible
 
+_LETTER, _SMALL_LETTER, _KEY, _ROOM = 0.068, 0.057, 0.26, 6.9
+"""Inches of a letter of titles and of legends, of a mark and the space around it, of a line."""
+_PAD, _LINE = 6.0, 14.0
+"""Points between axes and title; a line."""
 _TIMINGS = {"steps": "time, step after step", "replay": "time, as replayed without barriers"}
 
 
@@ -35,7 +39,21 @@ def byte_axis(ax: Axes, most: float) -> None:
 def entitled(ax: Axes, title: str, y_label: str) -> None:
     """The title at the left, where a legend has room beside it."""
     dress(ax, "", "", y_label)
-    ax.set_title(legible(title), fontsize=TEXT, loc="left", parse_math=False)
+    retitle(ax, title)
+
+
+def retitle(ax: Axes, title: str) -> None:
+    """A title beside the legend, or above it where both have no room in a line."""
+    found = ax.get_legend()
+    labels = [] if found is None else [text.get_text() for text in found.get_texts()]
+    inches = _LETTER * len(title) + sum(_KEY + _SMALL_LETTER * len(label) for label in labels)
+    ax.set_title(
+        legible(title),
+        fontsize=TEXT,
+        loc="left",
+        parse_math=False,
+        pad=_PAD if inches < _ROOM else _PAD + _LINE,
+    )
 
 
 def legend_above(ax: Axes) -> None:
@@ -52,3 +70,4 @@ def legend_above(ax: Axes) -> None:
         columnspacing=0.9,
         borderpad=0.2,
     )
+    retitle(ax, ax.get_title("left"))

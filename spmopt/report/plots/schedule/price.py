@@ -16,10 +16,11 @@ from spmopt.report.quantities import si
 
 
 def plot_price(picture: Picture, ax: Axes | None = None) -> Axes:
-    """Draw what one more megabyte saves, summed up over the steps until each time.
+    """Draw what a little more scratchpad saves at most, summed up over the steps until each time.
 
     It rises where the scratchpad is what holds the schedule back, by the prices that prove the
-    bound; the end is what a megabyte is worth in all.
+    bound; the end is what so much more is worth in all. It is 1 MB, or less where that were more
+    than a tenth of the scratchpad.
 
     Raises
     ------
@@ -33,14 +34,20 @@ def plot_price(picture: Picture, ax: Axes | None = None) -> Axes:
             "for its order of operations; draw another picture"
         )
     ax = alone(ax)
-    total, unit = picture.in_unit(worth.per_spm_byte * MB)
-    entitled(ax, f"Worth of one more MB: {si(total, unit)} in all", "saved so far")
+    amount = _little(picture.instance.machine.spm_bytes)
+    total, unit = picture.in_unit(worth.per_spm_byte * amount)
+    entitled(ax, f"Worth of {si(amount, 'B')} more: {si(total, unit)} at most", "saved so far")
     time_axis(ax, picture)
     times, clock = picture.times, picture.instance.machine.clock_hz
     x = np.append(0.0, (times.start + times.duration) / clock)
-    y = np.append(0.0, np.cumsum(price))
+    y = np.append(0.0, np.cumsum(price) * (amount / MB))
     ax.fill_between(x, y, color=COLOURS[2], alpha=0.25, linewidth=0)
     ax.plot(x, y, color=COLOURS[2], linewidth=1.4)
     ax.yaxis.set_major_formatter(EngFormatter(unit=unit))
     ax.set_ylim(0.0, 1.08 * float(y[-1]) or 1.0)
     return ax
+
+
+def _little(spm_bytes: int) -> int:
+    """An amount that is little beside the scratchpad."""
+    return next(amount for amount in (MB, 1000, 1) if amount == 1 or 10 * amount <= spm_bytes)

@@ -15,14 +15,14 @@ from spmopt.report.contrast.same import require_comparable
 from spmopt.report.picture import Picture
 from spmopt.report.picture.figures import figures
 from spmopt.report.plots.schedule.addresses import plot_map
-from spmopt.report.plots.schedule.axes import seconds
+from spmopt.report.plots.schedule.axes import retitle, seconds
 from spmopt.report.plots.schedule.boxes import Boxes
 from spmopt.report.plots.schedule.lanes import plot_lanes
 from spmopt.report.plots.schedule.lead import plot_lead
 from spmopt.report.plots.schedule.occupancy import plot_occupancy
 from spmopt.report.plots.schedule.price import plot_price
 from spmopt.report.plots.schedule.roofline import plot_roofline
-from spmopt.report.plots.style import LINE, TEXT, Heading, canvas, finish, legible
+from spmopt.report.plots.style import LINE, Heading, canvas, finish, legible
 from spmopt.report.view import describe
 
 _Panel = tuple[Callable[[Picture, Axes], Axes], float]
@@ -73,7 +73,7 @@ def _panels(name: str, pictures: Sequence[Picture]) -> Figure:
             _span(ax, pictures)
         _PANELS[each][0](picture, ax)
         if len(pictures) == 2:
-            _say(ax, f"{picture.result.scheduler}: {ax.get_title('left')}")
+            retitle(ax, f"{picture.result.scheduler}: {ax.get_title('left')}")
     if name != "roofline":
         _label_last(axes)
     return figure
@@ -88,9 +88,9 @@ def _comparison(first: Picture, second: Picture) -> Figure:
     for (one, other), above, below in zip(pairs, axes[:2], axes[2:4], strict=True):
         plot_map(one, above, marked=Boxes.kept_more(one, other))
         mine, others = one.result.scheduler, other.result.scheduler
-        _say(above, f"SPM map of {mine}, strong: not kept by {others}")
+        retitle(above, f"SPM map of {mine}, strong: not kept by {others}")
         plot_lanes(one, below)
-        _say(below, f"Engine and DMA channel of {mine}")
+        retitle(below, f"Engine and DMA channel of {mine}")
     plot_lead(first, second, axes[4])
     _label_last(axes)
     return figure
@@ -115,10 +115,6 @@ def _label_last(axes: Sequence[Axes]) -> None:
     for ax in axes[:-1]:
         ax.set_xlabel("")
         ax.tick_params(labelbottom=False)
-
-
-def _say(ax: Axes, title: str) -> None:
-    ax.set_title(legible(title), fontsize=TEXT, loc="left", parse_math=False)
 
 
 def _along_time(pictures: Sequence[Picture]) -> list[str]:

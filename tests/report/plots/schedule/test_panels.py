@@ -30,6 +30,7 @@ from spmopt.report.plots.schedule import (
     plot_occupancy,
     plot_price,
     plot_roofline,
+    price,
 )
 from tests.report.picture.small import result_of
 from tests.report.samples import picture
@@ -168,13 +169,27 @@ def test_lanes_say_how_busy_the_machine_is() -> None:
     assert labels[3] == f"stall\n{round(100 * (1 - busy.compute_busy), 1):g} %"
 
 
-@pytest.mark.parametrize("timing", TIMINGS)
-def test_the_price_ends_at_what_a_megabyte_is_worth(timing: str) -> None:
+@pytest.mark.parametrize(
+    ("timing", "spm", "amount", "words"),
+    [
+        ("steps", 1024, 1, "1 B"),
+        ("replay", 10_000, 1000, "1 kB"),
+        ("replay", 10_000_000, 10**6, "1 MB"),
+    ],
+)
+def test_the_price_ends_at_what_a_little_more_is_worth(
+    monkeypatch: pytest.MonkeyPatch, timing: str, spm: int, amount: int, words: str
+) -> None:
     one = picture("page", timing)
+    assert one.instance.machine.spm_bytes == 1024
+    little = price._little
+    monkeypatch.setattr(price, "_little", lambda _: little(spm))
     worth: Any = picture_record(one)["worth"]
-    (line,) = plot_price(one).get_lines()
+    ax = plot_price(one)
+    (line,) = ax.get_lines()
     y = np.asarray(line.get_ydata(), float)
-    assert y[-1] == pytest.approx(worth["per_mb"], rel=0.01)
+    assert y[-1] == pytest.approx(worth["per_mb"] * amount / 10**6, rel=0.01)
+    assert ax.get_title("left").startswith(f"Worth of {words} more: ")
     assert (np.diff(y) >= 0).all()
 
 

@@ -157,8 +157,8 @@ class Roofline {
 /** Rooflines of one or two schedules, below each other. @param {Schedule[]} schedules */
 function drawRooflines(schedules, parts, look, theme) {
   return parts.map(({ roofline }, place) => {
-    const roof = new Roofline(roofline, theme, look.bounds), { mark, title } = schedules[place];
-    const heading = schedules.length > 1 ? [element("h3", {}, `${mark}: ${shortened(title, 160)}`)] : [];
+    const roof = new Roofline(roofline, theme, look.bounds);
+    const heading = schedules.length > 1 ? [element("h3", {}, schedules[place].heading)] : [];
     byId("roofline").append(...heading, roof.root);
     return roof;
   });

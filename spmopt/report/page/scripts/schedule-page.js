@@ -37,12 +37,7 @@ async function finishPage(schedules, contrast, board, roofs, look, theme) {
   const parts = await Promise.all(schedules.map((_, place) => block(`tables-${place}`)));
   if (contrast) drawContrast(schedules, contrast, board);
   drawTables(schedules, parts, board);
-  for (const [place, { roofline }] of parts.entries()) {
-    const roof = new Roofline(roofline, theme, look.bounds);
-    const heading = schedules.length > 1 ? [element("h3", {}, schedules[place].heading)] : [];
-    byId("roofline").append(...heading, roof.root);
-    roofs.push(roof);
-  }
+  roofs.push(...drawRooflines(schedules, parts, look, theme));
   document.documentElement.dataset.drawn = "all";
 }
 

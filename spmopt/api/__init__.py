@@ -12,16 +12,24 @@
 What the functions return prints as the command line does, and shows itself in notebooks.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 from spmopt.api.drawn import Drawn
 from spmopt.api.instances import instance
 from spmopt.api.scheduled import Compared, compare, solve
 from spmopt.api.shown import Shown, show
 from spmopt.api.solved import Analysed, Solved, read
 
+if TYPE_CHECKING:
+    from spmopt.api.searched import Searched, tune
+
 __all__ = [
     "Analysed",
     "Compared",
     "Drawn",
+    "Searched",
     "Shown",
     "Solved",
     "compare",
@@ -29,4 +37,14 @@ __all__ = [
     "read",
     "show",
     "solve",
+    "tune",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """What loads Optuna waits until it is asked for."""
+    if name not in ("Searched", "tune"):
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from spmopt.api import searched
+
+    return getattr(searched, name)

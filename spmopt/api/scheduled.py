@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from spmopt.api.drawn import Drawn
 from spmopt.api.shown import Shown
-from spmopt.api.solved import Solved
+from spmopt.api.solved import Solved, drawn
 from spmopt.cli.inputs import make_request
 from spmopt.cli.options import Search
 from spmopt.core.errors import InputError
@@ -82,8 +82,7 @@ class Compared(Shown):
 
     def draw(self, first: str, second: str, *, timing: str = "steps") -> Drawn:
         """What each of two schedules keeps that the other does not, as ``spmopt plot`` draws it."""
-        pictures = tuple(self[name].picture(timing=timing) for name in (first, second))
-        return Drawn("compare", pictures)
+        return drawn("compare", [self[name].picture(timing=timing) for name in (first, second)])
 
 
 def solve(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -71,7 +71,7 @@ class Solved(Shown):
 
     def draw(self, picture: str = "map", *, timing: str = "steps") -> Drawn:
         """A picture by its name in ``spmopt plot --picture``; a notebook shows it, ``save`` too."""
-        return Drawn(picture, (self.picture(timing=timing),))
+        return drawn(picture, [self.picture(timing=timing)])
 
     def analyse(self, per: str | None = None) -> Analysed:
         """Where time and traffic go: by ``operation``, ``layer``, ``tensor`` or ``use``, too."""
@@ -125,6 +125,19 @@ def read(path: str | Path) -> Solved:
     if violations:
         raise ScheduleError(f"{path}: not verified: {violations[0]}")
     return Solved(stored)
+
+
+def drawn(name: str, pictures: Sequence[Picture]) -> Drawn:
+    """A picture of one schedule, or of two, by its name in ``spmopt plot --picture``."""
+
+    def write(path: Path) -> None:
+        # Only a picture needs matplotlib.
+        from spmopt.report.plots.schedule import save_picture
+
+        save_picture(name, pictures, path)
+
+    made = " and ".join(each.result.scheduler for each in pictures)
+    return Drawn(f"{name} of {pictures[0].instance.name}, {made}", write)
 
 
 def _required(solved: Solved) -> Schedule:

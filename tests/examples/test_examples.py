@@ -1,5 +1,6 @@
 """The examples run, and come to what they say."""
 
+import json
 import re
 import subprocess
 import sys
@@ -59,11 +60,30 @@ def test_gap(tmp_path: Path) -> None:
     assert (folder / "belady-and-optimum.html").stat().st_size > 0
 
 
+def test_hardware(tmp_path: Path) -> None:
+    folder = tmp_path / "h"
+    text = ran("hardware", folder)
+    assert "study space: squeezenet; 16 trials: " in text
+    rows = json.loads((folder / "front.json").read_text(encoding="utf-8"))
+    times, costs = ([row[name] for row in rows] for name in ("time_s", "cost"))
+    assert len(rows) > 2
+    assert times == sorted(times)
+    assert costs == sorted(costs, reverse=True)
+    shown = re.findall(r"^ +(\d+)[~*]? +\d+ MiB", text, re.MULTILINE)
+    assert [int(number) for number in shown] == [row["trial"] for row in rows]
+    fastest = re.search(r"^time +([\d.]+) ms", text, re.MULTILINE)
+    assert fastest is not None
+    assert float(fastest[1]) == pytest.approx(1e3 * times[0], rel=1e-3)
+    assert (folder / "front.png").read_bytes().startswith(_PNG)
+    assert (folder / "fastest.html").stat().st_size > 0
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_examples_open_as_notebooks_and_use_the_public_face(name: str) -> None:
     text = (SCRIPTS / f"{name}.py").read_text(encoding="utf-8")
     assert text.count("\n# %% ") >= 5
     assert set(re.findall(r"^(?:from|import) (\w+)", text, re.MULTILINE)) <= {
+        "json",
         "sys",
         "pathlib",
         "spmopt",

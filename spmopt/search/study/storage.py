@@ -19,7 +19,7 @@ from warnings import catch_warnings, simplefilter
 
 import optuna
 from optuna.exceptions import OptunaError
-from optuna.storages import BaseStorage, JournalStorage, RDBStorage
+from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
 from optuna.storages.journal import JournalFileBackend
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -79,6 +79,12 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) ->
     if path_of is not None:
         _quicken(storage.engine)
     return storage
+
+
+def in_memory() -> BaseStorage:
+    """A storage that is gone with this process."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return InMemoryStorage()
 
 
 def open_known(url: str) -> BaseStorage:

@@ -105,11 +105,13 @@ class Roofline {
         );
     }
     context.fillText("reuse frequency, FLOP per byte of operands", left + width / 2, foot + 30);
+    context.textAlign = "left";
+    context.fillText("attained FLOP/s", left + 6, ROOF_TOP + 10);
     context.textAlign = "right";
     for (let power = this.up[0]; power <= this.up[1]; power++) {
       context.moveTo(left, this.y(10 ** power));
       context.lineTo(left + width, this.y(10 ** power));
-      context.fillText(si(10 ** power, "FLOP/s", 1), left - 6, this.y(10 ** power));
+      context.fillText(si(10 ** power, "", 1), left - 6, this.y(10 ** power));
     }
     context.stroke();
   }

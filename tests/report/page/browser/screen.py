@@ -67,6 +67,12 @@ class Screen:
         """Wait until what has been asked for is drawn, and sharp again."""
         self.driver.execute_async_script("setTimeout(arguments[1], arguments[0])", milliseconds)
 
+    def frames(self) -> None:
+        """Wait for two frames: until what the pointer or a scroll has brought about is done."""
+        self.driver.execute_async_script(
+            "const done = arguments[0]; requestAnimationFrame(() => requestAnimationFrame(done))"
+        )
+
     def find(self, css: str) -> WebElement:
         return self.driver.find_element(By.CSS_SELECTOR, css)
 
@@ -98,7 +104,9 @@ class Screen:
 
     def point(self, label: str, part: float, down: float) -> tuple[float, float]:
         """Place in the window at a part of the time and so many pixels down a picture."""
-        box = self.run("return arguments[0].getBoundingClientRect().toJSON()", self.canvas(label))
+        picture = self.canvas(label)
+        self.frames()
+        box = self.run("return arguments[0].getBoundingClientRect().toJSON()", picture)
         width = box["width"] - GUTTER["left"] - GUTTER["right"]
         return box["left"] + GUTTER["left"] + part * width, box["top"] + down
 
@@ -106,6 +114,7 @@ class Screen:
         """What is said where the pointer rests."""
         x, y = self.point(label, part, down)
         self.mouse("mouseMoved", x, y)
+        self.frames()
         shown: str = self.run(
             "const t = document.getElementById('tip'); return t.hidden ? '' : "
             "[...t.children].map((e) => e.textContent).join('\\n')"
@@ -128,6 +137,7 @@ class Screen:
             for place in (x + (to - x) / 2, to):
                 self.mouse("mouseMoved", place, y, button="left", buttons=1, modifiers=keys)
         self.mouse("mouseReleased", to, y, button="left", clickCount=1, modifiers=keys)
+        self.frames()
 
     def mouse(self, kind: str, x: float, y: float, **options: object) -> None:
         self.cdp("Input.dispatchMouseEvent", type=kind, x=x, y=y, **options)

@@ -21,6 +21,7 @@ from spmopt.api.instances import instance
 from spmopt.api.scheduled import Compared, compare, solve
 from spmopt.api.shown import Shown, show
 from spmopt.api.solved import Analysed, Solved, read
+from spmopt.api.swept import Swept, sweep
 
 if TYPE_CHECKING:
     from spmopt.api.searched import Searched, tune
@@ -32,11 +33,13 @@ __all__ = [
     "Searched",
     "Shown",
     "Solved",
+    "Swept",
     "compare",
     "instance",
     "read",
     "show",
     "solve",
+    "sweep",
     "tune",
 ]
 

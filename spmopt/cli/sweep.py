@@ -79,6 +79,22 @@ def sweep(
     json: Json = False,
 ) -> int:
     """Run schedulers over ranges of scratchpads, machines and batches: one row for each."""
+    table, code = measured(swept, effort, scheduler, output)
+    if code is Code.OK or json or output is None:
+        _print(table, output, json)
+    return code
+
+
+def measured(
+    swept: Swept, effort: Effort, scheduler: str, output: Path | None
+) -> tuple[Table, Code]:
+    """The rows of a sweep, those of the file ``output`` included; what came of it.
+
+    Raises
+    ------
+    InputError
+        An option that cannot be used, or a file of another sweep.
+    """
     from spmopt.cli.interrupt import Interrupted
     from spmopt.cli.output import tell
     from spmopt.cli.swept_cases import cases as described
@@ -108,9 +124,7 @@ def sweep(
         tell(f"interrupted: {len(table)} of {len(keys)} rows{_kept(output, part, store)}")
     finally:
         table.close(list(keys) if len(table) == len(keys) else None)
-    if code is Code.OK or json or output is None:
-        _print(table, output, json)
-    return code
+    return table, code
 
 
 def _kept(output: Path | None, part: Path | None, store: Store) -> str:

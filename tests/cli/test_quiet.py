@@ -32,6 +32,8 @@ def result(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("analyze {}/r.json --csv {}/o.csv", "o.csv"),
         ("explain {}/r.json", None),
         ("trace {}/r.json -o {}/o.json", "o.json"),
+        ("plot {}/r.json -o {}/o.svg --picture occupancy", "o.svg"),
+        ("report {}/r.json -o {}/o.html", "o.html"),
         ("instance bert-tiny -o {}/o.json", "o.json"),
         ("export bert-tiny --batch 2 --spm 1MB -o {}/o.mps", "o.mps"),
         ("sweep bert-tiny --batch 2 --spm 1MB -s belady --jobs 1", None),

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Drawn:
     """One picture; ``write`` makes a file of it, of the format that its name ends in."""
 
@@ -19,6 +19,9 @@ class Drawn:
 
     def __str__(self) -> str:
         return self.title
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
 
     def save(self, path: str | Path) -> None:
         """Write it as .png, .svg or .pdf; raises :class:`InputError` for any other name."""

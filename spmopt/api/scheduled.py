@@ -23,7 +23,7 @@ from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find
 from spmopt.solve import compare as run
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Compared(Shown):
     """Results of one instance, held against one certified bound.
 

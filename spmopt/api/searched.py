@@ -28,7 +28,7 @@ from spmopt.search.study.studies import begin
 from spmopt.search.tuning.tune import tune as run
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Searched(Shown):
     """A study of machines.
 

@@ -23,6 +23,9 @@ class Shown(ABC):
     def __str__(self) -> str:
         return plain_text(self.parts())
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         return as_html(self.parts())
 
@@ -31,4 +34,4 @@ def show(thing: object) -> None:
     """Show a result, a picture or a text: rich in a notebook, printed elsewhere."""
     # IPython puts its own among Python's builtins.
     display = getattr(builtins, "display", print)
-    display(thing)
+    (print if isinstance(thing, str) else display)(thing)

@@ -30,7 +30,7 @@ _BAR = 80
 """Characters of the line that shows occupancy."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Solved(Shown):
     """A result of :func:`spmopt.api.solve`, or of a file.
 
@@ -92,7 +92,7 @@ class Solved(Shown):
         write_text(Path(path), trace_text(picture, trace_events(picture)))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Analysed(Shown):
     """Where the time, traffic and reuse of a schedule go."""
 

@@ -20,7 +20,7 @@ from spmopt.sweep.rows import Columns, Row
 from spmopt.sweep.table import Table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Swept(Shown):
     """One row for each point and scheduler, by the columns of ``spmopt sweep -o``."""
 

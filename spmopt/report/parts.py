@@ -72,7 +72,7 @@ def draw_parts(parts: Iterable[Part], console: Console) -> None:
 def plain_text(parts: Iterable[Part]) -> str:
     """The parts as a pipe gets them."""
     file = StringIO()
-    draw_parts(parts, Console(file=file, color_system=None))
+    draw_parts(parts, Console(file=file, color_system=None, force_jupyter=False))
     return file.getvalue().rstrip("\n")
 
 

@@ -183,4 +183,18 @@ def test_show_uses_what_a_notebook_offers(
     monkeypatch.setattr("builtins.display", shown.append, raising=False)
     api.show(compared)
     assert shown == [compared]
+    assert repr(compared) == str(compared)
+    assert len(repr(compared["page"].draw("map"))) < 200
+    api.show("a text")
+    assert capsys.readouterr().out == "a text\n"
     assert capsys.readouterr().out == ""
+
+
+def test_a_notebook_gets_no_output_beside_what_it_asks_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compared: api.Compared
+) -> None:
+    """rich displays lines by itself where it finds itself in a notebook."""
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    text = repr(compared)
+    assert capsys.readouterr() == ("", "")
+    assert "page" in text

@@ -1,15 +1,18 @@
-"""The command that draws schedules."""
+"""The command that draws schedules, a sweep or a search."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from spmopt.cli import Code
+from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, choices
-from spmopt.cli.pictured import Timing, pictured, require_output
+from spmopt.cli.pictured import pictured, require_output
+from spmopt.cli.subject import Subject
+from spmopt.core.errors import InputError
 
 PICTURES = {
     "map": "who lies where in the scratchpad",
@@ -23,38 +26,63 @@ PICTURES = {
 }
 
 
+@flat
 def plot(
     *,
-    schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
-    other: Annotated[
-        Path | None,
-        Argument(metavar="SCHEDULE2", help="Another of the same instance, to compare with."),
-    ] = None,
+    subject: Subject,
     output: Output,
-    picture: Annotated[str | None, Option(help=choices("What to draw:", PICTURES))] = None,
-    timing: Timing = "steps",
+    picture: Annotated[
+        str | None, Option(help=choices("What to draw of schedules:", PICTURES))
+    ] = None,
+    x: Annotated[
+        str | None, Option(help="What a sweep or a search is drawn over, as scratchpad or time.")
+    ] = None,
+    y: Annotated[
+        str | None, Option(help="What is drawn of a sweep or a search, as time, gap or area_mm2.")
+    ] = None,
     json: Json = False,
 ) -> int:
-    """Draw a schedule, or two of one instance, as .png, .svg or .pdf."""
+    """Draw a schedule, two of one instance, a sweep or a search, as .png, .svg or .pdf."""
+    from spmopt.cli.swept_view import plot_sweep
+    from spmopt.cli.tuned_view import plot_search
+    from spmopt.report.plots.style import require_format
+
+    subject.require_sense()
+    of_schedules = not (subject.is_search or subject.is_sweep)
+    for option, is_odd in (
+        ("--picture", picture is not None and not of_schedules),
+        ("--x", x is not None and of_schedules),
+        ("--y", y is not None and of_schedules),
+    ):
+        if is_odd:
+            other = "a sweep or a search" if of_schedules else "schedules"
+            raise InputError(f"{option}: is for {other}; leave it out")
+    require_format(output)
+    require_output(output, subject.files, subject.timing)
+    if subject.is_search:
+        return plot_search(subject, output, x, y, as_json=json)
+    if subject.is_sweep:
+        return plot_sweep(subject.files[0], output, x, y, as_json=json)
+    return _plot_schedules(subject, picture, output, as_json=json)
+
+
+def _plot_schedules(subject: Subject, picture: str | None, output: Path, *, as_json: bool) -> int:
     from spmopt.cli.output import messages, print_json, say
     from spmopt.cli.progress import progress
     from spmopt.core.suggest import unknown
     from spmopt.report.plots.schedule import save_picture
-    from spmopt.report.plots.style import require_format
 
-    schedules = [schedule] if other is None else [schedule, other]
-    name = picture or ("all" if other is None else "compare")
+    name = picture or ("all" if subject.other is None else "compare")
     if name not in PICTURES:
         raise unknown("choice for --picture", name, PICTURES)
-    require_format(output)
-    require_output(output, schedules, timing)
     with progress(messages()) as report:
-        pictures = pictured(schedules, timing, report)
+        pictures = pictured(subject.files, subject.timing, report)
         report(f"drawing {output}", None)
         save_picture(name, pictures, output)
-    if json:
-        names = [str(each) for each in schedules]
-        print_json({"file": str(output), "picture": name, "timing": timing, "schedules": names})
+    if as_json:
+        names = [str(each) for each in subject.files]
+        known = {"picture": name, "timing": subject.timing, "schedules": names}
+        print_json({"file": str(output), **known})
     else:
         made = " and ".join(each.result.scheduler for each in pictures)
         say(f"{output}: {name} of {pictures[0].instance.name}, {made}")

@@ -1,47 +1,52 @@
-"""The command that makes a page of schedules."""
+"""The command that makes a page of schedules, of a sweep or of a search."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-from typer import Argument
 
 from spmopt.cli import Code
+from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output
-from spmopt.cli.pictured import Timing, pictured, require_output
+from spmopt.cli.pictured import pictured, require_output
+from spmopt.cli.subject import Subject
 
 
-def report(
-    *,
-    schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
-    other: Annotated[
-        Path | None,
-        Argument(metavar="SCHEDULE2", help="Another of the same instance, to compare with."),
-    ] = None,
-    output: Output,
-    timing: Timing = "steps",
-    json: Json = False,
-) -> int:
-    """Make a page (HTML) of a schedule, or of two of one instance, for any browser.
+@flat
+def report(subject: Subject, output: Output, json: Json = False) -> int:
+    """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
 
-    It is one file that loads nothing: scratchpad and lanes over time, tables, roofline.
+    It is one file for any browser that loads nothing: scratchpad and lanes over time, tables,
+    roofline; curves with bounds as bands; the front of a search with its schedules.
     """
+    from spmopt.cli.swept_view import report_sweep
+    from spmopt.cli.tuned_view import report_search
+
+    subject.require_sense()
+    require_output(output, subject.files, subject.timing)
+    if subject.is_search:
+        return report_search(subject, output, as_json=json)
+    if subject.is_sweep:
+        return report_sweep(subject.files[0], output, as_json=json)
+    return _report_schedules(subject.files, subject.timing, output, as_json=json)
+
+
+def _report_schedules(
+    schedules: Sequence[Path], timing: str, output: Path, *, as_json: bool
+) -> int:
     from spmopt.cli.output import messages, print_json, say
     from spmopt.cli.progress import progress
     from spmopt.io.document import write_text
     from spmopt.report.page import page_of
     from spmopt.report.quantities import si
 
-    schedules = [schedule] if other is None else [schedule, other]
-    require_output(output, schedules, timing)
     with progress(messages()) as tell:
         pictures = pictured(schedules, timing, tell)
         tell(f"writing {output}", None)
         text = page_of(pictures)
         write_text(output, text)
     size = len(text.encode())
-    if json:
+    if as_json:
         names = [str(each) for each in schedules]
         print_json({"file": str(output), "timing": timing, "schedules": names, "bytes": size})
     else:

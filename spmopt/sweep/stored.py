@@ -71,17 +71,20 @@ def _about(path: Path, head: str) -> Mapping[str, Any]:
 
 
 def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
-    """Columns of those names, and which are of other settings swept."""
-    usual = list(Columns(on_chip=True).types)
-    extra = tuple(name for name in names if name not in usual)
-    for on_chip in (True, False):
-        columns = Columns(extra, on_chip=on_chip)
-        if list(columns.types) == list(names):
-            return columns, extra
-    raise InputError(
-        f"{path}: other columns than a sweep's, and no curves; 'spmopt study NAME --draw' draws "
-        "those of a study"
-    )
+    """Columns of those names, and which are of other settings swept; some may be missing."""
+    least, most = Columns(), Columns(on_chip=True).types
+    *about, last = list(least.types)[: least.identifying]
+    place = names.index(last) if last in names else 0
+    extra, found = tuple(names[len(about) : place]), names[place + 1 :]
+    needed = list(least.types)[least.identifying :]
+    if list(names[: len(about)]) != about or not {*needed} <= {*found} <= {*most}:
+        raise InputError(
+            f"{path}: other columns than a sweep's, and no curves; 'spmopt study NAME --draw' "
+            "draws those of a study"
+        )
+    known = {name: most[name] for name in (*about, last)}
+    keys = {name: known.get(name, str) for name in (*about, *extra, last)}
+    return Columns.of(keys, {name: most[name] for name in found}), extra
 
 
 def _row(path: Path, columns: Columns, line: Sequence[str], number: int) -> Row:

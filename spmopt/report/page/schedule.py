@@ -12,8 +12,7 @@ from spmopt.report.picture import Picture, picture_record
 
 SHARED = ("base", "blocks", "theme", "tip", "axis", "sheet", "table")
 """Scripts that any page can use: elements, data, themes, pictures along an axis, tables."""
-SCRIPTS = (
-    *SHARED,
+VIEW = (
     "schedule",
     "words",
     "raster",
@@ -33,9 +32,9 @@ SCRIPTS = (
     "tables",
     "contrast",
     "roofline",
-    "link",
-    "schedule-page",
 )
+"""Those that draw schedules."""
+SCRIPTS = (*SHARED, *VIEW, "link", "schedule-page")
 _LATER = ("tables", "roofline")
 """Parts of a record that are read when the pictures are drawn."""
 
@@ -59,10 +58,9 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
     """
     if len(records) not in (1, 2) or (contrast is None) != (len(records) == 1):
         raise InputError(f"page of {len(records)} schedules: give one, or two and their contrast")
-    blocks: dict[str, Json] = {"look": _look()}
+    blocks: dict[str, Json] = {"look": look()}
     for place, record in enumerate(records):
-        blocks[f"view-{place}"] = {k: v for k, v in record.items() if k not in _LATER}
-        blocks[f"tables-{place}"] = {name: record[name] for name in _LATER}
+        blocks[f"view-{place}"], blocks[f"tables-{place}"] = parted(record)
     if contrast is not None:
         blocks["contrast"] = contrast
     return html(
@@ -93,6 +91,12 @@ def page_of(pictures: Sequence[Picture]) -> str:
     return page(f"{first.instance.name}: {names}", records, contrast)
 
 
-def _look() -> Json:
+def parted(record: Json) -> tuple[Json, Json]:
+    """A record in two: what pictures show, and what is read when they are drawn."""
+    at_once = {name: value for name, value in record.items() if name not in _LATER}
+    return at_once, {name: record[name] for name in _LATER}
+
+
+def look() -> dict[str, object]:
     """Colours by the numbers of kinds and causes; of compute-bound and memory-bound layers."""
     return {"kinds": KIND_COLOURS, "causes": CAUSE_COLOURS, "bounds": COLOURS[:2]}

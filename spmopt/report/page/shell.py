@@ -39,14 +39,18 @@ class Page:
     scripts
         Names of scripts, in order: those that others build on come first.
     blocks
-        Values of plain JSON types, which scripts read by these names.
+        Values of plain JSON types, or what :func:`packed` made of them, which scripts read by
+        these names.
+    spare
+        Name of a file of parts that scripts bring in later.
     """
 
     title: str
     subtitle: str
     body: str
     scripts: Sequence[str]
-    blocks: Mapping[str, Json]
+    blocks: Mapping[str, Json | str]
+    spare: str | None = None
 
 
 def html(page: Page) -> str:
@@ -63,7 +67,7 @@ def html(page: Page) -> str:
             "subtitle": escape(page.subtitle),
             "style": style,
             "script": script,
-            "body": source(page.body),
+            "body": source(page.body) + _spare(page.spare),
             "blocks": "\n".join(_block(name, value) for name, value in page.blocks.items()),
         },
     )
@@ -92,10 +96,19 @@ def _hash(text: str) -> str:
     return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
-def _block(name: str, value: Json) -> str:
+def packed(value: Json) -> str:
+    """Compress a value, as a block of a page has it."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
-    packed = b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode()
-    return f'<script type="application/gzip" id="data-{escape(name)}">{packed}</script>'
+    return b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode()
+
+
+def _block(name: str, value: Json | str) -> str:
+    text = value if isinstance(value, str) else packed(value)
+    return f'<script type="application/gzip" id="data-{escape(name)}">{text}</script>'
+
+
+def _spare(name: str | None) -> str:
+    return "" if name is None else f'<template id="spare">{source(name)}</template>'
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

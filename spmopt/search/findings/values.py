@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from spmopt.report.quantities import si
 from spmopt.report.settings import shown_bandwidth, shown_setting
-from spmopt.search.findings.built import Built
+
+if TYPE_CHECKING:
+    from spmopt.search.findings.built import Built
 
 UNITS = {
     "time_s": "s",

@@ -169,7 +169,8 @@ class DataTable {
       if (at > 0)
         return element("td", { class: column.numeric ? "number" : null }, shortened(text, 60));
       const act = this.pick && (() => this.pick(values, place));
-      return element("th", { scope: "row" }, act ? link(shortened(text), act) : shortened(text));
+      const kind = { scope: "row", class: column.numeric ? "number" : null };
+      return element("th", kind, act ? link(shortened(text), act) : shortened(text));
     });
     return element("tr", {}, ...cells);
   }

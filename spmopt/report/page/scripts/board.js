@@ -167,6 +167,6 @@ class Board {
     this.clear();
     this.setMark(marked);
     this.only ||= onlyHere(this.schedules, this.contrast);
-    this.stages.forEach((stage, at) => stage.light(marked ? this.only[at] : null));
+    this.stages.forEach((stage, at) => stage.mark(marked ? this.only[at] : null));
   }
 }

@@ -134,23 +134,55 @@ function drawContrast(schedules, contrast, board) {
 }
 
 /**
- * For each schedule, the rectangles of what it keeps through a gap and the other does not.
- * @param {Schedule[]} schedules @returns {Array<(rect: number) => boolean>}
+ * Rectangles of each schedule, cut so that what it keeps through a gap and the other does not is
+ * apart from the rest, and lit.
+ * @param {Schedule[]} schedules
  */
 function onlyHere([a, b], { gaps, operations }) {
   const stepOfB = (step) => operations.step_b[a.steps.operation[step]];
   return [a, b].map((schedule, at) => {
-    const chosen = new Uint8Array(schedule.rects.tensor.length),
-      { begin, end } = schedule.rects;
+    const [mine, others] = at === 0 ? [gaps.kept_a, gaps.kept_b] : [gaps.kept_b, gaps.kept_a];
+    const kept = new Map();
     gaps.tensor.forEach((tensor, gap) => {
-      if (at === 0 ? gaps.kept_a[gap] <= gaps.kept_b[gap] : gaps.kept_b[gap] <= gaps.kept_a[gap])
-        return;
-      const edges = [gaps.from_step[gap], gaps.to_step[gap]];
-      const [from, to] = at === 0 ? edges : edges.map(stepOfB);
-      for (const rect of ofGroup(schedule.rectsOf, tensor)) {
-        if (begin[rect] < to && end[rect] > from) chosen[rect] = 1;
-      }
+      if (mine[gap] <= others[gap]) return;
+      const steps = [gaps.from_step[gap], gaps.to_step[gap]];
+      const [from, to] = at === 0 ? steps : steps.map(stepOfB);
+      const part = {
+        start: schedule.edges[from],
+        stop: schedule.edges[to + 1],
+        low: Math.floor(others[gap] / schedule.page_bytes),
+        high: Math.ceil(mine[gap] / schedule.page_bytes),
+      };
+      kept.set(tensor, [...(kept.get(tensor) || []), part]);
     });
-    return (rect) => chosen[rect] === 1;
+    return cutRects(schedule.rects, kept);
   });
+}
+
+/** Rectangles cut at parts [start, stop) and pages [low, high) of their tensors, which are lit. */
+function cutRects({ tensor, start, stop, page, pages, tensor_page: place }, kept) {
+  for (const parts of kept.values()) parts.sort((one, other) => one.start - other.start);
+  const cut = { tensor: [], start: [], stop: [], page: [], pages: [], lit: [] };
+  const add = (...values) => {
+    const [, from, to, , high] = values;
+    if (from < to && high > 0) Object.keys(cut).forEach((name, at) => cut[name].push(values[at]));
+  };
+  for (let rect = 0; rect < tensor.length; rect++) {
+    const [whose, low, high] = [tensor[rect], page[rect], pages[rect]];
+    let from = start[rect];
+    for (const part of kept.get(whose) || []) {
+      const [begin, end] = [Math.max(from, part.start), Math.min(stop[rect], part.stop)];
+      if (begin >= end) continue;
+      const [first, last] = [part.low, part.high].map((at) =>
+        Math.min(high, Math.max(0, at - place[rect])),
+      );
+      add(whose, from, begin, low, high, 0);
+      add(whose, begin, end, low, first, 0);
+      add(whose, begin, end, low + first, last - first, 1);
+      add(whose, begin, end, low + last, high - last, 0);
+      from = end;
+    }
+    add(whose, from, stop[rect], low, high, 0);
+  }
+  return cut;
 }

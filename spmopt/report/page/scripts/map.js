@@ -10,17 +10,27 @@ class AddressMap {
     this.schedule = schedule;
     this.look = look;
     this.raster = new Raster();
-    const { rects, tensors, kinds } = schedule;
+    this.own = this.coloured(schedule.rects);
+    this.boxes = this.own;
+  }
+
+  /** Rectangles with the numbers of their colours. @returns {Boxes} */
+  coloured(rects) {
+    const { tensors, kinds } = this.schedule;
     const colour = Uint8Array.from(rects.tensor, (tensor) =>
       tensor === SCRATCH ? kinds.length - 1 : tensors.kind[tensor],
     );
-    /** @type {Boxes} */
-    this.boxes = { ...rects, colour, lit: null };
+    return { lit: null, ...rects, colour };
   }
 
   /** Shows only some rectangles in full colour; null: all. @param {Uint8Array|null} lit */
   light(lit) {
-    this.boxes.lit = lit;
+    this.boxes = { ...this.own, lit };
+  }
+
+  /** Shows rectangles that are cut otherwise, some of them lit. */
+  cut(rects) {
+    this.boxes = this.coloured(rects);
   }
 
   /** Where address 0 and the end of the scratchpad are. */

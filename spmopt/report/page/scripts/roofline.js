@@ -95,14 +95,12 @@ class Roofline {
     for (let power = this.across[0]; power <= this.across[1]; power++) {
       context.moveTo(this.x(10 ** power), ROOF_TOP);
       context.lineTo(this.x(10 ** power), foot);
-      if ((power - this.across[0]) % every === 0)
-        context.fillText(
-          Math.abs(power) <= 3
-            ? String(Number((10 ** power).toPrecision(1)))
-            : si(10 ** power, "", 1),
-          this.x(10 ** power),
-          foot + 12,
-        );
+      if ((power - this.across[0]) % every === 0) {
+        const plain = Math.abs(power) <= 3;
+        const text = plain ? String(Number((10 ** power).toPrecision(1))) : si(10 ** power, "", 1);
+        const half = context.measureText(text).width / 2;
+        context.fillText(text, Math.min(this.x(10 ** power), sheet.width - half), foot + 12);
+      }
     }
     context.fillText("reuse frequency, FLOP per byte of operands", left + width / 2, foot + 30);
     context.textAlign = "left";

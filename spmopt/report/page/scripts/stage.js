@@ -107,6 +107,13 @@ class Stage {
     this.light(tensor < 0 ? null : (rect) => this.schedule.rects.tensor[rect] === tensor);
   }
 
+  /** Shows rectangles that are cut otherwise; null: all as they are. */
+  mark(rects) {
+    if (!rects) return this.light(null);
+    this.map.cut(rects);
+    this.draw();
+  }
+
   /** @param {((rect: number) => boolean)|null} chosen which rectangles have their full colour */
   light(chosen) {
     this.map.light(

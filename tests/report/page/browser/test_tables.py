@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -11,23 +9,11 @@ import pytest
 from spmopt.metrics import metrics
 from spmopt.report.quantities import percent, share, si
 from tests.report.page.browser.conftest import Show
-from tests.report.page.browser.pages import Record, contrast, record
-from tests.report.page.browser.screen import Screen
+from tests.report.page.browser.pages import Record, record
+from tests.report.page.browser.saved import saved
 from tests.report.samples import picture, stored
 
 TABLES = "#tables .table"
-
-
-def saved(screen: Screen, downloads: Path, table: str, name: str) -> list[dict[str, str]]:
-    """Press the button, and read the file that comes."""
-    path = downloads / name
-    path.unlink(missing_ok=True)
-    screen.click(f"{table} [aria-label^='Save CSV']")
-    for _ in range(600):
-        if path.exists() and not list(downloads.glob("*.crdownload")):
-            break
-        screen.settle(50)
-    return list(csv.DictReader(StringIO(path.read_text(encoding="utf-8"), newline="")))
 
 
 def agree(rows: list[dict[str, str]], table: Record) -> None:
@@ -139,47 +125,3 @@ def test_sums_of_the_tables_are_the_totals(show: Show, downloads: Path) -> None:
     screen.click("#tables input[value='cause']")
     stalls = [int(row["stall_cycles"]) for row in saved(screen, downloads, TABLES, "cause.csv")]
     assert sum(stalls) == totals.makespan_cycles - totals.compute_cycles
-
-
-def test_compare_mode_has_both_and_their_differences(show: Show, downloads: Path) -> None:
-    screen, found = show("two"), contrast()
-    marks = [text[:1] for text in screen.texts("#pictures h3")]
-    assert marks == ["A", "B"]
-    cells = screen.texts("#figures tbody tr > *")
-    for place, figure in enumerate(found["figures"]):
-        row = cells[4 * place : 4 * place + 4]
-        assert row[:3] == [figure["label"], figure["text_a"], figure["text_b"]]
-    gaps, a = found["gaps"], record("belady")
-    assert len(gaps["tensor"]) > 0
-    rows = saved(screen, downloads, "#contrast .table", "kept.csv")
-    assert [
-        (row["tensor"], int(row["kept_a_bytes"]), int(row["kept_b_bytes"])) for row in rows
-    ] == [
-        (a["tensors"]["name"][tensor], kept_a, kept_b)
-        for tensor, kept_a, kept_b in zip(
-            gaps["tensor"], gaps["kept_a"], gaps["kept_b"], strict=True
-        )
-    ]
-    screen.click("#contrast tbody button")
-    assert screen.text("#followed h3") == rows[0]["tensor"]
-    assert screen.texts("#followed h4") == ["In A", "In B"]
-    screen.click("#contrast input[value='operations']")
-    both = saved(screen, downloads, "#contrast .table", "operations.csv")
-    clock = a["clock_hz"]
-    for name, side in (("time_a_s", "belady"), ("time_b_s", "page")):
-        total = sum(float(row[name]) for row in both)
-        assert total == pytest.approx(record(side)["cycles"] / clock)
-
-
-def test_what_only_one_keeps_is_marked(show: Show) -> None:
-    screen = show("two")
-    shot = "return document.querySelectorAll('.stage canvas')[arguments[0]].toDataURL()"
-    places = [0, 3]
-    before = [screen.run(shot, place) for place in places]
-    screen.click("#mark")
-    screen.settle()
-    marked = [screen.run(shot, place) for place in places]
-    assert all(one != other for one, other in zip(before, marked, strict=True))
-    screen.click("#mark")
-    screen.settle()
-    assert [screen.run(shot, place) for place in places] == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from codecs import backslashreplace_errors, register_error
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import TextIO
 
@@ -28,7 +29,8 @@ def spell_out() -> None:
     register_error(_SPELLED, _spelled)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors=_SPELLED)
+            with suppress(OSError):  # what it led to was replaced by a pipe
+                stream.reconfigure(errors=_SPELLED)
 
 
 def _spelled(error: UnicodeError) -> tuple[str | bytes, int]:

@@ -7,14 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from spmopt.cli import Code
 from spmopt.cli.subject import Subject
 
 if TYPE_CHECKING:  # it would load Optuna, and help should not
-    from optuna.study import Study
-
     from spmopt.io.result import StoredResult
     from spmopt.report.fronts import Front
     from spmopt.report.page.front import Shown
@@ -46,7 +44,8 @@ def report_search(subject: Subject, output: Path, *, as_json: bool) -> int:
         write_text(output, text)
     size = len(text.encode())
     if as_json:
-        print_json({**_said(front, output), "schedules": len(kept), "bytes": size})
+        schedules = sum(each.result.schedule is not None for each in kept.values())
+        print_json({**_said(front, output), "schedules": schedules, "bytes": size})
     else:
         say(f"{output}: study {front.name}, {len(front.members)} trials; {si(size, 'B')}")
     return Code.OK
@@ -74,7 +73,7 @@ def _said(front: Front, output: Path) -> dict[str, object]:
     return {"file": str(output), "study": front.name, "front": list(front.members)}
 
 
-def _found(subject: Subject) -> tuple[Study, Setup, Found]:
+def _found(subject: Subject) -> tuple[Any, Setup, Found]:
     """Read a study; raises :class:`InputError` where it has nothing to show."""
     from spmopt.search.findings.found import found_of
     from spmopt.search.findings.shown import require_feasible
@@ -86,7 +85,7 @@ def _found(subject: Subject) -> tuple[Study, Setup, Found]:
     return study, setup, found_of(study, setup, subject.top)
 
 
-def _front(study: Study, setup: Setup, found: Found, kept: Kept) -> Front:
+def _front(study: Any, setup: Setup, found: Found, kept: Kept) -> Front:
     """Lay it out, with what more is worth on the machines whose results are kept."""
     from spmopt.search.findings.front import front_of
     from spmopt.search.findings.replay import candidate_of
@@ -102,9 +101,7 @@ def _front(study: Study, setup: Setup, found: Found, kept: Kept) -> Front:
     return front_of(study, setup, replace(found, worth=worth))
 
 
-def _shown(
-    subject: Subject, study: Study, setup: Setup, found: Found, kept: Kept
-) -> Iterator[Shown]:
+def _shown(subject: Subject, study: Any, setup: Setup, found: Found, kept: Kept) -> Iterator[Shown]:
     """Schedules of the members, the best first; and what shows those that have no room."""
     from spmopt.report.page.front import Shown
 
@@ -124,8 +121,12 @@ def _shown(
                     shlex.join(("spmopt", *written, "-o", f"{name}.json")),
                     shlex.join(("spmopt", "report", f"{name}.json", "-o", f"{name}.html")),
                 ),
-                record=None if stored is None else partial(_record, stored),
+                record=partial(_record, stored) if _has_schedule(stored) else None,
             )
+
+
+def _has_schedule(stored: StoredResult | None) -> TypeGuard[StoredResult]:
+    return stored is not None and stored.result.schedule is not None
 
 
 def _record(stored: StoredResult) -> Mapping[str, object]:

@@ -1,0 +1,135 @@
+"""``report`` and ``plot`` of sweeps and of searches: files, what they say, what they refuse."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import Run
+from tests.cli.test_failures import refused
+from tests.report.page.reading import Document
+from tests.search.study import MLP
+from tests.solve.fakes import bounds_only, install
+
+SPACE = """
+cost = { spm_mb = 1000.0, gbps = 0.01 }
+constraints = ["gbps <= 1.5"]
+[space]
+spm = "256:1024:384"
+bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
+page = 16
+"""
+TUNE = f"tune {MLP} --space s.toml --objective time,cost --sampler brute-force -s belady"
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "s.toml").write_text(SPACE)
+    install(monkeypatch, fluid=bounds_only)
+
+
+@pytest.fixture
+def swept(run: Run) -> Path:
+    """Rows of a sweep."""
+    line = f"sweep {MLP} --page 16 --spm 256,512,1024 -s belady,lru -o rows.csv --jobs 1"
+    assert run(line).code == 0
+    return Path("rows.csv")
+
+
+def test_the_page_of_a_sweep_has_its_rows(run: Run, swept: Path) -> None:
+    record = run(f"report {swept} -o r.html --json").record
+    text = Path("r.html").read_text()
+    assert record == {"file": "r.html", "sweep": "rows.csv", "rows": 6, "bytes": len(text.encode())}
+    curves = Document.of(text).blocks()["curves"]
+    _, head, *lines = swept.read_text().splitlines()
+    assert curves["columns"] == head.split(",")
+    assert len(curves["rows"]["time_s"]) == len(lines)
+    assert run(f"report {swept} -o r.html").out.startswith("r.html: ")
+
+
+def test_a_sweep_is_drawn_by_what_is_asked_for(run: Run, swept: Path) -> None:
+    record = run(f"plot {swept} -o r.svg --y gap --json").record
+    assert (record["x"], record["y"]) == ("spm_bytes", "gap")
+    assert Path("r.svg").read_text().startswith("<?xml")
+    assert "time over scratchpad" in run(f"plot {swept} -o r.png").out
+    assert "no curves of power" in refused(run(f"plot {swept} -o r.png --y power"))
+
+
+def test_the_page_of_a_search_is_its_front(run: Run) -> None:
+    run(TUNE)
+    shown = run("tune show --worth --json").record
+    record = run("report --storage tune.db -o r.html --json").record
+    text = Path("r.html").read_text()
+    blocks = Document.of(text).blocks()
+    members = [each["trial"] for each in shown["front"]]
+    assert record["front"] == blocks["front"]["members"] == members
+    assert record["schedules"] == len(members)
+    assert record["bytes"] == len(text.encode())
+    assert blocks["front"]["worth"] == shown["worth"]
+    for place, each in enumerate(shown["front"]):
+        view = blocks[f"schedule-{place}-view"]
+        figures = {figure["key"]: figure["value"] for figure in view["figures"]}
+        assert figures["makespan"] == each["figures"]["time_s"]
+
+
+def test_schedules_that_are_gone_have_commands(run: Run, tmp_path: Path) -> None:
+    run(TUNE)
+    for path in (tmp_path / "tune.schedules" / "s").iterdir():
+        path.unlink()
+    assert run("report --study s -o r.html --json").record["schedules"] == 0
+    blocks = Document.of(Path("r.html").read_text()).blocks()
+    assert blocks["front"]["worth"] == []
+    for each in blocks["opened"]["schedules"]:
+        assert each["block"] is None
+        show, report = each["commands"]
+        assert run(show.removeprefix("spmopt ")).code == 0
+        assert run(report.removeprefix("spmopt ")).code == 0
+        assert Path(f"trial-{each['trial']}.html").exists()
+
+
+def test_a_search_is_drawn_by_what_is_asked_for(run: Run) -> None:
+    run(f"{TUNE} --trials 4")
+    record = run("plot --storage tune.db -o f.pdf --json").record
+    assert (record["x"], record["y"], record["study"]) == ("time_s", "cost", "s")
+    assert Path("f.pdf").read_bytes().startswith(b"%PDF")
+    assert "time over trial" in run("plot --study s -o f.png --x trial --y time --top 2").out
+    assert "did you mean time?" in refused(run("plot --study s -o f.png --x tim"))
+
+
+def test_bounds_alone_have_no_schedules(run: Run) -> None:
+    run(f"tune {MLP} --space s.toml --objective time,cost -s bound --trials 3")
+    assert run("report --storage tune.db -o r.html --json").record["schedules"] == 0
+    blocks = Document.of(Path("r.html").read_text()).blocks()
+    assert blocks["front"]["bounds_only"]
+    assert blocks["opened"]["schedules"] == []
+
+
+def test_what_does_not_go_together_is_refused(run: Run, swept: Path) -> None:
+    Path("x.csv").write_text("a,b\n1,2\n")
+    for line, reason in (
+        ("report -o r.html", "name a result file, the CSV file of a sweep, or --storage"),
+        (f"report {swept} --storage tune.db -o r.html", "not both"),
+        (f"report {swept} --top 3 -o r.html", "--top: is for the front of a search"),
+        ("report --storage tune.db --top 0 -o r.html", "--top 0: must be at least 1"),
+        (f"report {swept} {swept} -o r.html", "one sweep at a time"),
+        (f"report {swept} --timing replay -o r.html", "--timing: is for schedules"),
+        (f"report {swept} -o {swept}", "would replace"),
+        ("report x.csv -o r.html", "x.csv: is no sweep's file"),
+        ("report none.csv -o r.html", "none.csv: cannot be read"),
+        ("report --storage none.db -o r.html", "no such file"),
+        (f"plot {swept} --picture map -o r.png", "--picture: is for schedules"),
+        ("plot r.json --x time -o r.png", "--x: is for a sweep or a search"),
+        (f"plot {swept} -o r.txt", "no format of pictures"),
+    ):
+        assert reason in refused(run(line)), line
+    assert not Path("r.html").exists()
+
+
+def test_a_search_without_a_member_is_shown(run: Run) -> None:
+    Path("s.toml").write_text(SPACE.replace("gbps <= 1.5", "time_s <= 1e-9"))
+    run(f"{TUNE} --no-prune --trials 3")
+    assert run("report --storage tune.db -o r.html --json").record["front"] == []
+    record = Document.of(Path("r.html").read_text()).blocks()["front"]
+    assert json.dumps(record["members"]) == "[]"
+    assert run("plot --storage tune.db -o f.png").code == 0

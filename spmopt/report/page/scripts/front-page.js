@@ -147,7 +147,7 @@ function drawWorth(worth) {
       { class: "key" },
       "How much the certified bound falls at first, for each MB, GB/s and PE (multiply-accumulate unit) more, by the prices that prove it.",
     ),
-    new DataTable({ caption: "What more is worth", file: "worth.csv", columns, rows }).root,
+    new DataTable({ caption: "Worth for each trial", file: "worth.csv", columns, rows }).root,
   );
 }
 

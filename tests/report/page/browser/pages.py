@@ -1,4 +1,4 @@
-"""Pages to look at: of one schedule, of two, with awkward names, and of 30,000 operations."""
+"""Pages to look at: of schedules (30,000 operations and awkward names too), sweep and search."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from functools import cache
 from typing import Any
 
 from spmopt.report.contrast import contrast_record
+from spmopt.report.curves import Curves
 from spmopt.report.page import page
+from spmopt.report.page.curves import curves_page
+from spmopt.report.page.front import Shown, front_page
 from spmopt.report.picture import picture_record
-from tests.report.samples import awkward, picture
+from tests.report.curves.rows import curves, relaxed, schedule
+from tests.report.fronts.fronts import front
+from tests.report.samples import AWKWARD, awkward, picture
 
 Record = Any
 _MANY = 30_000
@@ -40,7 +45,22 @@ def html(name: str) -> str:
         return page(found.instance.name, [picture_record(found)])
     if name == "many":
         return page("Many operations", [repeated(record("page"))])
+    if name == "sweep":
+        return curves_page(sweep())
+    if name == "search":
+        opened = Shown(trial=0, network="net", commands=(), record=lambda: record("page"))
+        return front_page(front(AWKWARD[0]), [opened])
     raise KeyError(name)
+
+
+def sweep() -> Curves:
+    """Two schedulers and the relaxation at four sizes of the scratchpad."""
+    sizes = range(1, 5)
+    return curves(
+        *(relaxed(1.1 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
+        *(schedule("page", 1.1 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
+        *(schedule(AWKWARD[1], 1.5 / size, 1 / size, spm_bytes=4096 * size) for size in sizes),
+    )
 
 
 def repeated(found: Record) -> Record:

@@ -54,6 +54,10 @@ def violations(screen: Screen) -> list[str]:
         ("one", "light", PHONE["width"]),
         ("two", "light", 1280),
         ("two", "dark", PHONE["width"]),
+        ("sweep", "light", 1280),
+        ("sweep", "dark", PHONE["width"]),
+        ("search", "light", PHONE["width"]),
+        ("search", "dark", 1280),
     ],
 )
 def test_axe_finds_nothing(show: Show, name: str, theme: str, width: int) -> None:
@@ -61,12 +65,13 @@ def test_axe_finds_nothing(show: Show, name: str, theme: str, width: int) -> Non
     assert violations(screen) == []
 
 
-@pytest.mark.parametrize("name", ["one", "two", "awkward"])
+@pytest.mark.parametrize("name", ["one", "two", "awkward", "sweep", "search"])
 def test_a_phone_does_not_scroll_sideways(show: Show, name: str) -> None:
     screen = show(name, state="#tensor=2", **PHONE)
     sideways = "return [document.documentElement.scrollWidth, innerWidth]"
-    for per in ("layer", "tensor", "operation", "cause"):
-        screen.run(f"document.querySelector(\"#tables input[value='{per}']\").click()")
+    assert screen.run(sideways) == [PHONE["width"], PHONE["width"]]
+    for choice in screen.all("#tables input[type=radio]"):
+        screen.run("arguments[0].click()", choice)
         assert screen.run(sideways) == [PHONE["width"], PHONE["width"]]
 
 

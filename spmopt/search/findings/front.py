@@ -147,8 +147,8 @@ def _least(trial: FrozenTrial, setup: Setup) -> dict[str, float]:
 
 def _texts(trial: FrozenTrial, setup: Setup, figures: Figures, least: Figures) -> dict[str, str]:
     """Figures as they are shown; of what a proof excluded the bounds in their place."""
-    known = {key: value for key, value in figures.items() if key in setup.names}
-    found = {key: figure_text(key, value, setup) for key, value in known.items()}
+    known = [key for key in setup.names if key in figures]
+    found = {key: figure_text(key, figures[key], setup) for key in known}
     if PROOF in trial.user_attrs:
         bounded = {key: value for key, value in least.items() if key not in found}
         found |= {key: f"≥ {shown_figure(key, value)}" for key, value in bounded.items()}

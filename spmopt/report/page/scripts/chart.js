@@ -20,8 +20,9 @@ function coloured(made, colour) {
 }
 
 /**
- * A point to find by pointer or keys: what it says, and what a click does.
- * @typedef {{x: number, y: number, words: string[], act?: () => void}} Point
+ * A point to find by pointer or keys: what it says, by how many pixels it is found before others,
+ * and what a click does.
+ * @typedef {{x: number, y: number, words: string[], lead?: number, act?: () => void}} Point
  */
 class Chart {
   /**
@@ -116,7 +117,7 @@ class Chart {
       [x, y] = [event.clientX - box.left, event.clientY - box.top];
     let [nearest, least] = [-1, NEAR];
     this.points.forEach((point, place) => {
-      const far = Math.hypot(this.across(point.x) - x, this.up(point.y) - y);
+      const far = Math.hypot(this.across(point.x) - x, this.up(point.y) - y) - (point.lead || 0);
       if (far < least) [nearest, least] = [place, far];
     });
     this.show(nearest, event.clientX, event.clientY);

@@ -3,6 +3,9 @@
 const EXCLUDED = "excluded by proof",
   SOLVED = ["solved", "as before"];
 
+/** So many pixels members of the front are found before others. */
+const MEMBER_LEAD = 5;
+
 /** Kinds of marks, in the order in which they are drawn: how they look, and in words. */
 const TRIAL_MARKS = {
   excluded: "excluded by proof: any schedule is here at best",
@@ -83,10 +86,11 @@ class Front {
       height: 440,
       x: new NumberAxis({ ...x, label: this.label(x) }, values(0, x), how),
       y: new NumberAxis(y, values(1, y), how),
-      points: this.shown.map(({ trial, at }) => ({
+      points: this.shown.map(({ trial, at, kind }) => ({
         x: at[0],
         y: at[1],
         words: this.words(trial),
+        lead: kind === "front" ? MEMBER_LEAD : 0,
         act: () => this.pick(trial),
       })),
       paint: (chart) => this.paint(chart),

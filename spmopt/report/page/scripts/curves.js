@@ -145,9 +145,8 @@ class Curves {
   }
 
   /** One panel: its title, what is upwards, and the chart. */
-  figure(panel) {
-    const chart = this.chart(panel),
-      title = panel.title ? [element("h3", {}, shortened(panel.title, 160))] : [],
+  figure(panel, chart) {
+    const title = panel.title ? [element("h3", {}, shortened(panel.title, 160))] : [],
       upwards = chart.y.isCut
         ? `${this.view.y.label}; the axis does not begin at 0`
         : this.view.y.label;
@@ -162,6 +161,7 @@ class Curves {
   draw() {
     const { view, most } = this,
       panels = view.panels.slice(0, most),
+      charts = panels.map((panel) => this.chart(panel)),
       left = view.panels.length - panels.length;
     const showAll = () => {
       this.most = Infinity;
@@ -175,9 +175,10 @@ class Curves {
     const grid = element(
       "div",
       { class: panels.length === 1 ? "panels one" : "panels" },
-      ...panels.map((panel) => this.figure(panel)),
+      ...panels.map((panel, place) => this.figure(panel, charts[place])),
     );
     byId("panels").replaceChildren(grid, ...(left ? [more] : []));
+    for (const chart of charts) chart.fit();
   }
 
   /** Schedulers to show or hide, and what the band is. */

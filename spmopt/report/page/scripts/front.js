@@ -96,6 +96,7 @@ class Front {
       paint: (chart) => this.paint(chart),
     });
     byId("front").replaceChildren(element("p", { class: "key" }, this.label(y)), this.chart.root);
+    this.chart.fit();
     this.tellMissing(known.filter(({ at, kind }) => !at && kind));
     this.drawMarks();
   }

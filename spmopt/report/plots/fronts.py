@@ -16,7 +16,7 @@ from spmopt.report.plots.numbers import label_axis
 from spmopt.report.plots.style import LINE, TEXT, Heading, alone, canvas, dress, finish, legible
 
 _TRIAL, _FRONT = COLOURS[0], COLOURS[1]
-_NAMED = 12
+_NAMED = 20
 """Members of a front whose numbers find room."""
 _MOST_LETTERS = 120
 
@@ -43,7 +43,9 @@ def plot_front(
     others = [trial for trial in front.trials if trial.number not in front.members]
     _mark(ax, (across, up), [each for each in others if each.state.startswith("excluded")])
     solved = [each for each in others if each.state in ("solved", "as before")]
-    _scatter(ax, (across, up), [each for each in solved if not each.is_feasible], "breaks a limit")
+    _scatter(
+        ax, (across, up), [each for each in solved if not each.is_feasible], "breaks a constraint"
+    )
     _scatter(ax, (across, up), [each for each in solved if each.is_feasible], "solved")
     _draw_members(ax, front, (across, up), members)
     dress(ax, "", "", "")

@@ -27,7 +27,7 @@ def test_every_kind_of_trial_has_its_mark() -> None:
     assert marks(ax) == {
         "front": [[1.0, 8.0], [2.0, 5.0]],
         "solved": [[2.5, 6.0]],
-        "breaks a limit": [[0.5, 10.0]],
+        "breaks a constraint": [[0.5, 10.0]],
         "excluded by proof, at best here": [[3.0, 7.0]],
     }
     said = [text.get_text() for text in ax.texts]

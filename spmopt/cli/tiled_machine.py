@@ -9,7 +9,7 @@ from pathlib import Path
 from spmopt.cli.inputs import overrides
 from spmopt.cli.tiled import Hardware
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Machine, SystolicArray
+from spmopt.core.machine import Machine
 from spmopt.machines.load import load_machine, override
 from spmopt.machines.settings import Setting
 from spmopt.report.quantities import si
@@ -61,7 +61,7 @@ def _configured(config: Config, path: Path, machine: Machine, element_bytes: int
         "name": config.name,
         "source": str(path),
         "spm": config.sram_bytes,
-        _RATE: _rate(array, machine.clock_hz),
+        _RATE: array.operations_per_s(machine.clock_hz),
         "array.rows": array.rows,
         "array.columns": array.columns,
         "array.dataflow": array.dataflow,
@@ -93,9 +93,10 @@ def _require_effect(machine: Machine, settings: Mapping[str, Setting], cores: in
     """Refuse a rate that nothing is computed at."""
     array = machine.array
     if _RATE in settings and array is not None and cores == 1:
+        rate = si(array.operations_per_s(machine.clock_hz), "FLOP/s")
         raise InputError(
             f"--throughput: has no effect, products take the cycles of the {array.rows} x "
-            f"{array.columns} array ({si(_rate(array, machine.clock_hz), 'FLOP/s')}); change "
+            f"{array.columns} array ({rate}); change "
             "--set array.rows=, array.columns= or --clock, or name a machine without an array"
         )
 
@@ -112,9 +113,6 @@ def _of_rates(machine: Machine, cores: int) -> tuple[str, ...]:
 
 
 def _array_rate(machine: Machine, cores: int) -> int | None:
-    return None if machine.array is None else cores * _rate(machine.array, machine.clock_hz)
-
-
-def _rate(array: SystolicArray, clock_hz: int) -> int:
-    """Multiplications and additions a second with all of the array at work."""
-    return 2 * array.rows * array.columns * clock_hz
+    return (
+        None if machine.array is None else cores * machine.array.operations_per_s(machine.clock_hz)
+    )

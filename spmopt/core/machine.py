@@ -29,6 +29,10 @@ class SystolicArray:
     columns: int
     dataflow: str = "os"
 
+    def operations_per_s(self, clock_hz: int) -> int:
+        """Multiplications and additions a second with all of it at work."""
+        return 2 * self.rows * self.columns * clock_hz
+
     def __post_init__(self) -> None:
         if self.rows < 1 or self.columns < 1:
             raise InputError("systolic array: rows and columns must be at least 1")
@@ -211,8 +215,18 @@ class Machine:
 
         Each does two operations a cycle; a rate that makes no whole number of them is rounded.
         """
-        units = max(1, round(Fraction(self.operations_per_s, 2 * self.clock_hz)))
+        units = max(1, self._rate_units)
         return units if self.array is None else max(units, self.array.rows * self.array.columns)
+
+    @property
+    def has_rate_of_array(self) -> bool:
+        """Whether its rate is that of its own array, up to the rounding of a data sheet."""
+        array = self.array
+        return array is not None and self._rate_units == array.rows * array.columns
+
+    @property
+    def _rate_units(self) -> int:
+        return round(Fraction(self.operations_per_s, 2 * self.clock_hz))
 
     @property
     def spm_pages(self) -> int:

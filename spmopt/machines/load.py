@@ -60,8 +60,9 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
 def override(machine: Machine, overrides: Settings) -> Machine:
     """``machine`` with some of its settings replaced, as the command line does.
 
-    Banks take the place of the scratchpad, whatever it was: a leakage that the machine had
-    without banks is taken for its scratchpad's.
+    A rate that is that of the machine's own array follows the array and the clock, unless
+    ``overrides`` give one. Banks take the place of the scratchpad, whatever it was: a leakage that
+    the machine had without banks is taken for its scratchpad's.
 
     Raises
     ------
@@ -85,7 +86,19 @@ def override(machine: Machine, overrides: Settings) -> Machine:
     if any(key.startswith("array.") for key in overrides):
         settings.setdefault("array.dataflow", "os")
     changed = from_settings(settings, "machine option")
+    if "throughput" not in overrides:
+        changed = _at_rate_of_array(machine, changed)
     return replace(changed, banks=banks) if banks else changed
+
+
+def _at_rate_of_array(base: Machine, changed: Machine) -> Machine:
+    """``changed``, as fast as its array where ``base`` is, and its array or clock another."""
+    array, clock = changed.array, changed.clock_hz
+    if array is None or base.array is None or not base.has_rate_of_array:
+        return changed
+    if array.operations_per_s(clock) == base.array.operations_per_s(base.clock_hz):
+        return changed
+    return replace(changed, operations_per_s=array.operations_per_s(clock))
 
 
 def _merged(settings: Settings, given: Settings) -> dict[str, Setting]:

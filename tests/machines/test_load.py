@@ -146,3 +146,32 @@ def test_unknown_names() -> None:
         load_machine("abacus")
     with pytest.raises(InputError, match=r"none.toml: cannot be read \(No such file"):
         load_machine("none.toml")
+
+
+@pytest.mark.parametrize(
+    ("given", "rate"),
+    [
+        ({"array.rows": 16}, 2 * 16 * 45 * 10**9),
+        ({"array.rows": "16", "array.columns": "32"}, 2 * 16 * 32 * 10**9),
+        ({"clock": "500MHz"}, 2 * 45 * 45 * 500 * 10**6),
+        ({"clock": "500MHz", "array.columns": 90}, 2 * 45 * 90 * 500 * 10**6),
+        ({"array.dataflow": "ws", "spm": "2MB"}, 4_050 * 10**9),
+        ({"array.rows": 16, "throughput": "4.05TFLOP/s"}, 4_050 * 10**9),
+    ],
+)
+def test_the_rate_of_an_array_follows_it(given: dict[str, Setting], rate: int) -> None:
+    machine = load_machine("small-npu", given)
+    assert machine.operations_per_s == rate
+    assert override(load_machine("small-npu"), given) == machine
+
+
+def test_a_rate_apart_from_the_array_stays() -> None:
+    base = load_machine("small-npu")
+    other = replace(base, operations_per_s=2 * base.operations_per_s)
+    assert override(other, {"array.rows": 16}).operations_per_s == other.operations_per_s
+    # That of a data sheet is rounded, and stays until array or clock are others.
+    rounded = replace(base, operations_per_s=4_049_999 * 10**6)
+    assert override(rounded, {"array.rows": 45, "spm": "2MB"}).operations_per_s == 4_049_999 * 10**6
+    assert override(rounded, {"array.rows": 90}).operations_per_s == 2 * 90 * 45 * 10**9
+    gpu = load_machine("rtx2080ti", {"array.rows": 8, "array.columns": 8})
+    assert gpu.operations_per_s == load_machine("rtx2080ti").operations_per_s

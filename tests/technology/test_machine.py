@@ -102,5 +102,7 @@ def test_units_follow_the_array_and_the_rate() -> None:
     assert npu.mac_units == 128 * 128
     assert scaled(npu, 4).mac_units == 4 * 128 * 128
     assert override(npu, {"array.rows": 256}).mac_units == 256 * 128
-    assert override(npu, {"array.rows": 64}).mac_units == 128 * 128
+    assert override(npu, {"array.rows": 64}).mac_units == 64 * 128
+    given = {"array.rows": 64, "throughput": npu.operations_per_s}
+    assert override(npu, given).mac_units == 128 * 128
     assert override(gpu(), {"throughput": 1}).mac_units == 1

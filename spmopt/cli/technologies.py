@@ -110,7 +110,7 @@ def _figures(found: Sequence[Technology], capacity: str, named: bool, as_json: b
         records = [_record(each) | {"scratchpad": _scratchpad(pad)} for each, pad in pairs]
         print_json({"capacity_bytes": size, "technologies": records})
         return Code.OK
-    rows = [(each.name, *_cells(pad), each.source) for each, pad in pairs]
+    rows = [(each.name, *_cells(each, pad), each.source) for each, pad in pairs]
     names = ("read", "write", "read energy", "write energy", "leakage", "area")
     rates = ("read rate", "write rate", "access")
     _draw(("technology", *names, *rates, "basis", "source"), rows)
@@ -119,11 +119,13 @@ def _figures(found: Sequence[Technology], capacity: str, named: bool, as_json: b
     return Code.OK
 
 
-def _cells(pad: Scratchpad | None) -> tuple[str, ...]:
+def _cells(technology: Technology, pad: Scratchpad | None) -> tuple[str, ...]:
     from spmopt.report.quantities import si
 
     if pad is None:
-        return (*["-"] * 9, "no figures")
+        known = ", ".join(si(size, "B") for size in technology.capacities_bytes)
+        where = f"up to {si(technology.most_bytes, 'B')}" if technology.has_fit else f"at {known}"
+        return (*["-"] * 9, f"no figures, only {where}")
     figures = [si(getattr(pad.point, name) * scale, unit) for name, (scale, unit) in _UNITS.items()]
     return (
         *figures,

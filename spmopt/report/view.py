@@ -16,6 +16,7 @@ from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import percent, seconds, si
 from spmopt.report.verdict import verdict
 from spmopt.schedulers.registry import Kind, find
+from spmopt.technology.sources import bases_of
 
 COLUMNS = (
     "scheduler",
@@ -163,10 +164,17 @@ def _scratchpad(machine: Machine) -> str:
     size = si(machine.spm_bytes, "B")
     memory = machine.memory
     if machine.banks:
-        return f"{size} in banks ({technology_name(machine)})"
+        return f"{size} in banks ({'; '.join((technology_name(machine), *_bases(machine)))})"
     if memory is None:
         return size
     return f"{size} of {technology_name(machine)} ({memory.source}; {memory.basis})"
+
+
+def _bases(machine: Machine) -> tuple[str, ...]:
+    """What the figures of banks rest on; of each technology where they differ."""
+    found = dict.fromkeys(bases_of(machine))
+    alike = dict.fromkeys(str(basis) for _, basis in found)
+    return tuple(alike) if len(alike) < 2 else tuple(f"{name}: {basis}" for name, basis in found)
 
 
 def technology_name(machine: Machine) -> str:

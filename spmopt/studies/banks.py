@@ -21,6 +21,7 @@ from spmopt.studies.study import Figures, Findings, Known, Measured, Sentences, 
 from spmopt.studies.words import change, listing, megabytes, percent
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Columns, Row
+from spmopt.technology.figures import Basis
 from spmopt.technology.load import load_technology
 from spmopt.technology.machine import BankOf, with_banks
 from spmopt.technology.technology import Technology
@@ -36,7 +37,6 @@ SHARES = (1.0, 0.75, 0.5, 0.25, 0.0)
 """Of the area that SRAM takes."""
 TIME_LIMIT_S = 60.0
 _PAGE = 4096
-_MOST = 2**40
 
 COLUMNS = Columns.of(
     {"objective": str, "network": str, "scratchpad": str, "scheduler": str},
@@ -102,7 +102,7 @@ def designs() -> list[Design]:
 
 def largest(technology: Technology, area_mm2: float) -> int:
     """Bytes of whole pages of a memory that take at most an area, as large as can be."""
-    low, high = 1, _MOST // _PAGE
+    low, high = 1, technology.most_bytes // _PAGE
     while low < high:
         middle = (low + high + 1) // 2
         fits = technology.at(middle * _PAGE).point.area_mm2 <= area_mm2
@@ -184,10 +184,24 @@ def find(rows: Rows, figures: Figures) -> Findings:
         notes=(
             "Area, leakage, rates and energy per byte are those of each memory at its own size "
             "(`spmopt technologies --fit`); a small one takes less energy a byte.",
+            "`*`: a memory of it has figures of its fit, beyond its points, as SRAM below 1 MiB.",
             "Streams pass by the SRAM where there is one.",
             "Every schedule is verified; gaps are to the certified bound of the same machine.",
         ),
     )
+
+
+def _label(row: Row) -> str:
+    """The scratchpad, with a star where a memory of it is beyond the points of its fit."""
+    sram, all_of = int(number(row, "sram_bytes")), int(number(row, "spm_bytes"))
+    parts = ((SRAM, sram), (str(row["mram"]), all_of - sram))
+    bases = [load_technology(name).at(size).basis for name, size in parts if size]
+    return f"{row['scratchpad']}{' *' * (Basis.EXTRAPOLATED in bases)}"
+
+
+def labels(rows: Rows) -> dict[str, str]:
+    """By scratchpad how it is shown; of any objective and network the same."""
+    return {str(row["scratchpad"]): _label(row) for row in rows}
 
 
 def _designs(rows: Rows) -> Sheet:
@@ -197,7 +211,7 @@ def _designs(rows: Rows) -> Sheet:
         sram, all_of = number(row, "sram_bytes"), number(row, "spm_bytes")
         lines.append(
             [
-                str(row["scratchpad"]),
+                _label(row),
                 megabytes(sram) if sram else "-",
                 megabytes(all_of - sram) if all_of > sram else "-",
                 f"{number(row, 'area_mm2'):.3f}",
@@ -211,13 +225,13 @@ def _designs(rows: Rows) -> Sheet:
 def _costs(rows: Rows, objective: str, column: str, title: str) -> Sheet:
     own = rows.where(objective=objective)
     lines = []
-    for label in own.texts("scratchpad"):
+    for label, shown in labels(own).items():
         cells = []
         for network in own.texts("network"):
             cost = own.number(column, network=network, scratchpad=label)
             base = own.number(column, network=network, scratchpad="SRAM")
             cells.append(f"{1e3 * cost:#.4g} ({change(cost / base)})")
-        lines.append([label, *cells])
+        lines.append([shown, *cells])
     return Sheet(title=title, heads=("scratchpad", *own.texts("network")), rows=lines)
 
 
@@ -226,7 +240,7 @@ def _uses(rows: Rows) -> Sheet:
         [
             str(row["objective"]),
             str(row["network"]),
-            str(row["scratchpad"]),
+            _label(row),
             megabytes(number(row, "traffic_bytes")),
             megabytes(number(row, "moved_bytes")),
             percent(number(row, "sram_touched")),
@@ -246,21 +260,28 @@ def _sentences(rows: Rows) -> Sentences:
     ]
     gaps = [number(row, "gap") for row in rows]
     return (
-        f"Least energy, and against the best single memory: {_best(rows, 'energy')}.",
-        f"Least time with ports, likewise: {_best(rows, 'time')}.",
+        f"Least energy, and against the best single memory: {leaders(rows, 'energy')}.",
+        f"Least time with ports, likewise: {leaders(rows, 'time')}.",
         f"Moves between banks carry up to {percent(max(shares))} of the bytes that DRAM moves; "
         f"gaps to the certified bound are {100 * min(gaps):.4f} to {100 * max(gaps):.4f} %.",
     )
 
 
-def _best(rows: Rows, objective: str) -> str:
-    """By network the best scratchpad, and its cost against the best of one memory."""
+def leaders(rows: Rows, objective: str) -> str:
+    """By network the best scratchpad, and its cost against the best of one memory.
+
+    Where it rests on figures beyond the points of a fit, the best of the others too.
+    """
     told = []
     for network in rows.texts("network"):
         own = rows.where(objective=objective, network=network)
         best = min(own, key=_value)
         alone = min(map(_value, (row for row in own if number(row, "share") in (0, 1))))
-        told.append(f"{network} {best['scratchpad']} ({change(_value(best) / alone)})")
+        said = f"{_label(best)} ({change(_value(best) / alone)}"
+        if _label(best).endswith("*"):
+            sure = min((row for row in own if not _label(row).endswith("*")), key=_value)
+            said += f"; without those marked {sure['scratchpad']}, {change(_value(sure) / alone)}"
+        told.append(f"{network} {said})")
     return listing(told)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 
 from spmopt.core.errors import InputError
 from spmopt.core.units import Dimension, parse_quantity
@@ -74,6 +75,28 @@ def count(text: str, what: str) -> int:
     return int(text)
 
 
+def as_written(value: int, like: str, what: str, read: Read) -> str:
+    """``value`` in the unit of the text ``like``: 12MiB as 8MiB; as it is where that is no number.
+
+    Parameters
+    ----------
+    value
+        In base units.
+    like
+        A text that ``read`` takes.
+    what
+        What it is called in errors.
+    read
+        Reads one value.
+    """
+    unit = like.strip().lstrip("0123456789._ ")
+    if not unit:
+        return str(value)
+    one = read(f"1{unit}", what)
+    number = f"{value / one:.12g}"
+    return f"{number}{unit}" if Fraction(number) * one == value else str(value)
+
+
 def _parts(text: str, what: str) -> list[str]:
     parts = [part.strip() for part in text.split(",")]
     if not all(parts):
@@ -103,9 +126,10 @@ def _range(text: str, what: str, read: Read) -> Sequence[int]:
         values = range(start, stop + 1, step)
         beyond = values[-1] + step
     if values[-1] != stop:
+        ends = (as_written(end, fields[1], what, read) for end in (values[-1], beyond))
         raise InputError(
             f"{what} {text!r}: steps of {fields[2]} from {fields[0]} do not end at {fields[1]}; "
-            f"let the range end at {values[-1]} or {beyond}"
+            f"let the range end at {' or '.join(ends)}"
         )
     return values
 

@@ -28,7 +28,7 @@ def cluster(address: str) -> Iterator[tuple[Executor, int]]:
         distributed = import_module("distributed")
     except ImportError:
         raise InputError(
-            "--scheduler-address: Dask is not installed; pip install 'spmopt[cluster]'"
+            "--scheduler-address: Dask is not installed; pip install -e '.[cluster]'"
         ) from None
     try:
         client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)

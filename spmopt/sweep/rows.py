@@ -14,6 +14,7 @@ from spmopt.metrics import in_unit, metrics
 from spmopt.sweep.cases import Case
 from spmopt.sweep.work import Finding
 from spmopt.technology.energy import area_report
+from spmopt.technology.sources import bases_of, least_sure
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]
@@ -43,6 +44,8 @@ _FOUND: Mapping[str, type] = {
     "energy_j": float,
     "power_w": float,
     "area_mm2": float,
+    "technology": str,
+    "basis": str,
     "value": float,
     "bound": float,
     "gap": float,
@@ -53,18 +56,20 @@ _FOUND: Mapping[str, type] = {
     "solve_s": float,
     "note": str,
 }
-_ON_CHIP = ("power_w", "area_mm2")
+_ON_CHIP = ("power_w", "area_mm2", "technology", "basis")
 
 
 class Columns:
     """The columns: what a row is about, other settings swept (``extra``), what was found.
 
-    ``on_chip``: average power and the machine's area too, which rows of studies do not keep.
+    ``on_chip``: average power, the machine's area, and technologies of its scratchpad with what
+    their figures rest on, too, which rows of studies do not keep.
     """
 
     def __init__(self, extra: Sequence[str] = (), *, on_chip: bool = False) -> None:
         about = {**_ABOUT, **dict.fromkeys(extra, str), "scheduler": str}
         found = {name: _FOUND[name] for name in _FOUND if on_chip or name not in _ON_CHIP}
+        found = {name: kind for name, kind in found.items() if name not in about}
         self.types: Mapping[str, type] = {**about, **found}
         self.identifying = len(about)
 
@@ -101,12 +106,14 @@ class Columns:
 
 def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
     """Return one finding as a row; times in seconds, area where the machine's is known."""
-    machine, totals = case.machine, finding.totals
+    machine, totals, basis = case.machine, finding.totals, least_sure(case.machine)
     spent = None if totals is None else metrics(machine, totals)
     gap = None
     if finding.value is not None and finding.bound is not None:
         gap = relative_gap(finding.value, finding.bound)
     return {
+        "technology": " + ".join(name for name, _ in bases_of(machine)),
+        "basis": "" if basis is None else str(basis),
         **_about(case, spm_bytes, finding.scheduler),
         "objective": objective,
         "status": str(finding.status),

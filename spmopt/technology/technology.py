@@ -11,6 +11,10 @@ from spmopt.core.errors import InputError
 from spmopt.technology.figures import FIGURES, Basis, Point, Scratchpad
 from spmopt.technology.fit import Fit, fit
 
+FURTHEST = 4
+"""A fit is used up to so many times the capacity of its last point: further on its figures can be
+the wrong way round, as STT-MRAM that is sooner written than read."""
+
 
 class Between(StrEnum):
     """What is known between and beyond the points."""
@@ -72,6 +76,17 @@ class Technology:
         """Capacities of the points, ascending."""
         return tuple(point.capacity_bytes for point in self.best)
 
+    @property
+    def has_fit(self) -> bool:
+        """Whether there are figures of other capacities than those of the points."""
+        return self.between is Between.FIT
+
+    @property
+    def most_bytes(self) -> int:
+        """The largest capacity that there are figures of."""
+        last = self.capacities_bytes[-1]
+        return FURTHEST * last if self.has_fit else last
+
     @cached_property
     def best(self) -> tuple[Point, ...]:
         """Of each capacity the configuration with the least energy-delay-area product."""
@@ -94,13 +109,19 @@ class Technology:
         Raises
         ------
         InputError
-            A capacity without figures.
+            A capacity without figures: not a point where there is no fit, or far beyond a fit.
         """
         if capacity_bytes < 1:
             raise InputError(f"technology {self.name}: capacity must be at least 1 byte")
         if self.between is Between.NOTHING:
             return self._scratchpad(Basis.PUBLISHED, self._published(capacity_bytes))
         first, *_, last = self.capacities_bytes
+        if capacity_bytes > self.most_bytes:
+            raise InputError(
+                f"technology {self.name}: {_megabytes(capacity_bytes)} is too far beyond the "
+                f"points of its fit, {_megabytes(first)} to {_megabytes(last)}; it is used up to "
+                f"{FURTHEST} times the last one, {_megabytes(self.most_bytes)}; take less"
+            )
         basis = Basis.FITTED if first <= capacity_bytes <= last else Basis.EXTRAPOLATED
         values = {name: each.curve.at(capacity_bytes) for name, each in self.fits.items()}
         return self._scratchpad(
@@ -111,9 +132,9 @@ class Technology:
         for point in self.best:
             if point.capacity_bytes == capacity_bytes:
                 return point
-        known = ", ".join(f"{size / 1e6:g} MB" for size in self.capacities_bytes)
+        known = ", ".join(map(_megabytes, self.capacities_bytes))
         raise InputError(
-            f"technology {self.name}: has no figures for {capacity_bytes / 1e6:.10g} MB, only for "
+            f"technology {self.name}: has no figures for {_megabytes(capacity_bytes)}, only for "
             f"{known}, and none are made up between or beyond; take one of these, or a "
             "technology with a fit"
         )
@@ -122,3 +143,7 @@ class Technology:
         return Scratchpad(
             technology=self.name, basis=basis, access_bytes=self.access_bytes, point=point
         )
+
+
+def _megabytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.10g} MB"

@@ -103,3 +103,14 @@ def test_ports_are_not_analyzed(run: Run) -> None:
     ran = run("analyze bert-tiny --batch 1 --bank 2MB:nvsim-sram:4 --scheduler belady")
     assert ran.code == 2
     assert "waits for ports of banks" in ran.err
+
+
+def test_what_banks_rest_on_is_said(run: Run) -> None:
+    said = run(f"solve bert-tiny --batch 1 {TWO} --scheduler stream").out.splitlines()[0]
+    assert "1 MB nvsim-stt; fit, beyond its points)" in said
+    one = "--bank 2MB:nvsim-sram --bank 256kB:nvsim-stt"
+    said = run(f"solve bert-tiny --batch 1 {one} --scheduler stream").out.splitlines()[0]
+    assert "; nvsim-sram: fit; nvsim-stt: fit, beyond its points)" in said
+    known = "--bank 3MB:deepnvm-sram --bank 3MB:deepnvm-stt"
+    said = run(f"solve bert-tiny --batch 1 {known} --scheduler stream").out.splitlines()[0]
+    assert "3 MB deepnvm-stt; published)" in said

@@ -74,3 +74,22 @@ def test_rows_are_verified_and_told_of(rows: Rows) -> None:
 
 def rows_number(row: Any, column: str) -> float:
     return float(row[column])
+
+
+def test_what_rests_on_figures_beyond_a_fit_is_marked() -> None:
+    """SRAM of a quarter of the area is below the least point of its fit, 1 MiB."""
+    made: list[Row] = []
+    for share, value in ((1.0, 4.0), (0.5, 2.0), (0.25, 1.0), (0.0, 3.0)):
+        design = Design(share=share, mram="nvsim-stt")
+        sizes = [each.spm_bytes for each in design.banks()]
+        about: dict[str, Value] = {"objective": "energy", "network": "n", "scheduler": "banks"}
+        sram = sizes[0] if share else 0
+        row = {**about, "scratchpad": design.label, "share": share, "mram": design.mram}
+        made.append({**row, "spm_bytes": sum(sizes), "sram_bytes": sram, "value": value})
+    shown = list(banks.labels(Rows(made)).values())
+    assert shown == ["SRAM", "50.0 % SRAM, STT", "25.0 % SRAM, STT *", "STT"]
+    told = banks.leaders(Rows(made), "energy")
+    assert told == (
+        "n 25.0 % SRAM, STT * (-66.7 %; without those marked 50.0 % SRAM, STT, -33.3 %)"
+    )
+    assert banks.leaders(Rows([made[0], made[1], made[3]]), "energy").endswith("STT (-33.3 %)")

@@ -68,6 +68,22 @@ def test_power_and_area_are_those_of_solve(run: Run) -> None:
     assert row["area_mm2"] > 1
 
 
+def test_rows_say_technology_and_basis(run: Run) -> None:
+    line = f"sweep {NETWORK} -s stream --json"
+    rows = run(f"{line} --spm 0.5MB,2MB --technology nvsim-stt").record["rows"]
+    beyond = "fit, beyond its points"
+    found = [(row["technology"], row["basis"]) for row in rows]
+    assert found == [("nvsim-stt", beyond), ("nvsim-stt", "fit")]
+    rows = run(f"{line} --spm 3MB --technology nvsim-stt,deepnvm-stt").record["rows"]
+    found = [(row["technology"], row["basis"]) for row in rows]
+    assert found == [("nvsim-stt", "fit"), ("deepnvm-stt", "published")]
+    rows = run(f"{line} --set bank=2MB:nvsim-sram,0.5MB:nvsim-stt").record["rows"]
+    assert [row["technology"] for row in rows] == ["nvsim-sram + nvsim-stt"]
+    assert [row["basis"] for row in rows] == [beyond]
+    rows = run(f"{line} --spm 3MB").record["rows"]
+    assert [(row["technology"], row["basis"]) for row in rows] == [("", "")]
+
+
 def test_machines_with_banks_are_checked_first(run: Run) -> None:
     line = f"sweep {NETWORK} --jobs 1 --set bank=256kB:nvsim-sram,1MB:nvsim-stt"
     refused = run(f"{line} -s belady,page")

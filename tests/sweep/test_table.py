@@ -56,7 +56,7 @@ def test_a_row_says_what_it_is_about() -> None:
     assert found["note"] == 'of "some", or none'
     kept = {name: found[name] for name in COLUMNS.types}
     assert COLUMNS.row(COLUMNS.texts(found)) == {**kept, "optimizer": ""}
-    assert set(found) - set(kept) == {"power_w", "area_mm2"}
+    assert set(found) - set(kept) == {"power_w", "area_mm2", "technology", "basis"}
     more = Columns(["energy.mac_pj"], on_chip=True)
     assert more.row(more.texts(found)) == {**found, "optimizer": ""}
 

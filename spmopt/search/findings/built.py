@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from optuna.trial import FrozenTrial
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Machine
 from spmopt.search.findings.replay import candidate_of
 from spmopt.search.space.setup import Setup
 from spmopt.technology.figures import Basis
+from spmopt.technology.sources import bases_of, least_sure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,20 +47,11 @@ def built_of(setup: Setup, trial: FrozenTrial) -> Built | None:
         machine = candidate_of(setup, trial).machine
     except (InputError, KeyError):  # a trial that was lost may not have all of its fields
         return None
-    memory, bases = machine.memory, _bases(machine)
+    memory, bases = machine.memory, bases_of(machine)
     rate = machine.dram_bytes_per_s
     return Built(
         dram_bytes_per_s=rate if memory is None else memory.dram_bytes_per_s,
         channel_bytes_per_s=rate,
-        basis=max((basis for _, basis in bases), key=list(Basis).index, default=None),
+        basis=least_sure(machine),
         beyond=tuple(dict.fromkeys(name for name, one in bases if one is Basis.EXTRAPOLATED)),
     )
-
-
-def _bases(machine: Machine) -> list[tuple[str, Basis]]:
-    """Technologies and what their figures rest on; a bank says it at the end of its source."""
-    found = [(bank.technology, bank.source.rpartition("; ")[2]) for bank in machine.banks]
-    if machine.memory is not None:
-        found.append((machine.memory.technology, machine.memory.basis))
-    known = {str(basis) for basis in Basis}
-    return [(name, Basis(text)) for name, text in found if text in known]

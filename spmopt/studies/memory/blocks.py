@@ -76,7 +76,7 @@ def sheet(found: Figures, claims: Sequence[Claim]) -> Sheet:
     lines = [
         [
             claim.text,
-            f"{claim.paper:g}",
+            "-" if claim.paper is None else f"{claim.paper:g}",
             *(claim.cell(found[f"{tile}: {claim.text}"]) for tile in TILES),
         ]
         for claim in claims

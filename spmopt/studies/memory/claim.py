@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from spmopt.studies.memory.ratios import Case, Of, less, more, relative
@@ -27,19 +27,29 @@ class Claim:
         What is claimed.
     paper
         The figure; in percent if ``is_percent``, else a factor, of how many times less if
-        ``is_less``.
+        ``is_less``. None where the paper has none: what is found stands by itself.
     found
         The same figure of rows of one reading and scheduler.
+    is_input
+        Whether it is what the rows were made with, so that it is met by itself.
     """
 
     text: str
-    paper: float
+    paper: float | None
     found: Callable[[Rows], float]
     is_percent: bool = False
     is_less: bool = False
+    is_input: bool = False
+
+    @property
+    def title(self) -> str:
+        """What is claimed, and whether it is an input."""
+        return f"{self.text} (input)" if self.is_input else self.text
 
     def cell(self, value: float) -> str:
         """A figure found, bold with its deviation where it is too far from the paper's."""
+        if self.paper is None:
+            return f"{value:.{self.digits}f}"
         if self.is_percent:
             text, points = f"{value:.1f}", value - self.paper
             return text if abs(points) <= POINTS else f"**{text}** ({signed(points)})"
@@ -47,6 +57,11 @@ class Claim:
         is_more = self.is_less and round(1 / value, 2) > 1
         text = f"{1 / value:.2f} times more" if is_more else f"{value:.2f}"
         return text if abs(share) <= SHARE else f"**{text}** ({signed(100 * share)} %)"
+
+    @property
+    def digits(self) -> int:
+        """Decimals that it is shown with."""
+        return 1 if self.is_percent else 2
 
     def is_missed_by(self, value: float) -> bool:
         """Whether a figure found is too far from the paper's."""
@@ -81,6 +96,11 @@ def both(
     )
 
 
+def inputs(claims: Sequence[Claim]) -> tuple[Claim, ...]:
+    """``claims`` as what the rows were made with."""
+    return tuple(replace(claim, is_input=True) for claim in claims)
+
+
 def columns(rows: Rows) -> list[tuple[str, str]]:
     """Readings and schedulers of rows, the paper's reading first."""
     found = {(str(row["reading"]), str(row["scheduler"])) for row in rows}
@@ -92,14 +112,19 @@ def sheet(rows: Rows, claims: Sequence[Claim], title: str) -> Sheet:
     shown = columns(rows)
     lines = []
     for claim in claims:
-        digits = 1 if claim.is_percent else 2
         cells = [claim.cell(claim.found(rows.where(reading=r, scheduler=s))) for r, s in shown]
-        lines.append([claim.text, f"{claim.paper:.{digits}f}", *cells])
+        paper = "-" if claim.paper is None else f"{claim.paper:.{claim.digits}f}"
+        lines.append([claim.title, paper, *cells])
     heads = ("figure", "paper", *(f"{reading}: {scheduler}" for reading, scheduler in shown))
     return Sheet(title=title, heads=heads, rows=lines)
 
 
 def missed(rows: Rows, claims: Sequence[Claim], reading: str, scheduler: str) -> list[Claim]:
-    """Claims that rows of a reading and scheduler are too far from."""
+    """Claims that rows of a reading and scheduler are too far from; inputs are none."""
     own = rows.where(reading=reading, scheduler=scheduler)
-    return [claim for claim in claims if claim.is_missed_by(claim.found(own))]
+    return [claim for claim in claimed(claims) if claim.is_missed_by(claim.found(own))]
+
+
+def claimed(claims: Sequence[Claim]) -> list[Claim]:
+    """Those that the paper has a figure of, and rows can miss."""
+    return [claim for claim in claims if claim.paper is not None and not claim.is_input]

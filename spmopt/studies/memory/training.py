@@ -67,12 +67,14 @@ CLAIMS = (
         text="density, times SRAM's (3 to 4)",
         paper=3.0,
         found=partial(_less, SAME, area, BASE, _STT),
+        is_input=True,
     ),
     Claim(
         text="relaxed writes: write energy, times less (over 2)",
         paper=2.0,
         found=partial(_less, SAME, write_energy, _STT, _RELAXED),
         is_less=True,
+        is_input=True,
     ),
 )
 

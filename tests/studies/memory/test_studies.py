@@ -183,7 +183,7 @@ def test_training(tmp_path: Path) -> None:
     assert most == pytest.approx(6442 / 748)
     equal = training.at(rows.where(reading=EQUAL, scheduler="lru"), training.SAME)
     assert less(relative(equal, "stt", energy)) < most
-    assert "relaxed writes: write energy, times less (over 2) | 2.00" in page
+    assert "relaxed writes: write energy, times less (over 2) (input) | 2.00" in page
 
 
 def test_all_are_listed() -> None:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import signal
+import sys
+from _thread import interrupt_main
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import current_thread, main_thread
+from threading import Timer, current_thread, main_thread
 from types import FrameType
+
+_SOON_S = 0.01
 
 
 class Interrupted(BaseException):
@@ -27,8 +31,34 @@ def leaving() -> Iterator[Callable[[], bool]]:
         pressed = True
         raise Interrupted
 
-    with _handler(handle):
+    with _handler(handle), _again():
         yield lambda: pressed
+
+
+@contextmanager
+def _again() -> Iterator[None]:
+    """Raise an exception again that Python lost, and say nothing of it.
+
+    One that is raised where a library's object is freed can be raised no further: Python prints
+    it, and goes on. In a moment the main thread is elsewhere.
+    """
+    before, timers = sys.unraisablehook, list[Timer]()
+
+    def lost(found: sys.UnraisableHookArgs) -> None:
+        if found.exc_type is not Interrupted:
+            before(found)
+            return
+        timers.append(Timer(_SOON_S, interrupt_main))
+        timers[-1].daemon = True
+        timers[-1].start()
+
+    sys.unraisablehook = lost
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
+        sys.unraisablehook = before
 
 
 def ignore() -> None:

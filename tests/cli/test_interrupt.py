@@ -3,11 +3,13 @@
 import signal
 import subprocess
 import sys
+from time import sleep
 
 import pytest
 
 import spmopt.cli.run
 from spmopt.cli import main
+from spmopt.cli.interrupt import Interrupted, leaving
 from spmopt.cli.output import say
 from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
@@ -20,6 +22,7 @@ NOTHING = "interrupted before any schedule was found\n"
 AT_IMPORT = """
 import signal, sys
 from spmopt.cli import main
+from spmopt.cli.interrupt import Interrupted, leaving
 signal.signal(signal.SIGINT, signal.default_int_handler)
 _, module, line = sys.argv
 class Press:
@@ -108,3 +111,23 @@ def test_a_thread_that_does_not_end_is_not_waited_for() -> None:
     )
     assert ran.returncode == 0
     assert "rtx2080ti" in ran.stdout
+
+
+def test_where_an_object_is_freed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Python lets nothing be raised there: it would print it, and go on."""
+
+    class Freed:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    def freed() -> None:
+        found = Freed()
+        del found
+        for _ in range(1000):
+            sleep(0.01)
+
+    with leaving() as pressed:
+        with pytest.raises(Interrupted):
+            freed()
+        assert pressed()
+    assert tuple(capsys.readouterr()) == ("", "")

@@ -69,16 +69,17 @@ class Asked:
 def show(asked: Asked, json: Json = False) -> int:
     """Show the Pareto front of a search, what matters, and the schedule of any trial."""
     from spmopt.io.document import require_writable
-    from spmopt.search.study.storage import open_known
+    from spmopt.search.study.storage import open_known, storage_errors
     from spmopt.search.study.studies import known
 
     asked.require_sense()
     if asked.output is not None:
         require_writable(asked.output)
-    study, setup = known(open_known(asked.storage), asked.study)
-    if asked.trial is None:
-        return _show_front(study, setup, asked, json)
-    return _show_trial(study, setup, asked.trial, asked, json)
+    with storage_errors(asked.storage):
+        study, setup = known(open_known(asked.storage), asked.study)
+        if asked.trial is None:
+            return _show_front(study, setup, asked, json)
+        return _show_trial(study, setup, asked.trial, asked, json)
 
 
 def _show_front(study: Any, setup: Setup, asked: Asked, as_json: bool) -> int:

@@ -178,7 +178,11 @@ def setup_of(tuned: Tuned) -> Setup:
         if not isfinite(value) or value < 0:
             raise InputError(f"{name} {value}: must be a number, 0 or more")
     words = [word.strip() for word in tuned.objective.split(",") if word.strip()]
-    objectives = tuple(dict.fromkeys(figure_named(word, "objective") for word in words))
+    objectives = tuple(figure_named(word, "objective") for word in words)
+    for word in (
+        word for place, word in enumerate(words) if objectives[place] in objectives[:place]
+    ):
+        raise InputError(f"--objective {tuned.objective}: {word} is named twice; leave one out")
     scheduled = [word for word in words if word in ("time", "energy", "traffic")]
     networks = _networks(tuned)
     setup = Setup(

@@ -126,6 +126,9 @@ def test_an_excluded_trial_shows_its_proof(run: Run) -> None:
         ("--space s.toml --sampler cma-es --objective time,cost", "takes one objective"),
         ("--space s.toml --scheduler pge --objective time", "did you mean page?"),
         ("--space s.toml --scheduler bound --objective power", "power_w: has no bound"),
+        ("--space p.toml --scheduler bound --objective time", "power_w <= 5: power_w has no bound"),
+        ("--space s.toml --objective time,cost,time", "time,cost,time: time is named twice"),
+        ("--space s.toml --objective time,time_s", "time_s is named twice; leave one out"),
         ("--space s.toml --objective time --schedule-for money", "no objective of schedules"),
         ("--space s.toml --objective time --trials 0", "--trials 0: must be at least 1"),
         ("--space s.toml --objective time --workers -1", "--workers -1: must be at least 0"),
@@ -150,6 +153,7 @@ def test_what_cannot_be_is_one_line(run: Run, options: str, message: str) -> Non
     Path("never.toml").write_text('constraints = ["gbps <= 0.1"]\n' + SPACE)
     names = '["nvsim-sram", "nvsim-sran", "nvsim-stt"]'
     Path("typo.toml").write_text(f"[space]\nspm = '2MB'\ntechnology = {names}\n")
+    Path("p.toml").write_text('constraints = ["power <= 5"]\n' + SPACE)
     Path("weight.toml").write_text("weights = { alexnet = 2 }\n" + SPACE)
     found = run(f"tune {MLP} {options}")
     assert found.code == Code.BAD_INPUT
@@ -186,8 +190,15 @@ def test_a_study_of_another_program_is_refused(run: Run, directions: list[StudyD
 def test_what_schedules_do_not_minimise_is_said(run: Run) -> None:
     Path("s.toml").write_text(SPACE + "energy.mac_pj = 1.0\n")
     line = f"tune {MLP} --space s.toml -s belady --trials 1 --objective"
-    said = "schedules minimise time; energy is theirs, not the least of the machine\n"
-    assert said in run(f"{line} time,energy --study both").out
+    said = (
+        "schedules minimise time; energy is theirs, not the least of the machine "
+        "(--schedule-for energy minimises it)\n"
+    )
+    began = run(f"{line} time,energy --study both")
+    assert said in began.out
+    assert "energy_j: schedules minimise time, and" in began.err
+    assert "schedules minimise" not in run(f"{line} time,energy --study b -s bound").err
+    assert "(--schedule-for" not in run(f"{line} time,traffic --study t").out
     assert said in run("tune show --study both").out
     assert run("tune show --study both --json").record["not_minimised"] == ["energy"]
     both = run(f"{line} energy,time,traffic --study three").out
@@ -219,7 +230,7 @@ def test_the_header_says_what_a_study_is_of(run: Run) -> None:
     assert lines[1].count("(training)") == 2
     assert lines[2].endswith("; bandwidth = 100 GB/s")
     assert lines[3] == "objectives: time_s, spm_mb; schedules for time, by stream"
-    assert lines[4] == "times, energies and bytes are weighted sums over networks, for one sample"
+    assert lines[4] == "times, energies and bytes are sums over networks, for one sample"
 
 
 def test_an_impossible_trial_says_why_and_no_limit_of_its_own(run: Run) -> None:
@@ -259,3 +270,21 @@ def test_networks_have_weights_and_technologies_areas(run: Run) -> None:
     assert "a trial has a schedule for each; name one of alexnet, squeezenet" in asked
     assert run("tune show --study n --trial 0 --network alexnet -o r.json").code == 0
     assert run("verify r.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ("array.rows = [16, 32]", "throughput = 1.44 TFLOP/s to 2.88 TFLOP/s, that of the array"),
+        ("array.rows = 16\ncores = [1, 2]", "throughput = 1.44 TFLOP/s a core, that of the array"),
+        ('clock = "500MHz"\ncores = [1, 2]', "throughput = 2.025 TFLOP/s a core, that of"),
+        ('array.rows = [16, 32]\nthroughput = "4TFLOPS"', "throughput = 4 TFLOP/s"),
+        ("cores = [1, 2]", ""),
+    ],
+)
+def test_the_header_has_the_rate_of_an_array(run: Run, fields: str, said: str) -> None:
+    Path("a.toml").write_text(f'machine = "small-npu"\n[space]\n{fields}\n')
+    run("tune bert-tiny --batch 1 --space a.toml --objective time -s stream --trials 1")
+    (line,) = (x for x in run("tune show").out.splitlines() if x.startswith("machine: "))
+    assert line.count("throughput") == bool(said)
+    assert said in line

@@ -1,6 +1,7 @@
 """What is said of a study before it is searched, and what is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def test_a_price_of_bandwidth() -> None:
     assert said(of(fields, ("time_s", "cost"), cost={"gbps": 0.1})) == []
     assert said(of(fields, ("time_s", "cost"), cost={"area_mm2": 1.0})) == [FREE]
     assert said(of(fields, ("time_s", "gbps"))) == []
-    assert said(of(fields, ("time_s", "power_w"))) == []  # less of it may take less power
+    # Less of it may take less power.
+    assert FREE not in said(of(fields, ("time_s", "power_w")))
     assert said(of(fields, ("time_s",))) == []
     assert said(of({**fields, "bandwidth": RATES[0], "spm": ["8MiB", "9MiB"]})) == []
 
@@ -136,3 +138,42 @@ def test_paths_start_in_the_folder_of_the_space(tmp_path: Path) -> None:
         }
         assert str(folder / "mine.toml") in named, name
         assert space_of(json.loads(json.dumps(space.record())), "again") == space
+
+
+SIDES = {"array.rows": [16, 32], "array.columns": 32, "technology": "nvsim-sram", "spm": "1MB"}
+NO_AREA = "the size of the array does not change the area"
+
+
+@pytest.mark.parametrize(
+    ("fields", "objectives", "machine", "is_doubted"),
+    [
+        (SIDES, ("time_s", "area_mm2"), "small-npu", False),  # the rate follows the array
+        ({**SIDES, "throughput": "4TFLOPS"}, ("time_s", "area_mm2"), "small-npu", True),
+        ({**SIDES, "throughput": "4TFLOPS"}, ("time_s", "pes"), "small-npu", True),
+        ({**SIDES, "throughput": "4TFLOPS"}, ("time_s",), "small-npu", False),
+        (
+            {**SIDES, "throughput": ["4TFLOPS", "1TFLOPS"]},
+            ("time_s", "area_mm2"),
+            "small-npu",
+            False,
+        ),
+        (SIDES, ("time_s", "area_mm2"), "rtx2080ti", True),
+    ],
+)
+def test_an_array_that_changes_no_area(
+    fields: dict[str, Any], objectives: tuple[str, ...], machine: str, is_doubted: bool
+) -> None:
+    setup = of(fields, objectives, machine=machine)
+    assert (NO_AREA in said(setup)) is is_doubted
+
+
+def test_energy_that_schedules_do_not_minimise() -> None:
+    fields = {"spm": ["8MiB", "9MiB"], "technology": "nvsim-sram"}
+    for objectives, names in (
+        (("time_s", "energy_j"), "energy_j: schedules minimise time"),
+        (("edp_js", "power_w"), "edp_js and power_w: schedules minimise time"),
+    ):
+        assert said(of(fields, objectives)) == [names]
+        other = of(fields, objectives)
+        assert not list(doubts(replace(other, schedule_for="energy")))
+    assert said(of(fields, ("time_s", "area_mm2"))) == []

@@ -37,7 +37,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(samplers, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"needs torch, which .* pip install spmopt\[gp\]$"):
+    with pytest.raises(InputError, match=r"needs torch, which .* pip install -e '\.\[gp\]'$"):
         require_sampler("gp", small_space(), ("time_s",))
     require_sampler("tpe", small_space(), ("time_s",))
 

@@ -10,6 +10,7 @@ from multiprocessing.context import SpawnProcess
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from time import monotonic, sleep
+from warnings import catch_warnings, simplefilter
 
 import pytest
 from optuna.storages import RDBStorage
@@ -17,14 +18,15 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.machines.load import load_machine
+from spmopt.search.findings.shown import state_of, tally
 from spmopt.search.space.setup import Setup
 from spmopt.search.space.space import space_of
 from spmopt.search.study.process import PROCESS
-from spmopt.search.study.record import counts
+from spmopt.search.study.record import counts, distributions
 from spmopt.search.study.storage import open_storage, put_back, recover
 from spmopt.search.study.studies import begin, known
 from spmopt.sweep.cases import Network
-from tests.search.study import search, small_setup
+from tests.search.study import search, small_setup, small_space
 
 SPAWN = multiprocessing.get_context("spawn")
 WAIT_S = 90.0
@@ -190,3 +192,26 @@ def test_an_interrupt_puts_back_what_is_under_way(tmp_path: Path, workers: int) 
     states = [trial.state for trial in study_of(url).get_trials()]
     assert TrialState.RUNNING not in states
     assert states.count(TrialState.WAITING) == states.count(TrialState.FAIL) > 0
+
+
+def test_constraints_of_what_is_put_back_are_noted_anew(tmp_path: Path) -> None:
+    """Optuna keeps those of the failed trial, and warns where they are set again."""
+    url = str(tmp_path / "t.db")
+    setup = small_setup(small_space(constraints=["spm_mb <= 1", "time_s <= 1"]))
+    study = search(url, setup, trials=1)
+    asked = study.ask(distributions(setup.space))
+    asked.set_constraint("spm_mb <= 1", -0.5)
+    asked.set_user_attr(PROCESS, "gone")
+    put_back(study, study.get_trials()[asked.number])
+    with catch_warnings():
+        simplefilter("error")
+        again = search(url, setup, trials=3)
+    first = again.get_trials()[2]
+    assert first.params == asked.params
+    assert first.system_attrs["failed_trial"] == asked.number
+    assert first.constraints.keys() == {"spm_mb <= 1", "time_s <= 1"}
+    assert first.constraints["spm_mb <= 1"] != -0.5
+    states = [state_of(trial) for trial in again.get_trials()]
+    counted = tally(again)
+    assert states.count("put_back") == counted.put_back == 1
+    assert sum(getattr(counted, name) for name in counted.__slots__) == len(states) == 4

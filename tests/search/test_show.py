@@ -5,12 +5,18 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import optuna
 import pytest
 
 from spmopt.cli import Code
+from spmopt.io.result import StoredResult
+from spmopt.search.evaluation.evaluate import result_of
+from spmopt.search.findings import replay
+from spmopt.search.space.setup import Setup
 from spmopt.search.study.process import PROCESS, own_name
 from tests.cli.run import Run, runner
 from tests.search.study import MLP
@@ -77,6 +83,45 @@ def test_rows_say_whether_they_are_bounds(run: Run) -> None:
         assert [row["gap"] for row in rows] == [str(each["gap"] or "") for each in shown]
 
 
+def test_the_front_has_figures_of_constraints_and_totals(run: Run) -> None:
+    limits = 'constraints = ["energy_j <= 1", "spm_mb <= 1"]\n'
+    weights = f"weights = {{ '{MLP}' = 3 }}\n"
+    Path("s.toml").write_text(f"{limits}{weights}{SPACE}energy.mac_pj = 1.0\n")
+    found = run(f"{TUNE} --trials 3").out
+    assert f"times, energies and bytes are weighted sums over networks ({MLP} x 3)" in found
+    head = next(line for line in found.splitlines() if line.startswith("trial"))
+    assert head.split()[3:] == ["time_s", "cost", "energy_j", "spm_mb", "gap", "seconds"]
+    front = run("tune show -o rows.csv --json").record["front"]
+    rows = list(csv.DictReader(Path("rows.csv").read_text().splitlines()))
+    assert len(rows) == len(front) > 0
+    for row, trial in zip(rows, front, strict=True):
+        for name, value in trial["figures"].items():
+            assert float(row[name]) == value
+        for name in ("time_s", "energy_j", "traffic_bytes"):
+            assert float(row[name]) == pytest.approx(3 * float(row[f"{MLP}.{name}"]))
+
+
+def test_a_schedule_that_is_made_again_says_how_it_differs(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(f"{TUNE} --trials 2")
+    number = run("tune show --json").record["front"][0]["trial"]
+    (file,) = Path("tune.schedules/s").glob(f"{number}-*.json.gz")
+    assert "made again" not in run(f"tune show --trial {number} -o r.json").err
+    file.write_bytes(b"damaged")
+    again = run(f"tune show --trial {number} -o r.json").err
+    assert "its schedule was not kept, or is gone" in again
+    assert f"trial {number}: made again, it takes what it took" in again
+    file.unlink()
+
+    def worse(setup: Setup, *rest: Any) -> StoredResult:
+        return result_of(replace(setup, scheduler="stream"), *rest)
+
+    monkeypatch.setattr(replay, "result_of", worse)
+    again = run(f"tune show --trial {number} -o r.json").err
+    assert re.search(r"made again: time_s \S+ µs, was \S+ µs \(\+[\d.]+ %\)", again)
+
+
 def test_what_banks_and_fits_make_of_a_machine(run: Run) -> None:
     run("tune alexnet --space c.toml --objective time,area -s stream --sampler grid --no-prune")
     found = run("tune show --top 4")
@@ -118,13 +163,14 @@ def test_a_lost_trial_is_told_from_one_that_runs(run: Run) -> None:
     failed = study.ask()
     failed.set_user_attr("error", "no schedule found")
     study.tell(failed, state=optuna.trial.TrialState.FAIL)
-    assert "5 trials: 1 solved, 1 failed, 2 running, 1 lost" in run("tune show").out
+    counted = "6 trials: 1 solved, 1 failed, 2 running, 1 lost, 1 lost and begun again"
+    assert counted in run("tune show").out
     shown = [run(f"tune show --trial {number}").out for number in range(1, 6)]
     assert shown == [
         "trial 1: lost: its process ended before it\n",
         f"trial 2: running: process {own_name().rpartition(':')[2]} of this machine\n",
         "trial 3: running: process 12 of far\n",
-        "trial 4: lost: its process ended before it\n",
+        "trial 4: lost and begun again: its process ended before it\n",
         "trial 5: failed: no schedule found\n",
     ]
     trials = run("tune show --json").record["trials"]

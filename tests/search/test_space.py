@@ -156,3 +156,40 @@ def test_the_order_of_values_does_not_decide_what_can_be(sizes: list[str]) -> No
     tables = {"machine": "rtx2080ti", "space": {"spm": sizes, "page": ["64kB", "32kB"]}}
     space = space_of(tables, "space")
     assert space.candidate({"spm": 2_000_000, "page": 32_000}).machine.spm_bytes == 2_000_000
+
+
+@pytest.mark.parametrize(
+    ("key", "texts", "values"),
+    [
+        ("spm", ["1MB:4MB:1MB"], [1, 2, 3, 4]),
+        ("spm", ["1MB:2MB:1MB", "8MB", 9_000_000], [1, 2, 8, 9]),
+        ("spm", ["1MB,3MB", "8MB"], [1, 3, 8]),
+    ],
+)
+def test_texts_of_a_list_may_be_ranges(key: str, texts: list[object], values: list[int]) -> None:
+    assert list(read_axis(key, texts, "s").values()) == [value * 10**6 for value in values]
+
+
+@pytest.mark.parametrize(
+    ("key", "given", "said"),
+    [
+        ("spm", ["1MB:3MB:1MB", "2MB"], "s: spm: values repeat: 2MB; name each once"),
+        ("spm", ["1MB:3MB"], "s: spm '1MB:3MB': write a range as START:STOP:STEP"),
+        ("cores", ["0:4:1"], "s: cores 0: must be at least 1"),
+        ("cores", "0:4:1", "s: cores 0: must be at least 1"),
+        ("spm", "1MiB:8MiB:2MiB", "let the range end at 7MiB or 9MiB"),
+        ("spm", {"low": "1MiB", "high": "8MiB", "step": "2MiB"}, "let high be '7MiB' or '9MiB'"),
+        ("spm", {"low": 4096, "high": 9000, "step": 4096}, "let high be 8192 or 12288"),
+        (
+            "bandwidth",
+            {"low": "1GB/s", "high": "2GB/s", "step": "0.3GB/s"},
+            "'1.9GB/s' or '2.2GB/s'",
+        ),
+        ("cores", {"low": 1, "high": 4, "step": 2}, "let high be 3 or 5"),
+        ("energy.mac_pj", {"low": 0.5, "high": 2.0, "step": 0.4}, "let high be 1.7 or 2.1"),
+    ],
+)
+def test_what_a_wrong_range_is_told(key: str, given: object, said: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_axis(key, given, "s")
+    assert said in str(error.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import prod
 from typing import Any
 
 from optuna.trial import FrozenTrial
@@ -17,6 +18,7 @@ from spmopt.search.findings.values import shown_figure
 from spmopt.search.findings.varies import Varies
 from spmopt.search.space.figures import STATIC
 from spmopt.search.space.setup import Setup
+from spmopt.search.space.space import Space
 from spmopt.search.study.process import LOST, whereabouts
 from spmopt.search.study.record import AS_BEFORE, ERROR
 from spmopt.sweep.cases import Network
@@ -29,6 +31,7 @@ STATES = {
     "failed": "failed",
     "running": "running",
     "lost": "lost",
+    "put_back": "lost and begun again",
 }
 """How the counts of a study are called."""
 
@@ -39,17 +42,42 @@ def header_lines(setup: Setup) -> Iterator[str]:
     networks = ", ".join(_network(each, has_batch=space.has_batch) for each in setup.networks)
     yield f"networks: {networks}"
     fixed = "".join(f"; {key} = {shown_setting(key, value)}" for key, value in space.fixed.items())
-    yield f"machine: {space.machine.name or 'without a name'}{fixed}"
+    rate = _rate_of_array(space)
+    yield f"machine: {space.machine.name or 'without a name'}{fixed}{rate}"
     made = f"{'bounds' if setup.bound_only else 'schedules'} for {setup.schedule_for}"
     yield f"objectives: {', '.join(setup.objectives)}; {made}, by {setup.scheduler}"
-    several = len(setup.networks) > 1
-    if several or space.has_batch:
-        summed = "weighted sums over networks" if several else ""
-        sample = "for one sample" if space.has_batch else ""
-        parts = ", ".join(part for part in (summed, sample) if part)
-        yield f"times, energies and bytes are {parts}"
+    if parts := [part for part in (_weighted(setup), _sampled(setup)) if part]:
+        yield f"times, energies and bytes are {', '.join(parts)}"
     if text := _caution(setup):
         yield text
+
+
+def _weighted(setup: Setup) -> str:
+    """Of which sums, with which weights, figures are; empty where nothing is weighed or summed."""
+    weights = {each.label: setup.space.weights.get(each.label, 1.0) for each in setup.networks}
+    if set(weights.values()) != {1.0}:
+        said = ", ".join(f"{label} x {weight:g}" for label, weight in weights.items())
+        return f"weighted sums over networks ({said})"
+    return "sums over networks" if len(weights) > 1 else ""
+
+
+def _sampled(setup: Setup) -> str:
+    return "for one sample" if setup.space.has_batch else ""
+
+
+def _rate_of_array(space: Space) -> str:
+    """What throughput an array and a clock that are fields come to, where it follows them."""
+    machine, array = space.machine, space.machine.array
+    fields = {axis.key: axis.ends for axis in space.axes}
+    fields |= {key: (value,) for key, value in space.fixed.items()}
+    rated = fields.keys() & {"array.rows", "array.columns", "clock"}
+    if array is None or not (rated and machine.has_rate_of_array) or "throughput" in fields:
+        return ""
+    own = {"array.rows": array.rows, "array.columns": array.columns, "clock": machine.clock_hz}
+    factors = [list(map(int, fields.get(key, (value,)))) for key, value in own.items()]
+    rates = dict.fromkeys(2 * prod(map(which, factors)) for which in (min, max))
+    shown = " to ".join(shown_setting("throughput", rate) for rate in rates)
+    return f"; throughput = {shown}{' a core' * ('cores' in fields)}, that of the array"
 
 
 def _network(network: Network, *, has_batch: bool) -> str:
@@ -69,7 +97,9 @@ def _caution(setup: Setup) -> str:
         return ""
     theirs = " and ".join(others)
     verb = "is theirs" if len(others) == 1 else "are theirs"
-    return f"schedules minimise {setup.schedule_for}; {theirs} {verb}, not the least of the machine"
+    hint = " (--schedule-for energy minimises it)" if setup.energy_aside else ""
+    found = f"{theirs} {verb}, not the least of the machine{hint}"
+    return f"schedules minimise {setup.schedule_for}; {found}"
 
 
 def figure_text(name: str, value: float, setup: Setup) -> str:
@@ -149,6 +179,7 @@ def state_text(trial: FrozenTrial) -> str:
         "as_before": f"trial {trial.user_attrs.get(AS_BEFORE)}",
         "failed": str(trial.user_attrs.get(ERROR)),
         "lost": LOST,
+        "put_back": LOST,
         "running": whereabouts(trial),
     }
     reason = reasons.get(state, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict, fields
 from typing import Any
 
 from optuna.study import Study
@@ -11,7 +12,9 @@ from optuna.trial import FrozenTrial, TrialState
 from spmopt.search.findings.built import Built, built_of
 from spmopt.search.findings.found import Found
 from spmopt.search.findings.leads import Lead
+from spmopt.search.findings.replay import candidate_of
 from spmopt.search.findings.shown import gap_of, state_of
+from spmopt.search.space.figures import Spent
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.process import LOST
 from spmopt.search.study.record import (
@@ -72,7 +75,7 @@ def study_record(study: Study, setup: Setup, found: Found) -> dict[str, object]:
 
 
 def rows(found: Found, setup: Setup) -> list[dict[str, object]]:
-    """The front as rows: fields, objectives, and what each network comes to.
+    """The front as rows: fields, figures, and what networks come to together and each.
 
     ``figures`` says whether those of schedules are ``schedules``', or ``bounds`` of all schedules.
     ``within_gap`` is the trial that a member may be no better than.
@@ -85,12 +88,20 @@ def rows(found: Found, setup: Setup) -> list[dict[str, object]]:
             lead = found.leads.get(trial.number)
             row["within_gap"] = "" if lead is None else lead.of
         row["figures"] = "bounds" if setup.bound_only else "schedules"
-        row |= dict(zip(setup.objectives, trial.values, strict=True))
+        row |= _total(trial, setup) | dict(trial.user_attrs[FIGURES])
         row["gap"] = gap_of(trial)
         for name, one in (trial.user_attrs.get(NETWORKS) or {}).items():
             row |= {f"{name}.{key}": one.get(key) for key in _OF_NETWORKS}
         made.append(row)
     return made
+
+
+def _total(trial: FrozenTrial, setup: Setup) -> dict[str, object]:
+    """What all networks take by their weights, as figures have it."""
+    networks: Mapping[str, Any] = trial.user_attrs[NETWORKS]
+    parts = [field.name for field in fields(Spent)]
+    spent = {name: Spent(**{part: one[part] for part in parts}) for name, one in networks.items()}
+    return asdict(setup.total(candidate_of(setup, trial), spent))
 
 
 def _line(trial: FrozenTrial) -> dict[str, object]:
@@ -103,7 +114,7 @@ def _line(trial: FrozenTrial) -> dict[str, object]:
         FIGURES: trial.user_attrs.get(FIGURES),
         "gap": gap_of(trial),
         PROOF: trial.user_attrs.get(PROOF),
-        ERROR: LOST if state == "lost" else trial.user_attrs.get(ERROR),
+        ERROR: LOST if state in ("lost", "put_back") else trial.user_attrs.get(ERROR),
     }
 
 

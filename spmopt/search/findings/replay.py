@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from optuna.study import Study
@@ -10,8 +10,11 @@ from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.io.result import StoredResult
+from spmopt.metrics import metrics
+from spmopt.report.quantities import percent
 from spmopt.search.evaluation.evaluate import result_of
 from spmopt.search.findings.shown import state_of
+from spmopt.search.findings.values import shown_figure
 from spmopt.search.space.candidate import Candidate
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.record import NETWORKS, values_of
@@ -70,7 +73,7 @@ def result_for(
     """The verified result of a network in a trial, one that was excluded by proof as well.
 
     Made again it is as good as it was, to within the tolerance; it need not be the same. ``tell``
-    hears of it, and why, before it is made.
+    hears of it, and why, before it is made, and afterwards by how much its figures differ.
 
     Raises
     ------
@@ -85,7 +88,10 @@ def result_for(
     if found is None:
         candidate = candidate_of(setup, trial)
         tell(f"trial {trial.number}: {_why_made(trial)}; {network.label} is scheduled now")
-        return result_of(setup, candidate, network)
+        made = result_of(setup, candidate, network)
+        if network.label in records:
+            tell(f"trial {trial.number}: {_against(made, records[network.label])}")
+        return made
     if found.result.schedule is not None:
         require_legal(found.instance, found.result.schedule, found.result.totals)
     return found
@@ -103,6 +109,26 @@ def results_for(
         for trial in trials
         for network in setup.networks
     ]
+
+
+def _against(made: StoredResult, before: Mapping[str, Any]) -> str:
+    """How the figures of a schedule that was made again differ from those of the trial."""
+    totals = made.result.totals
+    if totals is None:
+        return "no schedule was found this time"
+    found = metrics(made.instance.machine, totals)
+    own = {
+        "time_s": found.time_s,
+        "energy_j": found.energy_j,
+        "traffic_bytes": totals.traffic_bytes,
+    }
+    said = [
+        f"{name} {shown_figure(name, value)}, was {shown_figure(name, before[name])}"
+        f"{f' ({percent(value / before[name] - 1)})' if before[name] else ''}"
+        for name, value in own.items()
+        if value != before[name]
+    ]
+    return f"made again: {'; '.join(said)}" if said else "made again, it takes what it took"
 
 
 def _why_made(trial: FrozenTrial) -> str:

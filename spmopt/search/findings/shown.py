@@ -28,7 +28,8 @@ class Tally:
     """How many trials came to what; ``running`` are those of other processes.
 
     ``lost`` are those of processes of this machine that have ended. Optuna takes them for running
-    until a search goes on with the study, and puts their points back.
+    until a search goes on with the study: it fails them and puts their points back, up to three
+    times, and ``put_back`` are those that it has failed.
     """
 
     solved: int = 0
@@ -38,13 +39,14 @@ class Tally:
     failed: int = 0
     running: int = 0
     lost: int = 0
+    put_back: int = 0
 
 
 def tally(study: Study) -> Tally:
-    """Count the trials."""
+    """Count the trials that were begun."""
     found = dict.fromkeys(Tally.__slots__, 0)
     for trial in study.get_trials(deepcopy=False):
-        if counts(trial):
+        if trial.state is not TrialState.WAITING:
             found[state_of(trial)] += 1
     return Tally(**found)
 
@@ -124,6 +126,6 @@ def state_of(trial: FrozenTrial) -> str:
             return "impossible" if "impossible" in proof else "excluded"
         case TrialState.FAIL:
             # One that was put back has none, and its point was asked for again.
-            return "failed" if ERROR in trial.user_attrs else "lost"
+            return "failed" if ERROR in trial.user_attrs else "put_back"
         case _:
             return "lost" if is_lost(trial) else "running"

@@ -11,7 +11,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.suggest import unknown
 from spmopt.machines.banks import BANK, join_banks, read_banks, split_banks
 from spmopt.machines.settings import KEYS, Setting
-from spmopt.sweep.axes import count, setting_axis
+from spmopt.sweep.axes import as_written, count, setting_axis
 
 BESIDE = ("cores", "batch")
 """Fields that are no settings of a machine."""
@@ -100,7 +100,8 @@ class Axis:
 def read_axis(key: str, given: object, where: str) -> Axis:
     """Read an axis: a list of choices, a range as text or as a table, or one value.
 
-    Choices of ``bank`` are all banks of a machine each, as a list or with commas.
+    Texts of a list may be ranges. Choices of ``bank`` are all banks of a machine each, as a list
+    or with commas.
 
     Raises
     ------
@@ -113,8 +114,8 @@ def read_axis(key: str, given: object, where: str) -> Axis:
     what = f"{where}: {key}"
     if isinstance(given, Mapping):
         return _range(key, given, what)
-    if isinstance(given, str) and set(given) & set(":,") and _is_whole(key):
-        return _of_values(key, setting_axis(_as_quantity(key), given, what))
+    if _is_range(key, given):
+        return _of_values(key, _values(key, given, what))
     if isinstance(given, list):
         if not given:
             raise InputError(f"{what}: an empty list; name at least one value")
@@ -124,12 +125,30 @@ def read_axis(key: str, given: object, where: str) -> Axis:
 
 def _different(key: str, given: list[object], what: str) -> tuple[Setting, ...]:
     """The values of a list, of which none may be another written anew."""
-    values = [_value(key, each, what) for each in given]
-    again = [one for place, one in enumerate(given) if values[place] in values[:place]]
+    values: list[Setting] = []
+    again = []
+    for each in given:
+        found = _values(key, each, what)
+        if not {*values}.isdisjoint(found):
+            again.append(str(each))
+        values += found
     if again:
-        repeated = ", ".join(dict.fromkeys(map(str, again)))
+        repeated = ", ".join(dict.fromkeys(again))
         raise InputError(f"{what}: values repeat: {repeated}; name each once")
     return tuple(values)
+
+
+def _is_range(key: str, given: object) -> bool:
+    """Whether it is a text of a range, or of several values."""
+    return isinstance(given, str) and bool(set(given) & set(":,")) and _is_whole(key)
+
+
+def _values(key: str, given: object, what: str) -> tuple[Setting, ...]:
+    """Values of one text, a range too, or of one number."""
+    if not _is_range(key, given):
+        return (_value(key, given, what),)
+    found = setting_axis(_as_quantity(key), str(given), what)
+    return tuple(_value(key, each, what) for each in found)
 
 
 def _of_values(key: str, values: tuple[Setting, ...]) -> Axis:
@@ -173,11 +192,20 @@ def _step(key: str, given: object, what: str, low: float, high: float) -> int | 
         raise InputError(f"{what}: step = {given!r}: must be greater than 0")
     steps = (high - low) / step
     if abs(steps - round(steps)) > 1e-9:
+        ends = (low + (floor(steps) + more) * step for more in (0, 1))
+        shown = " or ".join(_shown(key, end, given, what) for end in ends)
         raise InputError(
-            f"{what}: steps of {given!r} from low do not end at high; let high be "
-            f"{low + floor(steps) * step} or {low + (floor(steps) + 1) * step}"
+            f"{what}: steps of {given!r} from low do not end at high; let high be {shown}"
         )
     return step
+
+
+def _shown(key: str, value: float, like: object, what: str) -> str:
+    """A number in the unit of another, in quotes where it has one."""
+    if not (isinstance(like, str) and _is_whole(key)):
+        return f"{value:.12g}"
+    text = as_written(int(value), like, what, lambda one, where: int(_number(key, one, where)))
+    return text if text.isdigit() else f"'{text}'"
 
 
 def _number(key: str, given: object, what: str) -> int | float:

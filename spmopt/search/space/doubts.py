@@ -18,6 +18,8 @@ from spmopt.technology.sources import disagreement, sources_of
 
 _LOOKED_AT = 64
 """Points of a space that are looked at."""
+_WITH_UNITS = ("area_mm2", "edap_js_mm2", "pes")
+"""Figures that the units of the engine are part of."""
 
 
 def doubts(setup: Setup) -> Iterator[str]:
@@ -30,6 +32,17 @@ def doubts(setup: Setup) -> Iterator[str]:
             "bandwidth costs nothing in this search, so that none but the highest can lead; give "
             "it a price, as area.mm2_per_gbps = 0.1 in [space], or gbps = 0.1 in [cost] and the "
             "objective cost"
+        )
+    if _is_array_without_area(setup):
+        yield (
+            "the size of the array does not change the area in this search: throughput / 2 / clock "
+            "are more units than it has; change throughput with it, or leave it out where the "
+            "machine has the rate of its array"
+        )
+    if setup.energy_aside:
+        yield (
+            f"{' and '.join(setup.energy_aside)}: schedules minimise {setup.schedule_for}, and "
+            "their energy is what they happen to take; --schedule-for energy minimises it"
         )
 
 
@@ -92,16 +105,35 @@ def _is_bandwidth_free(setup: Setup) -> bool:
     More bandwidth never makes the optimum later. Of other figures of schedules, as power, less may
     come of less bandwidth.
     """
-    space, names = setup.space, setup.objectives
-    axis = next((each for each in space.axes if each.key == "bandwidth"), None)
+    names = setup.objectives
     weighed = len(names) > 1 and "time_s" in names and {*names} <= {"time_s", *STATIC}
-    if axis is None or not weighed:
+    return weighed and _is_idle(setup.space, "bandwidth", names)
+
+
+def _is_array_without_area(setup: Setup) -> bool:
+    """Whether area counts, and its units are those of a rate beyond the array, whatever its size.
+
+    Units are the larger of rows x columns and throughput / 2 / clock, see
+    :attr:`~spmopt.core.machine.Machine.mac_units`.
+    """
+    space = setup.space
+    priced = {*setup.names, *(space.cost if "cost" in setup.names else ())}
+    if priced.isdisjoint(_WITH_UNITS):
+        return False
+    sides = [axis.key for axis in space.axes if axis.key in ("array.rows", "array.columns")]
+    return bool(sides) and all(_is_idle(space, key, ("pes",)) for key in sides)
+
+
+def _is_idle(space: Space, key: str, names: tuple[str, ...]) -> bool:
+    """Whether the field ``key`` is searched, and no static figure of ``names`` changes with it."""
+    axis = next((each for each in space.axes if each.key == key), None)
+    if axis is None:
         return False
     known = 0
     for point in islice(space.points(), _LOOKED_AT):
         try:
             found = [
-                static_figures(names, space.candidate({**point, axis.key: end}), space.cost)
+                static_figures(names, space.candidate({**point, key: end}), space.cost)
                 for end in axis.ends
             ]
         except InputError:

@@ -83,6 +83,13 @@ class Setup:
         )
 
     @property
+    def energy_aside(self) -> tuple[str, ...]:
+        """Objectives with energy in them, where schedules minimise something else."""
+        if self.bound_only or self.schedule_for == "energy":
+            return ()
+        return tuple(name for name in self.objectives if "energy" in NEEDS.get(name, ()))
+
+    @property
     def in_listed_order(self) -> bool:
         """Whether schedules run the operations as listed, so that bounds of that order hold."""
         entries = [find(name) for name in self.schedulers]
@@ -111,14 +118,17 @@ class Setup:
 
     def figures(self, candidate: Candidate, spent: Mapping[str, Spent]) -> dict[str, float]:
         """Figures of objectives and constraints, from what each network takes."""
+        return figures(self.names, candidate, self.space.cost, self.total(candidate, spent))
+
+    def total(self, candidate: Candidate, spent: Mapping[str, Spent]) -> Spent:
+        """What all networks take by their weights, for one sample where the batch is a field."""
         total = [0.0, 0.0, 0.0]
         for network in self.networks:
             weight, own = self.space.weights.get(network.label, 1.0), spent[network.label]
             for place, value in enumerate((own.time_s, own.energy_j, own.traffic_bytes)):
                 total[place] += weight * value
         time_s, energy_j, traffic_bytes = (value / candidate.samples for value in total)
-        all_of_it = Spent(time_s=time_s, energy_j=energy_j, traffic_bytes=traffic_bytes)
-        return figures(self.names, candidate, self.space.cost, all_of_it)
+        return Spent(time_s=time_s, energy_j=energy_j, traffic_bytes=traffic_bytes)
 
     def record(self) -> dict[str, object]:
         """All that the figures of a point depend on, for a file."""
@@ -154,8 +164,11 @@ class Setup:
             find(self.scheduler)
         if self.bound_only:
             for name in (name for name in self.names if name in NOT_BOUNDED):
+                limits = [str(each) for each in self.space.constraints if each.figure == name]
+                is_objective = name in self.objectives
+                which = f"objective {name}:" if is_objective else f"constraint {limits[0]}: {name}"
                 raise InputError(
-                    f"{name}: has no bound; name a scheduler that gives schedules, as page"
+                    f"{which} has no bound; name a scheduler that gives schedules, as page"
                 )
 
 

@@ -55,7 +55,8 @@ def remember(study: Study, setup: Setup) -> None:
     if known is None:
         if study.get_trials(deepcopy=False) or not _minimises(study, len(setup.objectives)):
             raise InputError(
-                f"study {study.study_name}: was not made by this program; give another --study"
+                f"study {study.study_name}: was not made by this program, or its storage is cut "
+                "short: it does not say what it is of; give another --study"
             )
         study.set_user_attr(SETUP, wanted)
         study.set_metric_names(list(setup.objectives))
@@ -74,11 +75,14 @@ def setup_of(study: Study) -> Setup:
     Raises
     ------
     InputError
-        It was not made by this program.
+        It does not say so.
     """
     known = study.user_attrs.get(SETUP)
     if known is None or not _minimises(study, len(known["objectives"])):
-        raise InputError(f"study {study.study_name}: was not made by this program")
+        raise InputError(
+            f"study {study.study_name}: was not made by this program, or its storage is cut short: "
+            "it does not say what it is of"
+        )
     return Setup.of_record(known)
 
 

@@ -19,16 +19,15 @@ from warnings import catch_warnings, simplefilter
 
 import optuna
 from optuna.exceptions import OptunaError
-from optuna.storages import BaseStorage, InMemoryStorage, JournalStorage, RDBStorage
-from optuna.storages.journal import JournalFileBackend
+from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy import Engine
 from sqlalchemy.event import listens_for
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from spmopt.core.errors import InputError
-from spmopt.search.study.journal import JOURNAL, require_journal
+from spmopt.search.study.journal import JOURNAL, open_journal
 from spmopt.search.study.process import is_lost
 
 _URL = re.compile(r"[a-z][a-z0-9+]*://.*")
@@ -36,6 +35,10 @@ _BEAT_S, _GRACE_S = 10, 60
 _TRIES, _WAIT_S = 6, 0.5
 _RETRIES = 3
 _SQLITE_WAIT_S = 60
+_EXTRA = "postgresql"
+"""The database whose driver the program names among its extras."""
+_LONGEST = 200
+"""Characters of what a database says."""
 
 
 def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) -> BaseStorage:
@@ -57,9 +60,8 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) ->
     if url.startswith(JOURNAL):
         path = Path(url.removeprefix(JOURNAL))
         _require_folder(path, url)
-        require_journal(url)
         with _opening(url):
-            return JournalStorage(JournalFileBackend(str(path)))
+            return open_journal(url)
     address = url if _URL.fullmatch(url) else f"sqlite:///{url}"
     path_of = sqlite_file(url)
     if path_of is not None:
@@ -197,9 +199,14 @@ def _quicken(engine: Engine) -> None:
 
 
 def _again(study: Study, trial: FrozenTrial) -> None:
-    """Queue the point of a failed trial, without what its process noted."""
-    fresh = copy(trial)
+    """Queue the point of a failed trial, without what its process noted, constraints too."""
+    fresh, noted = copy(trial), trial.constraints
     fresh.user_attrs = {}
+    fresh.system_attrs = {
+        key: value
+        for key, value in trial.system_attrs.items()
+        if key.partition(":")[2] not in noted
+    }
     with catch_warnings():
         simplefilter("ignore")
         optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=_RETRIES)(study, fresh)
@@ -223,8 +230,7 @@ def storage_errors(url: str) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, OptunaError) as error:
-        first = " ".join(str(error.__cause__ or error).split())[:200]
-        raise InputError(f"--storage {url}: cannot be used ({first})") from None
+        raise InputError(f"--storage {url}: cannot be used ({why(error)})") from None
 
 
 @contextmanager
@@ -232,12 +238,21 @@ def _opening(url: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
+        name = f"'.[{_EXTRA}]'" if url.startswith(_EXTRA) else error.name
+        option = "-e " if url.startswith(_EXTRA) else ""
         raise InputError(
-            f"--storage {url}: its driver is not installed ({error.name}); install it with pip"
+            f"--storage {url}: its driver is not installed ({error.name}); "
+            f"pip install {option}{name}"
         ) from None
     except (SQLAlchemyError, OptunaError, OSError, ValueError) as error:
-        first = " ".join(str(error).split())[:200]
-        raise InputError(f"--storage {url}: cannot be opened ({first})") from None
+        raise InputError(f"--storage {url}: cannot be opened ({why(error)})") from None
+
+
+def why(error: BaseException) -> str:
+    """What the database said, without what is wrapped about it."""
+    cause = error.__cause__ or error
+    said = cause.orig if isinstance(cause, DBAPIError) else cause
+    return " ".join(str(said).split())[:_LONGEST]
 
 
 def _require_folder(path: Path, url: str) -> None:

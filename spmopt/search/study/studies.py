@@ -15,6 +15,7 @@ from spmopt.core.suggest import unknown
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.record import FOLDER, remember, setup_of
 from spmopt.search.study.schedules import Schedules
+from spmopt.search.study.storage import why
 
 
 def begin(storage: BaseStorage, name: str, setup: Setup, folder: Path | None = None) -> Study:
@@ -37,7 +38,7 @@ def begin(storage: BaseStorage, name: str, setup: Setup, folder: Path | None = N
         except ValueError as error:
             raise InputError(f"study {name}: {error}; give another --study") from None
         except SQLAlchemyError as error:
-            raise InputError(f"study {name}: cannot be opened ({error})") from None
+            raise InputError(f"study {name}: cannot be opened ({why(error)})") from None
         remember(study, setup)
         if folder is not None:
             study.set_user_attr(FOLDER, str(folder.resolve()))
@@ -60,7 +61,8 @@ def known(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
     """
     names = optuna.get_all_study_names(storage)
     if not names:
-        raise InputError("--storage: holds no study; run 'spmopt tune' first")
+        which = "study" if name is None else f"study {name}, nor any other"
+        raise InputError(f"--storage: holds no {which}; run 'spmopt tune' first")
     if name is None:
         if len(names) > 1:
             raise InputError(f"--study: the storage holds several; name one of {', '.join(names)}")

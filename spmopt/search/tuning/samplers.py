@@ -76,7 +76,7 @@ def require_sampler(name: str, space: Space, objectives: Sequence[str]) -> None:
             "give ranges a step, or use tpe"
         )
     if name == "gp" and find_spec("torch") is None:
-        raise InputError("sampler gp: needs torch, which is not installed; pip install spmopt[gp]")
+        raise InputError("sampler gp: needs torch, which is not installed; pip install -e '.[gp]'")
 
 
 class Seeded(BaseSampler):

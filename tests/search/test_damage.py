@@ -1,0 +1,78 @@
+"""Storages that are damaged, cut short, or of another study: one line each, and no traceback."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from spmopt.cli import Code
+from spmopt.search.study import journal
+from tests.cli.run import Run, runner
+from tests.search.study import MLP
+from tests.search.test_show import SPACE
+
+TUNE = f"tune {MLP} --space s.toml --objective time,cost -s belady --trials 2"
+LOG = "journal:j.log"
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(journal, "_HALF_WRITTEN_S", 0.0)
+    (tmp_path / "s.toml").write_text(SPACE)
+    return runner(capsys)
+
+
+def said(run: Run, storage: str) -> str:
+    """The one line of both commands."""
+    lines = {run(f"{line} --storage {storage}").err for line in (TUNE, "tune show")}
+    assert len(lines) == 1
+    (line,) = lines
+    assert line.count("\n") == 1
+    return line
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    ["{", '{"op_code": 77, "worker_id": "x"}', '{"op_code": 4}', '{"op_code": 8, "trial_id": []}'],
+)
+def test_a_damaged_line_of_a_journal_is_named(run: Run, damaged: str) -> None:
+    run(f"{TUNE} --storage {LOG}")
+    lines = Path("j.log").read_text().splitlines()
+    lines[6] = damaged
+    Path("j.log").write_text("\n".join(lines) + "\n")
+    assert f"error: --storage {LOG}: is damaged at line 7;" in said(run, LOG)
+
+
+def test_a_journal_that_is_cut_short(run: Run) -> None:
+    run(f"{TUNE} --storage {LOG}")
+    text = Path("j.log").read_text()
+    Path("j.log").write_text(text[:-5])
+    assert "its last line is cut off" in said(run, LOG)
+    first = text.splitlines(keepends=True)[0]
+    assert json.loads(first)["study_name"] == "s"
+    Path("j.log").write_text(first)
+    found = run(f"tune show --storage {LOG}")
+    assert found.code == Code.BAD_INPUT
+    assert "or its storage is cut short: it does not say what it is of" in found.err
+    assert "no study called 'x'; choose one of s" in run(f"tune show --study x --storage {LOG}").err
+    Path("j.log").write_text("")
+    empty = run(f"tune show --study x --storage {LOG}").err
+    assert "holds no study x, nor any other" in empty
+
+
+def test_a_damaged_database_is_said_without_links(run: Run) -> None:
+    run(f"{TUNE} --storage a.db")
+    whole = Path("a.db").read_bytes()
+    for broken in (b"x" * 64 + whole[64:], whole[:20000]):
+        Path("b.db").write_bytes(broken)
+        line = said(run, "b.db")
+        assert line.startswith("error: --storage b.db: cannot be opened (")
+        assert "http" not in line
+        assert "SELECT" not in line
+
+
+def test_a_driver_of_the_program_is_named_by_its_extra(run: Run) -> None:
+    found = run(f"{TUNE} --storage postgresql+pg8000://h/d").err
+    assert "pip install -e '.[postgresql]'" in found
+    assert "http" not in found

@@ -6,6 +6,9 @@ const EXCLUDED = "excluded by proof",
 /** So many pixels members of the front are found before others. */
 const MEMBER_LEAD = 5;
 
+/** Members whose numbers find room. */
+const NAMED = 20;
+
 /** Kinds of marks, in the order in which they are drawn: how they look, and in words. */
 const TRIAL_MARKS = {
   excluded: "excluded by proof: any schedule is here at best",
@@ -126,7 +129,7 @@ class Front {
       ...members.flatMap((each) => this.gap(chart, each, front)),
       marks("front", (x, y) => markPath(0, x, y, 6), "marks", front),
       ...members
-        .slice(0, 12)
+        .slice(0, NAMED)
         .map(({ trial: { number }, at: [x, y] }) =>
           drawn("text", { x: chart.across(x) + 8, y: chart.up(y) - 6 }, String(number)),
         ),

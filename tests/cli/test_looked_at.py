@@ -19,7 +19,9 @@ spm = "256:1024:384"
 bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
 page = 16
 """
-TUNE = f"tune {MLP} --space s.toml --objective time,cost --sampler brute-force -s belady"
+TUNE = (
+    f"tune {MLP} --space s.toml --objective time,cost --sampler brute-force -s belady --workers 0"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +100,7 @@ def test_a_search_is_drawn_by_what_is_asked_for(run: Run) -> None:
 
 
 def test_bounds_alone_have_no_schedules(run: Run) -> None:
-    run(f"tune {MLP} --space s.toml --objective time,cost -s bound --trials 3")
+    run(f"tune {MLP} --space s.toml --objective time,cost -s bound --trials 3 --workers 0")
     assert run("report --storage tune.db -o r.html --json").record["schedules"] == 0
     blocks = Document.of(Path("r.html").read_text()).blocks()
     assert blocks["front"]["bounds_only"]

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -175,3 +176,14 @@ def test_a_rate_apart_from_the_array_stays() -> None:
     assert override(rounded, {"array.rows": 90}).operations_per_s == 2 * 90 * 45 * 10**9
     gpu = load_machine("rtx2080ti", {"array.rows": 8, "array.columns": 8})
     assert gpu.operations_per_s == load_machine("rtx2080ti").operations_per_s
+
+
+def test_defaults_that_the_readme_names() -> None:
+    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    named = re.findall(
+        r"^\| (`(?:energy|area)\..*?) \| ([\d.]+) (?:pJ|W|mm2) \|", text, re.MULTILINE
+    )
+    given = {key: float(value) for keys, value in named for key in re.findall(r"`(.*?)`", keys)}
+    own = to_settings(load_machine("rtx2080ti"))
+    figures = {key: value for key, value in own.items() if key.startswith(("energy.", "area."))}
+    assert given == {key: value for key, value in figures.items() if not key.endswith("source")}

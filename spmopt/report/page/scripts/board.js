@@ -18,7 +18,7 @@ class Board {
     );
     const pick = (stage, tensor, step) => this.pick(stage, tensor, step);
     const two = schedules.length > 1;
-    this.overview = new Overview(schedules[0], this.axis, theme, look);
+    this.overview = new Overview(schedules, this.axis, theme, look);
     this.stages = schedules.map(
       (schedule) => new Stage(schedule, this.axis, theme, look, { pick, two }),
     );

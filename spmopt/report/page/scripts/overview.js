@@ -1,21 +1,22 @@
-// The whole schedule in one strip, with the stretch in view marked.
+// Each whole schedule in one strip, with the stretch in view marked.
 
-const OVERVIEW_HEIGHT = 40;
+const STRIP = 36,
+  STRIP_OF_TWO = 22,
+  STRIP_EDGE = 2;
 
 class Overview {
-  /** @param {Schedule} schedule @param {TimeAxis} axis @param {Theme} theme @param {any} look */
-  constructor(schedule, axis, theme, look) {
+  /** @param {Schedule[]} schedules @param {TimeAxis} axis @param {Theme} theme @param {any} look */
+  constructor(schedules, axis, theme, look) {
     this.axis = axis;
     this.theme = theme;
-    /** @type {HTMLCanvasElement|null} the whole strip, drawn once */
+    /** @type {HTMLCanvasElement|null} all strips, drawn once */
     this.whole = null;
-    this.name = `overview ${schedule.mark}`.trim();
-    this.stack = new ByteStack(schedule, look);
-    this.total = schedule.cycles;
+    this.stacks = schedules.map((schedule) => new ByteStack(schedule, look));
+    this.strip = schedules.length > 1 ? STRIP_OF_TWO : STRIP;
     this.sheet = new Sheet(
       {
         label: "Overview: bytes in the scratchpad over the whole time, and the stretch in view",
-        height: OVERVIEW_HEIGHT,
+        height: schedules.length * (this.strip + 2 * STRIP_EDGE),
       },
       () => this.redraw(),
     );
@@ -34,7 +35,7 @@ class Overview {
     axis.show(at - axis.span / 2, at + axis.span / 2);
   }
 
-  /** Draws the strip anew: its size or its colours have changed. */
+  /** Draws the strips anew: their size or their colours have changed. */
   redraw() {
     this.whole = null;
     this.draw();
@@ -45,33 +46,46 @@ class Overview {
     if (!sheet.width && !sheet.fit()) return;
     const context = sheet.begin(),
       { left, width } = sheet.plot,
-      height = sheet.height - 4;
-    const box = { left, top: 2, width: (width * this.total) / axis.total, height };
-    this.whole ||= this.rendered(box);
+      top = STRIP_EDGE,
+      height = sheet.height - 2 * STRIP_EDGE;
+    this.whole ||= this.rendered();
     context.drawImage(this.whole, 0, 0, sheet.width, sheet.height);
     const from = left + (axis.from / axis.total) * width,
       to = left + (axis.to / axis.total) * width;
     context.fillStyle = theme.paper;
     context.globalAlpha = 0.65;
-    context.fillRect(left, 2, from - left, height);
-    context.fillRect(to, 2, left + width - to, height);
+    context.fillRect(left, top, from - left, height);
+    context.fillRect(to, top, left + width - to, height);
     context.globalAlpha = 1;
     context.strokeStyle = theme.accent;
     context.lineWidth = 2;
-    context.strokeRect(from, 2, Math.max(2, to - from), height);
+    context.strokeRect(from, top, Math.max(2, to - from), height);
     context.fillStyle = theme.muted;
     context.textAlign = "right";
-    context.fillText(this.name, left - 6, sheet.height / 2);
+    this.stacks.forEach(({ schedule }, place) => {
+      const middle = this.top(place) + this.strip / 2;
+      context.fillText(`overview ${schedule.mark}`.trim(), left - 6, middle);
+    });
   }
 
-  rendered(box) {
-    const { sheet } = this,
+  /** Where a strip begins. @param {number} place */
+  top(place) {
+    return STRIP_EDGE + place * (this.strip + 2 * STRIP_EDGE);
+  }
+
+  rendered() {
+    const { sheet, axis } = this,
       surface = document.createElement("canvas");
     surface.width = sheet.width * sheet.ratio;
     surface.height = sheet.height * sheet.ratio;
-    const context = surface.getContext("2d");
+    const context = surface.getContext("2d"),
+      { left, width } = sheet.plot;
     context.scale(sheet.ratio, sheet.ratio);
-    this.stack.paint(context, box, 0, this.total, this.theme);
+    this.stacks.forEach((stack, place) => {
+      const { cycles } = stack.schedule;
+      const box = { left, top: this.top(place), width: (width * cycles) / axis.total };
+      stack.paint(context, { ...box, height: this.strip }, 0, cycles, this.theme);
+    });
     return surface;
   }
 }

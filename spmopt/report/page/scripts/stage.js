@@ -84,7 +84,24 @@ class Stage {
     else this.stack.draw(this.mapSheet, axis, theme);
     this.lanes.draw(this.laneSheet, axis, theme);
     if (!this.lifeSheet.canvas.hidden) this.life.draw(this.lifeSheet, axis, theme);
+    this.clearEnded();
     this.drawChosen();
+  }
+
+  /** Leaves nothing, not even ground, after the end of a schedule that the other outlasts. */
+  clearEnded() {
+    const { axis, schedule, theme } = this,
+      part = (schedule.cycles - axis.from) / axis.span;
+    if (part >= 1) return;
+    for (const sheet of [this.mapSheet, this.laneSheet, this.lifeSheet]) {
+      const { left, width } = sheet.plot,
+        { context } = sheet,
+        top = sheet === this.mapSheet ? MAP_HEAD - 1 : 0;
+      const end = left + Math.max(0, part) * width;
+      context.clearRect(end, top, left + width - end, sheet.height - top);
+      context.fillStyle = theme.muted;
+      if (part >= 0) context.fillRect(end, top, 1, sheet.height - top);
+    }
   }
 
   /** The stretch that a drag with Shift has chosen so far. */
@@ -129,6 +146,10 @@ class Stage {
     if (part < 0 || part >= 1) return null;
     const cycles = axis.from + part * axis.span,
       step = schedule.stepAt(cycles);
+    if (cycles >= schedule.cycles) {
+      const words = [`${schedule.mark} has ended`, `it takes ${schedule.time(schedule.cycles)}`];
+      return { words, tensor: -1, step: -1 };
+    }
     const y = event.clientY - sheet.canvas.getBoundingClientRect().top;
     if (sheet === this.laneSheet) return this.inLanes(sheet, y, cycles);
     if (this.mode === "stack") return this.inStack(sheet, y, cycles);

@@ -64,9 +64,9 @@ def plot_map(picture: Picture, ax: Axes | None = None, *, marked: Boxes | None =
 
 
 def capacity_line(ax: Axes, picture: Picture) -> None:
-    """The end of the scratchpad."""
+    """The end of the scratchpad, until the end of the schedule."""
     size = picture.instance.machine.spm_bytes
-    ax.axhline(size, color=LINE, linewidth=1.2, linestyle=(0, (5, 2)))
+    ax.hlines(size, 0.0, seconds(picture), color=LINE, linewidth=1.2, linestyle=(0, (5, 2)))
 
 
 def kind_legend(ax: Axes, kinds: Sequence[int]) -> None:

@@ -12,7 +12,7 @@ from spmopt.analysis.stalls import inward
 from spmopt.core.table import Ints
 from spmopt.report.palette import CAUSE_COLOURS
 from spmopt.report.picture import Picture
-from spmopt.report.plots.schedule.axes import entitled, legend_above, time_axis
+from spmopt.report.plots.schedule.axes import entitled, legend_above, seconds, time_axis
 from spmopt.report.plots.schedule.bins import edges, means
 from spmopt.report.plots.schedule.occupancy import stack
 from spmopt.report.plots.style import TEXT, alone
@@ -38,7 +38,8 @@ def plot_lanes(picture: Picture, ax: Axes | None = None) -> Axes:
     labels = []
     for place, (name, part) in enumerate(zip(_NAMES, lanes, strict=True)):
         base = len(lanes) - 1 - place
-        ax.axhspan(base, base + _HEIGHT, color="#f2f2f2", linewidth=0, zorder=0)
+        ground = (0.0, base), seconds(picture), _HEIGHT
+        ax.add_patch(Rectangle(*ground, facecolor="#f2f2f2", linewidth=0, zorder=0))
         colours = (_COMPUTE,) if name == "compute" else CAUSE_COLOURS
         stack(ax, bounds / clock, part * _HEIGHT, colours, base=base)
         labels.append(f"{name}\n{share(float((part * width).sum() / bounds[-1]))}")

@@ -1,16 +1,14 @@
-"""A browser for all tests of a process (Debian: chromium and chromium-driver), and its pages."""
+"""A browser for all tests of a process, and its pages."""
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Protocol
 
 import pytest
-from selenium.webdriver import Chrome, ChromeOptions
-from selenium.webdriver.chrome.service import Service
 
+from tests.report.page.browser.chromium import NEEDED, chromium, installed
 from tests.report.page.browser.pages import html
 from tests.report.page.browser.screen import Screen
 
@@ -31,22 +29,10 @@ def downloads(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def browser(downloads: Path) -> Iterator[Screen]:
-    program, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if program is None or driver is None:
-        pytest.skip("no Chromium is installed (Debian packages chromium and chromium-driver)")
-    options = ChromeOptions()
-    options.binary_location = program
-    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(argument)
-    options.add_argument("--disable-dev-shm-usage")
-    options.add_experimental_option("prefs", {"download.default_directory": str(downloads)})
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    # Its path is given, so that nothing looks for a driver in the network.
-    chrome = Chrome(options=options, service=Service(driver))
-    try:
-        yield Screen(chrome)
-    finally:
-        chrome.quit()
+    if not installed():
+        pytest.skip(f"no Chromium is installed ({NEEDED})")
+    with chromium(downloads) as screen:
+        yield screen
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.image import imread
 
 from spmopt.report.palette import KIND_COLOURS
 from spmopt.report.picture import Picture
@@ -14,8 +17,10 @@ from spmopt.report.plots.schedule import Boxes
 from tests.report.page.browser.conftest import Show
 from tests.report.page.browser.pages import contrast, record
 from tests.report.page.browser.saved import saved
-from tests.report.page.browser.screen import GUTTER, MAP_FOOT, MAP_HEAD, Screen
+from tests.report.page.browser.screen import GUTTER, LANES, MAP, MAP_FOOT, MAP_HEAD, Screen
 from tests.report.samples import picture
+
+Image = np.ndarray[tuple[int, int, int], np.dtype[np.float64]]
 
 
 def test_compare_mode_has_both_and_their_differences(show: Show, downloads: Path) -> None:
@@ -63,6 +68,56 @@ def test_what_only_one_keeps_is_marked(show: Show) -> None:
     assert [screen.run(shot, place) for place in places] == before
 
 
+def test_nothing_is_drawn_after_the_end_of_the_shorter(show: Show) -> None:
+    screen = show("two")
+    longer, shorter = record("belady")["cycles"], record("page")["cycles"]
+    end = shorter / longer
+    assert end < 0.95
+    screen.click("#contrast tbody button")
+    screen.click("[aria-label='All of the time']")
+    for mode in ("addresses", "bytes by kind"):
+        screen.click(f"#controls input[value='{mode}']")
+        screen.settle()
+        inked = [ink(screen, place, end, 1, MAP_HEAD) for place in range(6)]
+        assert inked[3:] == [0.0] * 3
+        assert min(inked[:3]) > 0.5
+        before = [ink(screen, place, 0, end, 0) for place in range(3, 6)]
+        assert min(before) > 0.5
+    for label in (f"{MAP} of B", f"{LANES}: compute, DMA in, DMA out, stalls of B"):
+        assert screen.hover(label, (1 + end) / 2, 60).startswith("B has ended")
+        assert "ended" not in screen.hover(label, 0.98 * end, 60)
+
+
+def ink(screen: Screen, place: int, start: float, stop: float, top: int) -> float:
+    """Part of the pixels of a picture that something is drawn on, between parts of the time."""
+    image = seen(screen, ".stage canvas", place)
+    wide = image.shape[1] - GUTTER["left"] - GUTTER["right"]
+    begin, end = (GUTTER["left"] + round(part * wide) for part in (start, stop))
+    return float((image[top:, begin + 2 : end - 2, 3] > 0).mean())
+
+
+def test_the_overview_shows_both_to_their_ends(show: Show) -> None:
+    screen = show("two")
+    found = [record(name) for name in ("belady", "page")]
+    longest = max(one["cycles"] for one in found)
+    image = seen(screen, "canvas.overview", 0)
+    wide = image.shape[1] - GUTTER["left"] - GUTTER["right"]
+    for strip, one in zip(np.split(image, 2), found, strict=True):
+        end = GUTTER["left"] + round(wide * one["cycles"] / longest)
+        # Without the frame of what is in view.
+        inner, after = strip[4:-4, GUTTER["left"] + 4 : end - 4], strip[4:-4, end + 4 : -16]
+        assert len(np.unique(inner.reshape(-1, 4), axis=0)) > 2
+        assert (after[:, :, 3] == 0).all()
+
+
+def seen(screen: Screen, css: str, place: int) -> Image:
+    """Colours of a picture as it stands, with opacity; (height, width, 4)."""
+    shot = screen.run(
+        "return document.querySelectorAll(arguments[0])[arguments[1]].toDataURL()", css, place
+    )
+    return np.round(np.asarray(imread(BytesIO(b64decode(shot.split(",")[1])))) * 255)
+
+
 def require_marked(screen: Screen, place: int, one: Picture, other: Picture) -> None:
     """The largest rectangles on a map have their colour just where they are kept more."""
     more, every = Boxes.kept_more(one, other), Boxes.of(one)
@@ -81,14 +136,8 @@ def require_marked(screen: Screen, place: int, one: Picture, other: Picture) -> 
 
 def pixel(screen: Screen, place: int, part: float, up: float) -> list[float]:
     """Colour of a map at a part of the time, and of the scratchpad."""
-    found: list[float] = screen.run(
-        "const [place, part, up, left, right, head, foot] = arguments;"
-        "const canvas = document.querySelectorAll('.stage canvas')[place];"
-        "const x = left + part * (canvas.width - left - right);"
-        "const y = head + (1 - up) * (canvas.height - head - foot);"
-        "const copy = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});"
-        "copy.drawImage(canvas, -Math.floor(x), -Math.floor(y));"
-        "return [...copy.getImageData(0, 0, 1, 1).data].slice(0, 3)",
-        *(place, part, up, GUTTER["left"], GUTTER["right"], MAP_HEAD, MAP_FOOT),
-    )
+    image = seen(screen, ".stage canvas", place)
+    height, width = image.shape[0] - MAP_HEAD - MAP_FOOT, image.shape[1]
+    x = GUTTER["left"] + part * (width - GUTTER["left"] - GUTTER["right"])
+    found: list[float] = image[int(MAP_HEAD + (1 - up) * height), int(x), :3].tolist()
     return found

@@ -70,6 +70,21 @@ def pixels(ax: Axes) -> Callable[[float, float], list[float]]:
     return at
 
 
+@pytest.mark.parametrize("panel", [plot_map, plot_occupancy, plot_lanes, plot_price])
+def test_nothing_is_drawn_after_the_end(panel: Callable[[Picture, Axes], Axes]) -> None:
+    """On the longer time axis of another schedule."""
+    one = picture("page")
+    end = one.times.cycles / one.instance.machine.clock_hz
+    ax = Figure().subplots()
+    ax.set_xlim(0.0, 1.2 * end)
+    panel(one, ax)
+    ax.grid(visible=False)
+    at, (low, high) = pixels(ax), ax.get_ylim()
+    for up in np.linspace(0.02, 0.98, 97):
+        for part in (1.02, 1.1, 1.18):
+            assert at(part * end, low + up * (high - low)) == [255] * 3
+
+
 @pytest.mark.parametrize("most", [0, 4000])
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_a_map_has_each_rectangle_where_it_lies(

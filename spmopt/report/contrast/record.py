@@ -14,6 +14,7 @@ from spmopt.report.picture import Picture
 from spmopt.report.picture.figures import PART, Figure, figures
 
 Json = dict[str, object]
+_NOISY = "seconds"
 
 
 def contrast_record(first: Picture, second: Picture) -> Json:
@@ -21,7 +22,8 @@ def contrast_record(first: Picture, second: Picture) -> Json:
 
     Tensors come by the difference of their traffic, then of what is kept (byte-seconds), largest
     first; operations as the instance lists them; gaps as :class:`~spmopt.report.contrast.gaps.Gaps`
-    says. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is no number, and of parts.
+    says. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is no number, of parts, and
+    of the scheduler's seconds, which differ from run to run.
 
     Raises
     ------
@@ -58,7 +60,7 @@ def _figures(first: Picture, second: Picture) -> list[Json]:
 
 
 def _change(a: Figure, b: Figure) -> float | None:
-    if not a.value or b.value is None or a.unit == PART:
+    if not a.value or b.value is None or a.unit == PART or a.key == _NOISY:
         return None
     return b.value / a.value - 1
 

@@ -14,6 +14,7 @@ from spmopt.core.schedule import Schedule
 from spmopt.core.timeline import Access
 from spmopt.report.contrast import contrast_record
 from spmopt.report.picture import TIMINGS, Picture, picture_record
+from tests.report import samples
 from tests.report.picture.small import result_of
 from tests.verify.builders import IN, LOAD, machine, operation, schedule, tensor
 from tests.verify.random_plans import random_schedule
@@ -80,6 +81,16 @@ def test_what_one_keeps_and_the_other_does_not() -> None:
     assert figures["makespan"]["change"] == pytest.approx(22 / 18 - 1)
     assert (figures["traffic"]["a"], figures["traffic"]["b"]) == (12, 20)
     assert figures["spm_peak"]["change"] is figures["gap"]["change"] is None
+
+
+def test_no_change_is_told_of_the_seconds_of_schedulers() -> None:
+    """They say more about the machine of the moment than about the schedulers."""
+    found: Any = contrast_record(samples.picture("belady"), samples.picture("page"))
+    figures = {figure["key"]: figure for figure in found["figures"]}
+    seconds = figures["seconds"]
+    assert min(seconds["a"], seconds["b"]) > 0
+    assert seconds["change"] is None
+    assert figures["makespan"]["change"] < 0
 
 
 def test_the_other_way_round_signs_change() -> None:

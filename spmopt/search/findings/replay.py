@@ -13,6 +13,7 @@ from spmopt.io.result import StoredResult
 from spmopt.metrics import metrics
 from spmopt.report.quantities import percent
 from spmopt.search.evaluation.evaluate import result_of
+from spmopt.search.findings.kept import kept_result
 from spmopt.search.findings.shown import state_of
 from spmopt.search.findings.values import shown_figure
 from spmopt.search.space.candidate import Candidate
@@ -20,7 +21,6 @@ from spmopt.search.space.setup import Setup
 from spmopt.search.study.record import NETWORKS, values_of
 from spmopt.search.study.schedules import Schedules
 from spmopt.sweep.cases import Network
-from spmopt.verify import require_legal
 
 
 def trial_numbered(study: Study, number: int) -> FrozenTrial:
@@ -82,19 +82,16 @@ def result_for(
     ScheduleError
         The file of the schedule is not legal.
     """
-    records: dict[str, Any] = trial.user_attrs.get(NETWORKS) or {}
-    file = records.get(network.label, {}).get("file")
-    found = None if file is None else schedules.read(file)
-    if found is None:
-        candidate = candidate_of(setup, trial)
-        tell(f"trial {trial.number}: {_why_made(trial)}; {network.label} is scheduled now")
-        made = result_of(setup, candidate, network)
-        if network.label in records:
-            tell(f"trial {trial.number}: {_against(made, records[network.label])}")
-        return made
-    if found.result.schedule is not None:
-        require_legal(found.instance, found.result.schedule, found.result.totals)
-    return found
+    found = kept_result(trial, network, schedules)
+    if found is not None:
+        return found
+    candidate = candidate_of(setup, trial)
+    tell(f"trial {trial.number}: {_why_made(trial)}; {network.label} is scheduled now")
+    made = result_of(setup, candidate, network)
+    before: dict[str, Any] = trial.user_attrs.get(NETWORKS) or {}
+    if network.label in before:
+        tell(f"trial {trial.number}: {_against(made, before[network.label])}")
+    return made
 
 
 def results_for(

@@ -9,7 +9,6 @@ from spmopt.core.suggest import unknown
 from spmopt.studies import (
     ablation,
     assumptions,
-    banks,
     batch,
     capacity,
     claims,
@@ -17,6 +16,7 @@ from spmopt.studies import (
     policies,
     speedup,
 )
+from spmopt.studies.banks import study as banks
 from spmopt.studies.gradients import assumptions as gradient_assumptions
 from spmopt.studies.gradients import layers, orders, partitions, reads, scale
 from spmopt.studies.memory import batch as memory_batch

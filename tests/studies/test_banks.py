@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
-from spmopt.studies import banks
-from spmopt.studies.banks import BUDGET_BYTES, COLUMNS, SRAM, STUDY, Design, designs, largest
+from spmopt.studies.banks import measure
+from spmopt.studies.banks.designs import BUDGET_BYTES, SRAM, Design, designs, largest
+from spmopt.studies.banks.measure import COLUMNS
+from spmopt.studies.banks.shown import labels, leaders
+from spmopt.studies.banks.study import STUDY
 from spmopt.studies.page import lines
 from spmopt.studies.rows import Rows
 from spmopt.sweep.pool import Pool
@@ -41,13 +44,13 @@ def test_labels_tell_designs_apart() -> None:
 
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
-    monkeypatch.setattr(banks, "NETWORKS", ("bert-tiny",))
-    monkeypatch.setattr(banks, "SHARES", (1.0, 0.5, 0.0))
-    monkeypatch.setattr(banks, "MRAMS", ("nvsim-stt",))
-    monkeypatch.setattr(banks, "BATCH", 1)
+    monkeypatch.setattr(measure, "NETWORKS", ("bert-tiny",))
+    monkeypatch.setattr(measure, "SHARES", (1.0, 0.5, 0.0))
+    monkeypatch.setattr(measure, "MRAMS", ("nvsim-stt",))
+    monkeypatch.setattr(measure, "BATCH", 1)
     with Pool(1) as pool:
-        parts = list(banks.run(pool, lambda message: None, lambda about: None))
-        again = list(banks.run(pool, lambda message: None, partial(_row, parts)))
+        parts = list(measure.run(pool, lambda message: None, lambda about: None))
+        again = list(measure.run(pool, lambda message: None, partial(_row, parts)))
     assert again == parts
     return Rows([row for part in parts for row in part])
 
@@ -86,10 +89,10 @@ def test_what_rests_on_figures_beyond_a_fit_is_marked() -> None:
         sram = sizes[0] if share else 0
         row = {**about, "scratchpad": design.label, "share": share, "mram": design.mram}
         made.append({**row, "spm_bytes": sum(sizes), "sram_bytes": sram, "value": value})
-    shown = list(banks.labels(Rows(made)).values())
+    shown = list(labels(Rows(made)).values())
     assert shown == ["SRAM", "50.0 % SRAM, STT", "25.0 % SRAM, STT *", "STT"]
-    told = banks.leaders(Rows(made), "energy")
+    told = leaders(Rows(made), "energy")
     assert told == (
         "n 25.0 % SRAM, STT * (-66.7 %; without those marked 50.0 % SRAM, STT, -33.3 %)"
     )
-    assert banks.leaders(Rows([made[0], made[1], made[3]]), "energy").endswith("STT (-33.3 %)")
+    assert leaders(Rows([made[0], made[1], made[3]]), "energy").endswith("STT (-33.3 %)")

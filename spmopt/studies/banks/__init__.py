@@ -1,0 +1,1 @@
+"""What a scratchpad of two memories is worth beside those of one memory with the same area."""

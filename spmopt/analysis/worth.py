@@ -88,15 +88,18 @@ class Worth:
     page_bytes: int
 
     @classmethod
-    def of(cls, instance: Instance, certificate: Certificate) -> Self:
-        """Evaluate the prices.
+    def of(
+        cls, instance: Instance, certificate: Certificate, proved: Fraction | None = None
+    ) -> Self:
+        """Evaluate the prices; ``proved`` is their bound if :mod:`spmopt.audit` has found it.
 
         Raises
         ------
         InputError
             Prices that prove nothing about ``instance``.
         """
-        proved, unit = bound(instance, certificate), 2**certificate.bits
+        proved = bound(instance, certificate) if proved is None else proved
+        unit = 2**certificate.bits
         weight, beta = certificate.objective.cycle, instance.machine.bytes_per_cycle
         channel = _channel(instance, certificate)
         share = float(beta / (weight * unit)) if weight else 0.0

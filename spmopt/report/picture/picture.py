@@ -11,7 +11,7 @@ import numpy as np
 from spmopt.analysis import Analysis
 from spmopt.analysis.roofline import Reals
 from spmopt.analysis.worth import Worth
-from spmopt.audit import audit
+from spmopt.audit import Audit, audit
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.order import same_order
@@ -87,7 +87,7 @@ class Picture:
                 f"{instance.name}: waits for ports of banks, which no picture tells; give banks "
                 "without ports, as --bank 2MB:nvsim-sram"
             )
-        totals, run = _verified(instance, result)
+        checked, totals, run = _verified(instance, result)
         analysis = Analysis.of(instance, result.schedule)
         figures, view = analysis.steps, analysis.steps.view
         replayed = timing == "replay"
@@ -101,7 +101,7 @@ class Picture:
             residencies=residencies(view, times),
             copies=copies(view),
             occupied=occupied_bytes(view),
-            worth=_worth(instance, result),
+            worth=_worth(instance, result, checked.bound),
         )
 
     @property
@@ -129,19 +129,22 @@ class Picture:
         return in_unit(self.result.objective, self.instance.machine, value)
 
 
-def _verified(instance: Instance, result: Result) -> tuple[Totals, Replay]:
+def _verified(instance: Instance, result: Result) -> tuple[Audit, Totals, Replay]:
     """Recompute schedule, figures and bound."""
     found = audit(instance, result)
     if found.violations or found.totals is None or found.replay is None:
         shown = "; ".join(str(violation) for violation in found.violations[:SHOWN])
         raise ScheduleError(f"{instance.name}, {result.scheduler}: not verified: {shown}")
-    return found.totals, found.replay
+    return found, found.totals, found.replay
 
 
-def _worth(instance: Instance, result: Result) -> Worth | None:
-    """By the prices of the result, if it has any for its order; banks have prices of their own."""
+def _worth(instance: Instance, result: Result, proved: Fraction | None) -> Worth | None:
+    """By the prices of the result, if it has any for its order; banks have prices of their own.
+
+    ``proved`` is the bound that they prove.
+    """
     certificate = result.certificate
     known = certificate is not None and same_order(certificate.order, result.order)
     if certificate is None or not known or instance.machine.banks:
         return None
-    return Worth.of(instance, certificate)
+    return Worth.of(instance, certificate, proved)

@@ -43,7 +43,7 @@ def _causes(analysis: Analysis, stall: list[int]) -> Columns:
 
 def _table(columns: Columns) -> Json:
     heads = [
-        {"name": name, "unit": _unit(name), "numeric": not any(isinstance(v, str) for v in column)}
+        {"name": name, "unit": _unit(name), "numeric": str not in set(map(type, column))}
         for name, column in columns.items()
     ]
     return {"columns": heads, "rows": [list(row) for row in rows(columns)]}

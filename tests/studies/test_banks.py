@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from spmopt.studies.banks import designs as designed
 from spmopt.studies.banks import measure
 from spmopt.studies.banks.designs import BUDGET_BYTES, SRAM, Design, designs, largest
 from spmopt.studies.banks.measure import COLUMNS
@@ -45,8 +46,8 @@ def test_labels_tell_designs_apart() -> None:
 @pytest.fixture
 def rows(monkeypatch: pytest.MonkeyPatch) -> Rows:
     monkeypatch.setattr(measure, "NETWORKS", ("bert-tiny",))
-    monkeypatch.setattr(measure, "SHARES", (1.0, 0.5, 0.0))
-    monkeypatch.setattr(measure, "MRAMS", ("nvsim-stt",))
+    monkeypatch.setattr(designed, "SHARES", (1.0, 0.5, 0.0))
+    monkeypatch.setattr(designed, "MRAMS", ("nvsim-stt",))
     monkeypatch.setattr(measure, "BATCH", 1)
     with Pool(1) as pool:
         parts = list(measure.run(pool, lambda message: None, lambda about: None))

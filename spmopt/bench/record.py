@@ -31,12 +31,19 @@ class Record:
     rows: dict[str, Runs] = field(default_factory=dict)
 
     @staticmethod
-    def begin(suite: Suite, command: str, runs: int, folder: Path | None) -> Record:
+    def begin(
+        suite: Suite,
+        command: str,
+        runs: int,
+        folder: Path | None,
+        programs: Mapping[str, str] | None = None,
+    ) -> Record:
         """Take up what an earlier call of the same command left in ``folder``, if anything.
 
-        It must have been measured with the same source, packages and computer.
+        It must have been measured with the same source, packages and computer. ``programs`` are
+        versions of what is measured with beside packages, by names.
         """
-        head = {
+        head: dict[str, Any] = {
             "command": command,
             **header("bench"),
             "suite": suite.name,
@@ -45,6 +52,8 @@ class Record:
             "load_average": load_average(),
             "runs": runs,
         }
+        if programs is not None:
+            head["versions"] = {**head["versions"], **programs}
         if folder is None:
             return Record(head=head, part=None)
         part = folder / f".{suite.name}.part.json"

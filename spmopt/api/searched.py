@@ -12,7 +12,7 @@ from optuna.study import Study
 from spmopt.api.drawn import Drawn
 from spmopt.api.shown import Shown
 from spmopt.api.solved import Solved
-from spmopt.cli.tuned import Tuned, effort_of, setup_of
+from spmopt.cli.tuning.options import Tuned, effort_of, setup_of
 from spmopt.core.errors import InputError
 from spmopt.report.parts import Part
 from spmopt.search.findings.found import found_of

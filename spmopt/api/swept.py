@@ -11,9 +11,9 @@ from pathlib import Path
 from spmopt.api.drawn import Drawn
 from spmopt.api.shown import Shown
 from spmopt.cli import Code
-from spmopt.cli.output import silenced
-from spmopt.cli.sweep import Effort, measured
-from spmopt.cli.swept import Swept as Options
+from spmopt.cli.sweeping.options import Swept as Options
+from spmopt.cli.sweeping.sweep import Effort, measured
+from spmopt.cli.terminal.output import silenced
 from spmopt.report.curves import Curves, curves_of
 from spmopt.report.parts import Grid, Line, Part
 from spmopt.sweep.rows import Columns, Row

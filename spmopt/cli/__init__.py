@@ -22,8 +22,8 @@ class Code(IntEnum):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the program with ``arguments`` (default: those of the process); give its exit code."""
-    from spmopt.cli.interrupt import Interrupted, ignore, leaving
-    from spmopt.cli.streams import replace_closed, spell_out
+    from spmopt.cli.terminal.interrupt import Interrupted, ignore, leaving
+    from spmopt.cli.terminal.streams import replace_closed, spell_out
 
     replace_closed()
     spell_out()
@@ -55,7 +55,7 @@ def _run(arguments: list[str] | None) -> int:
 
 def _left(arguments: list[str] | None) -> Code:
     """Say in one line that nothing came of it."""
-    from spmopt.cli.streams import complain
+    from spmopt.cli.terminal.streams import complain
 
     words = sys.argv[1:] if arguments is None else arguments
     schedules = words[:1] in (["solve"], ["compare"])
@@ -79,7 +79,7 @@ def _explain(error: BaseException) -> Code:
 
     from typer import Abort, BadParameter
 
-    from spmopt.cli.streams import complain, discard
+    from spmopt.cli.terminal.streams import complain, discard
     from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 
     message = str(error)

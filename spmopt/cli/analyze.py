@@ -59,11 +59,11 @@ def analyze(
         if csv is not None:
             write_text(csv, csv_text(analysis, per or "operation"))
         if json:
-            from spmopt.cli.output import print_json
+            from spmopt.cli.terminal.output import print_json
 
             print_json(analysis_record(analysis, result, per))
         else:
-            from spmopt.cli.output import results
+            from spmopt.cli.terminal.output import results
 
             draw_analysis(analysis, result, per, results())
         return code()

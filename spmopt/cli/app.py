@@ -10,18 +10,18 @@ from spmopt.cli.bench import bench
 from spmopt.cli.explain import explain
 from spmopt.cli.export import export
 from spmopt.cli.flat import flat
+from spmopt.cli.looking.plot import plot
+from spmopt.cli.looking.report import report
+from spmopt.cli.looking.trace import trace
 from spmopt.cli.options import Json, Output, Search, Source, choices
 from spmopt.cli.place import place
-from spmopt.cli.plot import plot
-from spmopt.cli.quiet import add_quiet
-from spmopt.cli.report import report
 from spmopt.cli.study import study
-from spmopt.cli.sweep import sweep
+from spmopt.cli.sweeping.sweep import sweep
 from spmopt.cli.technologies import technologies
-from spmopt.cli.tiles import tiles
-from spmopt.cli.trace import trace
-from spmopt.cli.tune import SearchOrShow, search
-from spmopt.cli.tune_show import show
+from spmopt.cli.terminal.quiet import add_quiet
+from spmopt.cli.tiling.tiles import tiles
+from spmopt.cli.tuning.show import show
+from spmopt.cli.tuning.tune import SearchOrShow, search
 from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS
 
 app = Typer(

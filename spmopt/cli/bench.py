@@ -70,7 +70,7 @@ def _command(name: str, runs: int, peer: str | None, only: str | None) -> str:
 
 def _list(as_json: bool) -> int:
     from spmopt.bench.suites import SUITES
-    from spmopt.cli.output import print_json, results
+    from spmopt.cli.terminal.output import print_json, results
     from spmopt.report.table import draw_rows
 
     if as_json:
@@ -91,9 +91,9 @@ def _run(
     from spmopt.bench.record import Record
     from spmopt.bench.runner import run, select
     from spmopt.bench.table import document, markdown, write
-    from spmopt.cli.interrupt import Interrupted
-    from spmopt.cli.output import messages, print_json, results, tell
-    from spmopt.cli.progress import progress
+    from spmopt.cli.terminal.interrupt import Interrupted
+    from spmopt.cli.terminal.output import messages, print_json, results, tell
+    from spmopt.cli.terminal.progress import progress
     from spmopt.report.markdown import draw_page
 
     name = suite.name

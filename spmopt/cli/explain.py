@@ -44,7 +44,7 @@ def explain(
     json: Json = False,
 ) -> int:
     """Say why a schedule stalls and what more SPM and bandwidth are worth; NETWORK: as analyze."""
-    from spmopt.cli.output import print_json
+    from spmopt.cli.terminal.output import print_json
     from spmopt.io.document import write_text
 
     if top < 1:
@@ -83,7 +83,7 @@ def _print(
     *,
     in_full: bool,
 ) -> None:
-    from spmopt.cli.output import results
+    from spmopt.cli.terminal.output import results
     from spmopt.report.explanation import explanation_lines
     from spmopt.report.fit import room
 
@@ -94,7 +94,7 @@ def _print(
 
 
 def _print_conflict(conflict: Conflict) -> Code:
-    from spmopt.cli.output import print_json
+    from spmopt.cli.terminal.output import print_json
     from spmopt.report.conflict import conflict_record
 
     print_json({"status": "infeasible", "conflict": conflict_record(conflict)})

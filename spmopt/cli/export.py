@@ -33,8 +33,8 @@ def export(
     from importlib import import_module
 
     from spmopt.cli.inputs import load_instance
-    from spmopt.cli.output import messages, print_json, say, warn
-    from spmopt.cli.progress import progress
+    from spmopt.cli.terminal.output import messages, print_json, say, warn
+    from spmopt.cli.terminal.progress import progress
     from spmopt.core.objective import objective_named, spoken_name
     from spmopt.io.document import require_writable, write_text
     from spmopt.schedulers.registry import find

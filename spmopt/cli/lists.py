@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from spmopt.cli import Code
-from spmopt.cli.output import print_json, results, say
+from spmopt.cli.terminal.output import print_json, results, say
 
 if TYPE_CHECKING:
     from spmopt.schedulers.registry import Entry

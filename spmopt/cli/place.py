@@ -14,7 +14,7 @@ from spmopt.core.errors import InfeasibleError, InputError
 if TYPE_CHECKING:  # it would load numpy, and help should not
     from collections.abc import Callable, Sequence
 
-    from spmopt.cli.progress import Board
+    from spmopt.cli.terminal.progress import Board
     from spmopt.core.placement import Buffer, Placed, Placement
 
 _TARGET = "formulations.placement.place"  # by name: it loads a solver
@@ -59,9 +59,9 @@ def place(
         raise InputError(f"--time-limit {time_limit}: must be more than 0 seconds")
     from importlib import import_module
 
-    from spmopt.cli.interrupt import interruptible
-    from spmopt.cli.output import messages, print_json, tell, warn
-    from spmopt.cli.progress import watched
+    from spmopt.cli.terminal.interrupt import interruptible
+    from spmopt.cli.terminal.output import messages, print_json, tell, warn
+    from spmopt.cli.terminal.progress import watched
     from spmopt.core.result import Status
     from spmopt.core.units import Dimension, parse_quantity
     from spmopt.io.document import require_writable
@@ -97,7 +97,7 @@ def place(
 
 def _shown(name: str, show: Callable[[Board], None]) -> Callable[[int | None, int], None]:
     """Show heights and bounds as they are told."""
-    from spmopt.cli.live import Live
+    from spmopt.cli.terminal.live import Live
     from spmopt.core.interim import Interim
 
     columns = ("buffers", "height", "bound", "gap", "seconds")
@@ -133,7 +133,7 @@ def _fixed(buffers: Sequence[Buffer]) -> int:
 def _say(
     found: Placed, buffers: Sequence[Buffer], output: Path, *, minimize: bool, interrupted: bool
 ) -> None:
-    from spmopt.cli.output import say
+    from spmopt.cli.terminal.output import say
 
     if found.placement is None:
         say(_nothing(found, interrupted=interrupted))

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from spmopt.cli import Code
 from spmopt.cli.inputs import has_banks, load_instance, make_request
-from spmopt.cli.interrupt import interruptible
-from spmopt.cli.live import Live
 from spmopt.cli.options import Search, Source
-from spmopt.cli.output import messages, print_json, results, say, tell, warn
-from spmopt.cli.progress import progress, watched
+from spmopt.cli.terminal.interrupt import interruptible
+from spmopt.cli.terminal.live import Live
+from spmopt.cli.terminal.output import messages, print_json, results, say, tell, warn
+from spmopt.cli.terminal.progress import progress, watched
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine

@@ -24,8 +24,8 @@ def legal(
     source: Source, search: Search, scheduler: str | None
 ) -> Iterator[tuple[Instance, Result, Callable[[], Code]]]:
     """A verified result, from a file or made now, and the exit code for it."""
-    from spmopt.cli.output import tell
     from spmopt.cli.run import exit_code, scheduled
+    from spmopt.cli.terminal.output import tell
     from spmopt.core.modes import unfit
     from spmopt.core.result import Status
 

@@ -55,7 +55,7 @@ def study(
 
 
 def _list(as_json: bool) -> int:
-    from spmopt.cli.output import print_json, results
+    from spmopt.cli.terminal.output import print_json, results
     from spmopt.report.table import draw_rows
     from spmopt.studies.registry import STUDIES
 
@@ -69,9 +69,9 @@ def _list(as_json: bool) -> int:
 
 def _run(study: Study, command: str, jobs: int | None, output: Path, as_json: bool) -> int:
     """Without ``jobs`` from the rows recorded."""
-    from spmopt.cli.interrupt import Interrupted
-    from spmopt.cli.output import messages, print_json, results, tell, warn
-    from spmopt.cli.progress import progress
+    from spmopt.cli.terminal.interrupt import Interrupted
+    from spmopt.cli.terminal.output import messages, print_json, results, tell, warn
+    from spmopt.cli.terminal.progress import progress
     from spmopt.report.markdown import draw_page
     from spmopt.studies.page import markdown, publish
     from spmopt.studies.record import read

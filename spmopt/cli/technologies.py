@@ -75,7 +75,7 @@ def technologies(
 
 
 def _list(found: Sequence[Technology], as_json: bool) -> int:
-    from spmopt.cli.output import print_json
+    from spmopt.cli.terminal.output import print_json
     from spmopt.report.quantities import si
 
     if as_json:
@@ -92,7 +92,7 @@ def _list(found: Sequence[Technology], as_json: bool) -> int:
 
 def _figures(found: Sequence[Technology], capacity: str, named: bool, as_json: bool) -> int:
     """Those without figures there are an error if asked for by name, else an empty row."""
-    from spmopt.cli.output import print_json, say
+    from spmopt.cli.terminal.output import print_json, say
     from spmopt.core.units import Dimension, parse_quantity
     from spmopt.report.quantities import si
 
@@ -138,7 +138,7 @@ def _cells(technology: Technology, pad: Scratchpad | None) -> tuple[str, ...]:
 
 
 def _fits(found: Sequence[Technology], named: bool, as_json: bool) -> int:
-    from spmopt.cli.output import print_json, say
+    from spmopt.cli.terminal.output import print_json, say
     from spmopt.report.quantities import share, si
 
     for each in found:
@@ -169,7 +169,7 @@ def _fits(found: Sequence[Technology], named: bool, as_json: bool) -> int:
 
 
 def _configurations(found: Sequence[Technology], as_json: bool) -> int:
-    from spmopt.cli.output import print_json, say
+    from spmopt.cli.terminal.output import print_json, say
     from spmopt.report.quantities import si
 
     if as_json:
@@ -232,7 +232,7 @@ def _fit(fit: Fit) -> dict[str, object]:
 
 
 def _draw(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
-    from spmopt.cli.output import results
+    from spmopt.cli.terminal.output import results
     from spmopt.report.table import draw_rows
 
     draw_rows(columns, rows, results(), words=("figures at", "basis"))

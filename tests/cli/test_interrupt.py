@@ -9,8 +9,8 @@ import pytest
 
 import spmopt.cli.run
 from spmopt.cli import main
-from spmopt.cli.interrupt import Interrupted, leaving
-from spmopt.cli.output import say
+from spmopt.cli.terminal.interrupt import Interrupted, leaving
+from spmopt.cli.terminal.output import say
 from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
@@ -22,7 +22,7 @@ NOTHING = "interrupted before any schedule was found\n"
 AT_IMPORT = """
 import signal, sys
 from spmopt.cli import main
-from spmopt.cli.interrupt import Interrupted, leaving
+from spmopt.cli.terminal.interrupt import Interrupted, leaving
 signal.signal(signal.SIGINT, signal.default_int_handler)
 _, module, line = sys.argv
 class Press:

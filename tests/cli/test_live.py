@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from spmopt.cli.live import CLAIMED, OF_CLASS, Live
+from spmopt.cli.terminal.live import CLAIMED, OF_CLASS, Live
 from spmopt.core.interim import Interim
 
 

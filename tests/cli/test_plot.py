@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.cli.plot import PICTURES
+from spmopt.cli.looking.plot import PICTURES
 from spmopt.report.picture import TIMINGS
 from spmopt.report.plots.schedule import PICTURES as DRAWN
 from tests.cli.run import Run

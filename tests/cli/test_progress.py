@@ -5,8 +5,8 @@ from time import monotonic, sleep
 import pytest
 from rich.console import Console
 
-from spmopt.cli import progress as module
-from spmopt.cli.progress import progress, watched
+from spmopt.cli.terminal import progress as module
+from spmopt.cli.terminal.progress import progress, watched
 from tests.report.terminal import Terminal
 
 XTERM = {"TERM": "xterm"}

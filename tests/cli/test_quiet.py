@@ -6,7 +6,7 @@ import pytest
 
 from spmopt.cli import main
 from spmopt.cli.app import app
-from spmopt.cli.quiet import _LISTS
+from spmopt.cli.terminal.quiet import _LISTS
 from tests.cli.pseudo import AT_ONCE, on_terminal
 from tests.cli.run import Run
 from tests.cli.test_failures import SMALL

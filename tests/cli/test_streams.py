@@ -86,7 +86,7 @@ def test_no_message_is_worth_the_result(tmp_path: Path, away: str) -> None:
         "import sys\n"
         "from spmopt.cli import main\n"
         "from spmopt.cli.app import app\n"
-        "from spmopt.cli.output import tell, warn\n"
+        "from spmopt.cli.terminal.output import tell, warn\n"
         "app.command('talk')(lambda: [warn('x'), tell('y'), print('done')] and 0)\n"
         "sys.exit(main(['talk']))\n"
     )

@@ -58,7 +58,7 @@ def test_a_terminal_folds_what_a_pipe_gets_in_full(
     assert max(map(len, piped.splitlines())) > 100
     terminal = Terminal()
     console = Console(file=terminal, width=width, color_system=None)
-    monkeypatch.setattr("spmopt.cli.output.results", lambda: console)
+    monkeypatch.setattr("spmopt.cli.terminal.output.results", lambda: console)
     assert run(f"explain {stored}").code == 0
     text = terminal.getvalue()
     assert max(map(len, text.splitlines())) <= width

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import spmopt.sweep.run
-from spmopt.cli.interrupt import Interrupted
+from spmopt.cli.terminal.interrupt import Interrupted
 from spmopt.io.files import write_instance
 from tests.cli.run import Run, runner
 from tests.solve.fakes import bounds_only, install

@@ -12,7 +12,7 @@ from typer import Option
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json
-from spmopt.cli.tuned import STORAGE
+from spmopt.cli.tuning.options import STORAGE
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:  # it would load Optuna, and help should not
@@ -83,8 +83,8 @@ def show(asked: Asked, json: Json = False) -> int:
 
 
 def _show_front(study: Any, setup: Setup, asked: Asked, as_json: bool) -> int:
-    from spmopt.cli.output import tell
-    from spmopt.cli.tune_view import show_study
+    from spmopt.cli.terminal.output import tell
+    from spmopt.cli.tuning.view import show_study
     from spmopt.search.findings.found import found_of, worth_of
     from spmopt.search.findings.records import rows
     from spmopt.search.study.studies import schedules_of
@@ -99,8 +99,8 @@ def _show_front(study: Any, setup: Setup, asked: Asked, as_json: bool) -> int:
 
 
 def _show_trial(study: Any, setup: Setup, number: int, asked: Asked, as_json: bool) -> int:
-    from spmopt.cli.output import tell
-    from spmopt.cli.tune_view import show_trial
+    from spmopt.cli.terminal.output import tell
+    from spmopt.cli.tuning.view import show_trial
     from spmopt.io.files import write_result
     from spmopt.search.findings.replay import network_named, result_for, trial_numbered
     from spmopt.search.study.studies import schedules_of

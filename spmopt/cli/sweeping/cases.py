@@ -7,7 +7,7 @@ from itertools import product
 
 from spmopt.cli.inputs import DEFAULT_MACHINE, load_instance, pair, parameters, require_training
 from spmopt.cli.options import Changes, Source
-from spmopt.cli.swept import Swept
+from spmopt.cli.sweeping.options import Swept
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.suggest import unknown

@@ -42,7 +42,7 @@ def _quietable(command: Callable[..., int]) -> Callable[..., int]:
             return command(**values)
         if values.get("json"):
             raise InputError("--quiet prints nothing, --json prints JSON: give one of them")
-        from spmopt.cli.output import silenced
+        from spmopt.cli.terminal.output import silenced
 
         with silenced():
             return command(**values)

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from spmopt.cli.pictured import Timing
-from spmopt.cli.tuned import STORAGE
+from spmopt.cli.looking.pictured import Timing
+from spmopt.cli.tuning.options import STORAGE
 from spmopt.core.errors import InputError
 
 _SEARCH = "Front of a search"

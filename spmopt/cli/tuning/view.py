@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from spmopt.cli import Code
-from spmopt.cli.output import print_json, results, say, tell
+from spmopt.cli.terminal.output import print_json, results, say, tell
 from spmopt.report.parts import draw_parts
 from spmopt.search.findings.built import built_of
 from spmopt.search.findings.found import Found

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from spmopt.cli import Code
-from spmopt.cli.subject import Subject
+from spmopt.cli.looking.subject import Subject
 
 if TYPE_CHECKING:  # it would load Optuna, and help should not
     from spmopt.io.result import StoredResult
@@ -25,8 +25,8 @@ Kept = Mapping[tuple[int, str], "StoredResult"]
 
 def report_search(subject: Subject, output: Path, *, as_json: bool) -> int:
     """Write the page of a search, and say so."""
-    from spmopt.cli.output import messages, print_json, say
-    from spmopt.cli.progress import progress
+    from spmopt.cli.terminal.output import messages, print_json, say
+    from spmopt.cli.terminal.progress import progress
     from spmopt.io.document import write_text
     from spmopt.report.page.front import front_page
     from spmopt.report.quantities import si
@@ -55,7 +55,7 @@ def plot_search(
     subject: Subject, output: Path, x: str | None, y: str | None, *, as_json: bool
 ) -> int:
     """Draw the front of a search, and say so."""
-    from spmopt.cli.output import print_json, say
+    from spmopt.cli.terminal.output import print_json, say
     from spmopt.report.plots.fronts import save_front
 
     study, setup, found = _found(subject)

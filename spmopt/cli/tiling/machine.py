@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spmopt.cli.inputs import overrides
-from spmopt.cli.tiled import Hardware
+from spmopt.cli.tiling.options import Hardware
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.machines.load import load_machine, override

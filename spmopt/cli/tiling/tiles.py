@@ -13,13 +13,13 @@ from spmopt import __version__
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json
-from spmopt.cli.tiled import Effort, Hardware, Layers, Tiled
+from spmopt.cli.tiling.options import Effort, Hardware, Layers, Tiled
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
     from collections.abc import Sequence
 
-    from spmopt.cli.tiled_cases import Asked
+    from spmopt.cli.tiling.cases import Asked
     from spmopt.gradients.records import Counted
     from spmopt.sweep.table import Table
 
@@ -43,10 +43,10 @@ def tiles(
     json: Json = False,
 ) -> int:
     """Compare orders of a layer's gradients in tiles, and replacements under them."""
-    from spmopt.cli.interrupt import Interrupted
-    from spmopt.cli.output import messages, tell, warn
-    from spmopt.cli.progress import progress
-    from spmopt.cli.tiled_cases import asked
+    from spmopt.cli.terminal.interrupt import Interrupted
+    from spmopt.cli.terminal.output import messages, tell, warn
+    from spmopt.cli.terminal.progress import progress
+    from spmopt.cli.tiling.cases import asked
     from spmopt.gradients.records import COLUMNS
     from spmopt.sweep.table import Table
 
@@ -128,9 +128,9 @@ def _known(wanted: Asked, table: Table, output: Path | None) -> dict[int, Counte
 
 def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table) -> None:
     """Add the rows that are not yet in ``found``, by the number of their case, to it and a file."""
-    from spmopt.cli.output import messages
-    from spmopt.cli.progress import progress
-    from spmopt.cli.tiled_cases import located
+    from spmopt.cli.terminal.output import messages
+    from spmopt.cli.terminal.progress import progress
+    from spmopt.cli.tiling.cases import located
     from spmopt.gradients.batch import run_all
     from spmopt.gradients.records import Counted, record
     from spmopt.sweep.pool import Pool, processors
@@ -156,8 +156,8 @@ def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table)
 
 
 def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
-    from spmopt.cli.output import results, say
-    from spmopt.cli.tiled_machine import as_computing
+    from spmopt.cli.terminal.output import results, say
+    from spmopt.cli.tiling.machine import as_computing
     from spmopt.gradients.view import DISPENSABLE, LEFT, remarks, sums, table
     from spmopt.report.table import draw_rows
     from spmopt.report.view import describe
@@ -193,7 +193,7 @@ def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
 
 
 def _print_records(wanted: Asked, rows: Sequence[Counted]) -> None:
-    from spmopt.cli.output import print_json
+    from spmopt.cli.terminal.output import print_json
     from spmopt.gradients.records import figures, record
     from spmopt.gradients.view import sums
     from spmopt.io.instance import encode_machine

@@ -12,7 +12,7 @@ from spmopt.cli.options import choices
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
-    from spmopt.cli.progress import Report
+    from spmopt.cli.terminal.progress import Report
     from spmopt.report.picture import Picture
 
 _TIMINGS = {

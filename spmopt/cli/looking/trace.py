@@ -8,8 +8,8 @@ from typing import Annotated
 from typer import Argument
 
 from spmopt.cli import Code
+from spmopt.cli.looking.pictured import Timing, pictured, require_output
 from spmopt.cli.options import Json, Output
-from spmopt.cli.pictured import Timing, pictured, require_output
 
 
 def trace(
@@ -19,8 +19,8 @@ def trace(
     json: Json = False,
 ) -> int:
     """Write a schedule as a trace, for https://ui.perfetto.dev or chrome://tracing."""
-    from spmopt.cli.output import messages, print_json, say
-    from spmopt.cli.progress import progress
+    from spmopt.cli.terminal.output import messages, print_json, say
+    from spmopt.cli.terminal.progress import progress
     from spmopt.io.document import write_text
     from spmopt.report.quantities import si
     from spmopt.report.trace import trace_events, trace_text

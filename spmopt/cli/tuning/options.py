@@ -227,8 +227,8 @@ def effort_of(tuned: Tuned, setup: Setup) -> Effort:
 
 def _networks(tuned: Tuned) -> tuple[Network, ...]:
     """Networks as a sweep has them; what cannot be said of one is refused there."""
-    from spmopt.cli.swept import Swept
-    from spmopt.cli.swept_cases import cases
+    from spmopt.cli.sweeping.cases import cases
+    from spmopt.cli.sweeping.options import Swept
 
     swept = Swept(
         networks=tuned.networks,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
+from spmopt.cli.looking.pictured import pictured, require_output
+from spmopt.cli.looking.subject import Subject
 from spmopt.cli.options import Json, Output
-from spmopt.cli.pictured import pictured, require_output
-from spmopt.cli.subject import Subject
 
 
 @flat
@@ -19,8 +19,8 @@ def report(subject: Subject, output: Output, json: Json = False) -> int:
     It is one file for any browser that loads nothing: scratchpad and lanes over time, tables,
     roofline; curves with bounds as bands; the front of a search with its schedules.
     """
-    from spmopt.cli.swept_view import report_sweep
-    from spmopt.cli.tuned_view import report_search
+    from spmopt.cli.looking.searches import report_search
+    from spmopt.cli.looking.sweeps import report_sweep
 
     subject.require_sense()
     require_output(output, subject.files, subject.timing)
@@ -34,8 +34,8 @@ def report(subject: Subject, output: Output, json: Json = False) -> int:
 def _report_schedules(
     schedules: Sequence[Path], timing: str, output: Path, *, as_json: bool
 ) -> int:
-    from spmopt.cli.output import messages, print_json, say
-    from spmopt.cli.progress import progress
+    from spmopt.cli.terminal.output import messages, print_json, say
+    from spmopt.cli.terminal.progress import progress
     from spmopt.io.document import write_text
     from spmopt.report.page import page_of
     from spmopt.report.quantities import si

@@ -11,7 +11,7 @@ from functools import cache
 
 from rich.console import Console
 
-from spmopt.cli.streams import discard
+from spmopt.cli.terminal.streams import discard
 
 
 class _Console(Console):

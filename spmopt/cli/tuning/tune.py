@@ -10,7 +10,7 @@ from typer.core import TyperGroup
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json
-from spmopt.cli.tuned import Tuned, effort_of, setup_of
+from spmopt.cli.tuning.options import Tuned, effort_of, setup_of
 
 if TYPE_CHECKING:  # they would load Optuna, and help should not
     from spmopt.search.space.setup import Setup
@@ -47,10 +47,10 @@ def search(tuned: Tuned, json: Json = False) -> int:
 
     'spmopt tune show' shows the front, what matters, and the schedule of any trial.
     """
-    from spmopt.cli.interrupt import Interrupted
-    from spmopt.cli.output import messages, tell, warn
-    from spmopt.cli.progress import progress
-    from spmopt.cli.tune_view import show_study
+    from spmopt.cli.terminal.interrupt import Interrupted
+    from spmopt.cli.terminal.output import messages, tell, warn
+    from spmopt.cli.terminal.progress import progress
+    from spmopt.cli.tuning.view import show_study
     from spmopt.io.document import require_folder
     from spmopt.search.findings.found import found_of
     from spmopt.search.space.doubts import doubts

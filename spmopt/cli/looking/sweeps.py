@@ -26,7 +26,7 @@ def curves_in(path: Path) -> Curves:
 
 def report_sweep(path: Path, output: Path, *, as_json: bool) -> int:
     """Write the page of a sweep, and say so."""
-    from spmopt.cli.output import print_json, say
+    from spmopt.cli.terminal.output import print_json, say
     from spmopt.io.document import write_text
     from spmopt.report.page.curves import curves_page
     from spmopt.report.quantities import si
@@ -45,7 +45,7 @@ def report_sweep(path: Path, output: Path, *, as_json: bool) -> int:
 
 def plot_sweep(path: Path, output: Path, x: str | None, y: str | None, *, as_json: bool) -> int:
     """Draw a sweep, and say so."""
-    from spmopt.cli.output import print_json, say
+    from spmopt.cli.terminal.output import print_json, say
     from spmopt.report.plots.curves import save_curves
 
     curves = curves_in(path)

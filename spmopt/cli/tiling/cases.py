@@ -8,9 +8,9 @@ from functools import partial
 from itertools import product
 
 from spmopt.cli.inputs import require_limits
-from spmopt.cli.tiled import Effort, Hardware, Layers, Tiled
-from spmopt.cli.tiled_layers import Known, Report, read_layers, sizes_of
-from spmopt.cli.tiled_machine import machine_of
+from spmopt.cli.tiling.layers import Known, Report, read_layers, sizes_of
+from spmopt.cli.tiling.machine import machine_of
+from spmopt.cli.tiling.options import Effort, Hardware, Layers, Tiled
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.gradients.case import OPTIMAL, WHOLE, Case

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from spmopt.cli.inputs import parameters
-from spmopt.cli.tiled import Layers
+from spmopt.cli.tiling.options import Layers
 from spmopt.core.errors import InputError
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.scalesim.text import read_text

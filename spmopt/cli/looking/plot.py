@@ -9,9 +9,9 @@ from typer import Option
 
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
+from spmopt.cli.looking.pictured import pictured, require_output
+from spmopt.cli.looking.subject import Subject
 from spmopt.cli.options import Json, Output, choices
-from spmopt.cli.pictured import pictured, require_output
-from spmopt.cli.subject import Subject
 from spmopt.core.errors import InputError
 
 PICTURES = {
@@ -43,8 +43,8 @@ def plot(
     json: Json = False,
 ) -> int:
     """Draw a schedule, two of one instance, a sweep or a search, as .png, .svg or .pdf."""
-    from spmopt.cli.swept_view import plot_sweep
-    from spmopt.cli.tuned_view import plot_search
+    from spmopt.cli.looking.searches import plot_search
+    from spmopt.cli.looking.sweeps import plot_sweep
     from spmopt.report.plots.style import require_format
 
     subject.require_sense()
@@ -67,8 +67,8 @@ def plot(
 
 
 def _plot_schedules(subject: Subject, picture: str | None, output: Path, *, as_json: bool) -> int:
-    from spmopt.cli.output import messages, print_json, say
-    from spmopt.cli.progress import progress
+    from spmopt.cli.terminal.output import messages, print_json, say
+    from spmopt.cli.terminal.progress import progress
     from spmopt.core.suggest import unknown
     from spmopt.report.plots.schedule import save_picture
 

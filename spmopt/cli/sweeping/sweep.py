@@ -13,7 +13,7 @@ from spmopt import __version__
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
 from spmopt.cli.options import Json
-from spmopt.cli.swept import Swept
+from spmopt.cli.sweeping.options import Swept
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,9 +95,9 @@ def measured(
     InputError
         An option that cannot be used, or a file of another sweep.
     """
-    from spmopt.cli.interrupt import Interrupted
-    from spmopt.cli.output import tell
-    from spmopt.cli.swept_cases import cases as described
+    from spmopt.cli.sweeping.cases import cases as described
+    from spmopt.cli.terminal.interrupt import Interrupted
+    from spmopt.cli.terminal.output import tell
     from spmopt.sweep.rows import Columns
     from spmopt.sweep.store import Store
     from spmopt.sweep.table import Table
@@ -177,8 +177,8 @@ def _run(
     effort: Effort,
     tables: tuple[Table, Store, Columns],
 ) -> None:
-    from spmopt.cli.output import messages, warn
-    from spmopt.cli.progress import progress
+    from spmopt.cli.terminal.output import messages, warn
+    from spmopt.cli.terminal.progress import progress
     from spmopt.sweep.pool import Pool, processors
     from spmopt.sweep.rows import row_of
     from spmopt.sweep.run import sweep as run
@@ -214,7 +214,7 @@ def _run(
 
 
 def _print(table: Table, output: Path | None, as_json: bool) -> None:
-    from spmopt.cli.output import print_json, print_text, say
+    from spmopt.cli.terminal.output import print_json, print_text, say
     from spmopt.report.quantities import percent
 
     rows = table.rows

@@ -1,0 +1,1 @@
+"""How commands talk: tables, progress, quiet, interrupts."""

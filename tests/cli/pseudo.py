@@ -16,7 +16,8 @@ from threading import Thread
 
 AT_ONCE = (
     "-c",
-    "import sys; from spmopt.cli import main; from spmopt.cli.terminal import progress; progress.DELAY_S = 0.0;"
+    "import sys; from spmopt.cli import main; from spmopt.cli.terminal import progress;"
+    "progress.DELAY_S = 0.0;"
     "sys.argv[0] = 'spmopt'; sys.exit(main())",
 )
 """The program, without the second that goes by before anything moves."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
 from spmopt.core.result import Totals
+from spmopt.core.schedule import Command, Schedule
 from spmopt.technology.energy import EnergyReport, energy_report
+from spmopt.verify.durations import command_cycles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,7 +28,7 @@ class Metrics:
         By its parts, with the machine's figures; power, area and their products with time.
     compute_busy, dma_busy
         Part of the makespan in which the engine computes, in which the DMA channel moves data
-        (on a duplex machine up to 2: both directions count).
+        (of a duplex machine, the mean of both directions).
     spm_peak
         Largest part of the scratchpad in use.
     """
@@ -50,9 +54,21 @@ def metrics(machine: Machine, totals: Totals) -> Metrics:
         replay_s=totals.replay_cycles / machine.clock_hz,
         energy=energy_report(totals, machine),
         compute_busy=totals.compute_cycles / makespan,
-        dma_busy=totals.dma_cycles / makespan,
+        dma_busy=totals.dma_cycles / (makespan * (2 if machine.duplex else 1)),
         spm_peak=totals.peak_spm_bytes / machine.spm_bytes,
     )
+
+
+def directions_busy(machine: Machine, schedule: Schedule, totals: Totals) -> tuple[float, float]:
+    """Parts of the makespan in which the DMA channel moves data in, and out.
+
+    They add up to ``dma_busy``; of a duplex machine, to twice that.
+    """
+    commands = schedule.commands
+    cycles = command_cycles(machine, (commands.end - commands.begin) * commands.passes)
+    inward = np.isin(commands.kind, (Command.LOAD, Command.STREAM_IN))
+    makespan = max(1, totals.makespan_cycles)
+    return int(cycles[inward].sum()) / makespan, int(cycles[~inward].sum()) / makespan
 
 
 def in_unit(objective: Objective, machine: Machine, value: Fraction) -> tuple[float, str]:

@@ -76,8 +76,9 @@ class Breakdown:
 
     @property
     def active_time(self) -> Reals:
-        """Average bandwidth over peak (Eq. 4.2); up to 2 on a duplex machine."""
-        return self.bandwidth / self.machine.dram_bytes_per_s
+        """Average bandwidth over peak (Eq. 4.2), on a duplex machine that of both directions."""
+        directions = 2 if self.machine.duplex else 1
+        return self.bandwidth / (self.machine.dram_bytes_per_s * directions)
 
     @property
     def utilisation(self) -> Reals:

@@ -11,7 +11,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.result import Result, Status, Totals
 from spmopt.io.instance import encode_machine
-from spmopt.metrics import metrics, tensor_bytes
+from spmopt.metrics import directions_busy, metrics, tensor_bytes
 from spmopt.report.conflict import conflict_record
 from spmopt.report.view import spoken
 from spmopt.technology.energy import EnergyReport, area_report
@@ -59,6 +59,7 @@ def result_record(machine: Machine, result: Result) -> Record:
     """
     totals = result.totals
     figures = None if totals is None else metrics(machine, totals)
+    inward, outward = _directions(machine, result)
     return {
         "scheduler": result.scheduler,
         "objective": spoken(result.objective),
@@ -79,6 +80,8 @@ def result_record(machine: Machine, result: Result) -> Record:
         **_energy(None if figures is None else figures.energy),
         "compute_busy": None if figures is None else figures.compute_busy,
         "dma_busy": None if figures is None else figures.dma_busy,
+        "dma_in_busy": inward,
+        "dma_out_busy": outward,
         "peak_spm_bytes": None if totals is None else totals.peak_spm_bytes,
         "dma_commands": None if totals is None else totals.dma_commands,
         "dma_descriptors": None if totals is None else totals.dma_descriptors,
@@ -88,6 +91,13 @@ def result_record(machine: Machine, result: Result) -> Record:
         "notes": list(result.notes),
         **_of_banks(machine, totals),
     }
+
+
+def _directions(machine: Machine, result: Result) -> tuple[float | None, float | None]:
+    """Parts of the time in which the channel moves data in, and out."""
+    if result.schedule is None or result.totals is None:
+        return None, None
+    return directions_busy(machine, result.schedule, result.totals)
 
 
 def _of_banks(machine: Machine, totals: Totals | None) -> Record:

@@ -1,7 +1,7 @@
 """Settings and sizes as people write them, read back where nothing is rounded."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.units import Dimension, parse_quantity
@@ -29,6 +29,7 @@ def test_sizes(value: int, text: str) -> None:
     assert size(value) == text
 
 
+@settings(deadline=None)
 @given(st.integers(1, 9999), st.sampled_from(["B", "kB", "MB", "GB", "KiB", "MiB", "GiB"]))
 def test_a_size_that_was_written_is_not_rounded(number: int, unit: str) -> None:
     value = parse_quantity(f"{number}{unit}", Dimension.BYTES, "size")

@@ -1,7 +1,7 @@
 """Shares of pixels against a finer grid, counted."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.report.plots.schedule.coverage import coverage
@@ -10,6 +10,7 @@ FINE, WIDTH, HEIGHT = 4, 5, 3
 places = st.tuples(*(st.integers(0, size * FINE) for size in (WIDTH, WIDTH, HEIGHT, HEIGHT)))
 
 
+@settings(deadline=None)
 @given(places, places)
 def test_shares_are_those_of_a_finer_grid(one: tuple[int, ...], other: tuple[int, ...]) -> None:
     corners = np.array([one, other]).reshape(2, 2, 2)

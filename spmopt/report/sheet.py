@@ -10,6 +10,7 @@ from spmopt.metrics import in_unit, metrics
 from spmopt.report.conflict import conflict_rows
 from spmopt.report.parts import Values
 from spmopt.report.quantities import duration, percent, share, si
+from spmopt.report.spent import area_split, bank_names, bank_uses, energy_split
 from spmopt.report.view import (
     heading,
     order_notes,
@@ -61,43 +62,23 @@ def _of_banks(machine: Machine, totals: Totals) -> list[tuple[str, str]]:
     """What each bank does, and what moves between them."""
     if not machine.banks:
         return []
-    uses = zip(machine.banks, totals.bank_read_bytes, totals.bank_write_bytes, strict=True)
-    rows = [
-        (
-            f"bank {number}",
-            f"{si(bank.spm_bytes, 'B')}{bank.technology and f' {bank.technology}'}: "
-            f"{si(float(read), 'B')} read, {si(float(write), 'B')} written",
-        )
-        for number, (bank, read, write) in enumerate(uses)
-    ]
+    named = zip(bank_names(machine), bank_uses(machine, totals), strict=True)
+    rows = [(f"bank {number}", f"{name}: {use}") for number, (name, use) in enumerate(named)]
     return [*rows, ("moved", f"{si(totals.moved_bytes, 'B')} between addresses on chip")]
 
 
 def _energy(report: EnergyReport) -> str:
-    shown = si(report.energy_j, "J")
-    if not report.energy_j:
-        return shown
-    parts = {
-        "DRAM": report.dram_j,
-        "SPM reads": report.spm_read_j,
-        "SPM writes": report.spm_write_j,
-        "MACs": report.mac_j,
-        "leakage": report.leakage_j,
-    }
-    split = (f"{name} {share(part / report.energy_j)}" for name, part in parts.items())
-    return f"{shown} ({', '.join(split)})"
+    shown, split = si(report.energy_j, "J"), energy_split(report)
+    return f"{shown} ({split})" if split else shown
 
 
 def _area(report: EnergyReport) -> list[str]:
     """Only where all of it is known."""
-    area = report.area
-    if area.spm_mm2 is None or area.total_mm2 is None or report.edap_js_mm2 is None:
+    split, area = area_split(report), report.area
+    if not split or area.total_mm2 is None or report.edap_js_mm2 is None:
         return []
-    parts = f"SPM {area.spm_mm2:.4g}, engine {area.engine_mm2:.4g}"
-    if area.interface_mm2:
-        parts += f", DRAM interface {area.interface_mm2:.4g}"
     products = f"EDP {report.edp_js:.4g} J s, EDAP {report.edap_js_mm2:.4g} J s mm2"
-    return [f"{area.total_mm2:.4g} mm2 ({parts}); {products}"]
+    return [f"{area.total_mm2:.4g} mm2 ({split}); {products}"]
 
 
 def _standing(result: Result) -> str:

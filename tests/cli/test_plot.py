@@ -50,7 +50,7 @@ def test_one_is_drawn_in_full_and_two_are_compared(run: Run, stored: Path) -> No
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.replace("\n", "").startswith(f"{one}: all of lstm")
     ran = run(f"plot {stored}/belady.json {stored}/lru.json -o {two} --timing replay")
-    assert "compare of lstm, belady and lru" in " ".join(ran.out.split())
+    assert "compare of lstm, A: belady; B: lru" in " ".join(ran.out.split())
     assert one.stat().st_size > 10_000 < two.stat().st_size
 
 

@@ -49,7 +49,7 @@ def test_two_schedules_are_compared(run: Run, stored: Path) -> None:
     path = stored / "r.html"
     ran = run(f"report {stored}/belady.json {stored}/lru.json -o {path}")
     assert (ran.code, ran.err) == (0, "")
-    assert ran.out.replace("\n", " ").startswith(f"{path}: lstm, belady and lru; ")
+    assert ran.out.replace("\n", " ").startswith(f"{path}: lstm, A: belady; B: lru; ")
     assert {"view-0", "view-1", "contrast"} < {*Document.of(path.read_text()).blocks()}
 
 

@@ -70,6 +70,7 @@ def _plot_schedules(subject: Subject, picture: str | None, output: Path, *, as_j
     from spmopt.cli.terminal.output import messages, print_json, say
     from spmopt.cli.terminal.progress import progress
     from spmopt.core.suggest import unknown
+    from spmopt.report.picture.words import headings
     from spmopt.report.plots.schedule import save_picture
 
     name = picture or ("all" if subject.other is None else "compare")
@@ -84,6 +85,6 @@ def _plot_schedules(subject: Subject, picture: str | None, output: Path, *, as_j
         known = {"picture": name, "timing": subject.timing, "schedules": names}
         print_json({"file": str(output), **known})
     else:
-        made = " and ".join(each.result.scheduler for each in pictures)
+        made = "; ".join(headings(pictures))
         say(f"{output}: {name} of {pictures[0].instance.name}, {made}")
     return Code.OK

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from spmopt.cli import Code
 from spmopt.cli.flat import flat
-from spmopt.cli.looking.pictured import pictured, require_output
+from spmopt.cli.looking.pictured import pictured, require_output, require_page
 from spmopt.cli.looking.subject import Subject
 from spmopt.cli.options import Json, Output
 
@@ -24,6 +24,7 @@ def report(subject: Subject, output: Output, json: Json = False) -> int:
 
     subject.require_sense()
     require_output(output, subject.files, subject.timing)
+    require_page(output)
     if subject.is_search:
         return report_search(subject, output, as_json=json)
     if subject.is_sweep:
@@ -38,6 +39,7 @@ def _report_schedules(
     from spmopt.cli.terminal.progress import progress
     from spmopt.io.document import write_text
     from spmopt.report.page import page_of
+    from spmopt.report.picture.words import headings
     from spmopt.report.quantities import si
 
     with progress(messages()) as tell:
@@ -50,6 +52,6 @@ def _report_schedules(
         names = [str(each) for each in schedules]
         print_json({"file": str(output), "timing": timing, "schedules": names, "bytes": size})
     else:
-        made = " and ".join(each.result.scheduler for each in pictures)
+        made = "; ".join(headings(pictures))
         say(f"{output}: {pictures[0].instance.name}, {made}; {si(size, 'B')}")
     return Code.OK

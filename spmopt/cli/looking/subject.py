@@ -87,6 +87,9 @@ class Subject:
         if self.top is not None and self.top < 1:
             raise InputError(f"--top {self.top}: must be at least 1")
         if self.is_sweep and self.other is not None:
-            raise InputError(f"{self.other}: one sweep at a time; leave it out")
+            raise InputError(
+                f"{self.other}: {self.schedule} holds the rows of a sweep, which is shown by "
+                "itself, one at a time; leave one of them out"
+            )
         if self.timing != "steps" and (self.is_search or self.is_sweep):
             raise InputError("--timing: is for schedules; leave it out")

@@ -12,9 +12,12 @@ from spmopt.report.contrast.gaps import gaps
 from spmopt.report.contrast.same import require_comparable
 from spmopt.report.picture import Picture
 from spmopt.report.picture.figures import PART, Figure, figures
+from spmopt.report.picture.words import conditions, names
+from spmopt.report.view import spoken
 
 Json = dict[str, object]
 _NOISY = "seconds"
+_OF_OBJECTIVE = ("objective", "bound", "gap")
 
 
 def contrast_record(first: Picture, second: Picture) -> Json:
@@ -22,8 +25,8 @@ def contrast_record(first: Picture, second: Picture) -> Json:
 
     Tensors come by the difference of their traffic, then of what is kept (byte-seconds), largest
     first; operations as the instance lists them; gaps as :class:`~spmopt.report.contrast.gaps.Gaps`
-    says. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is no number, of parts, and
-    of the scheduler's seconds, which differ from run to run.
+    says. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is no number, of parts, of
+    what is of two objectives, and of the scheduler's seconds, which differ from run to run.
 
     Raises
     ------
@@ -33,6 +36,8 @@ def contrast_record(first: Picture, second: Picture) -> Json:
     require_comparable(first, second)
     found = gaps(first, second)
     return {
+        "names": list(names([first, second])),
+        "subtitle": conditions([first, second]),
         "figures": _figures(first, second),
         "tensors": _tensors(first, second),
         "operations": _operations(first, second),
@@ -44,19 +49,26 @@ def _figures(first: Picture, second: Picture) -> list[Json]:
     pairs = zip(
         *(figures(each.instance, each.result, each.totals) for each in (first, second)), strict=True
     )
-    return [
-        {
-            "key": a.key,
-            "label": a.label,
-            "unit": a.unit,
-            "a": a.value,
-            "b": b.value,
-            "text_a": a.text,
-            "text_b": b.text,
-            "change": _change(a, b),
-        }
-        for a, b in pairs
-    ]
+    goals = [spoken(each.result.objective) for each in (first, second)]
+    found: list[Json] = []
+    for a, b in pairs:
+        apart = a.key in _OF_OBJECTIVE and goals[0] != goals[1]
+        texts = [a.text, b.text]
+        if apart and a.key != "objective":
+            texts = [f"{text} (of {goal})" for text, goal in zip(texts, goals, strict=True)]
+        found.append(
+            {
+                "key": a.key,
+                "label": a.label,
+                "unit": a.unit if a.unit == b.unit else "",
+                "a": a.value,
+                "b": b.value,
+                "text_a": texts[0],
+                "text_b": texts[1],
+                "change": None if apart else _change(a, b),
+            }
+        )
+    return found
 
 
 def _change(a: Figure, b: Figure) -> float | None:

@@ -21,7 +21,9 @@ def require_comparable(first: Picture, second: Picture) -> None:
 
 def require_same(first: Instance, second: Instance) -> None:
     """Raise :class:`InputError` unless both have the same machine, tensors and operations."""
-    if first.machine != second.machine:
+    if _operations(first) != _operations(second):
+        text = _of_networks(first, second)
+    elif first.machine != second.machine:
         text = _of_machines(first, second)
     elif first.tensors != second.tensors:
         text = _of_columns("tensors", first.tensors, second.tensors)
@@ -30,6 +32,16 @@ def require_same(first: Instance, second: Instance) -> None:
     else:
         return
     raise InputError(f"{first.name} and {second.name}: {text}; {_ADVICE}")
+
+
+def _operations(instance: Instance) -> list[str]:
+    return [operation.name for operation in instance.operations]
+
+
+def _of_networks(first: Instance, second: Instance) -> str:
+    counts = len(first.operations), len(second.operations)
+    sizes = f" ({counts[0]} and {counts[1]} operations)" if counts[0] != counts[1] else ""
+    return f"their networks differ{sizes}"
 
 
 def _of_machines(first: Instance, second: Instance) -> str:

@@ -9,6 +9,7 @@ from spmopt.report.contrast import contrast_record
 from spmopt.report.page.shell import Json, Page, html
 from spmopt.report.palette import CAUSE_COLOURS, COLOURS, KIND_COLOURS
 from spmopt.report.picture import Picture, picture_record
+from spmopt.report.picture.words import headings
 
 SHARED = ("base", "blocks", "theme", "tip", "axis", "sheet", "table")
 """Scripts that any page can use: elements, data, themes, pictures along an axis, tables."""
@@ -66,7 +67,7 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
     return html(
         Page(
             title=title,
-            subtitle=str(records[0]["subtitle"]),
+            subtitle=str((contrast or records[0])["subtitle"]),
             body="schedule.html",
             scripts=SCRIPTS,
             blocks=blocks,
@@ -86,9 +87,8 @@ def page_of(pictures: Sequence[Picture]) -> str:
     if len(pictures) != 2:
         return page(", ".join(str(record["title"]) for record in records), records)
     first, second = pictures
-    names = " and ".join(picture.result.scheduler for picture in pictures)
     contrast = contrast_record(first, second)
-    return page(f"{first.instance.name}: {names}", records, contrast)
+    return page(f"{first.instance.name}, {'; '.join(headings(pictures))}", records, contrast)
 
 
 def parted(record: Json) -> tuple[Json, Json]:

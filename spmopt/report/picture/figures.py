@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
 from spmopt.core.result import Result, Totals
 from spmopt.metrics import in_unit, metrics
 from spmopt.report.quantities import duration, percent, share, si
+from spmopt.report.spent import area_split, bank_names, bank_uses, energy_split
 from spmopt.report.view import spoken, standing, transfer_counts
 
 PART = "part"
@@ -18,7 +20,7 @@ PART = "part"
 class Figure:
     """One figure: ``value`` as a number where it is one, ``text`` as people read it.
 
-    ``unit`` is s, B or J, :data:`PART` of a share or a relative distance, or empty.
+    ``unit`` is s, B, J or mm2, :data:`PART` of a share or a relative distance, or empty.
     """
 
     key: str
@@ -72,12 +74,25 @@ def _costs(instance: Instance, totals: Totals) -> Iterator[Figure]:
         value=found.energy_j,
         text=si(found.energy_j, "J"),
         unit="J",
-        note=f"{si(found.energy.power_w, 'W')} on average",
+        note="; ".join(
+            filter(
+                None,
+                (energy_split(found.energy), f"{si(found.energy.power_w, 'W')} on average"),
+            )
+        ),
     )
+    split, area = area_split(found.energy), found.energy.area.total_mm2
+    if split and area is not None:
+        text = f"{area:.4g} mm2"
+        yield Figure(key="area", label="area", value=area, text=text, unit="mm2", note=split)
 
 
 def _quality(instance: Instance, result: Result) -> Iterator[Figure]:
     name = spoken(result.objective)
+    if result.value is not None:
+        value, unit = in_unit(result.objective, instance.machine, result.value)
+        text = f"{name} {si(value, unit)}"
+        yield Figure(key="objective", label="objective", value=value, text=text, unit=unit)
     if result.bound is not None:
         value, unit = in_unit(result.objective, instance.machine, result.bound)
         note = f"of {name}, certified, in this order of operations"
@@ -87,18 +102,16 @@ def _quality(instance: Instance, result: Result) -> Iterator[Figure]:
     else:
         yield Figure(key="bound", label="bound", value=None, text="none")
     gap = "none" if result.gap is None else percent(result.gap)
-    note = "of the objective above the bound"
+    note = f"of {name}, above the bound"
     yield Figure(key="gap", label="gap to bound", value=result.gap, text=gap, unit=PART, note=note)
-    yield Figure(
-        key="status", label="status", value=None, text=standing(result), note=f"objective {name}"
-    )
+    yield Figure(key="status", label="status", value=None, text=standing(result))
 
 
 def _use(instance: Instance, totals: Totals) -> Iterator[Figure]:
     found = metrics(instance.machine, totals)
     busy = (
-        ("compute_busy", "compute busy", found.compute_busy, "of the time"),
-        ("dma_busy", "DMA busy", found.dma_busy, "of the time"),
+        ("compute_busy", "compute busy", found.compute_busy, "of the makespan"),
+        ("dma_busy", "DMA busy", found.dma_busy, "of the makespan"),
         (
             "spm_peak",
             "SPM peak",
@@ -108,6 +121,23 @@ def _use(instance: Instance, totals: Totals) -> Iterator[Figure]:
     )
     for key, label, value, note in busy:
         yield Figure(key=key, label=label, value=value, text=share(value), unit=PART, note=note)
+    yield from _banks(instance.machine, totals)
+
+
+def _banks(machine: Machine, totals: Totals) -> Iterator[Figure]:
+    """What each bank does, and what moves on chip; nothing for a uniform scratchpad."""
+    named = zip(bank_names(machine), bank_uses(machine, totals), strict=True)
+    for number, (name, use) in enumerate(named):
+        yield Figure(key=f"bank-{number}", label=f"bank {number}", value=None, text=use, note=name)
+    if machine.banks:
+        yield Figure(
+            key="moved",
+            label="moved on chip",
+            value=totals.moved_bytes,
+            text=si(totals.moved_bytes, "B"),
+            unit="B",
+            note="between addresses, without the DRAM",
+        )
 
 
 def _making(result: Result, totals: Totals) -> Iterator[Figure]:
@@ -124,7 +154,7 @@ def _making(result: Result, totals: Totals) -> Iterator[Figure]:
     yield Figure(key="transfers", label="DMA commands", value=count, text=shown, note=note)
     yield Figure(
         key="seconds",
-        label="scheduler",
+        label="seconds of solving",
         value=result.solve_s,
         text=duration(result.solve_s),
         unit="s",

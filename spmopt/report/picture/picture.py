@@ -50,6 +50,8 @@ class Picture:
         Bytes on chip by :data:`~spmopt.report.picture.occupancy.KINDS`, in every step.
     worth
         What more scratchpad and bandwidth are worth; None without prices for this order.
+    source
+        What the schedule's file is called, to tell it from another; empty if there is none.
     """
 
     instance: Instance
@@ -61,9 +63,10 @@ class Picture:
     copies: Copies
     occupied: Ints
     worth: Worth | None
+    source: str = ""
 
     @classmethod
-    def of(cls, stored: StoredResult, *, timing: str = "steps") -> Self:
+    def of(cls, stored: StoredResult, *, timing: str = "steps", source: str = "") -> Self:
         """Verify the schedule of ``stored``, and lay it out.
 
         Raises
@@ -102,6 +105,7 @@ class Picture:
             copies=copies(view),
             occupied=occupied_bytes(view),
             worth=_worth(instance, result, checked.bound),
+            source=source,
         )
 
     @property

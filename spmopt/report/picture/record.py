@@ -16,10 +16,15 @@ from spmopt.report.picture.figures import figures
 from spmopt.report.picture.occupancy import KINDS, kind_numbers
 from spmopt.report.picture.picture import GB, MB, Picture
 from spmopt.report.picture.tables import tables
-from spmopt.report.view import barrier_notes, describe, order_notes, remarks, spoken
+from spmopt.report.picture.words import LANES_SAID, conditions
+from spmopt.report.spent import bank_names
+from spmopt.report.view import barrier_notes, order_notes, remarks
 from spmopt.verify.durations import per_step
 
 Json = dict[str, object]
+_UNPRICED = (
+    "no lane of prices: with several banks a page has a price in each of them, none of the whole"
+)
 
 
 def picture_record(picture: Picture) -> Json:
@@ -32,8 +37,7 @@ def picture_record(picture: Picture) -> Json:
     instance, machine, result = picture.instance, picture.instance.machine, picture.result
     return {
         "title": f"{instance.name}, {result.scheduler}",
-        "subtitle": f"{describe(machine)}; lowering {instance.lowering}; "
-        f"objective {spoken(result.objective)}",
+        "subtitle": conditions([picture]),
         "clock_hz": machine.clock_hz,
         "dram_bytes_per_s": float(machine.dram_bytes_per_s),
         "spm_bytes": machine.spm_bytes,
@@ -41,6 +45,11 @@ def picture_record(picture: Picture) -> Json:
         "spm_pages": machine.spm_pages,
         "cycles": picture.times.cycles,
         "timing": picture.times.timing,
+        "lanes": LANES_SAID[picture.times.timing],
+        "banks": [
+            {"name": name, "pages": pages}
+            for name, pages in zip(bank_names(machine), machine.bank_pages, strict=False)
+        ],
         "figures": [asdict(figure) for figure in figures(instance, result, picture.totals)],
         "remarks": _remarks(picture),
         "kinds": list(KINDS),
@@ -58,7 +67,8 @@ def picture_record(picture: Picture) -> Json:
 
 def _remarks(picture: Picture) -> list[str]:
     notes = barrier_notes(picture.result) if picture.times.timing == "steps" else []
-    return [*remarks(picture.result), *order_notes(picture.instance, [picture.result]), *notes]
+    lines = [*remarks(picture.result), *order_notes(picture.instance, [picture.result]), *notes]
+    return [*lines, _UNPRICED] if picture.instance.machine.banks else lines
 
 
 def _steps(picture: Picture) -> Json:
@@ -68,6 +78,7 @@ def _steps(picture: Picture) -> Json:
     return {
         "name": [op.name for op in operations],
         "layer": [of.names[layer] for layer in of.layer.tolist()],
+        "pass": ["backward" if back else "forward" for back in of.backward.tolist()],
         "kind": [op.kind for op in operations],
         "operation": line.operation.tolist(),
         "start": times.start.tolist(),

@@ -64,7 +64,7 @@ def test_two_schedules_come_with_their_contrast(pictures: list[Picture]) -> None
     blocks = _blocks(text)
     assert blocks["contrast"] == json.loads(json.dumps(contrast_record(*pictures)))
     assert [blocks[f"view-{place}"]["title"] for place in (0, 1)] == ["lstm, belady", "lstm, lru"]
-    assert [title for _, title in Document.of(text).all("title")] == ["lstm: belady and lru"]
+    assert [title for _, title in Document.of(text).all("title")] == ["lstm, A: belady; B: lru"]
 
 
 def test_every_kind_and_cause_has_a_colour(pictures: list[Picture]) -> None:

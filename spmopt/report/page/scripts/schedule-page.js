@@ -7,9 +7,8 @@ async function schedulePage() {
   );
   const present = records.filter((record) => record !== null);
   const schedules = present.map(
-    (record, place) => new Schedule(record, present.length > 1 ? "AB"[place] : ""),
+    (record, place) => new Schedule(record, contrast ? "AB"[place] : "", contrast?.names[place]),
   );
-  tellApart(schedules);
   let changed = () => {};
   const theme = new Theme(() => changed());
   drawHeadline(schedules, contrast);

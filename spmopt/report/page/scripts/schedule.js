@@ -49,21 +49,15 @@ function typed(columns) {
   return found;
 }
 
-/** What titles have of their own, after the words that all begin with. @param {Schedule[]} schedules */
-function tellApart(schedules) {
-  const words = schedules.map(({ title }) => title.split(", "));
-  let same = 0;
-  while (words.every((own) => own.length > same + 1 && own[same] === words[0][same])) same++;
-  schedules.forEach((schedule, place) => (schedule.own = words[place].slice(same).join(", ")));
-}
-
 /** The record of one schedule (`spmopt.report.picture.picture_record`), ready to be drawn. */
 class Schedule {
-  /** @param {any} record @param {string} mark */
-  constructor(record, mark) {
+  /** @param {any} record @param {string} mark @param {string} own what tells it from another */
+  constructor(record, mark, own) {
     const { steps, tensors, residencies, commands, dram } = record;
     this.mark = mark;
-    this.title = this.own = record.title;
+    this.own = own;
+    this.lanes = record.lanes;
+    this.banks = record.banks;
     this.figures = record.figures;
     this.remarks = record.remarks;
     this.worth = record.worth;

@@ -6,13 +6,13 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
 from spmopt.report.picture import Picture
+from spmopt.report.picture.words import TIMINGS_SAID
 from spmopt.report.plots.style import TEXT, dress, legible
 
 _LETTER, _SMALL_LETTER, _KEY, _ROOM = 0.068, 0.057, 0.26, 6.9
 """Inches of a letter of titles and of legends, of a mark and the space around it, of a line."""
 _PAD, _LINE = 6.0, 14.0
 """Points between axes and title; a line."""
-_TIMINGS = {"steps": "time, step after step", "replay": "time, as replayed without barriers"}
 
 
 def seconds(picture: Picture) -> float:
@@ -26,7 +26,7 @@ def time_axis(ax: Axes, picture: Picture) -> None:
     ax.set_xlim(0.0, max(until, seconds(picture)))
     ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter(EngFormatter(unit="s"))
-    ax.set_xlabel(_TIMINGS[picture.times.timing], fontsize=TEXT)
+    ax.set_xlabel(f"time, {TIMINGS_SAID[picture.times.timing]}", fontsize=TEXT)
 
 
 def byte_axis(ax: Axes, most: float) -> None:

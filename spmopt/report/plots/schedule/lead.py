@@ -9,6 +9,7 @@ from matplotlib.ticker import EngFormatter
 from spmopt.report.contrast.same import require_comparable
 from spmopt.report.palette import COLOURS
 from spmopt.report.picture import Picture
+from spmopt.report.picture.words import names
 from spmopt.report.plots.schedule.axes import entitled, time_axis
 from spmopt.report.plots.style import LINE, alone
 
@@ -29,8 +30,8 @@ def plot_lead(first: Picture, second: Picture, ax: Axes | None = None) -> Axes:
     place = np.argsort(second.view.timeline.operation)[first.view.timeline.operation]
     gained = np.cumsum(first.times.duration - second.times.duration[place]) / clock
     ended = (first.times.start + first.times.duration) / clock
-    names = first.result.scheduler, second.result.scheduler
-    entitled(ax, f"Time that {names[1]} has gained on {names[0]}", "gained")
+    one, other = names((first, second))
+    entitled(ax, f"Time that B ({other}) has gained on A ({one})", "gained")
     x, y = np.append(0.0, ended), np.append(0.0, gained)
     ax.axhline(0.0, color=LINE, linewidth=0.8)
     ax.fill_between(x, y, color=COLOURS[2], alpha=0.25, linewidth=0)

@@ -14,6 +14,7 @@ from spmopt.core.suggest import unknown
 from spmopt.report.contrast.same import require_comparable
 from spmopt.report.picture import Picture
 from spmopt.report.picture.figures import figures
+from spmopt.report.picture.words import LANES_SAID, MARKS, conditions, headings
 from spmopt.report.plots.schedule.addresses import plot_map
 from spmopt.report.plots.schedule.axes import retitle, seconds
 from spmopt.report.plots.schedule.boxes import Boxes
@@ -23,7 +24,7 @@ from spmopt.report.plots.schedule.occupancy import plot_occupancy
 from spmopt.report.plots.schedule.price import plot_price
 from spmopt.report.plots.schedule.roofline import plot_roofline
 from spmopt.report.plots.style import LINE, Heading, canvas, finish, legible
-from spmopt.report.view import describe
+from spmopt.report.view import spoken
 
 _Panel = tuple[Callable[[Picture, Axes], Axes], float]
 """How it is drawn, and how many inches high."""
@@ -65,17 +66,19 @@ def save_picture(name: str, pictures: Sequence[Picture], path: Path) -> None:
 
 def _panels(name: str, pictures: Sequence[Picture]) -> Figure:
     """The same panels of every picture, one below the other."""
-    names = _along_time(pictures) if name == "all" else [name]
-    chosen = [(each, picture) for each in names for picture in pictures]
+    names, heads = _along_time(pictures) if name == "all" else [name], headings(pictures)
+    chosen = [(each, one) for each in names for one in zip(pictures, heads, strict=True)]
     figure, axes = _column([_PANELS[each][1] for each, _ in chosen])
-    for ax, (each, picture) in zip(axes, chosen, strict=True):
+    for ax, (each, (picture, head)) in zip(axes, chosen, strict=True):
         if each != "roofline":
             _span(ax, pictures)
         _PANELS[each][0](picture, ax)
         if len(pictures) == 2:
-            retitle(ax, f"{picture.result.scheduler}: {ax.get_title('left')}")
+            retitle(ax, f"{head}: {ax.get_title('left')}")
     if name != "roofline":
         _label_last(axes)
+    if name in ("lanes", "all"):
+        _say_lanes(axes[-1], pictures[0])
     return figure
 
 
@@ -83,16 +86,19 @@ def _comparison(first: Picture, second: Picture) -> Figure:
     """Maps with what the other does not keep in full colour, lanes, and the time gained."""
     figure, axes = _column(_COMPARED)
     pairs = ((first, second), (second, first))
+    heads = headings((first, second))
     for ax in axes:
         _span(ax, (first, second))
-    for (one, other), above, below in zip(pairs, axes[:2], axes[2:4], strict=True):
+    for place, ((one, other), above, below) in enumerate(
+        zip(pairs, axes[:2], axes[2:4], strict=True)
+    ):
         plot_map(one, above, marked=Boxes.kept_more(one, other))
-        mine, others = one.result.scheduler, other.result.scheduler
-        retitle(above, f"SPM map of {mine}, strong: not kept by {others}")
+        retitle(above, f"SPM map of {heads[place]}; strong: not kept by {MARKS[1 - place]}")
         plot_lanes(one, below)
-        retitle(below, f"Engine and DMA channel of {mine}")
+        retitle(below, f"Engine and DMA channel of {heads[place]}")
     plot_lead(first, second, axes[4])
     _label_last(axes)
+    _say_lanes(axes[4], first)
     return figure
 
 
@@ -124,21 +130,35 @@ def _along_time(pictures: Sequence[Picture]) -> list[str]:
     return [*names, "price"] if priced else names
 
 
+def _say_lanes(ax: Axes, picture: Picture) -> None:
+    """How lanes are meant, below the name of the time axis."""
+    ax.set_xlabel(f"{ax.get_xlabel()}\n{LANES_SAID[picture.times.timing]}")
+
+
 def _heading(pictures: Sequence[Picture]) -> Heading:
     """What is shown, by the figures that the page and the tables have too."""
-    instance = pictures[0].instance
-    said = [_headline(picture) for picture in pictures]
-    title = f"{legible(instance.name, 70)}; {said[0]}"
+    name = legible(pictures[0].instance.name, 70)
+    said = [
+        f"{head}: {_headline(picture)}"
+        for head, picture in zip(headings(pictures), pictures, strict=True)
+    ]
+    lines = [f"{name}; {said[0]}"] if len(said) == 1 else [name, *said]
     return Heading(
-        title="\n".join((title, *said[1:])),
-        conditions="\n".join(wrap(legible(describe(instance.machine), 400), _MOST_LETTERS)),
+        title="\n".join(part for line in lines for part in wrap(line, _MOST_LETTERS)),
+        conditions="\n".join(wrap(legible(conditions(pictures), 400), _MOST_LETTERS)),
     )
 
 
 def _headline(picture: Picture) -> str:
+    """The objective with its value, then the other costs; the replay's time where it is drawn."""
+    result = picture.result
     texts = {
-        figure.key: figure.text
-        for figure in figures(picture.instance, picture.result, picture.totals)
+        figure.key: figure.text for figure in figures(picture.instance, result, picture.totals)
     }
-    gap = "" if picture.result.gap is None else f", gap to bound {texts['gap']}"
-    return f"{picture.result.scheduler}: {texts['makespan']}, {texts['traffic']}{gap}"
+    goal = spoken(result.objective)
+    drawn = ("replay",) if picture.times.timing == "replay" else ()
+    others = (("makespan", "time"), *((name, name) for name in (*drawn, "traffic")))
+    costs = [f"{name} {texts[key]}" for key, name in others if name != goal]
+    known = [f"objective {texts['objective']}"] if "objective" in texts else []
+    gap = [] if result.gap is None else [f"gap to bound {texts['gap']}"]
+    return ", ".join((*known, *costs, *gap))

@@ -10,7 +10,7 @@ from spmopt.analysis import Analysis
 from spmopt.api.drawn import Drawn
 from spmopt.api.shown import Shown
 from spmopt.audit import audit
-from spmopt.core.errors import InputError, ScheduleError
+from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.result import Result
 from spmopt.core.schedule import Schedule
@@ -24,7 +24,7 @@ from spmopt.report.picture import Picture
 from spmopt.report.sheet import result_values
 from spmopt.report.sparkline import occupancy_lines
 from spmopt.report.trace import trace_events, trace_text
-from spmopt.report.view import heading
+from spmopt.report.view import heading, require_schedule
 
 _BAR = 80
 """Characters of the line that shows occupancy."""
@@ -67,6 +67,7 @@ class Solved(Shown):
         InputError
             There is no schedule, or nothing of it can be shown.
         """
+        _required(self)
         return Picture.of(self.stored, timing=timing)
 
     def draw(self, picture: str = "map", *, timing: str = "steps") -> Drawn:
@@ -141,10 +142,5 @@ def drawn(name: str, pictures: Sequence[Picture]) -> Drawn:
 
 
 def _required(solved: Solved) -> Schedule:
-    schedule = solved.result.schedule
-    if schedule is None:
-        raise InputError(
-            f"{solved.instance.name}, {solved.result.scheduler}: holds no schedule "
-            f"({solved.result.status}); use one that has"
-        )
-    return schedule
+    where = f"{solved.instance.name}, {solved.result.scheduler}"
+    return require_schedule(where, solved.instance, solved.result)

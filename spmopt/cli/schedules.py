@@ -99,6 +99,7 @@ def _stored(source: Source, search: Search, scheduler: str | None) -> tuple[Inst
     from spmopt.core.modes import unfit
     from spmopt.core.result import Status
     from spmopt.io.files import read_result
+    from spmopt.report.view import require_schedule
     from spmopt.verify import require_legal
 
     given = [] if scheduler is None else ["scheduler"]
@@ -115,10 +116,6 @@ def _stored(source: Source, search: Search, scheduler: str | None) -> tuple[Inst
         conflict = unfit(stored.instance)
         if conflict is not None:
             raise InfeasibleError(conflict)
-    if stored.result.schedule is None:
-        raise InputError(
-            f"{source.network}: holds no schedule ({stored.result.status}); "
-            "name a result that has one"
-        )
-    require_legal(stored.instance, stored.result.schedule, stored.result.totals)
+    schedule = require_schedule(source.network, stored.instance, stored.result)
+    require_legal(stored.instance, schedule, stored.result.totals)
     return stored.instance, stored.result

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.objective import REPLAY, Objective, spoken_name
 from spmopt.core.order import depth_first, same_order
 from spmopt.core.result import UNFINISHED, Result, Status, Totals
+from spmopt.core.schedule import Schedule
 from spmopt.metrics import in_unit, metrics, tensor_bytes
 from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import percent, seconds, si
@@ -220,6 +222,30 @@ def standing(result: Result) -> str:
     """Status in a word; "bound" where that is all that was found or looked for."""
     bare = result.totals is None and result.bound is not None
     return "bound" if bare and result.status is Status.UNKNOWN else str(result.status)
+
+
+def require_schedule(where: str, instance: Instance, result: Result) -> Schedule:
+    """The schedule of ``result``.
+
+    Raises
+    ------
+    InputError
+        There is none; the line says what ``where`` holds in place of it, and what to do.
+    """
+    if result.schedule is not None:
+        return result.schedule
+    again = "name a result that has one, as 'spmopt solve --scheduler page -o' writes it"
+    if result.status is Status.INFEASIBLE:
+        reasons = [str(unfit(instance) or ""), *result.notes]
+        why = next(filter(None, reasons), "no reason is given")
+        held = f" (infeasible: {why}); name a result that has one, as of a larger scratchpad"
+    elif result.bound is not None:
+        least = si(*in_unit(result.objective, instance.machine, result.bound))
+        name = spoken(result.objective)
+        held = f", but a bound on {name}, {least}, which 'spmopt verify' checks; {again}"
+    else:
+        held = ": none was found within the limits; solve it again with a longer --time-limit"
+    raise InputError(f"{where}: holds no schedule{held}")
 
 
 def _figures(machine: Machine, result: Result) -> tuple[str, ...]:

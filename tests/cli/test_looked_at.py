@@ -1,7 +1,9 @@
 """``report`` and ``plot`` of sweeps and of searches: files, what they say, what they refuse."""
 
 import json
+from contextlib import closing
 from pathlib import Path
+from sqlite3 import connect
 
 import pytest
 
@@ -109,14 +111,22 @@ def test_bounds_alone_have_no_schedules(run: Run) -> None:
 
 def test_what_does_not_go_together_is_refused(run: Run, swept: Path) -> None:
     Path("x.csv").write_text("a,b\n1,2\n")
+    with closing(connect("s.db")) as storage:
+        storage.execute("create table t (x)")
     for line, reason in (
         ("report -o r.html", "name a result file, the CSV file of a sweep, or --storage"),
         (f"report {swept} --storage tune.db -o r.html", "not both"),
         (f"report {swept} --top 3 -o r.html", "--top: is for the front of a search"),
         ("report --storage tune.db --top 0 -o r.html", "--top 0: must be at least 1"),
-        (f"report {swept} {swept} -o r.html", "one sweep at a time"),
+        (f"report {swept} {swept} -o r.html", "rows.csv: holds the rows of a sweep, which is"),
         (f"report {swept} --timing replay -o r.html", "--timing: is for schedules"),
         (f"report {swept} -o {swept}", "would replace"),
+        (f"report r.json {swept} -o r.html", "rows.csv: holds rows of a sweep, no schedule"),
+        (f"trace {swept} -o r.json", "rows.csv: holds rows of a sweep, no schedule"),
+        (f"report {swept} -o r.pdf", "a page is HTML; let the name end in .html, or draw"),
+        ("report --storage tune.db -o r.png", "(.png, .svg, .pdf) by 'spmopt plot'"),
+        ("report s.db -o r.html", "s.db: is the storage of a search, no schedule"),
+        ("plot s.db -o r.png", "show its front by --storage s.db"),
         ("report x.csv -o r.html", "x.csv: is no sweep's file"),
         ("report none.csv -o r.html", "none.csv: cannot be read"),
         ("report --storage none.db -o r.html", "no such file"),

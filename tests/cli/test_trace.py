@@ -10,7 +10,8 @@ from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.solve.fakes import bounds_only, install
 
-INSTANCE = Path(__file__).parents[2] / "instances" / "lstm.json"
+INSTANCES = Path(__file__).parents[2] / "instances"
+INSTANCE, NONE = INSTANCES / "lstm.json", INSTANCES / "infeasible.json"
 
 
 @pytest.fixture(autouse=True)
@@ -77,8 +78,18 @@ def test_refusals(run: Run, stored: Path, tmp_path: Path) -> None:
 def test_a_bound_is_no_schedule(run: Run, tmp_path: Path) -> None:
     path, trace = tmp_path / "r.json", tmp_path / "t.json"
     assert run(f"solve {INSTANCE} -s fluid -o {path}").code == 0
-    assert "fluid: holds no schedule (unknown)" in refused(run(f"trace {path} -o {trace}"))
+    said = refused(run(f"trace {path} -o {trace}"))
+    assert f"{path}: holds no schedule, but a bound on time, 180 ns, which 'spmopt verify'" in said
+    assert "name a result that has one, as 'spmopt solve --scheduler page -o' writes it" in said
     assert not trace.exists()
+
+
+def test_what_is_infeasible_says_why(run: Run, tmp_path: Path) -> None:
+    path, page = tmp_path / "r.json", tmp_path / "t.html"
+    assert run(f"solve {NONE} -s lru -o {path}").code == 3
+    (note,) = run(f"solve {NONE} -s lru --json").record["results"][0]["notes"]
+    said = refused(run(f"report {path} -o {page}"))
+    assert f"{path}: holds no schedule (infeasible: {note})" in said
 
 
 def test_a_result_must_be_true(run: Run, stored: Path, tmp_path: Path) -> None:

@@ -88,8 +88,8 @@ class Subject:
             raise InputError(f"--top {self.top}: must be at least 1")
         if self.is_sweep and self.other is not None:
             raise InputError(
-                f"{self.other}: {self.schedule} holds the rows of a sweep, which is shown by "
-                "itself, one at a time; leave one of them out"
+                f"{self.schedule}: holds the rows of a sweep, which is shown by itself, one sweep "
+                f"at a time; leave {self.other} out"
             )
         if self.timing != "steps" and (self.is_search or self.is_sweep):
             raise InputError("--timing: is for schedules; leave it out")

@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
             ignore()
             # A library may have made an error of its own of it.
             is_interrupt = pressed() or isinstance(error, Interrupted)
-            code = _left(arguments) if is_interrupt else _explain(error)
+            code = _left(arguments, error) if is_interrupt else _explain(error)
     if arguments is None:
         ignore()
         _end(code)
@@ -53,13 +53,15 @@ def _run(arguments: list[str] | None) -> int:
     return code
 
 
-def _left(arguments: list[str] | None) -> Code:
-    """Say in one line that nothing came of it."""
+def _left(arguments: list[str] | None, error: BaseException) -> Code:
+    """Say in one line that nothing came of it, or what ``error`` says was lost."""
+    from spmopt.cli.terminal.interrupt import Interrupted
     from spmopt.cli.terminal.streams import complain
 
     words = sys.argv[1:] if arguments is None else arguments
     schedules = words[:1] in (["solve"], ["compare"])
-    complain("interrupted before any schedule was found" if schedules else "interrupted")
+    nothing = "interrupted before any schedule was found" if schedules else "interrupted"
+    complain((isinstance(error, Interrupted) and str(error)) or nothing)
     return Code.INTERRUPTED
 
 

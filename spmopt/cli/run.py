@@ -12,7 +12,7 @@ from pathlib import Path
 from spmopt.cli import Code
 from spmopt.cli.inputs import has_banks, load_instance, make_request
 from spmopt.cli.options import Search, Source
-from spmopt.cli.terminal.interrupt import interruptible
+from spmopt.cli.terminal.interrupt import Interrupted, interruptible
 from spmopt.cli.terminal.live import Live
 from spmopt.cli.terminal.output import messages, print_json, results, say, tell, warn
 from spmopt.cli.terminal.progress import progress, watched
@@ -159,9 +159,21 @@ def scheduled(
             request = make_request(search, instance, report, stopped)
             live = Live(partial(_said, request.objective, instance.machine))
             show(live)
-            found = compare(instance, schedulers, replace(request, interim=live.hear))
-            display.close()
-            yield instance, found, stopped
+            with _losing(live):
+                found = compare(instance, schedulers, replace(request, interim=live.hear))
+                display.close()
+                yield instance, found, stopped
+
+
+@contextmanager
+def _losing(live: Live) -> Iterator[None]:
+    """Let a second Ctrl-C say what is lost by it."""
+    try:
+        yield
+    except Interrupted:
+        if not live.has_schedule:
+            raise
+        raise Interrupted("left at once; what was found so far was not kept") from None
 
 
 def _said(objective: Objective, machine: Machine, value: Fraction | float) -> str:

@@ -19,6 +19,7 @@ from tests.cli.test_failures import SMALL
 from tests.solve.fakes import bounds_only, install, keeps_start
 
 NOTHING = "interrupted before any schedule was found\n"
+LOST = "left at once; what was found so far was not kept\n"
 AT_IMPORT = """
 import signal, sys
 from spmopt.cli import main
@@ -65,6 +66,20 @@ def test_while_the_network_is_built(
     assert main(["solve", "bert-tiny"]) == 130
     assert signal.getsignal(signal.SIGINT) == before
     assert tuple(capsys.readouterr()) == ("", NOTHING)
+
+
+def test_a_second_one_tells_of_what_is_lost(monkeypatch: pytest.MonkeyPatch, run: Run) -> None:
+    def pressed(instance: Instance, request: Request) -> Outcome:
+        del instance, request
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+        raise AssertionError("it is left at once")
+
+    install(monkeypatch, lru=pressed)
+    for others, said in (("", NOTHING), ("belady,", LOST)):
+        ran = run(f"compare {SMALL} --schedulers {others}lru")
+        assert (ran.code, ran.out) == (130, "")
+        assert ran.err.endswith(f"press Ctrl-C again to leave at once\n{said}")
 
 
 def press(instance: Instance, request: Request) -> Outcome:

@@ -77,7 +77,7 @@ class Rows:
         return [(f"s{number}", "78.94 ms", "1.00") for number in range(self.count)]
 
     def notes(self) -> list[str]:
-        return ["what it means"]
+        return ["what it means to those who read it"]
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,7 @@ class Rows:
         (80, 9, ("s9", "s6", "seconds"), ("s5 ",)),
         (80, 5, ("s9",), ("s8 ",)),
         (25, 24, ("s0", "78.94 ms"), ("seconds",)),
+        (20, 24, ("what it means", "  those who read it"), ("seconds",)),
     ],
 )
 def test_rows_that_there_is_room_for(

@@ -14,7 +14,10 @@ _SOON_S = 0.01
 
 
 class Interrupted(BaseException):
-    """Ctrl-C while there is nothing to hand over; no library takes it for its own."""
+    """Ctrl-C while there is nothing to hand over; no library takes it for its own.
+
+    Its text, if any, says what was lost.
+    """
 
 
 @contextmanager

@@ -81,6 +81,12 @@ class Live:
         text = "".join("".join(row[1:]) for row in self.rows())
         return [note for note in (CLAIMED, OF_CLASS) if note[0] in text]
 
+    @property
+    def has_schedule(self) -> bool:
+        """Whether a schedule was found, by whom ever."""
+        with self._lock:
+            return any(row.value is not None for row in self._rows.values())
+
     def _cells(self, row: _Row) -> tuple[str, ...]:
         spent = seconds((row.ended_s or self.clock()) - row.began_s)
         value = _NONE

@@ -18,13 +18,15 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from spmopt.report.fit import layout
+from spmopt.report.fit import folded, layout
 from spmopt.report.table import aligned
 
 DELAY_S = 1.0
 Report = Callable[[str, float | None], None]
 _BELOW = 4
 """Lines that a terminal needs below the rows."""
+_INDENT = 2
+"""Of what follows the first line of a note."""
 
 
 class Board(Protocol):
@@ -119,7 +121,8 @@ class _Display(Progress):
 
 def _drawn(board: Board, console: Console) -> Iterator[RenderableType]:
     """The rows that there is room for, at least the last one, and what is said of them."""
-    rows, notes = board.rows(), board.notes()
+    rows = board.rows()
+    notes = [line for note in board.notes() for line in folded(note, console.width, _INDENT)]
     most = max(1, console.height - _BELOW - len(notes))
     fit = layout(board.columns, rows, console.width, dispensable=board.dispensable, words=())
     if not rows:

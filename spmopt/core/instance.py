@@ -149,6 +149,11 @@ class Instance:
                 raise InputError(f"tensor {tensor_record.name}: to be kept, but nothing writes it")
         require_small_totals(self)
 
+    def __repr__(self) -> str:
+        # The fields of a network fill pages.
+        counts = f"{len(self.operations)} operations, {len(self.tensors)} tensors"
+        return f"<Instance {self.name}: {counts}, on {self.machine.name}>"
+
     def _check_references(self, index: int, operation: Operation) -> None:
         count = len(self.tensors)
         if any(not 0 <= tensor < count for tensor in operation.tensors):

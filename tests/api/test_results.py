@@ -137,7 +137,7 @@ def test_what_is_not_there_is_said(compared: api.Compared, case: Instance) -> No
         compared["pag"]
     with pytest.raises(InputError, match="fluid: needs a schedule"):
         compared.excess("fluid")
-    with pytest.raises(InputError, match="holds no schedule"):
+    with pytest.raises(InputError, match="mlp, fluid: holds no schedule, but a bound on"):
         compared["fluid"].analyse()
     with pytest.raises(InputError, match="name at least one"):
         api.compare(case, [])
@@ -198,3 +198,8 @@ def test_a_notebook_gets_no_output_beside_what_it_asks_for(
     text = repr(compared)
     assert capsys.readouterr() == ("", "")
     assert "page" in text
+
+
+def test_an_instance_is_a_line_in_a_notebook(case: Instance) -> None:
+    counts = f"{len(case.operations)} operations, {len(case.tensors)} tensors"
+    assert repr(case) == f"<Instance {case.name}: {counts}, on {case.machine.name}>"

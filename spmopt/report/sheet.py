@@ -6,7 +6,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.result import Result, Status, Totals
-from spmopt.metrics import in_unit, metrics
+from spmopt.metrics import directions_busy, in_unit, metrics
 from spmopt.report.conflict import conflict_rows
 from spmopt.report.parts import Values
 from spmopt.report.quantities import duration, percent, share, si
@@ -43,7 +43,7 @@ def result_values(instance: Instance, result: Result) -> Values:
             ("energy", _energy(figures.energy)),
             ("power", f"{si(figures.energy.power_w, 'W')} on average"),
             *(("area", text) for text in _area(figures.energy)),
-            ("busy", f"compute {share(figures.compute_busy)}, DMA {share(figures.dma_busy)}"),
+            ("busy", f"compute {share(figures.compute_busy)}, DMA {_dma(machine, result, totals)}"),
             ("SPM peak", f"{si(totals.peak_spm_bytes, 'B')} ({share(figures.spm_peak)})"),
             *(("transfers", text) for text in transfer_counts(totals)),
             *_of_banks(machine, totals),
@@ -56,6 +56,15 @@ def result_values(instance: Instance, result: Result) -> Values:
     if result.status is Status.INFEASIBLE:
         rows += [("", row) for row in conflict_rows(unfit(instance))]
     return Values(rows=rows)
+
+
+def _dma(machine: Machine, result: Result, totals: Totals) -> str:
+    """How busy the channel is; on a duplex machine, both ways together and each by itself."""
+    shown = share(metrics(machine, totals).dma_busy)
+    if not machine.duplex or result.schedule is None:
+        return shown
+    inward, outward = directions_busy(machine, result.schedule, totals)
+    return f"{shown} ({share(inward)} in, {share(outward)} out)"
 
 
 def _of_banks(machine: Machine, totals: Totals) -> list[tuple[str, str]]:

@@ -10,17 +10,18 @@ from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Schedule
 from spmopt.policies import stream
 from spmopt.report.records import result_record
+from spmopt.report.sheet import result_sheet
 from spmopt.verify import verify
 from tests.analysis.small import scheduled
 from tests.tiny import Op, tiny
 from tests.verify.random_plans import random_schedule
 
 
-def record(instance: Instance, schedule: Schedule) -> dict[str, object]:
-    """What is written of a schedule."""
+def made(instance: Instance, schedule: Schedule) -> Result:
+    """A result with this schedule."""
     totals = verify(instance, schedule).totals
     assert totals is not None
-    made = Result(
+    return Result(
         scheduler="page",
         objective=MAKESPAN,
         status=Status.FEASIBLE,
@@ -34,7 +35,11 @@ def record(instance: Instance, schedule: Schedule) -> dict[str, object]:
         cpu_s=0.0,
         notes=(),
     )
-    return result_record(instance.machine, made)
+
+
+def record(instance: Instance, schedule: Schedule) -> dict[str, object]:
+    """What is written of a schedule."""
+    return result_record(instance.machine, made(instance, schedule))
 
 
 def busy(of: dict[str, object]) -> tuple[float, float, float]:
@@ -63,6 +68,13 @@ def test_directions_by_hand(duplex: bool, cycles: int, shares: tuple[float, floa
     """One step streams 4 bytes in and 8 out, a byte a cycle each way."""
     operation = Op(reads="x", writes="y")
     instance = tiny({"x": (4, "in"), "y": (8, "keep")}, [operation], spm=4, duplex=duplex)
-    of = record(instance, scheduled(instance, stream))
+    schedule = scheduled(instance, stream)
+    of = record(instance, schedule)
     assert of["makespan_cycles"] == cycles
     assert busy(of) == pytest.approx(shares)
+    both, *ways = (f"{100 * part:.3g} %" for part in shares)
+    (line,) = (
+        text for text in result_sheet(instance, made(instance, schedule)) if text.startswith("busy")
+    )
+    said = f"{both} ({ways[0]} in, {ways[1]} out)" if duplex else both
+    assert line == f"busy       compute 0 %, DMA {said}"

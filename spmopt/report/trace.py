@@ -2,7 +2,8 @@
 
 Threads: the operations, each until the next may begin; what the engine computes; the commands of
 the DMA channel by direction; and the stalls, named by their cause. A counter has the scratchpad by
-kinds of tensors. A flow goes from every load to the operation that first uses what it brings.
+kinds of tensors. What moves between banks is an instant. A flow goes from every load to the
+operation that first uses what it brings.
 
 Time stamps are microseconds. The viewers keep nanoseconds, so that every time is rounded to one
 first; of two things that follow each other the second begins where the first ends.
@@ -85,6 +86,7 @@ class _Tracer:
         yield from self._operations()
         yield from self._engine()
         yield from self._transfers()
+        yield from self._moves()
         yield from self._flows()
         yield from self._counters()
 
@@ -143,6 +145,25 @@ class _Tracer:
             }
             name = f"{_KINDS[kind]} {tensor}"
             yield _slice(thread, _KINDS[kind], name, (start, end), args)
+
+    def _moves(self) -> Iterator[Event]:
+        """What changes its address on chip, between banks, as a step opens."""
+        moves, view = self._picture.view.schedule.moves, self._picture.view
+        opened = [*self._start, self._end[-1]]
+        columns = (moves.step, moves.tensor, moves.begin, moves.end)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for step, tensor, begin, end in sorted(rows):
+            name = view.name(tensor)
+            yield {
+                "ph": "i",
+                "s": "t",
+                "pid": PROCESS,
+                "tid": OPERATIONS,
+                "cat": "move",
+                "name": f"move {name}",
+                "ts": microseconds(opened[step]),
+                "args": {"tensor": name, "bytes": end - begin, "step": step},
+            }
 
     def _flows(self) -> Iterator[Event]:
         """From each load to the operation that first uses what it brings, if one does."""

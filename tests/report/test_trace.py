@@ -30,6 +30,7 @@ from spmopt.report.trace import (
     trace_events,
     trace_text,
 )
+from tests import banks_by_hand
 from tests.report.picture.small import pictures, result_of
 from tests.verify import hand_made
 
@@ -38,6 +39,7 @@ NEEDED = {
     "X": {"pid", "tid", "name", "cat", "ts", "dur", "args"},
     "C": {"pid", "name", "ts", "args"},
     "s": {"pid", "tid", "name", "cat", "id", "ts"},
+    "i": {"pid", "tid", "name", "cat", "ts", "s", "args"},
     "f": {"pid", "tid", "name", "cat", "id", "ts", "bp"},
 }
 """Fields by phase."""
@@ -245,3 +247,13 @@ def test_some_quotients_would_lose_a_nanosecond() -> None:
     lost = [value for value in range(1, 10**5) if int(value / 1000 * 1000) < value]
     assert lost
     assert all(int(microseconds(value) * 1000) == value for value in lost)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_a_move_between_banks_is_an_instant_at_the_start_of_its_step(timing: str) -> None:
+    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    found: list[Any] = trace_events(Picture.of(stored, timing=timing))
+    (move,) = (event for event in found if event["ph"] == "i")
+    assert (move["name"], move["args"]["bytes"], move["args"]["step"]) == ("move a", 4, 1)
+    steps = [event for event in found if event["ph"] == "X" and event["tid"] == OPERATIONS]
+    assert move["ts"] == steps[1]["ts"]

@@ -16,7 +16,7 @@ from spmopt.report.picture.figures import figures
 from spmopt.report.picture.occupancy import KINDS, kind_numbers
 from spmopt.report.picture.picture import GB, MB, Picture
 from spmopt.report.picture.tables import tables
-from spmopt.report.picture.words import LANES_SAID, conditions
+from spmopt.report.picture.words import LANES_SAID, TIMINGS_SAID, conditions
 from spmopt.report.spent import bank_names
 from spmopt.report.view import barrier_notes, order_notes, remarks
 from spmopt.verify.durations import per_step
@@ -45,7 +45,8 @@ def picture_record(picture: Picture) -> Json:
         "spm_pages": machine.spm_pages,
         "cycles": picture.times.cycles,
         "timing": picture.times.timing,
-        "lanes": LANES_SAID[picture.times.timing],
+        "said": f"Time: {TIMINGS_SAID[picture.times.timing]}. Lanes: "
+        f"{LANES_SAID[picture.times.timing]}.",
         "banks": [
             {"name": name, "pages": pages}
             for name, pages in zip(bank_names(machine), machine.bank_pages, strict=False)

@@ -27,13 +27,14 @@ class Left(IntEnum):
     """Why they went.
 
     ``DEAD``: nobody needs them any more. ``EVICTED``: they are needed again. ``END``: of the
-    schedule. ``OUT``: from now on they are needed in DRAM, or at another address, only.
+    schedule. ``OUT``: from now on they are needed in DRAM only. ``MOVED``: to another address.
     """
 
     DEAD = 0
     EVICTED = 1
     END = 2
     OUT = 3
+    MOVED = 4
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,7 +144,7 @@ def _left(view: View, table: Placements) -> Ints:
     again = _next_use(view, table.tensor, after) >= 0
     return np.select(
         [table.end == view.timeline.steps, _moved(view, table, table.end), needed & again, needed],
-        [Left.END, Left.OUT, Left.EVICTED, Left.OUT],
+        [Left.END, Left.MOVED, Left.EVICTED, Left.OUT],
         Left.DEAD,
     )
 

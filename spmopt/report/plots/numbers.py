@@ -13,6 +13,7 @@ from matplotlib.ticker import (
     FixedLocator,
     Formatter,
     FuncFormatter,
+    MaxNLocator,
     NullLocator,
     StrMethodFormatter,
 )
@@ -30,8 +31,13 @@ Side = Literal["x", "y"]
 
 
 def label_axis(ax: Axes, side: Side, label: str, unit: str) -> None:
-    """Name an axis; its ticks bear ``unit``, relative distances (unit ``part``) percents."""
+    """Name an axis; its ticks bear ``unit``, relative distances (unit ``part``) percents.
+
+    A linear x axis has no more ticks than their names find room beside each other.
+    """
     axis = ax.xaxis if side == "x" else ax.yaxis
+    if side == "x" and axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(_most_ticks(ax), steps=[1, 2, 2.5, 4, 5, 10]))
     axis.set_label_text(legible(label), fontsize=TEXT, parse_math=False)
     axis.set_major_formatter(_formatter(unit))
 
@@ -48,10 +54,12 @@ def log_axis(ax: Axes, side: Side, values: Sequence[float]) -> None:
     """Make an axis logarithmic, with ticks at some of ``values``, all above 0; name it after."""
     (ax.set_xscale if side == "x" else ax.set_yscale)("log")
     axis = ax.xaxis if side == "x" else ax.yaxis
-    axis.set_major_locator(
-        FixedLocator(_apart(sorted(set(values)), max(2, _TICKS // columns_beside(ax))))
-    )
+    axis.set_major_locator(FixedLocator(_apart(sorted(set(values)), _most_ticks(ax))))
     axis.set_minor_locator(NullLocator())
+
+
+def _most_ticks(ax: Axes) -> int:
+    return max(2, _TICKS // columns_beside(ax))
 
 
 def columns_beside(ax: Axes) -> int:

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from spmopt.report.picture import Picture, picture_record
+from spmopt.report.quantities import si
 from tests import banks_by_hand
 from tests.report.picture.small import result_of
 from tests.verify import hand_made
 
-DEAD, EVICTED, END, OUT = range(4)
+DEAD, EVICTED, END, OUT, MOVED_ON = range(5)
 LOADED, WRITTEN, SCRATCH, MOVED = range(4)
 
 
@@ -98,10 +99,18 @@ def test_a_tensor_moves_to_another_bank(timing: str) -> None:
     stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
     record: Any = picture_record(Picture.of(stored, timing=timing))
     assert rows(record["residencies"], "tensor page begin end came left") == [
-        (0, 0, 0, 1, LOADED, OUT),
+        (0, 0, 0, 1, LOADED, MOVED_ON),
         (1, 0, 1, 3, LOADED, DEAD),
         (0, 1, 1, 4, MOVED, END),
     ]
+    assert [bank["pages"] for bank in record["banks"]] == [*stored.instance.machine.bank_pages]
+    figures = {figure["key"]: figure for figure in record["figures"]}
+    totals = stored.result.totals
+    assert totals is not None
+    assert figures["moved"]["value"] == totals.moved_bytes > 0
+    for number, size in enumerate(totals.bank_read_bytes):
+        assert figures[f"bank-{number}"]["text"].startswith(f"{si(float(size), 'B')} read")
+    assert "no lane of prices: with several banks" in record["remarks"][-1]
     assert record["worth"] == {"per_mb": None, "per_gbps": None, "unit": "s"}
 
 

@@ -22,7 +22,11 @@ class Board {
     this.stages = schedules.map(
       (schedule) => new Stage(schedule, this.axis, theme, look, { pick, two }),
     );
-    byId("pictures").replaceChildren(this.overview.root, ...this.stages.map(({ root }) => root));
+    byId("pictures").replaceChildren(
+      this.overview.root,
+      ...this.stages.map(({ root }) => root),
+      element("p", { class: "key", id: "said-of-time" }, schedules[0].said),
+    );
     this.drawControls();
     let asked = false;
     this.axis.listeners.push(() => {
@@ -134,13 +138,20 @@ class Board {
     this.reveal();
   }
 
-  /** Brings the steps of a layer into view. @param {Schedule} schedule */
-  showLayer(schedule, name) {
-    const { layer } = schedule.steps,
-      first = layer.indexOf(name),
-      last = layer.lastIndexOf(name);
-    if (first < 0) return;
-    this.axis.focus(schedule.edges[first], schedule.edges[last + 1]);
+  /**
+   * Brings the steps of a layer, of one pass or of all, into view and marks them.
+   * @param {Schedule} schedule @param {string} name @param {string} [pass]
+   */
+  showLayer(schedule, name, pass) {
+    const { layer, pass: passes } = schedule.steps;
+    const marked = [...layer.keys()].filter(
+      (step) => layer[step] === name && (!pass || passes[step] === pass),
+    );
+    if (!marked.length) return;
+    for (const stage of this.stages)
+      stage.markSteps(stage.schedule === schedule ? marked : []);
+    this.axis.focus(schedule.edges[marked[0]], schedule.edges[marked[marked.length - 1] + 1]);
+    say(`${counted(marked.length, "step")} of ${shortened(name)} marked above the engine's lane`);
     this.reveal();
   }
 
@@ -152,7 +163,10 @@ class Board {
   clear() {
     this.tensor = -1;
     this.setMark(false);
-    for (const stage of this.stages) stage.follow(-1);
+    for (const stage of this.stages) {
+      stage.lanes.marked = [];
+      stage.follow(-1);
+    }
     showFollowed(null, this);
     hideTip();
     this.changed();

@@ -34,6 +34,7 @@ function gapTable([a], { gaps }, board) {
   const pick = (_, at) => {
     board.follow(gaps.tensor[at]);
     board.axis.focus(a.edges[gaps.from_step[at]], a.edges[gaps.to_step[at] + 1]);
+    board.reveal();
   };
   return new DataTable({
     caption: "What one keeps between two uses and the other does not",

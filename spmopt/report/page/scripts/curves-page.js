@@ -12,11 +12,18 @@ const ROW_UNITS = {
   power_w: "W",
   solve_s: "s",
 };
-const ROW_COUNTS = ["batch", "dma_setup_cycles", "area_mm2", "value", "bound"];
+const ROW_COUNTS = ["batch", "dma_setup_cycles", "area_mm2"];
+const OF_OBJECTIVE = ["value", "bound"];
+const OBJECTIVE_UNITS = { time: "s", replay: "s", traffic: "B", energy: "J" };
 
 /** Columns of the rows of a sweep. */
 function rowColumns(names) {
+  const objective = names.indexOf("objective");
   return names.map((name) => {
+    if (OF_OBJECTIVE.includes(name)) {
+      const shown = (value, row) => valueText(value, OBJECTIVE_UNITS[row[objective]] || "");
+      return { name, numeric: true, unit: "", shown };
+    }
     const numeric = name in ROW_UNITS || ROW_COUNTS.includes(name) || name === "gap";
     const shown = numeric
       ? (value) => valueText(value, name === "gap" ? "part" : ROW_UNITS[name] || "")

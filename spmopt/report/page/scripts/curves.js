@@ -14,7 +14,7 @@ function pathThrough(points) {
 class Curves {
   /** @param {any} record of `spmopt.report.curves.curves_record` @param {string[]} colours */
   constructor(record, colours) {
-    Object.assign(this, { record, colours, hidden: new Set(), isLog: false, most: PANELS_AT_ONCE });
+    Object.assign(this, { record, colours, hidden: new Set(), isLog: {}, most: PANELS_AT_ONCE });
     this.view = record.views[0];
   }
 
@@ -53,6 +53,27 @@ class Curves {
     ];
   }
 
+  /** Whether an axis is: as chosen, else x where its values are far apart. */
+  isLogarithmic(side) {
+    const { x, y, is_log: isWide } = this.view;
+    return this.isLog[{ x, y }[side].key] ?? (side === "x" && isWide);
+  }
+
+  /** A choice of the scale of an axis, unless it has names of places. */
+  logChoice(side) {
+    const { key, label } = this.view[side];
+    if (side === "x" && this.view.categories.length) return [];
+    const log = element("input", {
+      type: "checkbox",
+      checked: this.isLogarithmic(side),
+      change: () => {
+        this.isLog[key] = log.checked;
+        this.draw();
+      },
+    });
+    return [element("label", { class: "check" }, log, `${label} logarithmic`)];
+  }
+
   xText(value) {
     const { categories, x } = this.view;
     return categories.length ? categories[value] : valueText(value, x.unit);
@@ -82,8 +103,14 @@ class Curves {
     return new Chart({
       label: `${view.y.label} over ${view.x.label}${panel.title ? `: ${panel.title}` : ""}; the table of rows has the same figures`,
       height: 300,
-      x: new NumberAxis({ ...view.x, categories: view.categories }, across, { isLog: view.is_log }),
-      y: new NumberAxis(view.y, up, { zero: true, isLog: this.isLog, cut: band !== null }),
+      x: new NumberAxis({ ...view.x, categories: view.categories }, across, {
+        isLog: this.isLogarithmic("x"),
+      }),
+      y: new NumberAxis(view.y, up, {
+        zero: true,
+        isLog: this.isLogarithmic("y"),
+        cut: band !== null,
+      }),
       points,
       paint: (chart) => [
         ...(band ? this.paintBand(chart, band) : []),
@@ -246,18 +273,11 @@ class Curves {
         .querySelector(`input[name="choice-${side === "y" ? "Show" : "over"}"]:checked`)
         ?.focus();
     };
-    const log = element("input", {
-      type: "checkbox",
-      checked: this.isLog,
-      change: () => {
-        this.isLog = log.checked;
-        this.draw();
-      },
-    });
     byId("controls").replaceChildren(
       choiceOf("Show", names("y"), this.view.y.label, (label) => choose("y", label)),
       choiceOf("over", names("x"), this.view.x.label, (label) => choose("x", label)),
-      element("label", { class: "check" }, log, "logarithmic"),
+      ...this.logChoice("y"),
+      ...this.logChoice("x"),
     );
   }
 }

@@ -2,7 +2,14 @@
 
 const EVENTS_AT_ONCE = 60;
 
-const LEFT = ["no longer needed", "evicted, needed again", "", "needed in DRAM or elsewhere only"];
+const MOVED = 3; // how bytes came
+const LEFT = [
+  "no longer needed",
+  "evicted, needed again",
+  "",
+  "needed in DRAM only",
+  "moved from here",
+];
 
 /** Everything that happens to a tensor: [cycles, step, text], in order. @param {Schedule} schedule */
 function eventsOf(schedule, tensor) {
@@ -45,7 +52,8 @@ function stayEvents(schedule, tensor) {
     event.rects.push(rect);
   };
   for (const rect of ofGroup(schedule.rectsOf, tensor)) {
-    add(rects.start[rect], rects.begin[rect], "on chip", rect);
+    const came = rects.came[rect] === MOVED ? "moved here, on chip" : "on chip";
+    add(rects.start[rect], rects.begin[rect], came, rect);
     const why = LEFT[rects.left[rect]];
     if (why) add(rects.stop[rect], rects.end[rect], why, rect);
   }
@@ -55,7 +63,9 @@ function stayEvents(schedule, tensor) {
     const place =
       held.length > 1
         ? `${held.length} runs of pages`
-        : `pages ${from} to ${from + rects.pages[first] - 1}`;
+        : [`pages ${from} to ${from + rects.pages[first] - 1}`, ...bankWords(schedule, from)].join(
+            ", ",
+          );
     return [cycles, step, `${si(pages * page, "B")} ${what}, ${place}`];
   });
 }

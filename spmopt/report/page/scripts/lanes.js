@@ -2,6 +2,7 @@
 
 const LANE = 30,
   LANE_GAP = 8,
+  LANE_MARK = 5,
   PRICE_LANE = 44;
 
 class Lanes {
@@ -16,6 +17,8 @@ class Lanes {
       lane("DMA out", commandSpans(schedule, [STORE, STREAM_OUT], look.causes)),
       lane("stalls", stallSpans(schedule, look.causes)),
     ];
+    /** @type {number[]} steps that are marked above the engine's lane */
+    this.marked = [];
     this.hasPrice = schedule.steps.price !== null;
   }
 
@@ -50,7 +53,20 @@ class Lanes {
       nameLane(context, box.lane.name, box, theme);
     }
     this.nameSteps(context, sheet, axis, theme);
+    this.markSteps(context, sheet, axis, theme);
     if (this.hasPrice) this.drawPrice(context, sheet, axis, theme);
+  }
+
+  markSteps(context, sheet, axis, theme) {
+    const [{ left, top, width }] = this.boxes(sheet),
+      { edges } = this.schedule;
+    context.fillStyle = theme.accent;
+    for (const step of this.marked) {
+      const from = Math.max(0, (edges[step] - axis.from) / axis.span) * width;
+      const to = Math.min(1, (edges[step + 1] - axis.from) / axis.span) * width;
+      if (to >= from && from < width)
+        context.fillRect(left + from, top - LANE_MARK, Math.max(1.5, to - from), LANE_MARK);
+    }
   }
 
   /** Names of operations on computations that have room for them. */

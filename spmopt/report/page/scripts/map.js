@@ -56,6 +56,20 @@ class AddressMap {
     if (sharpness === 1) this.label(context, sheet, axis);
     drawTicks(context, sheet, axis, theme, top);
     drawBytes(context, sheet, this.schedule, theme, { top, height });
+    this.drawBanks(context, sheet, theme);
+  }
+
+  /** A line at the border of two banks. */
+  drawBanks(context, sheet, theme) {
+    const { top, height } = this.scale(sheet),
+      { left, width } = sheet.plot,
+      { banks, spm_pages: pages } = this.schedule;
+    let page = 0;
+    context.fillStyle = theme.ink;
+    for (const bank of banks.slice(0, -1)) {
+      page += bank.pages;
+      context.fillRect(left, Math.round(top + height * (1 - page / pages)) - 1, width, 2);
+    }
   }
 
   /** Names on rectangles that have room for them. */
@@ -82,9 +96,13 @@ class AddressMap {
 
   /** The rectangle at a point of the sheet, or -1. */
   hit(sheet, y, cycles) {
+    return this.schedule.rectAt(cycles, this.pageAt(sheet, y));
+  }
+
+  /** The page at a height of the sheet. */
+  pageAt(sheet, y) {
     const { top, height } = this.scale(sheet);
-    const page = ((top + height - y) / height) * this.schedule.spm_pages;
-    return this.schedule.rectAt(cycles, Math.floor(page));
+    return Math.floor(((top + height - y) / height) * this.schedule.spm_pages);
   }
 }
 

@@ -148,7 +148,7 @@ class Roofline {
     return [
       `${shortened(name)}${pass ? `, ${pass}` : ""}`,
       `reuse frequency ${si(frequency, "FLOP/B")}`,
-      `attains ${si(attained, "FLOP/s")} of ${si(attainable, "FLOP/s")} attainable`,
+      `attains ${si(attained, "FLOP/s")}; ${si(attainable, "FLOP/s")} attainable if every operand came from DRAM`,
       `${bound} bound`,
     ];
   }

@@ -56,7 +56,7 @@ class Schedule {
     const { steps, tensors, residencies, commands, dram } = record;
     this.mark = mark;
     this.own = own;
-    this.lanes = record.lanes;
+    this.said = record.said;
     this.banks = record.banks;
     this.figures = record.figures;
     this.remarks = record.remarks;

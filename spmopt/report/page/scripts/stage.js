@@ -124,6 +124,12 @@ class Stage {
     this.light(tensor < 0 ? null : (rect) => this.schedule.rects.tensor[rect] === tensor);
   }
 
+  /** Marks steps above the lane of the engine. @param {number[]} steps */
+  markSteps(steps) {
+    this.lanes.marked = steps;
+    this.draw();
+  }
+
   /** Shows rectangles that are cut otherwise; null: all as they are. */
   mark(rects) {
     if (!rects) return this.light(null);
@@ -156,7 +162,11 @@ class Stage {
     const rect = this.map.hit(sheet, y, cycles);
     if (rect < 0)
       return {
-        words: [`free in ${schedule.stepName(step)}`, schedule.time(cycles)],
+        words: [
+          `free in ${schedule.stepName(step)}`,
+          ...bankWords(schedule, this.map.pageAt(sheet, y)),
+          schedule.time(cycles),
+        ],
         tensor: -1,
         step: -1,
       };

@@ -5,13 +5,13 @@ const ROWS_AT_ONCE = 100;
 /**
  * A column: its name in files, the unit of its values, how a value is shown if not by that.
  * @typedef {{name: string, title?: string, unit?: string, numeric: boolean,
- *   shown?: (value: any) => string}} Column
+ *   shown?: (value: any, row: any[]) => string}} Column
  */
 
-/** @param {Column} column @param {any} value */
-function shownValue({ unit, numeric, shown }, value) {
+/** @param {Column} column @param {any} value @param {any[]} row that it is of */
+function shownValue({ unit, numeric, shown }, value, row) {
   if (value === null || value === undefined) return "–";
-  if (shown) return shown(value);
+  if (shown) return shown(value, row);
   if (!numeric) return String(value);
   if (unit === "part") return share(value);
   if (unit === "cycles" || (!unit && Number.isInteger(value))) return count(value);
@@ -165,7 +165,7 @@ class DataTable {
   row(place) {
     const values = this.rows[place];
     const cells = this.columns.map((column, at) => {
-      const text = shownValue(column, values[at]);
+      const text = shownValue(column, values[at], values);
       if (at > 0)
         return element("td", { class: column.numeric ? "number" : null }, shortened(text, 60));
       const act = this.pick && (() => this.pick(values, place));

@@ -7,7 +7,7 @@ function picker(schedule, per, board) {
   if (per === "tensor") return ([name]) => board.follow(schedule.tensorPlace.get(name), true);
   if (per === "operation")
     return ([name]) => board.showStep(schedule, schedule.stepPlace.get(name));
-  if (per === "layer") return ([name]) => board.showLayer(schedule, name);
+  if (per === "layer") return ([name, pass]) => board.showLayer(schedule, name, pass);
   return undefined;
 }
 

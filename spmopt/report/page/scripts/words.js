@@ -23,6 +23,13 @@ function roomWorth(schedule, perMb) {
   return { words, saved: (perMb * amount) / 1e6 };
 }
 
+/** The bank that a page is in; nothing where there is but one memory. @param {Schedule} schedule */
+function bankWords({ banks }, page) {
+  let end = 0;
+  const place = banks.findIndex((bank) => page < (end += bank.pages));
+  return place < 0 ? [] : [`bank ${place}: ${banks[place].name}`];
+}
+
 /** Lines on a rectangle of the map, at a time. @param {Schedule} schedule */
 function rectWords(schedule, rect, cycles) {
   const { rects, tensors, kinds, page_bytes: page } = schedule,
@@ -34,6 +41,7 @@ function rectWords(schedule, rect, cycles) {
     return [
       `scratch of ${shortened(schedule.steps.name[rects.begin[rect]])}`,
       `${si(pages * page, "B")}, ${place}`,
+      ...bankWords(schedule, first),
       stay,
     ];
   }
@@ -45,6 +53,7 @@ function rectWords(schedule, rect, cycles) {
     shortened(tensors.name[tensor], 160),
     `${kinds[tensors.kind[tensor]]}, ${part}`,
     place,
+    ...bankWords(schedule, first),
     stay,
     `came: ${CAME[rects.came[rect]]} in ${schedule.stepName(rects.begin[rect])}`,
     stayWords(schedule, tensor, rect, cycles),
@@ -73,7 +82,8 @@ function leftWords(schedule, tensor, rect) {
     "left: nobody needs it any more",
     `left: evicted${again}`,
     "left: end of the schedule",
-    `left: from then on it is in DRAM or at another address${again}`,
+    `left: from then on it is in DRAM only${again}`,
+    "left: moved to another address",
   ][schedule.rects.left[rect]];
 }
 

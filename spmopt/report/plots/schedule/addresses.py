@@ -25,6 +25,7 @@ from spmopt.report.plots.schedule.axes import (
 from spmopt.report.plots.schedule.boxes import Boxes
 from spmopt.report.plots.schedule.coverage import coverage
 from spmopt.report.plots.style import LINE, alone, legible
+from spmopt.report.spent import bank_names
 
 MOST_DRAWN = 4000
 """Rectangles drawn one by one; more of them become an image of so many pixels."""
@@ -33,6 +34,7 @@ _STRIPE = 10
 _HATCH = "////"
 _LETTER, _LINE = 0.055, 0.14
 """Inches that a letter of a name takes, and its line."""
+_MOST_LETTERS = 40
 _MOST_NAMES, _FEWEST_LETTERS = 60, 8
 _DARK = ("activation", "gradient", "state")
 """Kinds on whose colours white is legible."""
@@ -59,6 +61,7 @@ def plot_map(picture: Picture, ax: Axes | None = None, *, marked: Boxes | None =
         _fill(ax, picture, marked, 1.0)
     _name(ax, picture, boxes if marked is None else marked)
     capacity_line(ax, picture)
+    _bank_lines(ax, picture)
     kind_legend(ax, np.unique(boxes.kind).tolist())
     return ax
 
@@ -67,6 +70,25 @@ def capacity_line(ax: Axes, picture: Picture) -> None:
     """The end of the scratchpad, until the end of the schedule."""
     size = picture.instance.machine.spm_bytes
     ax.hlines(size, 0.0, seconds(picture), color=LINE, linewidth=1.2, linestyle=(0, (5, 2)))
+
+
+def _bank_lines(ax: Axes, picture: Picture) -> None:
+    """A line where one bank ends and the next begins, and the name of each at its first address."""
+    machine, end = picture.instance.machine, seconds(picture)
+    border = np.cumsum((0, *machine.bank_pages)) * machine.page_bytes
+    for number, name in enumerate(bank_names(machine)):
+        if number:
+            ax.hlines(border[number], 0.0, end, color=LINE, linewidth=1.2)
+        ax.text(
+            0.995 * end,
+            float(border[number]),
+            legible(f"bank {number}: {name}", _MOST_LETTERS),
+            fontsize=6.5,
+            ha="right",
+            va="bottom",
+            parse_math=False,
+            bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1.0},
+        )
 
 
 def kind_legend(ax: Axes, kinds: Sequence[int]) -> None:

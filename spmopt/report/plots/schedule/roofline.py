@@ -55,7 +55,9 @@ def plot_roofline(picture: Picture, ax: Axes | None = None) -> Axes:
     low, high = ax.get_xlim()
     corners = np.array([low, ridge_point(machine), high])
     roof = attainable(machine, corners)
-    ax.plot(corners, roof, color=LINE, linewidth=1.2, label="attainable, each byte moved once")
+    ax.plot(
+        corners, roof, color=LINE, linewidth=1.2, label="attainable if every operand came from DRAM"
+    )
     _name(ax, layers, shown[np.argsort(-layers.cycles[shown], kind="stable")], attained)
     legend_above(ax)
     return ax

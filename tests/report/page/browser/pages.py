@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -10,9 +11,11 @@ from spmopt.report.curves import Curves
 from spmopt.report.page import page
 from spmopt.report.page.curves import curves_page
 from spmopt.report.page.front import Shown, front_page
-from spmopt.report.picture import picture_record
+from spmopt.report.picture import Picture, picture_record
+from tests import banks_by_hand
 from tests.report.curves.rows import curves, relaxed, schedule
 from tests.report.fronts.fronts import front
+from tests.report.picture.small import result_of
 from tests.report.samples import AWKWARD, awkward, picture
 
 Record = Any
@@ -35,22 +38,32 @@ def contrast() -> Record:
 
 
 def html(name: str) -> str:
-    """The page of this name."""
-    if name == "one":
-        return page("One schedule", [record("page")])
-    if name == "two":
-        return page("Two schedules", [record("belady"), record("page")], contrast())
-    if name == "awkward":
-        found = awkward("page")
-        return page(found.instance.name, [picture_record(found)])
-    if name == "many":
-        return page("Many operations", [repeated(record("page"))])
-    if name == "sweep":
-        return curves_page(sweep())
-    if name == "search":
-        opened = Shown(trial=0, network="net", commands=(), record=lambda: record("page"))
-        return front_page(front(AWKWARD[0]), [opened])
-    raise KeyError(name)
+    """The page of this name; raises :class:`KeyError`."""
+    makers: dict[str, Callable[[], str]] = {
+        "one": lambda: page("One schedule", [record("page")]),
+        "two": lambda: page("Two schedules", [record("belady"), record("page")], contrast()),
+        "awkward": _awkward,
+        "banks": _banks,
+        "many": lambda: page("Many operations", [repeated(record("page"))]),
+        "sweep": lambda: curves_page(sweep()),
+        "search": _search,
+    }
+    return makers[name]()
+
+
+def _awkward() -> str:
+    found = awkward("page")
+    return page(found.instance.name, [picture_record(found)])
+
+
+def _banks() -> str:
+    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    return page("Two memories", [picture_record(Picture.of(stored))])
+
+
+def _search() -> str:
+    opened = Shown(trial=0, network="net", commands=(), record=lambda: record("page"))
+    return front_page(front(AWKWARD[0]), [opened])
 
 
 def sweep() -> Curves:
@@ -98,6 +111,8 @@ def _column(name: str, values: Any, times: int, strides: dict[str, int]) -> Any:
         return None
     if values and isinstance(values[0], list):
         return [row * times for row in values]
+    if name == "pass":
+        return values * times
     if values and isinstance(values[0], str):
         return [f"{value}.{k}" for k in range(times) for value in values]
     by = strides.get(name, 0)

@@ -45,6 +45,27 @@ def test_another_quantity_takes_the_place_of_the_first(show: Show) -> None:
     assert all(text.endswith(" %") for text in screen.texts("#panels .grid text[text-anchor=end]"))
 
 
+def test_each_axis_is_logarithmic_as_its_box_says(show: Show) -> None:
+    screen = show("sweep")
+    boxes = "return [...document.querySelectorAll('#controls input[type=checkbox]')]"
+    states = f"{boxes}.map((box) => box.checked)"
+    assert screen.texts("#controls .check") == ["time logarithmic", "scratchpad logarithmic"]
+    assert screen.run(states) == [False, False]
+    marks = "return document.querySelector('#panels path.series').getAttribute('d')"
+    before = screen.run(marks)
+    screen.run(f"{boxes[7:]}[1].click()")
+    assert screen.run(states) == [False, True]
+    assert screen.run(marks) != before
+
+
+def test_values_and_bounds_of_rows_bear_the_unit_of_their_objective(show: Show) -> None:
+    screen = show("sweep")
+    heads = screen.texts("#rows thead th")
+    cells = screen.texts("#rows tbody tr:first-child > *")
+    for name in ("value", "bound"):
+        assert cells[heads.index(name)].endswith((" s", " ms"))
+
+
 def test_the_front_is_drawn_by_any_two_figures(show: Show) -> None:
     screen = show("search")
     assert chart_label(screen, "#front").startswith("area_mm2 over time of 5 trials")

@@ -165,3 +165,31 @@ def test_a_link_shows_the_same(show: Show) -> None:
     assert screen.text("#theme") == "Theme: dark"
     assert screen.run("return document.querySelector(\"[value='bytes by kind']\").checked")
     assert screen.view() == (low, high)
+
+
+def test_two_memories_are_told_apart(show: Show) -> None:
+    """The first page is of bank 0, the second of bank 1, where the tensor is moved to."""
+    screen = show("banks")
+    height = screen.canvas(MAP).size["height"]
+    first, second = (MAP_HEAD + part * (height - MAP_HEAD - MAP_FOOT) for part in (0.75, 0.25))
+    assert "bank 1" in screen.hover(MAP, 0.1, second)
+    assert "bank 0" in screen.hover(MAP, 0.1, first)
+    screen.press(MAP, 0.1, first)
+    life = " ".join(screen.texts("#followed .events li"))
+    assert "moved here, on chip" in life
+    assert "moved from here" in life
+    assert screen.text("[data-key=moved] .value") == "4 B"
+
+
+def test_what_lanes_show_is_said_below_them(show: Show) -> None:
+    assert "one after the other from its start" in show("one").text("#said-of-time")
+
+
+def test_paper_has_colours_and_no_controls(show: Show) -> None:
+    screen = show("one")
+    screen.cdp("Emulation.setEmulatedMedia", media="print")
+    style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"
+    assert screen.run(style, "#controls", "display") == "none"
+    assert screen.run(style, ".swatch", "printColorAdjust") == "exact"
+    assert screen.run(style, "#pictures-head", "breakAfter") == "avoid"
+    screen.cdp("Emulation.setEmulatedMedia", media="")

@@ -88,6 +88,30 @@ def test_a_row_leads_to_the_picture(show: Show) -> None:
     assert low <= start <= start + found["steps"]["cycles"][5] <= high
 
 
+def test_a_layer_is_brought_into_view_and_its_steps_are_marked(show: Show) -> None:
+    screen, found = show("one"), record("page")
+    steps, table = found["steps"], found["tables"]["layer"]
+    names = [column["name"] for column in table["columns"]]
+    layer, which = (names.index(name) for name in ("name", "pass"))
+    row = table["rows"][-1]
+    chosen = [
+        step
+        for step, pair in enumerate(zip(steps["layer"], steps["pass"], strict=True))
+        if pair == (row[layer], row[which])
+    ]
+    shot = "return document.querySelectorAll('.stage canvas')[1].toDataURL()"
+    screen.click(f"{TABLES} tbody button", len(table["rows"]) - 1)
+    screen.settle()
+    low, high = screen.view()
+    assert low <= steps["start"][chosen[0]]
+    assert steps["start"][chosen[-1]] + steps["cycles"][chosen[-1]] <= high
+    assert screen.text("#said").startswith(f"{len(chosen)} step")
+    marked = screen.run(shot)
+    screen.run("document.dispatchEvent(new KeyboardEvent('keydown', {key: 'Escape'}))")
+    screen.settle()
+    assert screen.run(shot) != marked
+
+
 def test_the_headline_is_that_of_the_metrics(show: Show) -> None:
     screen, result = show("one"), stored("page")
     one = picture("page")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
-from matplotlib.collections import PathCollection, PolyCollection
+from matplotlib.collections import LineCollection, PathCollection, PolyCollection
 from matplotlib.colors import to_hex, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.image import imread
@@ -32,6 +32,7 @@ from spmopt.report.plots.schedule import (
     plot_roofline,
     price,
 )
+from tests import banks_by_hand
 from tests.report.picture.small import result_of
 from tests.report.samples import picture
 from tests.verify.random_plans import random_schedule
@@ -243,3 +244,17 @@ def test_the_lead_ends_at_the_difference(timing: str) -> None:
 def test_axes_that_are_given_are_drawn_into() -> None:
     ax = plot_map(picture("page"))
     assert plot_occupancy(picture("page"), ax) is ax
+
+
+def test_banks_are_named_and_parted_by_a_line() -> None:
+    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    ax = plot_map(Picture.of(stored))
+    names = {text.get_text().split(":")[0]: text.get_position()[1] for text in ax.texts}
+    assert names["bank 0"] == 0
+    assert names["bank 1"] == banks_by_hand.BANKS[0].spm_bytes
+    levels = [line[0][1] for lines in ax.collections for line in _segments(lines)]
+    assert banks_by_hand.BANKS[0].spm_bytes in levels
+
+
+def _segments(drawn: Any) -> list[Any]:
+    return list(drawn.get_segments()) if isinstance(drawn, LineCollection) else []

@@ -45,7 +45,7 @@ def picture_record(picture: Picture) -> Json:
         "spm_pages": machine.spm_pages,
         "cycles": picture.times.cycles,
         "timing": picture.times.timing,
-        "said": f"Time: {TIMINGS_SAID[picture.times.timing]}. Lanes: "
+        "said": f"Across: {TIMINGS_SAID[picture.times.timing]}. Lanes: "
         f"{LANES_SAID[picture.times.timing]}.",
         "banks": [
             {"name": name, "pages": pages}

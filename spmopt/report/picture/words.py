@@ -10,8 +10,8 @@ from spmopt.report.view import describe, spoken
 MARKS = ("A", "B")
 """Of the first and of the second schedule where there are two."""
 TIMINGS_SAID = {
-    "steps": "step after step",
-    "replay": "replay, without barriers between steps",
+    "steps": "time, step after step",
+    "replay": "time of the replay, without barriers between steps",
 }
 LANES_SAID = {
     "steps": "within a step transfers are drawn one after the other from its start, as the "
@@ -51,7 +51,7 @@ def conditions(pictures: Sequence[Picture]) -> str:
         goal = f"objectives {' and '.join(each)}"
     parts = [describe(first.instance.machine), f"lowering {first.instance.lowering}", goal]
     if first.times.timing != "steps":
-        parts.append(f"times of the {TIMINGS_SAID[first.times.timing]}")
+        parts.append(TIMINGS_SAID[first.times.timing])
     return "; ".join(parts)
 
 

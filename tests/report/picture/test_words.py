@@ -79,7 +79,7 @@ def test_the_headline_has_objective_and_energy_by_parts() -> None:
 def test_times_of_the_replay_are_called_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     steps, replay = picture("page"), picture("page", "replay")
     assert "replay" not in conditions([steps])
-    assert conditions([replay]).endswith("times of the replay, without barriers between steps")
+    assert conditions([replay]).endswith("time of the replay, without barriers between steps")
     said: list[Heading] = []
     monkeypatch.setattr(save, "finish", lambda _figure, _axes, heading, _path: said.append(heading))
     for one in (steps, replay, _for_traffic(steps)):

@@ -26,7 +26,7 @@ def time_axis(ax: Axes, picture: Picture) -> None:
     ax.set_xlim(0.0, max(until, seconds(picture)))
     ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter(EngFormatter(unit="s"))
-    ax.set_xlabel(f"time, {TIMINGS_SAID[picture.times.timing]}", fontsize=TEXT)
+    ax.set_xlabel(TIMINGS_SAID[picture.times.timing], fontsize=TEXT)
 
 
 def byte_axis(ax: Axes, most: float) -> None:

@@ -132,7 +132,8 @@ def _along_time(pictures: Sequence[Picture]) -> list[str]:
 
 def _say_lanes(ax: Axes, picture: Picture) -> None:
     """How lanes are meant, below the name of the time axis."""
-    ax.set_xlabel(f"{ax.get_xlabel()}\n{LANES_SAID[picture.times.timing]}")
+    said = wrap(LANES_SAID[picture.times.timing], _MOST_LETTERS * 3 // 4)
+    ax.set_xlabel("\n".join((ax.get_xlabel(), *said)))
 
 
 def _heading(pictures: Sequence[Picture]) -> Heading:

@@ -11,9 +11,8 @@ from spmopt.core.errors import InputError
 from spmopt.technology.figures import FIGURES, Basis, Point, Scratchpad
 from spmopt.technology.fit import Fit, fit
 
-FURTHEST = 4
-"""A fit is used up to so many times the capacity of its last point: further on its figures can be
-the wrong way round, as STT-MRAM that is sooner written than read."""
+FURTHEST = 8
+"""A fit is used up to so many times the capacity of its last point; further on no run is near."""
 
 
 class Between(StrEnum):

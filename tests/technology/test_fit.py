@@ -130,15 +130,8 @@ def test_a_fit_is_not_used_far_beyond_its_points(name: str) -> None:
     assert technology.most_bytes == FURTHEST * 32 * MIB
     last = technology.at(FURTHEST * 32 * MIB)
     assert last.basis is Basis.EXTRAPOLATED
-    with pytest.raises(InputError, match=r"too far .* 4 times the last one, 134\.217728 MB"):
+    with pytest.raises(InputError, match=r"too far .* 8 times the last one, 268\.435456 MB"):
         technology.at(FURTHEST * 32 * MIB + 1)
-    # What is wrong further on: STT-MRAM is slower to write than to read, at every point and here.
-    stt = load_technology("nvsim-stt")
-    assert all(point.write_latency_ns > point.read_latency_ns for point in stt.points)
-    here = stt.at(stt.most_bytes).point
-    assert here.write_latency_ns > here.read_latency_ns
-    far = {figure: each.curve.at(5 * 10**9) for figure, each in stt.fits.items()}
-    assert far["write_latency_ns"] < far["read_latency_ns"]
 
 
 @given(st.sampled_from(sorted(LABELS)), st.integers(1, 2**27), st.integers(1, 2**27))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spmopt.bench.suite import Case, Column, Options, Part, Row, Suite, Target
 from spmopt.bench.suites.common import OPERATIONS, PEAK
 
-SPM, BANDWIDTH = "128MB", "1540GB/s"
+SPM, BANDWIDTH = "160MB", "1540GB/s"
 TECHNOLOGY, MM2_PER_GBPS = "nvsim-sram", 0.1
 """The machines: the largest of each, and what they cost."""
 _LIMIT_S, _TOLERANCE = 60.0, 1e-4

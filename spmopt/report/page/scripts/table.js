@@ -20,7 +20,15 @@ function shownValue({ unit, numeric, shown }, value, row) {
 
 /** The head of a column: its name without the unit, which the values bear. */
 function headOf({ name, title, unit }) {
-  const ends = { B: "_bytes", s: "_s", "B/s": "_bytes_per_s", "FLOP/s": "_flop_per_s" };
+  const ends = {
+    B: "_bytes",
+    s: "_s",
+    J: "_j",
+    W: "_w",
+    Hz: "_hz",
+    "B/s": "_bytes_per_s",
+    "FLOP/s": "_flop_per_s",
+  };
   const end = ends[unit] || "";
   return (
     title || (end && name.endsWith(end) ? name.slice(0, -end.length) : name).replaceAll("_", " ")

@@ -45,6 +45,8 @@ def test_compare_mode_has_both_and_their_differences(show: Show, downloads: Path
     screen.click("#contrast tbody button")
     assert screen.text("#followed h3") == rows[0]["tensor"]
     assert screen.texts("#followed h4") == ["In A", "In B"]
+    head = "return document.getElementById('pictures-head').getBoundingClientRect()"
+    assert 0 <= screen.run(f"{head}.top") < screen.run("return innerHeight")
     screen.click("#contrast input[value='operations']")
     both = saved(screen, downloads, "#contrast .table", "operations.csv")
     clock = a["clock_hz"]

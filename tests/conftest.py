@@ -2,6 +2,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# A busy machine takes its time: limits on it are tests of their own.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 
 @pytest.fixture(autouse=True, scope="session")

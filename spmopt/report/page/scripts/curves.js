@@ -31,9 +31,16 @@ class Curves {
       ...(rows.bound[row] === null
         ? ["no bound"]
         : [`gap to bound ${known("gap", "part")}, of ${rows.objective[row]}`]),
-      `${rows.status[row]}${rows.verified[row] ? ", verified" : ""}`,
+      this.statusWords(row),
       ...(rows.note[row] ? [shortened(rows.note[row], 200)] : []),
     ];
+  }
+
+  /** The status of a row; one that has a bound and no schedule is a bound. */
+  statusWords(row) {
+    const { rows } = this.record;
+    if (rows.verified[row] === null && rows.bound[row] !== null) return "bound";
+    return `${rows.status[row]}${rows.verified[row] ? ", verified" : ""}`;
   }
 
   /** What a bound says at a point. */

@@ -172,4 +172,4 @@ def test_progress_is_told() -> None:
     instance = random_instance(7, **LARGER)
     scheduled(instance, TRAFFIC, report=lambda message, done: told.append(message))
     assert len(told) >= 2
-    assert all("bound" in message and "bytes" in message for message in told)
+    assert all("program of" in message and "columns" in message for message in told)

@@ -22,6 +22,7 @@ def points(screen: Screen, chart: str, keys: str) -> str:
     """What a chart says after these keys."""
     picture = screen.find(f"{chart} svg.chart")
     screen.run("arguments[0].scrollIntoView({block: 'center'}); arguments[0].focus()", picture)
+    screen.frames()  # a page that still scrolls takes down what is said
     picture.send_keys(keys)
     screen.frames()
     said: str = screen.run(_TIP)

@@ -9,7 +9,7 @@ import pytest
 from spmopt.analysis import Analysis, Breakdown
 from spmopt.core.result import Totals
 from spmopt.verify import verify
-from tests.verify.random_plans import random_schedule
+from tests.verify.random_plans import rich_schedule
 
 SEEDS = 150
 
@@ -17,15 +17,7 @@ SEEDS = 150
 def cases() -> Iterator[tuple[Analysis, Totals]]:
     """Random schedules, in any order, with everything that the format knows."""
     for seed in range(SEEDS):
-        instance, schedule = random_schedule(
-            seed,
-            free_order=seed % 3 == 0,
-            max_operations=9,
-            max_tensors=6,
-            max_modes=2,
-            duplex=True,
-            setup=True,
-        )
+        instance, schedule = rich_schedule(seed)
         totals = verify(instance, schedule).totals
         assert totals is not None
         yield Analysis.of(instance, schedule), totals

@@ -12,22 +12,12 @@ from spmopt.report.picture import TIMINGS
 from spmopt.report.plots.schedule import PICTURES as DRAWN
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.solve.fakes import bounds_only, install
 
 INSTANCE = Path(__file__).parents[2] / "instances" / "lstm.json"
 BEGINS = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
-
-
-@pytest.fixture
-def stored(run: Run, tmp_path: Path) -> Path:
-    """A folder with two result files."""
-    assert run(f"compare {INSTANCE} -s belady,lru -o {tmp_path}").code == 0
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.mark.parametrize("suffix", BEGINS)

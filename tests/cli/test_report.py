@@ -10,21 +10,11 @@ from spmopt.report.picture import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.report.page.reading import Document
-from tests.solve.fakes import bounds_only, install
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
-
-
-@pytest.fixture
-def stored(run: Run, tmp_path: Path) -> Path:
-    """A folder with two result files."""
-    assert run(f"compare {INSTANCES}/lstm.json -s belady,lru -o {tmp_path}").code == 0
-    return tmp_path
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.mark.parametrize("timing", TIMINGS)

@@ -8,15 +8,12 @@ import pytest
 from spmopt.report.picture import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.solve.fakes import bounds_only, install
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 INSTANCE, NONE = INSTANCES / "lstm.json", INSTANCES / "infeasible.json"
 
 
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    install(monkeypatch, fluid=bounds_only)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.fixture

@@ -19,22 +19,14 @@ from spmopt.core.schedule import Schedule
 from spmopt.verify import verify
 from tests.explain.naive import Naive
 from tests.tiny import Op, tiny
-from tests.verify.random_plans import random_schedule
+from tests.verify.random_plans import rich_schedule
 
 CAPACITY, CHANNEL, DEPENDENCY, AVOIDABLE = Obstacle
 
 
 @pytest.mark.parametrize("seed", range(250))
 def test_every_transfer_by_another_way(seed: int) -> None:
-    instance, schedule = random_schedule(
-        seed,
-        free_order=seed % 3 == 0,
-        max_operations=8,
-        max_tensors=5,
-        max_modes=2,
-        duplex=True,
-        setup=True,
-    )
+    instance, schedule = rich_schedule(seed, max_operations=8, max_tensors=5)
     found, naive = Explanation.of(instance, schedule), Naive(instance, schedule)
     rows = {row.command: row for row in naive.rows()}
     stall = found.figures.stall_cycles

@@ -34,6 +34,21 @@ def random_schedule(
     return instance, schedule
 
 
+def rich_schedule(
+    seed: int, *, max_operations: int = 9, max_tensors: int = 6
+) -> tuple[Instance, Schedule]:
+    """A schedule with everything that the format knows, every third one in another order."""
+    return random_schedule(
+        seed,
+        free_order=seed % 3 == 0,
+        max_operations=max_operations,
+        max_tensors=max_tensors,
+        max_modes=2,
+        duplex=True,
+        setup=True,
+    )
+
+
 def random_plan(instance: Instance, generator: np.random.Generator, free_order: bool) -> Plan:
     """Walk through the steps: keep what must be kept, and of the rest whatever fits."""
     order = _random_order(instance, generator, free_order)

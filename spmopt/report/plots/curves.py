@@ -18,7 +18,17 @@ from spmopt.report.plots.numbers import (
     log_axis,
     name_places,
 )
-from spmopt.report.plots.style import MARKERS, TEXT, Heading, alone, canvas, dress, finish, legible
+from spmopt.report.plots.style import (
+    MARKERS,
+    RINGS,
+    TEXT,
+    Heading,
+    alone,
+    canvas,
+    dress,
+    finish,
+    legible,
+)
 
 _DASHES = ("-", "--", ":", "-.")
 _MOST_MARKED, _APART = 20, 0.14
@@ -117,18 +127,7 @@ def _draw_band(ax: Axes, band: Band) -> None:
             label=f"bound to best{name}",
             zorder=1.2,
         )
-    ax.plot(
-        band.x,
-        band.low,
-        linestyle="",
-        marker="o",
-        markersize=7,
-        markerfacecolor="none",
-        markeredgecolor=BOUND,
-        markeredgewidth=1.6,
-        label=f"bound{name}",
-        zorder=2.5,
-    )
+    ax.plot(band.x, band.low, label=f"bound{name}", **RINGS)
 
 
 def _draw_line(ax: Axes, line: Line, *, joined: bool) -> None:

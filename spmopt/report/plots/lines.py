@@ -13,6 +13,7 @@ from spmopt.report.palette import BOUND, COLOURS
 from spmopt.report.plots.numbers import limit_y
 from spmopt.report.plots.style import (
     MARKERS,
+    RINGS,
     Heading,
     alone,
     canvas,
@@ -90,19 +91,7 @@ def _bound(ax: Axes, line: Line) -> None:
     if line.is_dense:
         ax.plot(line.x, line.y, color=BOUND, linewidth=4.5, label=line.label, zorder=1.5)
         return
-    ax.plot(
-        line.x,
-        line.y,
-        linestyle="",
-        marker="o",
-        markersize=7,
-        markerfacecolor="none",
-        markeredgecolor=BOUND,
-        markeredgewidth=1.6,
-        clip_on=False,
-        label=line.label,
-        zorder=2.5,
-    )
+    ax.plot(line.x, line.y, clip_on=False, label=line.label, **RINGS)
 
 
 def _schedules(ax: Axes, line: Line) -> None:

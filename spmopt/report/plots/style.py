@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from matplotlib import rc_context
@@ -16,11 +18,24 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from spmopt.core.errors import InputError
+from spmopt.report.palette import BOUND
 
 DPI = 150
 WIDTH_INCHES = 8.0
 """1200 px."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+RINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "linestyle": "",
+        "marker": "o",
+        "markersize": 7,
+        "markerfacecolor": "none",
+        "markeredgecolor": BOUND,
+        "markeredgewidth": 1.6,
+        "zorder": 2.5,
+    }
+)
+"""How bounds look that are drawn one by one."""
 METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
     "svg": {"Date": None},

@@ -12,7 +12,7 @@ from spmopt.core.schedule import Schedule
 from spmopt.io.result import StoredResult
 from spmopt.report.picture import TIMINGS, Picture
 from spmopt.verify import verify
-from tests.verify.random_plans import random_schedule
+from tests.verify.random_plans import rich_schedule
 
 SEEDS = 60
 
@@ -37,14 +37,6 @@ def result_of(instance: Instance, schedule: Schedule, scheduler: str = "belady")
 def pictures(timings: tuple[str, ...] = TIMINGS) -> Iterator[Picture]:
     """Random schedules, in any order, with everything that the format knows."""
     for seed in range(SEEDS):
-        instance, schedule = random_schedule(
-            seed,
-            free_order=seed % 3 == 0,
-            max_operations=9,
-            max_tensors=6,
-            max_modes=2,
-            duplex=True,
-            setup=True,
-        )
+        instance, schedule = rich_schedule(seed)
         for timing in timings:
             yield Picture.of(result_of(instance, schedule), timing=timing)

@@ -20,6 +20,14 @@ from spmopt.sweep.cases import Network
 
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
 FIELDS = {"spm": "256:1024:384", "bandwidth": "250MB/s:1750MB/s:750MB/s", "page": 16}
+SPACE = """
+cost = { spm_mb = 1000.0, gbps = 0.01 }
+[space]
+spm = "256:1024:384"
+bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
+page = 16
+"""
+"""The same nine machines as a file."""
 COST = {"spm_mb": 1000.0, "gbps": 0.01}
 
 

@@ -12,17 +12,10 @@ from optuna.study import StudyDirection
 from spmopt.cli import Code
 from spmopt.io.files import read_result
 from tests.cli.run import Run, runner
-from tests.search.study import MLP
+from tests.search.study import MLP, SPACE
 from tests.solve.fakes import bounds_only, install
 
 LESS, MORE = StudyDirection.MINIMIZE, StudyDirection.MAXIMIZE
-SPACE = """
-cost = { spm_mb = 1000.0, gbps = 0.01 }
-[space]
-spm = "256:1024:384"
-bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
-page = 16
-"""
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ import pytest
 from spmopt.cli import Code
 from spmopt.search.study import journal
 from tests.cli.run import Run, runner
-from tests.search.study import MLP
-from tests.search.test_show import SPACE
+from tests.search.study import MLP, SPACE
 
 TUNE = f"tune {MLP} --space s.toml --objective time,cost -s belady --trials 2"
 LOG = "journal:j.log"

@@ -13,8 +13,8 @@ from spmopt.search.findings.shown import front
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.record import AS_BEFORE, LEAST, NETWORKS, distributions
 from tests.cli.run import Run, runner
-from tests.search.study import MLP, small_setup
-from tests.search.test_command import SPACE, TUNE
+from tests.search.study import MLP, SPACE, small_setup
+from tests.search.test_command import TUNE
 
 LABEL = str(MLP)
 

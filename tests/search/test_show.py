@@ -19,16 +19,9 @@ from spmopt.search.findings import replay
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.process import PROCESS, own_name
 from tests.cli.run import Run, runner
-from tests.search.study import MLP
+from tests.search.study import MLP, SPACE
 from tests.solve.fakes import bounds_only, install
 
-SPACE = """
-cost = { spm_mb = 1000.0, gbps = 0.01 }
-[space]
-spm = "256:1024:384"
-bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
-page = 16
-"""
 CAPPED = """
 [space]
 spm = ["8MiB", "48MiB"]

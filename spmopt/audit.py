@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from spmopt.core.errors import InputError
-from spmopt.core.infeasible import Conflict
+from spmopt.core.errors import Conflict, InputError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import unfit
 from spmopt.core.objective import Objective, objective_named

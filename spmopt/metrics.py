@@ -12,7 +12,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Command, Schedule
-from spmopt.technology.energy import EnergyReport, energy_report
+from spmopt.hardware.energy import EnergyReport, energy_report
 from spmopt.verify.durations import command_cycles
 
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from spmopt.core.bank import Bank
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Machine
+from spmopt.core.machine import Bank, Machine
 from tests.strategies import random_instance
 
 

@@ -12,9 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from spmopt.core.bank import Bank
 from spmopt.core.instance import Instance, Mode, Operand, Operation
-from spmopt.core.machine import Energy
+from spmopt.core.machine import Bank, Energy
 from spmopt.core.schedule import Moves, Schedule
 from tests.banked import with_these
 from tests.verify.builders import LOAD, machine, schedule, tensor

@@ -21,7 +21,7 @@ import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand
 from spmopt.core.objective import Objective
-from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Bools, Ints
 from tests import brute_force_moves as one
 from tests.brute_force_moves import Move, Rules, State

@@ -11,7 +11,7 @@ from formulations.contiguous.stays import Stay
 from formulations.residency.plain.cells import Cells
 from formulations.residency.plain.rows import Context
 from formulations.solver.program import Floats
-from spmopt.core.plan import Plan, Ranges, Residency, Stores
+from spmopt.core.schedule import Plan, Ranges, Residency, Stores
 from spmopt.core.table import Bools, Ints
 
 _NEARLY = 1e-4  # of a page, and of a stored byte: more than the solver's tolerance

@@ -31,8 +31,8 @@ from formulations.residency.cost import plan_value
 from formulations.residency.plain.rows import ceil_div
 from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Access, Timeline, timeline
 

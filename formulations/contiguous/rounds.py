@@ -19,7 +19,7 @@ from formulations.residency.cost import spent
 from formulations.residency.plain.rows import Context
 from formulations.solver import highs
 from formulations.solver.program import Floats
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 

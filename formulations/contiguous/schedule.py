@@ -10,8 +10,8 @@ from formulations.contiguous.rounds import Found
 from formulations.residency import page
 from formulations.residency.cost import plan_value
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 
 _NONE = "found no schedule in which each tensor has one range of addresses"
@@ -44,7 +44,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         for found in Repair(instance, request, plan, paged.certificate).plans():
             if best is None or found.value < best.value:
                 best = found
-                request.tell(value=best.value)
+                request.report_incumbent(value=best.value)
             if late:  # what can be placed as it is must not be better than the answer
                 break
     return Outcome(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from spmopt.core.plan import Residency
+from spmopt.core.schedule import Residency
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 

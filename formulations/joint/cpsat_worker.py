@@ -19,7 +19,7 @@ from formulations.joint.model import FAMILIES, PAGED, build
 from formulations.joint.program import HUGE, Program
 from formulations.joint.search import Found, Proved, Settings
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 
 _FIRST_SHARE = 0.5  # of the time, at most, for the schedule nearest to the plan to start from
 _SETTLING = 2.0  # of CP-SAT's deterministic time: some ten seconds

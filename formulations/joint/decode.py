@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from formulations.joint.program import Literal, Move, Number, Program
-from spmopt.core.plan import Residency
-from spmopt.core.schedule import Commands, Placements, Schedule, Steps
+from spmopt.core.schedule import Commands, Placements, Residency, Schedule, Steps
 from spmopt.core.table import Ints
 
 Row = tuple[int, ...]

@@ -8,7 +8,7 @@ import numpy as np
 
 from formulations.joint.facts import Facts
 from formulations.joint.program import Literal, Program
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.table import Ints
 
 

@@ -8,8 +8,8 @@ from formulations.joint.search import Found, Settings, search
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
-from spmopt.core.plan import Plan
 from spmopt.core.result import ClassBound, Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 
 CLASS = "the replay of whole tensors, moved whole, in one range of addresses each, in any order"
@@ -50,7 +50,9 @@ def schedule(instance: Instance, request: Request) -> Outcome:
             raise InfeasibleError("no schedule keeps stationary operands in one range each")
         else:
             least = max(least, answer.cycles)
-        request.tell(value=None if best is None else best.cycles, bound=least, of_class=True)
+        request.report_incumbent(
+            value=None if best is None else best.cycles, bound=least, of_class=True
+        )
     bound = ClassBound(value=float(least), holds_for=CLASS, proved_by="CP-SAT")
     if best is None:
         return Outcome(plan=request.start, class_bound=bound)

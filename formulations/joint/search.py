@@ -8,8 +8,7 @@ from time import monotonic
 
 from formulations.solver import apart
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
-from spmopt.core.schedule import Schedule
+from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.table import Ints
 
 _WORKER = "formulations.joint.cpsat_worker:search"

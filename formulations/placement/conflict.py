@@ -24,7 +24,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from spmopt.core.infeasible import Conflict, Member, irreducible
+from spmopt.core.errors import Conflict, Member, irreducible
 from spmopt.core.placement import Buffer, Placed, overlap, separation
 from spmopt.core.result import Status
 from spmopt.core.table import Ints

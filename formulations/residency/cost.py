@@ -9,7 +9,7 @@ import numpy as np
 
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, timeline
 

@@ -31,8 +31,8 @@ from formulations.solver.highs import solve
 from formulations.solver.program import Answer
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
-from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, relaxed_timeline, timeline
@@ -103,7 +103,7 @@ class Search:
         bound = dual_value(gaps, economy, prices, forward(gaps, arcs(gaps, economy, prices)).best)
         if bound > self.bound:
             self.bound, self.prices = bound, prices
-            self.request.tell(bound=bound)
+            self.request.report_incumbent(bound=bound)
 
     def offer_plan(self, plan: Plan) -> None:
         """Keep a legal plan that costs less."""
@@ -114,7 +114,7 @@ class Search:
             value = plan_value(instance, plan, objective, fluid=self.fluid)
         if self.value is None or value < self.value:
             self.plan, self.value = plan, value
-            self.request.tell(value=None if self.fluid else value)
+            self.request.report_incumbent(value=None if self.fluid else value)
 
     @property
     def gap(self) -> float:

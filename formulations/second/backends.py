@@ -13,8 +13,7 @@ from typing import Any
 
 import pulp
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import InputError, unknown
 
 _ALSO = {"COIN_CMD": "cbc", "FSCIP_CMD": "scip"}
 _LOG = "solver.log"

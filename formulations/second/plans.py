@@ -10,7 +10,7 @@ import numpy as np
 from formulations.second.case import Case, Gap
 from formulations.second.timed import Timed
 from formulations.second.traffic import Traffic
-from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Stores
 
 _SLACK = 1e-6  # shares of a tensor that a solver may be off
 

@@ -27,7 +27,7 @@ from formulations.second.plans import plan_of
 from spmopt.core.errors import SpmoptError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 
 STOP = "stop"
 """A file of this name in the folder asks for the best so far."""

@@ -23,7 +23,7 @@ import numpy as np
 
 from spmopt.analysis.layers import Layers
 from spmopt.core.instance import Instance, TensorKind
-from spmopt.core.plan import Residency
+from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.verify import View

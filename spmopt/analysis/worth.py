@@ -20,7 +20,7 @@ the price of a byte of scratchpad in step i, ``theta_i`` that of a cycle of the 
 
   because rents, transfers and capacity all scale alike; so the bound falls by ``(LB - A) / beta``
   per byte per second at first; not at all where banks of the scratchpad hold the channel back
-  (:func:`spmopt.technology.machine.with_technology`). Where bytes have a price of their own, the
+  (:func:`spmopt.hardware.scratchpad.with_technology`). Where bytes have a price of their own, the
   bound is evaluated at 1/128 more bandwidth with the prices of the channel scaled.
 """
 

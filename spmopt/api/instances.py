@@ -9,7 +9,7 @@ from warnings import warn
 from spmopt.cli.inputs import load_instance
 from spmopt.cli.options import Changes, Source
 from spmopt.core.instance import Instance
-from spmopt.machines.settings import Setting
+from spmopt.hardware.settings import Setting
 
 
 def instance(

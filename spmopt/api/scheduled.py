@@ -10,11 +10,10 @@ from spmopt.api.shown import Shown
 from spmopt.api.solved import Solved, drawn
 from spmopt.cli.inputs import make_request
 from spmopt.cli.options import Search
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
 from spmopt.core.result import Result
-from spmopt.core.suggest import unknown
 from spmopt.io.result import StoredResult
 from spmopt.report.parts import Grid, Line, Part
 from spmopt.report.table import LEFT

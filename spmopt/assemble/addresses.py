@@ -7,8 +7,7 @@ import numpy as np
 from spmopt.assemble.extents import Extent, FreeExtents
 from spmopt.assemble.index import neighbours
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Residency
-from spmopt.core.schedule import Placements
+from spmopt.core.schedule import Placements, Residency
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 

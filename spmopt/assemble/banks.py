@@ -9,8 +9,7 @@ import numpy as np
 
 from spmopt.assemble.addresses import Allocator
 from spmopt.core.machine import Machine
-from spmopt.core.plan import BankRows
-from spmopt.core.schedule import Moves, Placements
+from spmopt.core.schedule import BankRows, Moves, Placements
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
-from spmopt.core.plan import BankRows, Plan, Residency, Stores
+from spmopt.core.schedule import BankRows, Plan, Residency, Stores
 from spmopt.core.table import Bools
 
 

@@ -8,8 +8,7 @@ import numpy as np
 
 from spmopt.assemble.index import access_at, flagged, neighbours, resident_bytes
 from spmopt.core.errors import ScheduleError
-from spmopt.core.plan import Plan
-from spmopt.core.schedule import Command, Commands
+from spmopt.core.schedule import Command, Commands, Plan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 

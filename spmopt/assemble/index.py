@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.core.plan import Residency
+from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 

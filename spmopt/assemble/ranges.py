@@ -6,8 +6,7 @@ import numpy as np
 
 from spmopt.core.errors import ScheduleError
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Ranges, Residency
-from spmopt.core.schedule import Placements
+from spmopt.core.schedule import Placements, Ranges, Residency
 from spmopt.core.timeline import Timeline
 
 

@@ -9,8 +9,7 @@ from spmopt.assemble.commands import derive_commands
 from spmopt.assemble.ranges import in_ranges
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Plan
-from spmopt.core.schedule import Moves, Placements, Schedule, Steps
+from spmopt.core.schedule import Moves, Placements, Plan, Schedule, Steps
 from spmopt.core.timeline import Timeline, timeline
 
 

@@ -16,11 +16,11 @@ from spmopt.frontends import zoo
 from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.technologies import load_technology
 from spmopt.search.front.check import complaints
 from spmopt.search.front.find import by_page, find_front
 from spmopt.search.front.records import Front, Option
-from spmopt.technology.load import load_technology
 
 _GB = 10**9
 

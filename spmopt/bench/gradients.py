@@ -10,7 +10,7 @@ from spmopt.frontends import zoo
 from spmopt.gradients import case as gradients
 from spmopt.gradients.batch import run_all
 from spmopt.gradients.run import Row
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.sweep.pool import Pool, processors
 from spmopt.tiles.layers_of import distinct, first_layers, layers_of
 

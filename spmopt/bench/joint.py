@@ -13,8 +13,8 @@ from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import REPLAY
 from spmopt.core.order import other_order
-from spmopt.core.plan import Plan
 from spmopt.core.result import Result
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.schedulers.registry import STARTS, find

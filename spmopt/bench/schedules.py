@@ -12,8 +12,8 @@ from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import other_order, reordered
-from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import BOUNDER, find
 from spmopt.solve import compare

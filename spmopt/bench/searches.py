@@ -17,7 +17,7 @@ from spmopt.core.machine import AREA_FIGURES
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.training import training_graph
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.search.findings.shown import Tally, front, tally
 from spmopt.search.front.find import by_page, find_front
 from spmopt.search.front.records import Front

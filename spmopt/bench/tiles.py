@@ -14,7 +14,7 @@ from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.solve import solve
 from spmopt.tiles.backward import backward
 from spmopt.tiles.grid import Grid, Tile

@@ -21,7 +21,7 @@ from spmopt.frontends.networks import load_network
 from spmopt.frontends.shipped import shipped
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 
 _MEASURES: Mapping[str, str] = {
     "reach": "schedules:reach",

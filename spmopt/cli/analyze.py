@@ -43,7 +43,7 @@ def analyze(
     What the columns mean stands below the tables, and in the README.
     """
     from spmopt.analysis import Analysis
-    from spmopt.core.suggest import unknown
+    from spmopt.core.errors import unknown
     from spmopt.io.document import write_text
     from spmopt.report.analysis import analysis_record, csv_text, draw_analysis
 

@@ -17,7 +17,7 @@ from spmopt.core.errors import InfeasibleError, InputError
 if TYPE_CHECKING:  # it would load numpy, and help should not
     from spmopt.analysis.explanation import Explanation
     from spmopt.analysis.worth import Worth
-    from spmopt.core.infeasible import Conflict
+    from spmopt.core.errors import Conflict
     from spmopt.core.instance import Instance
     from spmopt.core.result import Result
 

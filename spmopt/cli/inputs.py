@@ -13,9 +13,9 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
-from spmopt.machines.load import load_machine, override
-from spmopt.machines.settings import Setting
-from spmopt.technology.sources import disagreement, sources_of
+from spmopt.hardware.machines import load_machine, override
+from spmopt.hardware.scratchpad import disagreement, sources_of
+from spmopt.hardware.settings import Setting
 
 Report = Callable[[str, float | None], None]
 Warn = Callable[[str], None]
@@ -145,8 +145,8 @@ def _with_banks(machine: Machine, source: Source) -> Machine:
     for key in ("spm", "technology", "banks"):
         if getattr(source.changes, key) is not None:
             raise InputError(f"--{key} and --bank: banks make up the scratchpad; give one of them")
-    from spmopt.machines.banks import read_banks
-    from spmopt.technology.machine import with_banks
+    from spmopt.hardware.scratchpad import with_banks
+    from spmopt.hardware.settings import read_banks
 
     return with_banks(machine, read_banks(source.bank, "--bank"))
 

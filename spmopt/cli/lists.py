@@ -51,11 +51,11 @@ def list_networks(as_json: bool) -> int:
 
 def list_machines(given: Sequence[str], as_json: bool) -> int:
     """Print machines by name or TOML file; without one, the presets."""
-    from spmopt.machines.load import load_machine, names
-    from spmopt.machines.settings import to_settings
+    from spmopt.hardware.energy import area_report
+    from spmopt.hardware.machines import load_machine, names
+    from spmopt.hardware.settings import to_settings
     from spmopt.report.quantities import si
     from spmopt.report.view import technology_name
-    from spmopt.technology.energy import area_report
 
     found = [load_machine(name) for name in given or names()]
     areas = [area_report(machine).total_mm2 for machine in found]

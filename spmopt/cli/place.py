@@ -98,14 +98,14 @@ def place(
 def _shown(name: str, show: Callable[[Board], None]) -> Callable[[int | None, int], None]:
     """Show heights and bounds as they are told."""
     from spmopt.cli.terminal.live import Live
-    from spmopt.core.interim import Interim
+    from spmopt.core.scheduler import Incumbent
 
     columns = ("buffers", "height", "bound", "gap", "seconds")
     live = Live(lambda height: f"{int(height):,} B", columns=columns)
     show(live)
 
     def hear(height: int | None, bound: int) -> None:
-        live.hear(Interim(scheduler=name, value=height, bound=bound, certified=True))
+        live.hear(Incumbent(scheduler=name, value=height, bound=bound, certified=True))
 
     return hear
 

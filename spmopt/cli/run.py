@@ -160,7 +160,7 @@ def scheduled(
             live = Live(partial(_said, request.objective, instance.machine))
             show(live)
             with _losing(live):
-                found = compare(instance, schedulers, replace(request, interim=live.hear))
+                found = compare(instance, schedulers, replace(request, on_incumbent=live.hear))
                 display.close()
                 yield instance, found, stopped
 

@@ -13,9 +13,8 @@ from spmopt.cli.options import Json
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
-    from spmopt.technology.figures import Scratchpad
-    from spmopt.technology.fit import Fit
-    from spmopt.technology.technology import Technology
+    from spmopt.hardware.fit import Fit
+    from spmopt.hardware.technology import Scratchpad, Technology
 
 _UNITS = {
     "read_latency_ns": (1e-9, "s"),
@@ -58,7 +57,7 @@ def technologies(
     json: Json = False,
 ) -> int:
     """List memory technologies, their figures at a capacity, or their fits."""
-    from spmopt.technology.load import load_technology, names
+    from spmopt.hardware.technologies import load_technology, names
 
     given = {"--fit": fit, "--capacity": capacity is not None, "--configurations": configurations}
     several = [option for option, is_given in given.items() if is_given]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from spmopt.core.infeasible import Conflict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import TypeVar
 
 
 class SpmoptError(Exception):
@@ -29,3 +29,130 @@ class InfeasibleError(SpmoptError):
 
 class ScheduleError(SpmoptError):
     """A schedule broke a rule, or its claimed figures are not the recomputed ones."""
+
+
+def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
+    """Error "no ``what`` called ``name``", with the nearest of ``known`` or all of them."""
+    names = sorted(known)
+    near = get_close_matches(name.lower(), names, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
+    return InputError(f"no {what} called {name!r}; {hint}")
+
+
+NAMED = 3
+"""Members that the line names; more of them are for a table."""
+
+_Member = TypeVar("_Member")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """Something that needs bytes: a tensor, the scratch of an operation, a buffer.
+
+    Attributes
+    ----------
+    size_bytes
+        What it takes up: of a tensor whole pages.
+    lifetime
+        Times ``[lower, upper)`` of a buffer.
+    offset_bytes
+        Where it must lie, if it must.
+    """
+
+    name: str
+    size_bytes: int
+    lifetime: tuple[int, int] | None = None
+    offset_bytes: int | None = None
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.size_bytes} bytes)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conflict:
+    """A proof that there is no legal schedule, or no placement.
+
+    Attributes
+    ----------
+    where
+        The place, as ``operation conv1`` or ``time 3``.
+    need
+        Who needs too much, as the beginning of a sentence that ends in bytes.
+    required_bytes, available_bytes
+        Of all that need them there.
+    members
+        Those of them that already do not fit together. ``irreducible``: any of them left out, the
+        others do.
+    kind
+        Of bytes, as ``of SPM``; may be empty.
+    step, time
+        Where that is a step, or times ``[lower, upper)``.
+    advice
+        What to do, in the words of the command line.
+    """
+
+    where: str
+    need: str
+    required_bytes: int
+    available_bytes: int
+    members: tuple[Member, ...]
+    kind: str = ""
+    step: int | None = None
+    time: tuple[int, int] | None = None
+    advice: str = ""
+    irreducible: bool = True
+
+    @property
+    def missing_bytes(self) -> int:
+        """Required less available."""
+        return self.required_bytes - self.available_bytes
+
+    def __str__(self) -> str:
+        """One line, with all figures and the first few members."""
+        kind = f" {self.kind}" if self.kind else ""
+        figures = (
+            f"{self.need} {self.required_bytes} bytes{kind}, available are "
+            f"{self.available_bytes}, missing are {self.missing_bytes}"
+        )
+        return "; ".join(
+            part for part in (f"{self.where}: {figures}", self._crowd(), self.advice) if part
+        )
+
+    def _crowd(self) -> str:
+        """The members in words."""
+        names = [str(member) for member in self.members[:NAMED]]
+        more = len(self.members) - len(names)
+        if more:
+            names.append(f"{more} more")
+        if len(names) < 2:
+            return f"{names[0]} alone does not fit" if names else ""
+        return f"{', '.join(names[:-1])} and {names[-1]} already do not fit together"
+
+
+def irreducible(
+    members: Sequence[_Member], fits: Callable[[Sequence[_Member]], bool]
+) -> list[_Member]:
+    """Leave out members, first ones first, as long as the rest does not fit.
+
+    Parameters
+    ----------
+    members
+        Do not fit together.
+    fits
+        Whether some do; what fits must fit with members left out, too.
+
+    Returns
+    -------
+    list
+        Members that do not fit together, though any of them left out the others do (a deletion
+        filter: Chinneck and Dravnieks, ORSA Journal on Computing 3, 1991).
+    """
+    kept = list(members)
+    position = 0
+    while position < len(kept):
+        rest = kept[:position] + kept[position + 1 :]
+        if fits(rest):
+            position += 1
+        else:
+            kept = rest
+    return kept

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from spmopt.core.errors import InputError
-from spmopt.core.limits import require_small, require_small_totals
 from spmopt.core.machine import Machine
+from spmopt.core.units import LARGEST, require_small
 
 
 class TensorKind(StrEnum):
@@ -147,7 +147,7 @@ class Instance:
         for tensor_record, there in zip(self.tensors, exists, strict=True):
             if tensor_record.keep and not there:
                 raise InputError(f"tensor {tensor_record.name}: to be kept, but nothing writes it")
-        require_small_totals(self)
+        _require_small_totals(self)
 
     def __repr__(self) -> str:
         # The fields of a network fill pages.
@@ -168,3 +168,46 @@ class Instance:
     def tensor_names(self) -> Sequence[str]:
         """Names, in order."""
         return [tensor.name for tensor in self.tensors]
+
+
+def _require_small_totals(instance: Instance) -> None:
+    """Check what a schedule spends that keeps nothing on chip and so moves the most.
+
+    Raises
+    ------
+    InputError
+        Bytes, cycles or multiplications sum up to more than :data:`LARGEST`.
+    """
+    machine, operations = instance.machine, instance.operations
+    sizes = [tensor.size_bytes for tensor in instance.tensors]
+    moved = commands = 0
+    for operation in operations:
+        used = [sizes[tensor] for tensor in operation.tensors]
+        # Both ways: what is updated is read and written.
+        moved += 2 * max(
+            sum(size * operand.passes for size, operand in zip(used, mode.operands, strict=True))
+            for mode in operation.modes
+        )
+        commands += 2 * len(used)
+    modes = [operation.modes for operation in operations]
+    dma_cycles = -(-moved * machine.clock_hz // machine.dram_bytes_per_s)
+    compute_cycles = _most(modes, "compute_cycles")
+    totals = {
+        "bytes of tensors": sum(sizes),
+        "bytes to move": moved,
+        "cycles": compute_cycles + dma_cycles + commands * (machine.dma_setup_cycles + 1),
+        "bytes of scratchpad read": _most(modes, "spm_read_bytes"),
+        "bytes of scratchpad written": _most(modes, "spm_write_bytes"),
+        "multiplications": _most(modes, "macs"),
+    }
+    for what, total in totals.items():
+        if total > LARGEST:
+            raise InputError(
+                f"instance {instance.name}: {float(total):.3g} {what}, but at most 2**60 can be "
+                "computed with; give a smaller batch, smaller tensors or a faster machine"
+            )
+
+
+def _most(modes: Iterable[tuple[Mode, ...]], name: str) -> int:
+    """Sum over operations of the largest figure over its modes."""
+    return sum(max(getattr(mode, name) for mode in own) for own in modes)

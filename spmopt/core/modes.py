@@ -6,8 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from spmopt.core.errors import InfeasibleError
-from spmopt.core.infeasible import Conflict, Member, irreducible
+from spmopt.core.errors import Conflict, InfeasibleError, Member, irreducible
 from spmopt.core.instance import Instance, Mode, Operation
 from spmopt.core.table import Ints
 

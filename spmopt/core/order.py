@@ -12,7 +12,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.table import Ints
 
 
-def own_order(instance: Instance) -> Ints:
+def listed_order(instance: Instance) -> Ints:
     """(n,) The order that the operations are listed in."""
     return np.arange(len(instance.operations), dtype=np.int64)
 

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.core.errors import InputError, ScheduleError
-from spmopt.core.infeasible import Conflict
-from spmopt.core.limits import LARGEST, require_small
+from spmopt.core.errors import Conflict, InputError, ScheduleError
 from spmopt.core.result import Status
+from spmopt.core.units import LARGEST, require_small
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

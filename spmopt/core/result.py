@@ -9,8 +9,7 @@ from fractions import Fraction
 from spmopt.core.errors import InputError
 from spmopt.core.objective import Objective
 from spmopt.core.order import other_order
-from spmopt.core.plan import Plan
-from spmopt.core.schedule import Schedule
+from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.table import Ints
 
 _LARGEST_RATIO = 10**300  # of a double, nearly

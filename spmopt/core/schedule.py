@@ -1,12 +1,84 @@
-"""A schedule in full: facts only, so that a verifier has nothing to infer."""
+"""A plan, which is what a scheduler decides, and the schedule in full that follows from it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
 
-from spmopt.core.plan import Residency
 from spmopt.core.table import Ints, Table
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Residency(Table):
+    """Rows "the first ``size_bytes`` of ``tensor`` are resident in steps [begin, end)".
+
+    Sorted by (tensor, begin); rows of one tensor do not overlap; where there is no row the
+    tensor has no resident byte. Steps count from 0.
+    """
+
+    tensor: Ints
+    begin: Ints
+    end: Ints
+    size_bytes: Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Stores(Table):
+    """Rows "``size_bytes`` of ``tensor`` are stored in ``step``", sorted by (step, tensor).
+
+    A store extends the suffix that is valid in DRAM downwards; if the step's operation writes
+    the tensor, it carries the new version.
+    """
+
+    step: Ints
+    tensor: Ints
+    size_bytes: Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ranges(Table):
+    """Rows "what is resident of ``tensor`` in steps [begin, end) lies from ``spm_page`` on".
+
+    Each residency row lies within one of them, so that every tensor has one range of addresses.
+    """
+
+    tensor: Ints
+    begin: Ints
+    end: Ints
+    spm_page: Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class BankRows(Table):
+    """Rows "``pages`` pages of ``tensor`` from ``tensor_page`` on lie in ``bank`` in [begin, end)".
+
+    Every resident page, and of every step's scratch (``tensor`` -1), is in one row at a time, and
+    keeps its address in it: where another row of the page follows at once, the page moves.
+    """
+
+    tensor: Ints
+    tensor_page: Ints
+    pages: Ints
+    bank: Ints
+    begin: Ints
+    end: Ints
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Order, modes, residency and stores; loads, streams and addresses are derived.
+
+    ``operation[i]`` and ``mode[i]`` are what step ``i`` runs. With ``ranges`` the addresses are
+    those (``contiguous``), the scratch at the top; with ``banks`` pages go wherever there is room
+    in their bank; without either, wherever there is room.
+    """
+
+    operation: Ints
+    mode: Ints
+    residency: Residency
+    stores: Stores
+    ranges: Ranges | None = None
+    banks: BankRows | None = None
 
 
 class Command(IntEnum):

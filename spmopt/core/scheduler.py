@@ -10,10 +10,47 @@ from time import monotonic
 from typing import Protocol
 
 from spmopt.core.instance import Instance
-from spmopt.core.interim import Hear, Interim, unheard
 from spmopt.core.objective import MAKESPAN, Objective
-from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate, Outcome
+from spmopt.core.schedule import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Incumbent:
+    """News of a search; what is None has not changed. Nothing follows from it for the result.
+
+    Attributes
+    ----------
+    value
+        Objective of the best schedule so far, in units of the objective.
+    bound
+        What every legal schedule costs at least; ``of_class``: every one of the scheduler's class.
+    verified
+        The verifier has found ``value``; else it is what the search claims.
+    certified
+        ``bound`` was evaluated in exact integers; else it is what the search claims.
+    other_order
+        The schedule runs the operations in another order than the instance's, so that bounds of
+        that order say nothing about it.
+    scheduler
+        Who was asked for the schedule; said by :mod:`spmopt.solve`.
+    """
+
+    value: Fraction | float | None = None
+    bound: Fraction | float | None = None
+    of_class: bool = False
+    verified: bool = False
+    certified: bool = False
+    other_order: bool = False
+    scheduler: str = ""
+
+
+OnIncumbent = Callable[[Incumbent], None]
+
+
+def ignore_incumbent(news: Incumbent) -> None:
+    """Nobody listens."""
+    del news
 
 
 def _never() -> bool:
@@ -49,7 +86,7 @@ class Request:
         Asked often; once true, return the best found so far (interrupt).
     report
         Told of progress: a message and, where known, the fraction done.
-    interim
+    on_incumbent
         Told of better schedules and bounds as they are found.
     """
 
@@ -62,7 +99,7 @@ class Request:
     threads: int = 2
     stop: Callable[[], bool] = _never
     report: Callable[[str, float | None], None] = _silent
-    interim: Hear = unheard
+    on_incumbent: OnIncumbent = ignore_incumbent
     started: float = field(default_factory=monotonic)
 
     def remaining_s(self) -> float:
@@ -71,7 +108,7 @@ class Request:
             return 0.0
         return max(0.0, self.started + self.time_limit_s - monotonic())
 
-    def tell(
+    def report_incumbent(
         self,
         *,
         value: Fraction | float | None = None,
@@ -81,13 +118,13 @@ class Request:
         """Tell of a better schedule or bound, as the search has it; what is infinite is none."""
         value = None if value is None or not isfinite(value) else value
         bound = None if bound is None or not isfinite(bound) else bound
-        self.interim(Interim(value=value, bound=bound, of_class=of_class))
+        self.on_incumbent(Incumbent(value=value, bound=bound, of_class=of_class))
 
     def part(self, *, bounds: bool) -> Request:
         """The request for a search whose schedules are no answers; its ``bounds`` may be some."""
         if not bounds:
-            return replace(self, interim=unheard)
-        return replace(self, interim=lambda news: self.interim(replace(news, value=None)))
+            return replace(self, on_incumbent=ignore_incumbent)
+        return replace(self, on_incumbent=lambda news: self.on_incumbent(replace(news, value=None)))
 
 
 class Scheduler(Protocol):

@@ -19,6 +19,7 @@ from spmopt.core.errors import InputError
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
+
 _DEFINITIONS = """
 kilo- = 1e3 = k- = K-
 mega- = 1e6 = M-
@@ -50,6 +51,9 @@ square_micrometer = 1e-6 * square_millimeter = um2
 _QUANTITY = re.compile(r"([+-]?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]*2?)")
 _LIMIT = Decimal(2**62)  # everything downstream is a 64-bit integer
 _DIGITS = 30  # more cannot be meant, and would overflow below
+
+LARGEST = 2**60
+"""Of any single figure and any total; three bits are left for what schedulers add to that."""
 
 
 class Dimension(StrEnum):
@@ -170,3 +174,11 @@ def _registry() -> UnitRegistry[Decimal]:
     registry: UnitRegistry[Decimal] = UnitRegistry(None, non_int_type=Decimal)
     registry.load_definitions(_DEFINITIONS.strip().splitlines())
     return registry
+
+
+def require_small(where: str, what: str, value: int) -> None:
+    """Raise :class:`InputError` when ``value`` is above :data:`LARGEST`."""
+    if value > LARGEST:
+        raise InputError(
+            f"{where}: {what} is {value}, but at most 2**60 can be computed with; make it smaller"
+        )

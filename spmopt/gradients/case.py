@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from itertools import product
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective, objective_named
-from spmopt.core.suggest import unknown
 from spmopt.schedulers.entry import Entry, Kind
 from spmopt.schedulers.registry import able, find
 from spmopt.tiles.grid import Grid, Tile

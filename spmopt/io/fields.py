@@ -12,8 +12,7 @@ from typing import TypeGuard, TypeVar
 
 import numpy as np
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.table import Ints
 
 T = TypeVar("T")

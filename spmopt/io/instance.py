@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 
-from spmopt.core.bank import Bank
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor, TensorKind
 from spmopt.core.machine import (
     AREA_FIGURES,
     ENERGY_FIGURES,
     Area,
+    Bank,
     Energy,
     Machine,
     Memory,

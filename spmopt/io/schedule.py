@@ -6,8 +6,7 @@ from dataclasses import fields
 from typing import TypeVar
 
 from spmopt.core.errors import InputError
-from spmopt.core.plan import Residency
-from spmopt.core.schedule import Commands, Moves, Placements, Schedule, Steps
+from spmopt.core.schedule import Commands, Moves, Placements, Residency, Schedule, Steps
 from spmopt.core.table import Table
 from spmopt.io.document import Json, body, header
 from spmopt.io.fields import Fields

@@ -20,9 +20,9 @@ from spmopt.assemble.commands import derive_commands
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
-from spmopt.core.order import own_order
-from spmopt.core.plan import Plan
+from spmopt.core.order import listed_order
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies.belady import distance
@@ -49,7 +49,7 @@ def autotm(instance: Instance, request: Request) -> Outcome:
         An operation fits in none of its modes.
     """
     del request
-    arrays = timeline(instance, own_order(instance), fitting_modes(instance))
+    arrays = timeline(instance, listed_order(instance), fitting_modes(instance))
     plan = keep_whole(instance, arrays, distance(arrays))
     moved = under_kernels(instance.machine, arrays, plan)
     several = any(len(operation.modes) > 1 for operation in instance.operations)

@@ -36,8 +36,8 @@ five networks between 0.6 % fewer and 2.1 % more bytes).
 from __future__ import annotations
 
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline
 from spmopt.policies.belady import distance

@@ -12,9 +12,8 @@ from spmopt.assemble.cycles import step_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.core.objective import Objective
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
-from spmopt.core.schedule import Command
+from spmopt.core.schedule import Command, Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies.residency.ranked import Ranking, keeper

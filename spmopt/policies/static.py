@@ -17,8 +17,8 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan, Residency, Stores
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline

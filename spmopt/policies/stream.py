@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan, Residency, Stores
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.outcome import policy_outcome

@@ -34,9 +34,9 @@ from spmopt.assemble.cycles import transfer_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
-from spmopt.core.order import depth_first, own_order
-from spmopt.core.plan import Plan, Residency
+from spmopt.core.order import depth_first, listed_order
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan, Residency
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
@@ -73,7 +73,7 @@ def tsai(
         An operation fits in none of its modes.
     """
     del request
-    operation = depth_first(instance) if order == "depth-first" else own_order(instance)
+    operation = depth_first(instance) if order == "depth-first" else listed_order(instance)
     arrays = timeline(instance, operation, fitting_modes(instance)[operation])
     plan = keep_whole(instance, arrays, brought_in(arrays))
     moved = through_channel(instance.machine, arrays, plan, prefetch, offload)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spmopt.core.infeasible import NAMED, Conflict, Member
+from spmopt.core.errors import NAMED, Conflict, Member
 
 SHOWN = 10
 """Rows of the table at most."""

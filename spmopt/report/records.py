@@ -10,11 +10,11 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.result import Result, Status, Totals
+from spmopt.hardware.energy import EnergyReport, area_report
 from spmopt.io.instance import encode_machine
 from spmopt.metrics import directions_busy, metrics, tensor_bytes
 from spmopt.report.conflict import conflict_record
 from spmopt.report.view import spoken
-from spmopt.technology.energy import EnergyReport, area_report
 
 Record = dict[str, object]
 

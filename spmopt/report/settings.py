@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spmopt.machines.settings import Setting
+from spmopt.hardware.settings import Setting
 from spmopt.report.quantities import si, size
 
 _SIZES = ("spm", "page")

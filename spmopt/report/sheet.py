@@ -6,6 +6,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.result import Result, Status, Totals
+from spmopt.hardware.energy import EnergyReport
 from spmopt.metrics import directions_busy, in_unit, metrics
 from spmopt.report.conflict import conflict_rows
 from spmopt.report.parts import Values
@@ -19,7 +20,6 @@ from spmopt.report.view import (
     standing,
     transfer_counts,
 )
-from spmopt.technology.energy import EnergyReport
 
 _PROVED = "from its certificate, recomputed in exact arithmetic"
 

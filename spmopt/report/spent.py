@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from spmopt.core.machine import Machine
 from spmopt.core.result import Totals
+from spmopt.hardware.energy import EnergyReport
 from spmopt.report.quantities import share, si
-from spmopt.technology.energy import EnergyReport
 
 
 def energy_split(report: EnergyReport) -> str:

@@ -13,12 +13,12 @@ from spmopt.core.objective import REPLAY, Objective, spoken_name
 from spmopt.core.order import depth_first, same_order
 from spmopt.core.result import UNFINISHED, Result, Status, Totals
 from spmopt.core.schedule import Schedule
+from spmopt.hardware.scratchpad import bases_of
 from spmopt.metrics import in_unit, metrics, tensor_bytes
 from spmopt.report.conflict import conflict_rows
 from spmopt.report.quantities import percent, seconds, si
 from spmopt.report.verdict import verdict
 from spmopt.schedulers.registry import Kind, find
-from spmopt.technology.sources import bases_of
 
 COLUMNS = (
     "scheduler",

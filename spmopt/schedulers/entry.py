@@ -9,9 +9,8 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.objective import Objective, spoken_name
-from spmopt.core.suggest import unknown
 from spmopt.schedulers.options import Options
 
 if TYPE_CHECKING:  # it would load numpy, and lists of names should not

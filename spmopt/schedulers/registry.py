@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.objective import Objective
-from spmopt.core.suggest import unknown
 from spmopt.schedulers.entry import Banks, Entry, Kind
 from spmopt.schedulers.options import DOUBLE_BUFFER, GRANULARITY, MSA, TSAI
 

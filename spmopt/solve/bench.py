@@ -10,13 +10,11 @@ from spmopt.assemble import assemble
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
-from spmopt.core.interim import Interim
 from spmopt.core.objective import REPLAY
 from spmopt.core.order import reordered
-from spmopt.core.plan import Plan
 from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate, Outcome
-from spmopt.core.schedule import Schedule
-from spmopt.core.scheduler import Request
+from spmopt.core.schedule import Plan, Schedule
+from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.table import Ints
 from spmopt.schedulers.registry import BOUNDER, Entry, Kind, find, start_names
 from spmopt.solve.records import (
@@ -44,18 +42,18 @@ class Bench:
     def run_asked(self, entry: Entry) -> Run:
         """Run a scheduler that was asked for; news of those that it starts from are its own."""
         self._asked = entry.name
-        self._tell(Interim())
+        self._tell(Incumbent())
         found = self.run(entry)
         if found.legal is not None:
             self._tell_legal(found.legal)
         return found
 
-    def _tell(self, news: Interim) -> None:
-        self._request.interim(replace(news, scheduler=self._asked))
+    def _tell(self, news: Incumbent) -> None:
+        self._request.on_incumbent(replace(news, scheduler=self._asked))
 
     def _tell_legal(self, legal: Legal) -> None:
-        own_order = legal.order is not None
-        self._tell(Interim(value=legal.value, verified=True, own_order=own_order))
+        other_order = legal.order is not None
+        self._tell(Incumbent(value=legal.value, verified=True, other_order=other_order))
 
     def run(self, entry: Entry) -> Run:
         """Run one scheduler and verify its schedule."""
@@ -104,7 +102,7 @@ class Bench:
         self._request.report("checking the bound", None)
         value = bound(self._instance, certificate)
         if certificate.order is None:
-            self._tell(Interim(bound=value, certified=True))
+            self._tell(Incumbent(bound=value, certified=True))
         return Bound(value=value, certificate=certificate)
 
     def _optimise(self, entry: Entry) -> Run:
@@ -161,7 +159,7 @@ class Bench:
             start=start,
             others=others,
             report=report,
-            interim=self._tell,
+            on_incumbent=self._tell,
         )
         outcome: Outcome | None = None
         notes: tuple[str, ...] = ()

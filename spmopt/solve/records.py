@@ -8,9 +8,8 @@ from fractions import Fraction
 
 from spmopt.core.errors import ScheduleError
 from spmopt.core.order import other_order
-from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate, Outcome, Result, Status, Totals
-from spmopt.core.schedule import Schedule
+from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.schedulers.registry import Entry

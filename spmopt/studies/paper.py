@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.sweep.cases import Case, Network
 
 MB = 10**6

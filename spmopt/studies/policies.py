@@ -8,7 +8,7 @@ from pathlib import Path
 from statistics import mean
 
 from spmopt.frontends.shipped import shipped
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.studies.gaps import BOUND, PAGES, WIDTH, Gaps, gaps, levels, own_of, rule
 from spmopt.studies.paper import MACHINE, MB
 from spmopt.studies.rows import Rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import unknown
 from spmopt.studies import (
     ablation,
     assumptions,

@@ -7,8 +7,7 @@ from fractions import Fraction
 
 from spmopt.core.errors import InputError
 from spmopt.core.units import Dimension, parse_quantity
-from spmopt.machines.banks import BANK, join_banks, split_banks
-from spmopt.machines.settings import Setting
+from spmopt.hardware.settings import BANK, Setting, join_banks, split_banks
 
 MOST = 100_000
 """Values of one axis; more are a mistake."""

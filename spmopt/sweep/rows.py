@@ -10,11 +10,11 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.result import relative_gap
+from spmopt.hardware.energy import area_report
+from spmopt.hardware.scratchpad import bases_of, least_sure
 from spmopt.metrics import in_unit, metrics
 from spmopt.sweep.cases import Case
 from spmopt.sweep.work import Finding
-from spmopt.technology.energy import area_report
-from spmopt.technology.sources import bases_of, least_sure
 
 Value = str | int | float | bool | None
 Row = Mapping[str, Value]

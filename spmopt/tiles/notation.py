@@ -11,8 +11,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import InputError, unknown
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.order import ORDERS, Order, algorithm_1
 from spmopt.tiles.walk import LOOPS, Walk

@@ -9,8 +9,7 @@ from spmopt.analysis import Analysis, Scope
 from spmopt.analysis.capacity import exact_bytes
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Schedule
+from spmopt.core.schedule import Plan, Residency, Schedule, Stores
 from spmopt.core.timeline import Access
 from spmopt.verify import View, verify
 from spmopt.verify.rules import rule_r1

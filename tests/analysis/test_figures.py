@@ -8,8 +8,7 @@ import pytest
 from spmopt.analysis import Analysis, Cause, Scope
 from spmopt.analysis.roofline import attainable, ridge_point
 from spmopt.assemble import assemble
-from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Schedule
+from spmopt.core.schedule import Plan, Residency, Schedule, Stores
 from spmopt.verify import verify
 from tests.analysis.small import kept, streamed, training_step
 from tests.tiny import Op, tiny

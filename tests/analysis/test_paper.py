@@ -5,7 +5,7 @@ import pytest
 from spmopt.analysis import Scope
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from tests.analysis.small import streamed
 
 

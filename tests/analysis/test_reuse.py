@@ -8,7 +8,7 @@ from spmopt.analysis import Analysis, Scope
 from spmopt.analysis.reuse import repeats
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance, TensorKind
-from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Stores
 from tests.analysis.small import kept, streamed, training_step
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny

@@ -9,8 +9,7 @@ import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Command, Commands
+from spmopt.core.schedule import Command, Commands, Plan, Residency, Stores
 from spmopt.core.timeline import Timeline, timeline
 
 

@@ -11,8 +11,7 @@ from spmopt.assemble import assemble
 from spmopt.assemble.addresses import Allocator
 from spmopt.assemble.extents import FreeExtents
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
-from spmopt.core.schedule import Placements
+from spmopt.core.schedule import Placements, Plan
 from tests.assemble.small import Op, data, plan, problem
 
 SPM_PAGES = 12

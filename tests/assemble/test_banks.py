@@ -6,7 +6,7 @@ import pytest
 from spmopt.assemble import assemble
 from spmopt.assemble.banks import moves_between, place_in_banks
 from spmopt.core.errors import ScheduleError
-from spmopt.core.plan import BankRows, Plan, Stores
+from spmopt.core.schedule import BankRows, Plan, Stores
 from spmopt.core.timeline import listed_timeline
 from spmopt.verify import verify
 from tests.banks_by_hand import A, B, instance, moving

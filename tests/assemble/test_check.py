@@ -9,7 +9,7 @@ import pytest
 
 from spmopt.assemble import assemble
 from spmopt.core.errors import ScheduleError
-from spmopt.core.plan import Residency, Stores
+from spmopt.core.schedule import Residency, Stores
 from tests.assemble.small import Op, data, plan, problem
 
 INSTANCE = problem({"x": data(5), "y": data(5)}, [Op(), Op(), Op()])

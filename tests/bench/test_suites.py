@@ -16,7 +16,7 @@ from spmopt.bench.worker import build, measure_named
 from spmopt.core.errors import InputError
 from spmopt.frontends import zoo
 from spmopt.graph.lower import LOWERINGS
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import SCHEDULERS
 
 ALL = [pytest.param(suite, id=name) for name, suite in SUITES.items()]

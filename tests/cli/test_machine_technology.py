@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from spmopt.cli import Code
+from spmopt.hardware.machines import load_machine
 from spmopt.io.files import read_instance, read_result
-from spmopt.machines.load import load_machine
 from tests.cli.run import Run
 
 NETWORK = "bert-tiny --batch 1 --machine gtx1080ti --spm 3MB"

@@ -10,7 +10,7 @@ from spmopt.analysis import Cause, Scope
 from spmopt.cli import Code
 from spmopt.cli.app import app
 from spmopt.core.machine import ENERGY_FIGURES
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import SCHEDULERS
 from tests.cli.run import Run
 

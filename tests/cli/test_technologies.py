@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from spmopt.cli import Code
-from spmopt.technology.load import load_technology, names
+from spmopt.hardware.technologies import load_technology, names
 from tests.cli.run import Run
 
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.order import depth_first, own_order, reordered
-from spmopt.core.plan import Plan
+from spmopt.core.order import depth_first, listed_order, reordered
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies import stream
@@ -105,5 +105,5 @@ def test_the_depth_first_order_keeps_every_dependence(instance: Instance) -> Non
     report = verify(instance, assemble(instance, moved))
     assert report.legal, report.violations
     assert report.totals is not None
-    itself = verify(again, assemble(again, replace(moved, operation=own_order(again))))
+    itself = verify(again, assemble(again, replace(moved, operation=listed_order(again))))
     assert itself.totals == report.totals

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spmopt.core.plan import Residency, Stores
+from spmopt.core.schedule import Residency, Stores
 
 
 def stores(*rows: tuple[int, int, int]) -> Stores:

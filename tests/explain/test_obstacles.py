@@ -14,8 +14,7 @@ from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.stalls import Cause, split
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Schedule
+from spmopt.core.schedule import Plan, Residency, Schedule, Stores
 from spmopt.verify import verify
 from tests.explain.naive import Naive
 from tests.tiny import Op, tiny

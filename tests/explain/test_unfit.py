@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.core.errors import InfeasibleError
-from spmopt.core.infeasible import Conflict, Member, irreducible
+from spmopt.core.errors import Conflict, InfeasibleError, Member, irreducible
 from spmopt.core.instance import STREAMED, Instance, Operation
 from spmopt.core.modes import fitting_modes, unfit
 from spmopt.io.files import write_instance

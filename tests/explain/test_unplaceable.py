@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from formulations.placement.conflict import explain
 from formulations.placement.place import minimize, place
-from spmopt.core.infeasible import Conflict, Member
+from spmopt.core.errors import Conflict, Member
 from spmopt.core.placement import Buffer, Gap, Placed
 from spmopt.core.result import Status
 from tests.cli.run import Run

@@ -13,8 +13,8 @@ from formulations.residency.cost import dma_cycles, plan_value
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, objective_named
-from spmopt.core.plan import Plan
 from spmopt.core.result import Totals
+from spmopt.core.schedule import Plan
 from spmopt.verify import require_legal
 from tests.formulations.priced import OBJECTIVES
 from tests.strategies import random_instance

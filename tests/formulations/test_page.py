@@ -18,8 +18,8 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
 from spmopt.verify import bound, require_legal

@@ -14,7 +14,7 @@ from spmopt.gradients.records import Counted, record
 from spmopt.gradients.run import run
 from spmopt.gradients.spent import MATRICES
 from spmopt.gradients.view import table
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find, start_names
 from spmopt.solve import solve
 from spmopt.tiles.backward import backward

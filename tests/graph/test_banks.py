@@ -14,8 +14,8 @@ from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
 from spmopt.graph.cycles import access_cycles
 from spmopt.graph.lower import lower
-from spmopt.machines.load import load_machine
-from spmopt.machines.settings import Setting
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.settings import Setting
 from spmopt.solve import solve
 from tests.graph.networks import mlp
 

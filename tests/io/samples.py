@@ -10,9 +10,8 @@ import numpy as np
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Area, Memory
 from spmopt.core.objective import energy_objective
-from spmopt.core.plan import Residency
 from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
-from spmopt.core.schedule import Commands, Placements, Schedule, Steps
+from spmopt.core.schedule import Commands, Placements, Residency, Schedule, Steps
 from spmopt.core.table import Ints
 from spmopt.io.result import StoredResult
 

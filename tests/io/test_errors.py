@@ -7,10 +7,10 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.instance import STREAMED, Instance, Mode, Operation, Tensor
+from spmopt.hardware.machines import load_machine
 from spmopt.io.document import write_text
 from spmopt.io.files import read_instance, read_result, read_schedule, write_instance, write_result
 from spmopt.io.instance import encode_instance
-from spmopt.machines.load import load_machine
 from tests.io.samples import stored
 
 INSTANCE = Instance(

@@ -9,8 +9,8 @@ from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.order import reordered
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome, Totals
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import timeline
 from spmopt.verify import verify

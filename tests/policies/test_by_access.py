@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.timeline import listed_timeline
 from spmopt.policies.frequency import accesses_so_far, rarity
 from spmopt.policies.residency.ranked import keep_whole

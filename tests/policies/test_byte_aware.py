@@ -6,7 +6,7 @@ from random import Random
 
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline
 from spmopt.policies import belady, belady_size

@@ -9,7 +9,7 @@ from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies import belady, belady_size, frequency, lru, static, stream

@@ -7,7 +7,7 @@ import pytest
 
 from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.instance import Instance, Mode
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline
 from spmopt.policies.msa import msa

@@ -13,7 +13,7 @@ from spmopt.assemble.index import resident_bytes
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies import stream

@@ -15,7 +15,7 @@ from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import TRAFFIC
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import Timeline, listed_timeline, timeline
 from spmopt.policies import belady, belady_size, frequency, lru

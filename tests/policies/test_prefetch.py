@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
 from tests.assemble.small import Op, arrays, data, made, plan, problem, rows_of, stores_of
 

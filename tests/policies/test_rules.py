@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.timeline import listed_timeline
 from spmopt.policies.belady import distance
 from spmopt.policies.lru import recency

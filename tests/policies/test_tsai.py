@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from spmopt.core.instance import Instance
-from spmopt.core.order import depth_first, own_order
-from spmopt.core.plan import Plan
+from spmopt.core.order import depth_first, listed_order
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.policies.next_layer import next_layer
 from spmopt.policies.tsai import tsai
@@ -33,7 +33,7 @@ def test_schedules_are_legal_and_whole(order: str, prefetch: str, offload: str) 
         plan = scheduled(instance, order, prefetch, offload)
         figures = totals(instance, plan)
         assert figures.replay_cycles <= figures.makespan_cycles
-        right = depth_first(instance) if order == "depth-first" else own_order(instance)
+        right = depth_first(instance) if order == "depth-first" else listed_order(instance)
         assert np.array_equal(plan.operation, right)
         assert is_whole(instance, plan)
 
@@ -71,4 +71,4 @@ def test_the_baseline_is_the_naive_choice_of_each_part() -> None:
         same = scheduled(instance, "listed", "next", "full")
         assert naive.residency == same.residency
         assert naive.stores == same.stores
-        assert np.array_equal(naive.operation, own_order(instance))
+        assert np.array_equal(naive.operation, listed_order(instance))

@@ -8,8 +8,7 @@ import pytest
 
 from spmopt.assemble import derive_commands
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
-from spmopt.core.schedule import Command
+from spmopt.core.schedule import Command, Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies.tsai import tsai

@@ -2,7 +2,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from spmopt.audit import Audit
-from spmopt.core.infeasible import Conflict
+from spmopt.core.errors import Conflict
 from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.result import OUT_OF_TIME, ClassBound, Result, Status
 from spmopt.metrics import in_unit

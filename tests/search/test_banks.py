@@ -12,7 +12,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.search.findings.shown import front, tally
 from spmopt.search.proofs.cuts import Cut
 from spmopt.search.proofs.least import least_of

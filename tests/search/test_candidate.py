@@ -10,8 +10,8 @@ from spmopt.core.errors import InputError
 from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
-from spmopt.machines.load import load_machine
-from spmopt.machines.settings import Setting
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.settings import Setting
 from spmopt.search.space.candidate import Candidate
 from spmopt.sweep.cases import Network
 

@@ -11,7 +11,7 @@ from spmopt.core.machine import Area, SystolicArray
 from spmopt.core.objective import energy_objective
 from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.search.proofs.least import least_of
 from spmopt.search.proofs.pool import Pool

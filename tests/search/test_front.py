@@ -18,7 +18,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.search.front.check import complaints
 from spmopt.search.front.find import by_page, find_front
 from spmopt.search.front.records import Front, Option, Solution, Solver

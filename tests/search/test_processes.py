@@ -17,7 +17,7 @@ from optuna.storages import RDBStorage
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.search.findings.shown import state_of, tally
 from spmopt.search.space.setup import Setup
 from spmopt.search.space.space import space_of

@@ -11,6 +11,7 @@ import pytest
 import spmopt.search
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
+from spmopt.hardware.technologies import load_technology
 from spmopt.search.evaluation.evaluate import Solved
 from spmopt.search.findings.shown import Tally
 from spmopt.search.space.axes import FIELDS, read_axis
@@ -19,7 +20,6 @@ from spmopt.search.space.space import Space, space_of
 from spmopt.search.study import process, record
 from spmopt.search.tuning import samplers
 from spmopt.search.tuning.samplers import require_sampler
-from spmopt.technology.load import load_technology
 
 README = Path(spmopt.search.__file__).with_name("README.md").read_text(encoding="utf-8")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from spmopt.machines.load import load_machine
-from spmopt.machines.settings import Setting
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.settings import Setting
 from spmopt.search.evaluation.evaluate import evaluate, result_of
 from spmopt.search.evaluation.packed import packed, unpacked
 from spmopt.search.evaluation.problem import carried, problem_of

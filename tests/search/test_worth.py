@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.search.evaluation.evaluate import result_of
 from spmopt.search.findings.replay import candidate_of, network_named, result_for
 from spmopt.search.findings.shown import front

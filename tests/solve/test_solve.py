@@ -7,8 +7,8 @@ import pytest
 from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 from spmopt.core.instance import STATIONARY, Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
-from spmopt.core.plan import Residency, Stores
 from spmopt.core.result import ClassBound, Outcome, Status
+from spmopt.core.schedule import Residency, Stores
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.schedulers.registry import STARTS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.studies.record import Recorded
 from spmopt.studies.rows import Rows
 from spmopt.studies.run import measure

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from spmopt.hardware.technologies import load_technology
 from spmopt.studies.banks import designs as designed
 from spmopt.studies.banks import measure
 from spmopt.studies.banks.designs import BUDGET_BYTES, SRAM, Design, designs, largest
@@ -16,7 +17,6 @@ from spmopt.studies.page import lines
 from spmopt.studies.rows import Rows
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Row, Value
-from spmopt.technology.load import load_technology
 
 
 def test_designs_take_the_area_and_no_more() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spmopt.frontends import zoo
 from spmopt.graph.statistics import parameters
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.studies import gradient_networks
 from spmopt.studies.gradient_networks import LARGE, PAPER_NETWORKS, SMALL
 

@@ -10,8 +10,8 @@ from spmopt.core.order import depth_first
 from spmopt.core.result import Status
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
+from spmopt.hardware.machines import load_machine
 from spmopt.io.files import write_instance
-from spmopt.machines.load import load_machine
 from spmopt.sweep.cases import Case, Network, order_of, sections
 from spmopt.sweep.rows import row_of
 from spmopt.sweep.work import Finding

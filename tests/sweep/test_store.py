@@ -10,7 +10,7 @@ import pytest
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Certificate
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.sweep.cases import Case, Network, Section
 from spmopt.sweep.curve import Solved
 from spmopt.sweep.store import Store

@@ -14,8 +14,8 @@ from spmopt.core.result import OUT_OF_TIME, Outcome, Status
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
+from spmopt.hardware.machines import load_machine
 from spmopt.io.files import write_instance
-from spmopt.machines.load import load_machine
 from spmopt.policies import belady
 from spmopt.solve import solve
 from spmopt.sweep import work

@@ -8,7 +8,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.sweep.cases import Case, Network
 from spmopt.sweep.rows import Columns, Row, row_of
 from spmopt.sweep.table import Table

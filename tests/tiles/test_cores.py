@@ -12,7 +12,7 @@ from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import SystolicArray
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.tiles.backward import backward
 from spmopt.tiles.cores import baseline, on_cores, scaled
 from spmopt.tiles.grid import Grid

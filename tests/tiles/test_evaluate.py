@@ -15,7 +15,7 @@ from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import listed_timeline
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.policies.double_buffer.figures import Figures, figures
 from spmopt.schedulers.registry import find
 from spmopt.solve import solve

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.tiles import limit
 from spmopt.tiles.grid import Grid, Tile
 from spmopt.tiles.layer import Layer

@@ -11,7 +11,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.solve import solve
 from spmopt.tiles.backward import backward
 from spmopt.tiles.evaluate import evaluate

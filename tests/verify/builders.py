@@ -8,8 +8,7 @@ import numpy as np
 
 from spmopt.core.instance import STREAMED, Mode, Operand, Operation, Tensor
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Residency
-from spmopt.core.schedule import Command, Commands, Placements, Schedule, Steps
+from spmopt.core.schedule import Command, Commands, Placements, Residency, Schedule, Steps
 
 LOAD, STORE, IN, OUT = Command.LOAD, Command.STORE, Command.STREAM_IN, Command.STREAM_OUT
 Rows = Sequence[tuple[int, ...]]

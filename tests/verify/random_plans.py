@@ -9,8 +9,7 @@ import numpy as np
 
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Command, Placements, Schedule
+from spmopt.core.schedule import Command, Placements, Plan, Residency, Schedule, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, timeline
 from tests.strategies import random_instance

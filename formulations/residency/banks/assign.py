@@ -17,7 +17,7 @@ from formulations.residency.banks.stays import Stays, stays
 from formulations.residency.cost import Spent, resident_bytes
 from formulations.solver.highs import solve
 from formulations.solver.program import Answer, Ending, Floats, Program, compressed
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.shares import STREAM_BANK
 from spmopt.core.table import Ints

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.banks.assign import Assignment
-from spmopt.core.plan import BankRows
+from spmopt.core.schedule import BankRows
 from spmopt.core.table import Ints
 
 _SCRATCH = -1

@@ -16,8 +16,8 @@ from formulations.residency.pages.rounding import to_plan
 from formulations.solver.highs import Option, solve
 from formulations.solver.program import Answer, Ending
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools
 from spmopt.core.timeline import Timeline, relaxed_timeline
@@ -105,7 +105,7 @@ class Relaxation:
         found = paths(self.facts, prices)
         if found.bound > self.bound:
             self._best, self.prices = found, prices
-            self._request.tell(bound=found.bound)
+            self._request.report_incumbent(bound=found.bound)
 
     def _solve(self, field: Field, chosen: Bools, request: Request) -> tuple[BankProgram, Answer]:
         built = build(Network(self.facts, field.choose(chosen)))

@@ -17,8 +17,8 @@ from formulations.residency.page import schedule as page_schedule
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations.residency.banks.facts import Facts
 from formulations.solver.program import Floats
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 

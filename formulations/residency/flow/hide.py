@@ -6,7 +6,7 @@ import numpy as np
 
 from formulations.residency.flow.plan import Moved, kept_plan, stored
 from formulations.residency.flow.stays import Stays
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 

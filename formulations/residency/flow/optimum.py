@@ -16,8 +16,8 @@ from formulations.residency.flow.plan import kept_plan
 from formulations.residency.flow.stays import Stays
 from spmopt.core.instance import Instance, Operation
 from spmopt.core.modes import fitting_modes
-from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline

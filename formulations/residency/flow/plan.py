@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.residency.flow.stays import Stays
-from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 

@@ -20,7 +20,7 @@ from formulations.residency.flow.stays import Stays
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import Objective
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline

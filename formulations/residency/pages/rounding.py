@@ -15,7 +15,7 @@ from formulations.residency.bound.gaps import Gaps
 from formulations.residency.bound.rangemin import Floats
 from formulations.residency.pages.filling import raised_rows
 from formulations.residency.pages.profiles import Profiles
-from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 

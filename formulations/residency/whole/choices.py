@@ -9,7 +9,7 @@ import numpy as np
 from formulations.residency.whole.columns import YES, Columns, most_pages
 from formulations.residency.whole.uses import Uses
 from formulations.solver.program import Floats
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.table import Bools, Ints
 
 

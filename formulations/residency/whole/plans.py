@@ -6,7 +6,7 @@ import numpy as np
 
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.uses import Uses
-from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.timeline import Timeline
 
 

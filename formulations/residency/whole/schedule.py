@@ -24,8 +24,8 @@ from formulations.residency.whole.uses import Uses
 from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
-from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate, ClassBound, Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 
@@ -84,7 +84,7 @@ class _Case:
         value = plan_value(self.instance, plan, self.request.objective)
         if self.value is None or value < self.value:
             self.plan, self.value = plan, value
-            self.request.tell(value=value)
+            self.request.report_incumbent(value=value)
 
     def outcome(
         self, certificate: Certificate | None = None, bound: ClassBound | None = None
@@ -112,7 +112,9 @@ class _Case:
 
         def better(cost: float | None, bound: float) -> None:
             value = None if cost is None else self._value(model, cost)
-            self.request.tell(value=value, bound=self._value(model, bound), of_class=True)
+            self.request.report_incumbent(
+                value=value, bound=self._value(model, bound), of_class=True
+            )
 
         start = min(starts, key=model.cost)
         found = traffic_search.search(model, self.request, start, better)

@@ -42,7 +42,7 @@ def search(
         timed = best_transfers(setting, choices, columns)
         if timed is not None and (best is None or timed.value < best.value):
             best = timed
-            setting.request.tell(value=timed.value)
+            setting.request.report_incumbent(value=timed.value)
             columns = columns.union(timed.built.columns, steps)
             columns = columns.union(
                 nearby(setting.gaps, setting.economy, timed.prices, _DEPTH), steps

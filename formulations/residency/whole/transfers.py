@@ -21,7 +21,7 @@ from formulations.residency.whole.uses import Uses
 from formulations.solver.highs import Option, solve
 from formulations.solver.program import Answer
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline

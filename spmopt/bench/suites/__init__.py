@@ -16,7 +16,7 @@ from spmopt.bench.suites.placement import place
 from spmopt.bench.suites.policies import gaps, walk
 from spmopt.bench.suites.tiles import tiles
 from spmopt.bench.suites.tune import tune
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import unknown
 
 _ALL = (
     *(gaps(), page(), whole(), gnmt(), deep(), walk(), plain(), settings()),

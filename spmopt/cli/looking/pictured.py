@@ -33,7 +33,7 @@ def require_output(output: Path, schedules: Sequence[Path], timing: str) -> None
     InputError
         It cannot, or there is no such ``timing``.
     """
-    from spmopt.core.suggest import unknown
+    from spmopt.core.errors import unknown
     from spmopt.io.document import require_writable
 
     if timing not in _TIMINGS:

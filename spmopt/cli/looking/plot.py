@@ -69,7 +69,7 @@ def plot(
 def _plot_schedules(subject: Subject, picture: str | None, output: Path, *, as_json: bool) -> int:
     from spmopt.cli.terminal.output import messages, print_json, say
     from spmopt.cli.terminal.progress import progress
-    from spmopt.core.suggest import unknown
+    from spmopt.core.errors import unknown
     from spmopt.report.picture.words import headings
     from spmopt.report.plots.schedule import save_picture
 

@@ -8,13 +8,12 @@ from itertools import product
 from spmopt.cli.inputs import DEFAULT_MACHINE, load_instance, pair, parameters, require_training
 from spmopt.cli.options import Changes, Source
 from spmopt.cli.sweeping.options import Swept
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
-from spmopt.core.suggest import unknown
 from spmopt.frontends import zoo
 from spmopt.graph.lower import LOWERINGS
-from spmopt.machines.load import load_machine, override
-from spmopt.machines.settings import KEYS, Setting
+from spmopt.hardware.machines import load_machine, override
+from spmopt.hardware.settings import KEYS, Setting
 from spmopt.sweep.axes import axis, count, setting_axis
 from spmopt.sweep.cases import Case, Network
 

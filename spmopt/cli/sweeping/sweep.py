@@ -179,11 +179,11 @@ def _run(
 ) -> None:
     from spmopt.cli.terminal.output import messages, warn
     from spmopt.cli.terminal.progress import progress
+    from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.sweep.pool import Pool, processors
     from spmopt.sweep.rows import row_of
     from spmopt.sweep.run import sweep as run
     from spmopt.sweep.work import Search
-    from spmopt.technology.sources import disagreement, sources_of
 
     table, store, columns = tables
     mixed = disagreement(source for case in cases for source in sources_of(case.machine))

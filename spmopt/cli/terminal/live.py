@@ -9,7 +9,7 @@ from operator import gt, lt
 from threading import Lock
 from time import monotonic
 
-from spmopt.core.interim import Interim
+from spmopt.core.scheduler import Incumbent
 from spmopt.report.quantities import percent, seconds
 
 CLAIMED = "~ as the search claims it: verified, and evaluated exactly, at the end"
@@ -28,7 +28,7 @@ class _Row:
     ended_s: float | None = None
     value: Number | None = None
     verified: bool = False
-    own_order: bool = False
+    other_order: bool = False
     class_bound: Number | None = None
 
 
@@ -48,14 +48,14 @@ class Live:
     _certified: bool = False
     _lock: Lock = field(default_factory=Lock)
 
-    def hear(self, news: Interim) -> None:
+    def hear(self, news: Incumbent) -> None:
         """Take news in: what is better, and what is certain where a claim was."""
         with self._lock:
             row = self._row(news.scheduler)
             value, bound = news.value, news.bound
             if value is not None and _counts((value, news.verified), (row.value, row.verified), lt):
                 row.value, row.verified = value, news.verified
-                row.own_order = news.own_order
+                row.other_order = news.other_order
             if bound is not None and news.of_class:
                 row.class_bound = max(bound, row.class_bound or bound)
             elif bound is not None and _counts(
@@ -93,7 +93,7 @@ class Live:
         if row.value is not None:
             value = _marked(self.show(row.value), claimed=not row.verified)
         of_class = self._is_of_class(row)
-        bound = row.class_bound if of_class else None if row.own_order else self._bound
+        bound = row.class_bound if of_class else None if row.other_order else self._bound
         if bound is None:
             return (value, _NONE, _NONE, spent)
         claimed = of_class or not self._certified

@@ -10,8 +10,8 @@ from spmopt.cli.inputs import overrides
 from spmopt.cli.tiling.options import Hardware
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
-from spmopt.machines.load import load_machine, override
-from spmopt.machines.settings import Setting
+from spmopt.hardware.machines import load_machine, override
+from spmopt.hardware.settings import Setting
 from spmopt.report.quantities import si
 from spmopt.tiles.cores import scaled
 from spmopt.tiles.scalesim.config import Config, read_config

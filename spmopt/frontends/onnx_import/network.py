@@ -8,8 +8,7 @@ from pathlib import Path
 
 import onnx
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import InputError, unknown
 from spmopt.frontends.onnx_import.facts import Fact, Shape, constant_fact
 from spmopt.frontends.onnx_import.topology import describe, ordered_nodes
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import InputError, unknown
 from spmopt.graph.ir import Graph
 
 Build = Callable[[str, int, Mapping[str, int]], Graph]

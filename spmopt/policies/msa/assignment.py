@@ -31,8 +31,8 @@ import numpy as np
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies.msa.costs import Costs, costs

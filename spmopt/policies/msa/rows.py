@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.core.plan import Residency, Stores
+from spmopt.core.schedule import Residency, Stores
 from spmopt.core.table import Ints
 from spmopt.policies.transfers.rows import joined
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.residency.ranked import Ranking, Simulation, ranks_of

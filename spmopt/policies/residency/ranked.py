@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.residency.scratchpad import Scratchpad

@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from spmopt.core.plan import Residency, Stores
+from spmopt.core.schedule import Residency, Stores
 from spmopt.core.table import Ints
 
 _ABSENT = -1

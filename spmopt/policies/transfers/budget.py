@@ -6,8 +6,7 @@ import numpy as np
 
 from spmopt.assemble.cycles import summed, transfer_cycles
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Residency
-from spmopt.core.schedule import Command, Commands
+from spmopt.core.schedule import Command, Commands, Residency
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 

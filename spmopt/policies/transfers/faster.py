@@ -7,8 +7,7 @@ from collections.abc import Callable
 from spmopt.assemble.commands import derive_commands
 from spmopt.assemble.cycles import step_cycles
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Plan
-from spmopt.core.schedule import Commands
+from spmopt.core.schedule import Commands, Plan
 from spmopt.core.timeline import Timeline
 
 Spread = Callable[[Machine, Timeline, Plan, Commands], Plan]

@@ -21,8 +21,7 @@ import numpy as np
 
 from spmopt.assemble.cycles import summed, transfer_cycles
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Plan
-from spmopt.core.schedule import Commands
+from spmopt.core.schedule import Commands, Plan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.policies.transfers.budget import free_pages, idle_beside_streams

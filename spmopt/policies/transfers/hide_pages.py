@@ -21,8 +21,7 @@ import numpy as np
 from spmopt.assemble.cycles import summed, transfer_cycles
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Plan, Residency, Stores
-from spmopt.core.schedule import Commands
+from spmopt.core.schedule import Commands, Plan, Residency, Stores
 from spmopt.core.table import Bools, Ints, Table
 from spmopt.core.timeline import Access, Timeline
 from spmopt.policies.transfers.budget import free_pages, idle_beside_streams

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.core.plan import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Ints, Table
 from spmopt.policies.transfers.idle import Pieces
 from spmopt.policies.transfers.rows import WholeRows, joined

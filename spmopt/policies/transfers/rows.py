@@ -8,7 +8,7 @@ import numpy as np
 
 from spmopt.assemble.index import row_at
 from spmopt.core.machine import Machine
-from spmopt.core.plan import Residency
+from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import unknown
 
 TRIAL = "trial"
 """The axis of the trials themselves, in the order in which they were proposed."""

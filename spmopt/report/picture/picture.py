@@ -12,11 +12,10 @@ from spmopt.analysis import Analysis
 from spmopt.analysis.roofline import Reals
 from spmopt.analysis.worth import Worth
 from spmopt.audit import Audit, audit
-from spmopt.core.errors import InputError, ScheduleError
+from spmopt.core.errors import InputError, ScheduleError, unknown
 from spmopt.core.instance import Instance
 from spmopt.core.order import same_order
 from spmopt.core.result import Result, Totals
-from spmopt.core.suggest import unknown
 from spmopt.core.table import Ints
 from spmopt.io.result import StoredResult
 from spmopt.metrics import in_unit

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spmopt.core.bank import Bank
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Area, Energy, Memory
+from spmopt.core.machine import Area, Bank, Energy, Memory
 from spmopt.io.result import StoredResult
 from spmopt.search.evaluation.packed import unpacked
 from spmopt.search.space.candidate import Candidate

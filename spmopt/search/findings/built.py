@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from optuna.trial import FrozenTrial
 
 from spmopt.core.errors import InputError
+from spmopt.hardware.scratchpad import bases_of, least_sure
+from spmopt.hardware.technology import Basis
 from spmopt.search.findings.replay import candidate_of
 from spmopt.search.space.setup import Setup
-from spmopt.technology.figures import Basis
-from spmopt.technology.sources import bases_of, least_sure
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.machines.settings import Setting
+from spmopt.hardware.settings import Setting
 from spmopt.search.evaluation.problem import problem_of
 from spmopt.search.space.axes import Axis
 from spmopt.search.space.candidate import Candidate

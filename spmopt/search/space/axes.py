@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import floor
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
-from spmopt.machines.banks import BANK, join_banks, read_banks, split_banks
-from spmopt.machines.settings import KEYS, Setting
+from spmopt.core.errors import InputError, unknown
+from spmopt.hardware.settings import BANK, KEYS, Setting, join_banks, read_banks, split_banks
 from spmopt.sweep.axes import as_written, count, setting_axis
 
 BESIDE = ("cores", "batch")

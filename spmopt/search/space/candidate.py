@@ -9,8 +9,8 @@ from functools import lru_cache
 from spmopt.core.instance import Instance, Mode
 from spmopt.core.machine import Machine
 from spmopt.graph.cycles import access_cycles
-from spmopt.machines.load import override
-from spmopt.machines.settings import Setting, to_settings
+from spmopt.hardware.machines import override
+from spmopt.hardware.settings import Setting, to_settings
 from spmopt.search.space.axes import BESIDE
 from spmopt.sweep.cases import Case, Network, Section
 

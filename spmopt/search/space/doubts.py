@@ -7,14 +7,13 @@ from itertools import islice
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import ENERGY_FIGURES, Machine
-from spmopt.machines.banks import BANK, read_banks, split_banks
-from spmopt.machines.settings import Setting
+from spmopt.hardware.scratchpad import disagreement, sources_of
+from spmopt.hardware.settings import BANK, Setting, read_banks, split_banks
+from spmopt.hardware.technologies import load_technology
 from spmopt.search.space.candidate import Candidate
 from spmopt.search.space.figures import NEEDS, STATIC, static_figures
 from spmopt.search.space.setup import Setup
 from spmopt.search.space.space import Space
-from spmopt.technology.load import load_technology
-from spmopt.technology.sources import disagreement, sources_of
 
 _LOOKED_AT = 64
 """Points of a space that are looked at."""

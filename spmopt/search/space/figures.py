@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import InputError, unknown
+from spmopt.hardware.energy import area_report
 from spmopt.search.space.candidate import Candidate
-from spmopt.technology.energy import area_report
 
 Cost = Mapping[str, float]
 """Price of a unit of each static figure."""

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
-from spmopt.machines.banks import BANK
+from spmopt.core.errors import InputError, unknown
+from spmopt.hardware.settings import BANK
 from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS, Kind, find
 from spmopt.search.space.candidate import Candidate
 from spmopt.search.space.figures import NEEDS, NOT_BOUNDED, Spent, figures

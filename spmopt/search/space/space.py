@@ -10,17 +10,15 @@ from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
-from spmopt.core.suggest import unknown
-from spmopt.machines.banks import BANK, from_folder
-from spmopt.machines.load import load_machine
-from spmopt.machines.settings import Setting, from_settings, to_settings
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.settings import BANK, Setting, from_folder, from_settings, to_settings
+from spmopt.hardware.technologies import load_technology
 from spmopt.search.space.axes import Axis, read_axis
 from spmopt.search.space.candidate import Candidate
 from spmopt.search.space.constraint import Constraint, read_constraint
 from spmopt.search.space.figures import STATIC, Cost, figure_named, static_figures
-from spmopt.technology.load import load_technology
 
 _ENTRIES = ("machine", "space", "constraints", "cost", "weights")
 _DEFAULT_MACHINE = "rtx2080ti"

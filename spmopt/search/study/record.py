@@ -16,7 +16,7 @@ from optuna.study import Study, StudyDirection
 from optuna.trial import FrozenTrial, Trial, TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.machines.settings import Setting
+from spmopt.hardware.settings import Setting
 from spmopt.search.evaluation.evaluate import Answer, Solved
 from spmopt.search.space.axes import Axis
 from spmopt.search.space.candidate import Candidate

@@ -10,8 +10,7 @@ from optuna.storages import BaseStorage
 from optuna.study import Study
 from sqlalchemy.exc import SQLAlchemyError
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import InputError, unknown
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.record import FOLDER, remember, setup_of
 from spmopt.search.study.schedules import Schedules

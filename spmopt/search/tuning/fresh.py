@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from numpy.random import Generator
 
-from spmopt.machines.settings import Setting
+from spmopt.hardware.settings import Setting
 from spmopt.search.space.axes import Axis
 
 Place = tuple[int, ...]

@@ -11,7 +11,7 @@ from optuna.samplers import GPSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from spmopt.machines.settings import Setting
+from spmopt.hardware.settings import Setting
 from spmopt.search.space.axes import Axis
 from spmopt.search.space.space import Space
 from spmopt.search.study.record import counts

@@ -8,7 +8,7 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from spmopt.machines.settings import Setting
+from spmopt.hardware.settings import Setting
 from spmopt.search.evaluation.evaluate import cut_of
 from spmopt.search.proofs.cuts import Cut
 from spmopt.search.proofs.pool import Pool

@@ -15,8 +15,7 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import InputError, unknown
 from spmopt.search.space.space import Space
 from spmopt.search.study.record import counts, distributions
 from spmopt.search.tuning.fresh import Place, nearest_new, place_of

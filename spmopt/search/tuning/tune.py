@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
-from spmopt.machines.settings import Setting
+from spmopt.hardware.settings import Setting
 from spmopt.search.evaluation.evaluate import Answer, evaluate
 from spmopt.search.evaluation.executors import executor
 from spmopt.search.space.candidate import Candidate

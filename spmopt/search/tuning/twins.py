@@ -7,7 +7,7 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from spmopt.machines.banks import BANK
+from spmopt.hardware.settings import BANK
 from spmopt.search.evaluation.problem import problem_of
 from spmopt.search.space.candidate import Candidate
 from spmopt.search.space.setup import Setup

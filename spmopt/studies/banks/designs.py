@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spmopt.hardware.scratchpad import BankOf
+from spmopt.hardware.technologies import load_technology
+from spmopt.hardware.technology import Technology
 from spmopt.studies.words import percent
-from spmopt.technology.load import load_technology
-from spmopt.technology.machine import BankOf
-from spmopt.technology.technology import Technology
 
 SRAM, MRAMS = "nvsim-sram", ("nvsim-stt", "nvsim-sot")
 BUDGET_BYTES = 4 * 2**20

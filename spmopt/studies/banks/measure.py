@@ -12,14 +12,14 @@ from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.scratchpad import with_banks
 from spmopt.metrics import metrics
 from spmopt.solve import solve
 from spmopt.studies.banks.designs import Design, designs
 from spmopt.studies.study import Known
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Columns, Row
-from spmopt.technology.machine import with_banks
 
 MACHINE, BATCH, SCHEDULER = "gtx1080ti", 4, "banks"
 NETWORKS = ("alexnet", "googlenet", "resnet18", "squeezenet")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from spmopt.hardware.technologies import load_technology
+from spmopt.hardware.technology import Basis
 from spmopt.studies.banks.designs import SRAM
 from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Figures, Findings, Sentences, Sheet
 from spmopt.studies.words import change, listing, megabytes, percent
 from spmopt.sweep.rows import Row
-from spmopt.technology.figures import Basis
-from spmopt.technology.load import load_technology
 
 
 def find(rows: Rows, figures: Figures) -> Findings:

@@ -10,7 +10,7 @@ from math import isqrt
 
 from spmopt.core.machine import Machine
 from spmopt.frontends import zoo
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.studies.gradient_networks import PAPER_NETWORKS, PaperNetwork
 from spmopt.tiles.cores import scaled
 from spmopt.tiles.grid import Tile

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from spmopt.frontends.networks import load_network
 from spmopt.graph.ir import Graph
+from spmopt.hardware.technologies import load_technology
 from spmopt.studies.memory.assumptions import Assumptions
 from spmopt.studies.memory.claim import Claim
 from spmopt.studies.memory.products import accesses
@@ -15,7 +16,6 @@ from spmopt.studies.memory.spent import Spent, one_by_one
 from spmopt.studies.rows import Rows
 from spmopt.studies.study import Figures, Sheet
 from spmopt.sweep.rows import Row
-from spmopt.technology.load import load_technology
 
 TILES = (32, 64, 128, 256)
 _NOTHING = Spent(

@@ -14,7 +14,9 @@ from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
 from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.scratchpad import with_technology
+from spmopt.hardware.technologies import load_technology
 from spmopt.metrics import in_unit
 from spmopt.solve import solve
 from spmopt.studies.memory.assumptions import Assumptions
@@ -23,8 +25,6 @@ from spmopt.studies.memory.spent import TYPES, Spent, one_by_one, scheduled
 from spmopt.studies.study import Known, Measured
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Columns, Row, Value
-from spmopt.technology.load import load_technology
-from spmopt.technology.machine import with_technology
 
 SERIAL, EQUAL, BANKS = READINGS = ("one by one", "equal time", "banks")
 """As the paper counts it; the schedule's time, whatever the technology; the technology's banks."""

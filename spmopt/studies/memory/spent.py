@@ -9,9 +9,9 @@ from math import ceil
 
 from spmopt.core.machine import Machine
 from spmopt.core.result import Totals
+from spmopt.hardware.energy import energy_report
+from spmopt.hardware.technology import Scratchpad
 from spmopt.studies.memory.assumptions import Assumptions
-from spmopt.technology.energy import energy_report
-from spmopt.technology.figures import Scratchpad
 
 _TRANSACTION = 32
 """Bytes of an access to GDDR5X."""

@@ -19,7 +19,7 @@ import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand
 from spmopt.core.objective import Objective
-from spmopt.core.plan import BankRows, Plan, Residency, Stores
+from spmopt.core.schedule import BankRows, Plan, Residency, Stores
 from tests import brute_force_moves as one
 from tests.brute_force_moves import Move, Rules, State
 

@@ -23,13 +23,12 @@ from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
-from spmopt.core.plan import Plan, Ranges
-from spmopt.core.schedule import Schedule
+from spmopt.core.schedule import Plan, Ranges, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.solve import compare
 from spmopt.verify import bound, require_legal

@@ -15,8 +15,7 @@ from itertools import permutations, product
 import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand
-from spmopt.core.plan import Residency
-from spmopt.core.schedule import Command, Commands, Placements, Schedule, Steps
+from spmopt.core.schedule import Command, Commands, Placements, Residency, Schedule, Steps
 from spmopt.core.table import Ints
 from spmopt.verify import verify
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from formulations.joint.search import Found, Proved, Settings, search
 from spmopt.core.instance import Instance
-from spmopt.core.plan import Plan
-from spmopt.core.schedule import Schedule
+from spmopt.core.schedule import Plan, Schedule
 from spmopt.verify import verify
 from tests.strategies import random_instance
 

@@ -17,8 +17,8 @@ from formulations.solver import apart
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, REPLAY
-from spmopt.core.plan import Plan
 from spmopt.core.result import Certificate, Result, Status
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import STARTS
 from spmopt.solve import compare, solve

@@ -11,7 +11,7 @@ from formulations.joint.facts import analyse
 from formulations.joint.horizon import serial_cycles
 from formulations.joint.search import Found, Proved, Settings, search
 from spmopt.assemble import assemble
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from tests.formulations.joint.solved import replayed, small, solved

@@ -18,7 +18,7 @@ from formulations.solver.highs import solve
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.table import Ints
 from spmopt.verify import verify
 from tests.formulations.priced import Case, all_columns, cases

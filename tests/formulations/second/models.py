@@ -23,7 +23,7 @@ from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import Objective
-from spmopt.core.plan import Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 

@@ -19,7 +19,7 @@ from formulations.second.schedule import schedule
 from formulations.solver import apart
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
-from spmopt.core.plan import Residency
+from spmopt.core.schedule import Residency
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
 from spmopt.solve import solve

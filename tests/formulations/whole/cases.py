@@ -10,8 +10,8 @@ from formulations.residency.whole import schedule
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, energy_objective
-from spmopt.core.plan import Plan
 from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.verify import require_legal

@@ -17,7 +17,7 @@ from spmopt.core.scheduler import Request
 from spmopt.frontends.zoo import network
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.policies import belady
 from spmopt.verify import bound
 from tests.formulations.small import small_optimum

@@ -12,9 +12,9 @@ import pytest
 
 from spmopt.analysis import Cause
 from spmopt.analysis.worth import Worth
-from spmopt.core.bank import Bank
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import TensorKind
+from spmopt.core.machine import Bank
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.schedule import Command

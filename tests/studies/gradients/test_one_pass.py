@@ -7,7 +7,7 @@ import pytest
 
 from spmopt.gradients.case import Case
 from spmopt.gradients.run import run
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
 from spmopt.studies.gradients.one_pass import (
     Cost,
     forward_pass,

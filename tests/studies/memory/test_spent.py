@@ -5,11 +5,11 @@ from dataclasses import replace
 import pytest
 
 from spmopt.core.result import Totals
-from spmopt.machines.load import load_machine
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.scratchpad import with_technology
+from spmopt.hardware.technologies import load_technology
 from spmopt.studies.memory.assumptions import Assumptions
 from spmopt.studies.memory.spent import Spent, one_by_one, scheduled
-from spmopt.technology.load import load_technology
-from spmopt.technology.machine import with_technology
 
 MB = 10**6
 PLAIN = Assumptions()

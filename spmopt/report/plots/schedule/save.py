@@ -9,8 +9,7 @@ from textwrap import wrap
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from spmopt.core.errors import InputError
-from spmopt.core.suggest import unknown
+from spmopt.core.errors import InputError, unknown
 from spmopt.report.contrast.same import require_comparable
 from spmopt.report.picture import Picture
 from spmopt.report.picture.figures import figures

@@ -1,7 +1,6 @@
 """Technologies with figures that are easy to reckon with."""
 
-from spmopt.technology.figures import Point
-from spmopt.technology.technology import Between, Technology
+from spmopt.hardware.technology import Between, Point, Technology
 
 
 def toy(capacity_bytes: int) -> Technology:

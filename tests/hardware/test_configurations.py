@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.technology.figures import Basis, Point
-from spmopt.technology.load import load_technology, names
-from spmopt.technology.technology import Between, Technology
+from spmopt.hardware.technologies import load_technology, names
+from spmopt.hardware.technology import Basis, Between, Point, Technology
 
 POINT = Point(
     capacity_bytes=2**20,

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from spmopt.core.bank import Bank
-from spmopt.core.machine import Machine
+from spmopt.core.machine import Bank, Machine
 from spmopt.core.objective import energy_objective
 from spmopt.core.result import Totals
 

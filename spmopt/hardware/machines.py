@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import replace
-from functools import cache
-from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
-from spmopt.core.suggest import unknown
-from spmopt.machines.banks import BANK, from_folder, join_banks
-from spmopt.machines.settings import (
+from spmopt.hardware.reader import FOLDER, preset_files, read_toml
+from spmopt.hardware.settings import (
+    BANK,
     OF_BANKS,
     OF_TECHNOLOGY,
     SCRATCHPAD,
     Setting,
     Settings,
+    from_folder,
     from_settings,
+    join_banks,
     to_settings,
 )
 
-_PRESETS = files("spmopt.machines") / "presets"
-_DEFAULTS = files("spmopt.machines") / "defaults.toml"
 _SOURCED = ("energy", "area")
 """Tables of figures that have a source."""
+_REGISTERED: dict[str, Machine] = {}
+
+
+def register_machine(machine: Machine) -> None:
+    """Make ``machine`` known by its name, as the presets are.
+
+    Raises
+    ------
+    InputError
+        The program has one of that name.
+    """
+    if machine.name in names():
+        raise InputError(f"machine {machine.name}: there is one already; choose another name")
+    _REGISTERED[machine.name] = machine
 
 
 def names() -> list[str]:
-    """Names of the machines that come with the program, sorted."""
-    return sorted(_preset_files())
+    """Names of the machines that come with the program or were registered, sorted."""
+    return sorted([*preset_files("machine"), *_REGISTERED])
 
 
 def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machine:
@@ -49,9 +60,11 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
     InputError
         No such machine or file, not TOML, or a setting that cannot be used.
     """
+    if name_or_path in _REGISTERED:
+        return override(_REGISTERED[name_or_path], overrides or {})
     own = _own(name_or_path)
     _require_apart(own, own, f"machine {name_or_path}")
-    settings = _merged(_read(_DEFAULTS, "defaults.toml"), own)
+    settings = _merged(_settings(FOLDER / "defaults.toml", "defaults.toml"), own)
     # What the file says is checked by itself first, so that an error names its true origin.
     machine = from_settings(settings, f"machine {name_or_path}")
     return override(machine, overrides or {})
@@ -126,22 +139,16 @@ def _require_apart(given: Settings, settings: Settings, where: str) -> None:
             )
 
 
-@cache
-def _preset_files() -> dict[str, Traversable]:
-    found = (entry for entry in _PRESETS.iterdir() if entry.name.endswith(".toml"))
-    return {entry.name.removesuffix(".toml"): entry for entry in found}
-
-
 def _own(name_or_path: str) -> dict[str, Setting]:
-    presets = _preset_files()
+    presets = preset_files("machine")
     if name_or_path in presets:
-        return {"name": name_or_path} | _read(presets[name_or_path], name_or_path)
+        return {"name": name_or_path} | _settings(presets[name_or_path], name_or_path)
     if not name_or_path.endswith(".toml"):
         if Path(name_or_path).is_file():
             raise InputError(f"machine {name_or_path}: a machine file must end in .toml; rename it")
-        raise unknown("machine", name_or_path, presets)
+        raise unknown("machine", name_or_path, names())
     path = Path(name_or_path)
-    settings = {"name": path.stem} | _read(path, name_or_path)
+    settings = {"name": path.stem} | _settings(path, name_or_path)
     technology = settings.get("technology")
     if isinstance(technology, str) and technology.endswith(".toml"):
         settings["technology"] = str(path.parent / technology)
@@ -150,15 +157,9 @@ def _own(name_or_path: str) -> dict[str, Setting]:
     return settings
 
 
-def _read(source: Traversable, where: str) -> dict[str, Setting]:
+def _settings(source: Traversable, where: str) -> dict[str, Setting]:
     """A TOML file as flat settings."""
-    try:
-        tables = tomllib.loads(source.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"machine {where}: cannot be read ({error.strerror})") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"machine {where}: not TOML: {error}") from None
-    return _flat(tables, "", where)
+    return _flat(read_toml(source, f"machine {where}"), "", where)
 
 
 def _flat(tables: dict[str, object], prefix: str, where: str) -> dict[str, Setting]:

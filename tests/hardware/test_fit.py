@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.technology.figures import FIGURES, Basis
-from spmopt.technology.fit import fit
-from spmopt.technology.load import load_technology
-from spmopt.technology.technology import FURTHEST
+from spmopt.hardware.fit import fit
+from spmopt.hardware.technologies import load_technology
+from spmopt.hardware.technology import FIGURES, FURTHEST, Basis
 
 LABELS = {
     "nvsim-sram": "SRAM",
@@ -44,7 +43,7 @@ CASES = [(name, figure) for name in LABELS for figure in FIGURES]
 
 
 def runs(name: str) -> list[dict[str, str]]:
-    text = (files("spmopt.technology") / "nvsim_ppa.csv").read_text(encoding="utf-8")
+    text = (files("spmopt.hardware") / "nvsim_ppa.csv").read_text(encoding="utf-8")
     return [run for run in csv.DictReader(text.splitlines()) if run["tech"] == LABELS[name]]
 
 

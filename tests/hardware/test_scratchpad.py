@@ -6,9 +6,9 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine, Memory
-from spmopt.machines.load import load_machine, override
-from spmopt.technology.load import load_technology
-from spmopt.technology.machine import with_technology
+from spmopt.hardware.machines import load_machine, override
+from spmopt.hardware.scratchpad import with_technology
+from spmopt.hardware.technologies import load_technology
 from spmopt.tiles.cores import scaled
 
 STT = load_technology("deepnvm-stt")

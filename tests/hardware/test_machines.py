@@ -6,8 +6,8 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, SystolicArray
-from spmopt.machines.load import load_machine, names, override
-from spmopt.machines.settings import KEYS, Setting, from_settings, to_settings
+from spmopt.hardware.machines import load_machine, names, override
+from spmopt.hardware.settings import KEYS, Setting, from_settings, to_settings
 
 # name: SPM bytes, DRAM bytes/s, operations/s (Tsai, table 5.2; Kim et al., table 3).
 PUBLISHED = {

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from spmopt.core.instance import Instance
-from spmopt.core.interim import Interim
 from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective, energy_objective
 from spmopt.core.result import Result
-from spmopt.core.scheduler import Request
+from spmopt.core.scheduler import Incumbent, Request
 from spmopt.solve import compare
 from tests.banked import banked
 from tests.strategies import random_instance
@@ -22,9 +21,9 @@ ENERGY = energy_objective(INSTANCE.machine)
 
 def heard(
     instance: Instance, names: list[str], objective: Objective
-) -> tuple[list[Result], list[Interim]]:
-    news: list[Interim] = []
-    request = Request(objective=objective, time_limit_s=20, threads=1, interim=news.append)
+) -> tuple[list[Result], list[Incumbent]]:
+    news: list[Incumbent] = []
+    request = Request(objective=objective, time_limit_s=20, threads=1, on_incumbent=news.append)
     return compare(instance, names, request), news
 
 
@@ -95,7 +94,7 @@ def test_another_order_is_told_apart() -> None:
         instance = random_instance(seed, max_operations=8, max_tensors=8)
         (result,), news = heard(instance, ["tsai"], MAKESPAN)
         last = next(each for each in reversed(news) if each.value is not None)
-        assert last.own_order == (result.order is not None)
+        assert last.other_order == (result.order is not None)
         if result.order is not None:
             assert not any(each.bound is not None for each in news)
             return
@@ -114,12 +113,12 @@ def test_banks_tell_bounds_of_their_own_program_only() -> None:
 
 
 def test_what_is_infinite_is_not_told() -> None:
-    news: list[Interim] = []
-    request = Request(interim=news.append)
-    request.tell(value=np.inf, bound=-np.inf)
-    request.tell(value=Fraction(3, 2), bound=1.0)
-    assert news == [Interim(), Interim(value=Fraction(3, 2), bound=1.0)]
-    request.part(bounds=True).tell(value=7, bound=2.0)
-    request.part(bounds=False).tell(value=7, bound=2.0)
-    assert news[2:] == [Interim(bound=2.0)]
-    assert replace(request).interim == request.interim
+    news: list[Incumbent] = []
+    request = Request(on_incumbent=news.append)
+    request.report_incumbent(value=np.inf, bound=-np.inf)
+    request.report_incumbent(value=Fraction(3, 2), bound=1.0)
+    assert news == [Incumbent(), Incumbent(value=Fraction(3, 2), bound=1.0)]
+    request.part(bounds=True).report_incumbent(value=7, bound=2.0)
+    request.part(bounds=False).report_incumbent(value=7, bound=2.0)
+    assert news[2:] == [Incumbent(bound=2.0)]
+    assert replace(request).on_incumbent == request.on_incumbent

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.technology.figures import Basis
-from spmopt.technology.load import load_technology
+from spmopt.hardware.technologies import load_technology
+from spmopt.hardware.technology import Basis
 
 # Technology, MB: read, write latency (ns), read, write energy (nJ), leakage (mW), area (mm2).
 TABLE_II = {

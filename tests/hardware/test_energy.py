@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from spmopt.core.machine import Area, Energy, Machine, SystolicArray
 from spmopt.core.objective import energy_objective
 from spmopt.core.result import Totals
-from spmopt.machines.load import load_machine
+from spmopt.hardware.energy import AreaReport, area_report, energy_report
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.scratchpad import with_technology
+from spmopt.hardware.technologies import load_technology
 from spmopt.metrics import metrics
-from spmopt.technology.energy import AreaReport, area_report, energy_report
-from spmopt.technology.load import load_technology
-from spmopt.technology.machine import with_technology
 from spmopt.verify import verify
-from tests.technology.toys import toy
+from tests.hardware.toys import toy
 from tests.verify.hand_made import two_layers
 
 MACHINE = Machine(

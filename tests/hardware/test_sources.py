@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.machines.load import load_machine, override
-from spmopt.technology.load import load_technology, names
-from spmopt.technology.sources import disagreement, sources_of
+from spmopt.hardware.machines import load_machine, override
+from spmopt.hardware.scratchpad import disagreement, sources_of
+from spmopt.hardware.technologies import load_technology, names
 from tests.cli.run import runner
 
 

@@ -7,10 +7,10 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
-from spmopt.machines.load import load_machine, override
-from spmopt.machines.settings import Setting, from_settings, to_settings
-from spmopt.technology.load import load_technology
-from spmopt.technology.machine import with_technology
+from spmopt.hardware.machines import load_machine, override
+from spmopt.hardware.scratchpad import with_technology
+from spmopt.hardware.settings import Setting, from_settings, to_settings
+from spmopt.hardware.technologies import load_technology
 
 FILE = """
 spm = "3MB"

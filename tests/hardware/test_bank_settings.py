@@ -5,14 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.core.bank import Bank
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Machine
-from spmopt.machines.load import load_machine, override
-from spmopt.machines.settings import Setting, from_settings, to_settings
-from spmopt.technology.load import load_technology
-from spmopt.technology.machine import BankOf, with_banks
-from tests.machines.test_technology import OWN
+from spmopt.core.machine import Bank, Machine
+from spmopt.hardware.machines import load_machine, override
+from spmopt.hardware.scratchpad import BankOf, with_banks
+from spmopt.hardware.settings import Setting, from_settings, to_settings
+from spmopt.hardware.technologies import load_technology
+from tests.hardware.test_machine_technology import OWN
 
 FILE = """
 bandwidth = "100GB/s"

@@ -8,17 +8,105 @@ are left out then, and ``energy.leakage_w`` is that of all else. What :func:`to_
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from math import isfinite
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, Machine, SystolicArray
-from spmopt.core.suggest import unknown
+from spmopt.core.machine import (
+    AREA_FIGURES,
+    ENERGY_FIGURES,
+    Area,
+    Bank,
+    Energy,
+    Machine,
+    SystolicArray,
+)
 from spmopt.core.units import Dimension, parse_quantity
-from spmopt.machines.banks import BANK, banks_text, read_banks, split_banks
-from spmopt.technology.load import load_technology
-from spmopt.technology.machine import with_banks, with_technology
+from spmopt.hardware.reader import Reader
+from spmopt.hardware.scratchpad import BankOf, with_banks, with_technology
+from spmopt.hardware.technologies import load_technology
+
+BANK = "bank"
+"""Key of the setting; several banks are one text, with commas between them."""
+
+
+def read_banks(texts: Sequence[str], where: str) -> list[BankOf]:
+    """Banks in the order of addresses, from SIZE:TECHNOLOGY[:PORTS] each.
+
+    Raises
+    ------
+    InputError
+        Another form, a size without unit or an unknown technology; ``where`` names the origin.
+    """
+    return [_read(text.strip(), where) for text in texts]
+
+
+def split_banks(text: str) -> list[str]:
+    """Texts of single banks."""
+    return text.split(",")
+
+
+def join_banks(texts: Sequence[str]) -> str:
+    """One text of several banks, without blanks around them."""
+    return ",".join(text.strip() for text in texts)
+
+
+def banks_text(machine: Machine) -> str:
+    """The banks of ``machine`` as :func:`read_banks` reads them back, all figures the same.
+
+    Raises
+    ------
+    InputError
+        A bank with figures that are of no technology known here.
+    """
+    return join_banks([_text(machine, bank) for bank in machine.banks])
+
+
+def from_folder(text: str, folder: Path) -> str:
+    """The text with paths of technologies that start in ``folder``."""
+    found = []
+    for bank in split_banks(text):
+        size, *rest = bank.strip().split(":")
+        if rest and rest[0].strip().endswith(".toml"):
+            rest[0] = str(folder / rest[0].strip())
+        found.append(":".join([size, *rest]))
+    return join_banks(found)
+
+
+def _read(text: str, where: str) -> BankOf:
+    size, *rest = (part.strip() for part in text.split(":"))
+    if len(rest) not in (1, 2) or not all(rest):
+        raise InputError(f"{where} {text!r}: write SIZE:TECHNOLOGY, as 2MB:nvsim-sram")
+    ports = rest[1] if len(rest) == 2 else None
+    if ports is not None and not (ports.isascii() and ports.isdigit() and len(ports) < 10):
+        raise InputError(f"{where} {text!r}: {ports!r} is not a whole number of ports")
+    try:
+        technology = load_technology(rest[0])
+    except InputError as error:
+        raise InputError(f"{where} {text!r}: {error}") from None
+    return BankOf(
+        spm_bytes=parse_quantity(size, Dimension.BYTES, f"{where} {text!r}: size"),
+        technology=technology,
+        ports=None if ports is None else int(ports),
+        named=rest[0],
+    )
+
+
+def _text(machine: Machine, bank: Bank) -> str:
+    """The text, if what it says is the bank."""
+    parts = [str(bank.spm_bytes), bank.technology]
+    if bank.read_bytes_per_s is not None and bank.technology:
+        alone = load_technology(bank.technology).at(bank.spm_bytes).read_bytes_per_s
+        parts.append(str(max(1, round(bank.read_bytes_per_s / alone))))
+    text = ":".join(parts)
+    if not bank.technology or with_banks(machine, read_banks([text], BANK)).banks != (bank,):
+        raise InputError(
+            f"machine {machine.name}: a bank of {bank.spm_bytes} bytes has figures of its own, "
+            "which no setting says; give banks of technologies in its place"
+        )
+    return text
+
 
 Setting = str | int | float | bool
 Settings = Mapping[str, Setting]
@@ -37,7 +125,6 @@ _FIELDS = {
 _ENERGY = tuple(f"energy.{field.name}" for field in fields(Energy))
 _AREA = tuple(f"area.{field.name}" for field in fields(Area))
 _ARRAY = tuple(f"array.{field.name}" for field in fields(SystolicArray))
-_EXAMPLES = {"page": "4KiB, 4kB or 4096"}
 _MEMORY = ("technology", "banks")
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
 """What a technology says, and a machine that names one does not."""
@@ -60,37 +147,35 @@ def from_settings(settings: Settings, where: str) -> Machine:
         An unknown or missing key, a value that does not fit it, or a technology that has no
         figures for that size.
     """
-    for key in settings:
-        if key not in KEYS:
-            raise InputError(f"{where}: {unknown('machine setting', key, KEYS)}")
+    read = Reader(settings, where)
+    read.require_known(KEYS, "machine setting")
     if BANK in settings:
         return _with_banks(settings, where)
-    read = _Reader(settings, where)
     return _with_memory(read, _bare(read))
 
 
 def _with_banks(settings: Settings, where: str) -> Machine:
     for key in (key for key in SCRATCHPAD if key in settings):
         raise InputError(f"{where}: {key}: banks make up the scratchpad; leave one of them out")
-    text = _Reader(settings, where).text(BANK)
+    text = Reader(settings, where).text(BANK)
     banks = read_banks(split_banks(text), f"{where}: {BANK}")
     own = {"energy.leakage_w": 0.0, **settings, **dict.fromkeys(OF_BANKS, 0.0)}
     own["spm"] = sum(bank.spm_bytes for bank in banks)
-    machine = _bare(_Reader(own, where))
+    machine = _bare(Reader(own, where))
     return replace(with_banks(machine, banks), energy=machine.energy)
 
 
-def _bare(read: _Reader) -> Machine:
+def _bare(read: Reader) -> Machine:
     return Machine(
         name=read.text("name"),
         spm_bytes=read.quantity("spm", Dimension.BYTES),
         dram_bytes_per_s=read.quantity("bandwidth", Dimension.BYTES_PER_S),
         operations_per_s=read.quantity("throughput", Dimension.OPERATIONS_PER_S),
         clock_hz=read.quantity("clock", Dimension.HERTZ),
-        page_bytes=read.quantity("page", Dimension.BYTES),
+        page_bytes=read.quantity("page", Dimension.BYTES, "4KiB, 4kB or 4096"),
         dma_setup_cycles=read.count("dma_setup"),
         duplex=read.switch("duplex"),
-        array=_array(read) if any(key in read.settings for key in _ARRAY) else None,
+        array=_array(read) if any(key in read.table for key in _ARRAY) else None,
         energy=Energy(
             **_figures(read, "energy", ENERGY_FIGURES), source=read.text("energy.source")
         ),
@@ -99,16 +184,16 @@ def _bare(read: _Reader) -> Machine:
     )
 
 
-def _figures(read: _Reader, table: str, names: tuple[str, ...]) -> dict[str, float]:
+def _figures(read: Reader, table: str, names: tuple[str, ...]) -> dict[str, float]:
     keys = {name: f"{table}.{name}" for name in names}
-    if "technology" in read.settings:
+    if "technology" in read.table:
         keys = {name: key for name, key in keys.items() if key not in OF_TECHNOLOGY}
     return {name: read.number(key) for name, key in keys.items()}
 
 
-def _with_memory(read: _Reader, machine: Machine) -> Machine:
-    banks = read.count("banks") if "banks" in read.settings else None
-    if "technology" not in read.settings:
+def _with_memory(read: Reader, machine: Machine) -> Machine:
+    banks = read.count("banks") if "banks" in read.table else None
+    if "technology" not in read.table:
         if banks is None:
             return machine
         raise InputError(f"{read.where}: banks = {banks}: of which technology? name one as well")
@@ -141,59 +226,9 @@ def to_settings(machine: Machine) -> dict[str, Setting]:
     return {key: value for key, value in settings.items() if key not in OF_TECHNOLOGY}
 
 
-def _array(read: _Reader) -> SystolicArray:
+def _array(read: Reader) -> SystolicArray:
     return SystolicArray(
         rows=read.count("array.rows"),
         columns=read.count("array.columns"),
         dataflow=read.text("array.dataflow"),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Reader:
-    """One setting at a time, checked."""
-
-    settings: Settings
-    where: str
-
-    def _get(self, key: str) -> Setting:
-        if key not in self.settings:
-            raise InputError(f"{self.where}: {key} is missing; add it")
-        return self.settings[key]
-
-    def _wrong(self, key: str, must: str) -> InputError:
-        return InputError(f"{self.where}: {key} = {self.settings[key]!r}: must be {must}")
-
-    def quantity(self, key: str, dimension: Dimension) -> int:
-        value = self._get(key)
-        if isinstance(value, bool | float):
-            raise self._wrong(key, "a whole number, or a quantity such as '24MB' in quotes")
-        return parse_quantity(value, dimension, f"{self.where}: {key}", _EXAMPLES.get(key))
-
-    def count(self, key: str) -> int:
-        text = str(self._get(key))
-        if not (text.isascii() and text.isdigit() and len(text) < 19):
-            raise self._wrong(key, "a whole number, 0 or more")
-        return int(text)
-
-    def number(self, key: str) -> float:
-        value = self._get(key)
-        try:
-            number = -1.0 if isinstance(value, bool) else float(value)
-        except ValueError:
-            number = -1.0
-        if not isfinite(number) or number < 0:
-            raise self._wrong(key, "a number, 0 or more")
-        return number
-
-    def switch(self, key: str) -> bool:
-        switch = {"true": True, "false": False}.get(str(self._get(key)).lower())
-        if switch is None:
-            raise self._wrong(key, "true or false")
-        return switch
-
-    def text(self, key: str) -> str:
-        value = self._get(key)
-        if not isinstance(value, str):
-            raise self._wrong(key, "a text in quotes")
-        return value

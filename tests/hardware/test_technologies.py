@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.technology.figures import Point
-from spmopt.technology.load import load_technology, names
-from spmopt.technology.technology import Between, Technology
+from spmopt.hardware.technologies import load_technology, names
+from spmopt.hardware.technology import Between, Point, Technology
 
 HEAD = 'cell = "SRAM"\nsource = "me"\naccess = "64B"\nbetween = "{}"\n'
 POINT = """[[point]]

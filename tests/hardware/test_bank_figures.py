@@ -7,10 +7,10 @@ import pytest
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Energy
 from spmopt.core.objective import energy_objective
-from spmopt.machines.load import load_machine, override
-from spmopt.technology.energy import area_report
-from spmopt.technology.load import load_technology
-from spmopt.technology.machine import BankOf, with_banks, with_technology
+from spmopt.hardware.energy import area_report
+from spmopt.hardware.machines import load_machine, override
+from spmopt.hardware.scratchpad import BankOf, with_banks, with_technology
+from spmopt.hardware.technologies import load_technology
 
 SRAM, STT = load_technology("nvsim-sram"), load_technology("deepnvm-stt")
 TWO = [BankOf(spm_bytes=2 * 10**6, technology=SRAM), BankOf(spm_bytes=3 * 10**6, technology=STT)]

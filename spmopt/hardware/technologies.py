@@ -1,0 +1,151 @@
+"""Technologies by name, or from a TOML file: settings, and a table ``[[point]]`` for each capacity.
+
+All quantities have units: ``read_latency = "2.91ns"``. ``technology_presets`` has examples. Several
+points of one capacity are configurations, each with a name: ``configuration = "read EDP, normal
+access"``.
+
+``nvsim-*`` come from runs of NVSim, a public circuit-level model, at 1 to 32 MiB. ``nvsim_ppa.csv``
+has one run a line: NVSim (SEAL-UCSB, commit 6334d00), 22 nm LOP, 350 K, words of 512 bits, each run
+optimized for the energy-delay product of reads: one configuration of each capacity, where algorithm
+1 of DeepNVM++ chooses among 8 targets and 3 kinds of access. Its cell of SOT-MRAM is an assumption,
+those of SRAM and STT-MRAM come with NVSim. Columns that are not read here: NVSim's own bandwidths,
+of banks that overlap their accesses where they can. What NVSim and the file call a megabyte is a
+MiB: the area of 1 "MB" of SRAM times its efficiency is that of 2**23 cells of 146 F^2.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+from spmopt.core.errors import InputError, unknown
+from spmopt.core.units import Dimension
+from spmopt.hardware.reader import FOLDER, Reader, preset_files, read_toml
+from spmopt.hardware.technology import FIGURES, Between, Point, Technology
+
+_KEYS = ("cell", "source", "access", "between", "point")
+_MEASURES = {
+    "read_latency": ("read_latency_ns", Dimension.NANOSECONDS),
+    "write_latency": ("write_latency_ns", Dimension.NANOSECONDS),
+    "read_energy": ("read_energy_pj", Dimension.PICOJOULES),
+    "write_energy": ("write_energy_pj", Dimension.PICOJOULES),
+    "leakage": ("leakage_mw", Dimension.MILLIWATTS),
+    "area": ("area_mm2", Dimension.SQUARE_MILLIMETERS),
+}
+_NVSIM_CELLS = {
+    "nvsim-sram": ("SRAM", "SRAM"),
+    "nvsim-stt": ("STT-MRAM", "STT-MRAM"),
+    "nvsim-sot": ("SOT-MRAM", "SOT-MRAM(assumed cell)"),
+}
+_NVSIM_COLUMNS = {
+    "read_energy_pj": "read_energy_pJ_per_access",
+    "write_energy_pj": "write_energy_pJ_per_access",
+    "leakage_mw": "leakage_mW",
+}
+"""Where a figure has another name in the file."""
+_MIB = 2**20
+_REGISTERED: dict[str, Technology] = {}
+
+
+def register_technology(technology: Technology) -> None:
+    """Make ``technology`` known by its name, to options and machine files.
+
+    Raises
+    ------
+    InputError
+        The program has one of that name.
+    """
+    if technology.name in names():
+        raise InputError(f"technology {technology.name}: there is one already; choose another name")
+    _REGISTERED[technology.name] = technology
+
+
+def names() -> list[str]:
+    """Names of the technologies that come with the program or were registered, sorted."""
+    return sorted([*preset_files("technology"), *_NVSIM_CELLS, *_REGISTERED])
+
+
+def load_technology(name_or_path: str) -> Technology:
+    """Load a technology by name, or from a file that ends in ``.toml``.
+
+    Raises
+    ------
+    InputError
+        No such technology or file, not TOML, or a setting that cannot be used.
+    """
+    if name_or_path in names():
+        return _REGISTERED.get(name_or_path) or _shipped(name_or_path)
+    path = Path(name_or_path)
+    where = f"technology {name_or_path}"
+    if path.suffix == ".toml":
+        return _from_tables(read_toml(path, where), path.stem, where)
+    if path.is_file():
+        raise InputError(f"{where}: a technology file must end in .toml; rename it")
+    raise unknown("technology", name_or_path, names())
+
+
+@cache
+def _shipped(name: str) -> Technology:
+    if name in _NVSIM_CELLS:
+        return _nvsim(name)
+    where = f"technology {name}"
+    return _from_tables(read_toml(preset_files("technology")[name], where), name, where)
+
+
+def _from_tables(tables: Mapping[str, object], name: str, where: str) -> Technology:
+    read = Reader(tables, where)
+    read.require_known(_KEYS, "technology setting")
+    between = read.text("between")
+    if between not in tuple(Between):
+        raise InputError(f"{where}: between = {between!r}: must be {' or '.join(Between)}")
+    read.text("access")
+    return Technology(
+        name=name,
+        cell=read.text("cell"),
+        source=read.text("source"),
+        access_bytes=read.quantity("access", Dimension.BYTES, "32B"),
+        between=Between(between),
+        points=tuple(
+            _point(Reader(table, f"{where}: point {number}"))
+            for number, table in enumerate(read.tables("point"), start=1)
+        ),
+    )
+
+
+def _point(read: Reader) -> Point:
+    read.require_known(("capacity", "configuration", *_MEASURES), "setting of a point")
+    values = {field: read.measure(key, kind) for key, (field, kind) in _MEASURES.items()}
+    read.text("capacity")
+    return Point(
+        capacity_bytes=read.quantity("capacity", Dimension.BYTES, "3MB or 3MiB"),
+        configuration=read.text("configuration") if "configuration" in read.table else "",
+        **values,
+    )
+
+
+def _nvsim(name: str) -> Technology:
+    """A fit through the runs of one cell."""
+    cell, label = _NVSIM_CELLS[name]
+    with (FOLDER / "nvsim_ppa.csv").open(encoding="utf-8") as stream:
+        runs = [run for run in csv.DictReader(stream) if run["tech"] == label]
+    words = {run["word_bits"] for run in runs}
+    if len(words) != 1:
+        raise InputError(f"technology {name}: its runs differ in the width of a word")
+    assumed = "" if runs[0]["cell_provided"] == "yes" else ", assumed cell"
+    return Technology(
+        name=name,
+        cell=cell,
+        source=f"NVSim, {runs[0]['node_nm']} nm{assumed}",
+        access_bytes=int(words.pop()) // 8,
+        between=Between.FIT,
+        points=tuple(
+            Point(
+                capacity_bytes=int(run["capacity_MB"]) * _MIB,
+                configuration=run["opt_target"],
+                **{figure: float(run[_NVSIM_COLUMNS.get(figure, figure)]) for figure in FIGURES},
+            )
+            for run in runs
+        ),
+    )

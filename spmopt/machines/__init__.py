@@ -1,1 +1,0 @@
-"""Machines by name (TOML presets) or from a user's TOML file, with fields overridden."""

@@ -1,0 +1,33 @@
+"""Files that version 0.1 of the program wrote are still read, and mean what they meant."""
+
+from pathlib import Path
+
+import pytest
+
+from spmopt.audit import audit
+from spmopt.io.files import read_instance, read_result
+
+CORPUS = Path(__file__).parent / "version1"
+
+
+@pytest.mark.parametrize(
+    ("name", "scheduler", "status"),
+    [
+        ("banks", "banks", "optimal"),
+        ("belady", "belady", "feasible"),
+        ("fluid", "fluid", "unknown"),
+        ("infeasible", "whole", "infeasible"),
+        ("page", "page", "optimal"),
+        ("tsai", "tsai", "feasible"),
+    ],
+)
+def test_a_result_is_read_and_verified_again(name: str, scheduler: str, status: str) -> None:
+    stored = read_result(CORPUS / f"{name}.json")
+    assert stored.result.scheduler == scheduler
+    assert stored.result.status == status
+    assert not audit(stored.instance, stored.result).violations
+
+
+def test_an_instance_is_read() -> None:
+    instance = read_instance(CORPUS / "instance.json")
+    assert (len(instance.operations), len(instance.tensors)) == (27, 47)

@@ -6,19 +6,18 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Self
 
-from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.result import relative_gap
+from spmopt.experiments import rows as experiments
+from spmopt.experiments.rows import Row, Texts, Value
 from spmopt.hardware.energy import area_report
 from spmopt.hardware.scratchpad import bases_of, least_sure
 from spmopt.metrics import in_unit, metrics
 from spmopt.sweep.cases import Case
 from spmopt.sweep.work import Finding
 
-Value = str | int | float | bool | None
-Row = Mapping[str, Value]
-Texts = tuple[str, ...]
+__all__ = ["Columns", "Row", "Texts", "Value", "row_of"]
 
 _ABOUT: Mapping[str, type] = {
     "network": str,
@@ -59,7 +58,7 @@ _FOUND: Mapping[str, type] = {
 _ON_CHIP = ("power_w", "area_mm2", "technology", "basis")
 
 
-class Columns:
+class Columns(experiments.Columns):
     """The columns: what a row is about, other settings swept (``extra``), what was found.
 
     ``on_chip``: average power, the machine's area, and technologies of its scratchpad with what
@@ -69,9 +68,7 @@ class Columns:
     def __init__(self, extra: Sequence[str] = (), *, on_chip: bool = False) -> None:
         about = {**_ABOUT, **dict.fromkeys(extra, str), "scheduler": str}
         found = {name: _FOUND[name] for name in _FOUND if on_chip or name not in _ON_CHIP}
-        found = {name: kind for name, kind in found.items() if name not in about}
-        self.types: Mapping[str, type] = {**about, **found}
-        self.identifying = len(about)
+        super().__init__(about, {name: found[name] for name in found if name not in about})
 
     @classmethod
     def of(cls, about: Mapping[str, type], found: Mapping[str, type]) -> Self:
@@ -80,28 +77,9 @@ class Columns:
         columns.types, columns.identifying = {**about, **found}, len(about)
         return columns
 
-    def texts(self, row: Row) -> Texts:
-        """A row as the fields of a line."""
-        return tuple(_text(row[name]) for name in self.types)
-
-    def row(self, texts: Sequence[str]) -> Row:
-        """Read what :meth:`texts` gave; raises :class:`InputError`."""
-        if len(texts) != len(self.types):
-            raise InputError(f"{len(texts)} fields, not {len(self.types)}")
-        items = zip(self.types.items(), texts, strict=True)
-        return {name: _value(name, kind, text) for (name, kind), text in items}
-
-    def key(self, texts: Sequence[str]) -> Texts:
-        """The fields that tell rows apart."""
-        return tuple(texts[: self.identifying])
-
-    def key_about(self, about: Mapping[str, Value]) -> Texts:
-        """The same by the columns that tell rows apart."""
-        return tuple(_text(about[name]) for name in list(self.types)[: self.identifying])
-
     def key_of(self, case: Case, spm_bytes: int, scheduler: str) -> Texts:
-        """The same of a row that is still to be found."""
-        return tuple(_text(value) for value in _about(case, spm_bytes, scheduler).values())
+        """Key of a row that is still to be found."""
+        return self.key_about(_about(case, spm_bytes, scheduler))
 
 
 def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
@@ -160,22 +138,3 @@ def _in_unit(objective: str, machine: Machine, value: Fraction | None) -> float 
     if value is None:
         return None
     return in_unit(objective_named(objective, machine), machine, value)[0]
-
-
-def _text(value: Value) -> str:
-    if value is None:
-        return ""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _value(name: str, kind: type, text: str) -> Value:
-    if kind is str:
-        return text
-    if not text:
-        return None
-    try:
-        if kind is bool:
-            return {"true": True, "false": False}[text]
-        return int(text) if kind is int else float(text)
-    except (KeyError, ValueError):
-        raise InputError(f"{name} is {text!r}") from None

@@ -7,7 +7,7 @@ import pytest
 from distributed import LocalCluster
 
 from spmopt.core.errors import InputError
-from spmopt.search.evaluation.executors import executor
+from spmopt.experiments.executors import open_executor
 from spmopt.search.findings.shown import front
 from tests.search.study import machines, search, small_setup, values
 from tests.solve.fakes import bounds_only, install
@@ -47,6 +47,6 @@ def test_seeds_are_reproducible_on_a_cluster(tmp_path: Path, address: str) -> No
 def test_no_cluster_is_one_line() -> None:
     with (
         pytest.raises(InputError, match=r"--scheduler-address nonsense://: no cluster answers"),
-        executor(1, "nonsense://"),
+        open_executor(1, "nonsense://"),
     ):
         pass

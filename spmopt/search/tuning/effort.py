@@ -18,6 +18,8 @@ class Effort:
     workers, address
         Processes beside this one, which meanwhile asks, proves and writes; none: all in turn, here.
         Or a Dask scheduler in their place.
+    wait_for_workers
+        Of the Dask scheduler, before anything begins.
     timeout_s
         Seconds after which no more trials are begun; None: without end.
     prune
@@ -29,5 +31,6 @@ class Effort:
     seed: int = 0
     workers: int = 0
     address: str | None = None
+    wait_for_workers: int = 0
     timeout_s: float | None = None
     prune: bool = True

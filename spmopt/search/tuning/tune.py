@@ -19,9 +19,10 @@ from optuna.trial import FrozenTrial, Trial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
+from spmopt.experiments.executors import open_executor
+from spmopt.experiments.interrupts import endings_as_interrupt, unbroken, undisturbed
 from spmopt.hardware.settings import Setting
 from spmopt.search.evaluation.evaluate import Answer, evaluate
-from spmopt.search.evaluation.executors import executor
 from spmopt.search.space.candidate import Candidate
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.process import PROCESS, own_name
@@ -44,7 +45,6 @@ from spmopt.search.tuning.judge import Judge
 from spmopt.search.tuning.neighbours import Neighbours
 from spmopt.search.tuning.samplers import Seeded
 from spmopt.search.tuning.twins import Twins
-from spmopt.sweep.pool import unbroken, undisturbed
 
 _LIVES = 3
 """How often a trial is begun whose process dies."""
@@ -74,7 +74,8 @@ def tune(
     """
     study.sampler = Seeded(effort.sampler, effort.seed, setup.space)
     beats = Beats(storage, study.study_name)
-    with executor(effort.workers, effort.address) as (workers, count), beats.running():
+    found = open_executor(effort.workers, effort.address, effort.wait_for_workers)
+    with endings_as_interrupt(), found as (workers, count), beats.running():
         loop = _Loop(
             study, setup, effort, schedules=schedules, tell=tell, workers=workers, beats=beats
         )

@@ -1,0 +1,1 @@
+"""Runs many cases: case -> verified row -> store -> resume, on any executor."""

@@ -1,0 +1,145 @@
+"""Who works on cases: this process, processes of this machine, or a Dask cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from importlib import import_module
+from threading import Thread
+from typing import Any
+
+from spmopt.core.errors import InputError
+from spmopt.experiments.interrupts import undisturbed
+
+_CONNECT_S = 10
+
+
+def processors() -> int:
+    """Count the processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Inline(Executor):
+    """Runs each task at once, in this process."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run ``fn``; the future has its result or error."""
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class Processes(Executor):
+    """Processes of this machine; those that die are replaced, what they ran is to be run again."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._pool = self._started()
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Run ``fn`` in one of them; a pool that has lost one is started again."""
+        try:
+            return self._pool.submit(fn, *args, **kwargs)
+        except BrokenProcessPool:
+            self._pool.shutdown(wait=False)
+            self._pool = self._started()
+            return self._pool.submit(fn, *args, **kwargs)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End them, at once if nobody waits."""
+        if not wait:
+            for worker in multiprocessing.active_children():
+                worker.terminate()
+        self._pool.shutdown(wait=True, cancel_futures=cancel_futures)
+
+    def _started(self) -> ProcessPoolExecutor:
+        # A fork would copy the locks of solvers' threads and of the progress display.
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self._workers, context, initializer=_begin_worker)
+
+
+@contextmanager
+def open_executor(
+    workers: int, address: str | None = None, wait_for_workers: int = 0
+) -> Iterator[tuple[Executor, int]]:
+    """Give an executor, and how many tasks it works on at a time.
+
+    Whatever it still runs at an error, an interrupt too, is ended.
+
+    Parameters
+    ----------
+    workers
+        Processes of this machine; with none, tasks run in this one.
+    address
+        Of the scheduler of a Dask cluster, in place of processes.
+    wait_for_workers
+        Of the cluster, before anything begins.
+
+    Raises
+    ------
+    InputError
+        No cluster answers there, it has no workers, or Dask is not installed.
+    """
+    if address is not None:
+        with _cluster(address, wait_for_workers) as found_there:
+            yield found_there
+        return
+    found: Executor = Processes(workers) if workers else Inline()
+    try:
+        yield found, workers or 1
+    except BaseException:
+        with undisturbed():
+            found.shutdown(wait=False, cancel_futures=True)
+        raise
+    found.shutdown()
+
+
+@contextmanager
+def _cluster(address: str, wait_for_workers: int) -> Iterator[tuple[Executor, int]]:
+    """Connect to a Dask scheduler; its workers need this program, and files by the same names."""
+    option = f"--scheduler-address {address}"
+    try:
+        distributed = import_module("distributed")
+    except ImportError:
+        raise InputError(
+            "--scheduler-address: Dask is not installed; pip install 'spmopt[cluster]'"
+        ) from None
+    try:
+        client = distributed.Client(address, timeout=_CONNECT_S, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        why = " ".join(str(error).split())[:200]
+        raise InputError(f"{option}: no cluster answers ({why})") from None
+    with client:
+        if wait_for_workers:
+            client.wait_for_workers(wait_for_workers)
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise InputError(
+                f"{option}: the cluster has no workers; start some, or add --wait-for-workers 1"
+            )
+        yield client.get_executor(pure=False), threads
+
+
+def _begin_worker() -> None:
+    """Leave Ctrl-C and the terminal's end to the parent, and end when it does, however."""
+    for name in ("SIGINT", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+
+    def follow() -> None:
+        if parent is not None:
+            parent.join()
+        os._exit(1)
+
+    Thread(target=follow, daemon=True).start()

@@ -1,0 +1,62 @@
+"""Ctrl-C, and the signals that batch systems and terminals end a program with."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
+from types import FrameType
+from typing import Any
+
+_ENDINGS = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+_Handler = Callable[[int, FrameType | None], Any] | int | None
+
+
+@contextmanager
+def endings_as_interrupt() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP do what Ctrl-C does; those that are ignored, as by nohup, stay so."""
+
+    def forward(number: int, frame: FrameType | None) -> None:
+        del number
+        handle = signal.getsignal(signal.SIGINT)
+        if callable(handle):
+            handle(signal.SIGINT, frame)
+        elif handle is not signal.SIG_IGN:
+            raise KeyboardInterrupt
+
+    own = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
+    with _handled(own, forward):
+        yield
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Take no second Ctrl-C while processes end, which is soon: it would leave some of them."""
+    with _handled([signal.SIGINT], signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def unbroken() -> Iterator[None]:
+    """Let a Ctrl-C wait for the end of what must not be left half done."""
+    waiting: list[tuple[int, FrameType | None]] = []
+    before = signal.getsignal(signal.SIGINT)
+    with _handled([signal.SIGINT], lambda number, frame: waiting.append((number, frame))):
+        yield
+    if waiting and callable(before):
+        before(*waiting[0])
+
+
+@contextmanager
+def _handled(numbers: list[Any], handle: _Handler) -> Iterator[None]:
+    """Handle signals so; only the main thread may say it."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

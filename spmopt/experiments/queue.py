@@ -1,0 +1,155 @@
+"""Tasks on an executor: urgent ones first, those that follow from answers as these come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from itertools import count
+from types import TracebackType
+from typing import Any, TypeVar
+
+from spmopt.core.errors import InputError
+from spmopt.experiments.executors import open_executor
+from spmopt.experiments.interrupts import endings_as_interrupt, undisturbed
+
+T = TypeVar("T")
+_LIVES = 3
+"""How often a task is begun whose process dies."""
+
+
+def _always() -> bool:
+    return True
+
+
+@dataclass(frozen=True, order=True)
+class _Task:
+    """One in the queue, by its urgency, then its number."""
+
+    urgency: tuple[int, ...]
+    number: int
+    run: Callable[[], Any] = field(compare=False)
+    then: Callable[[Any], None] = field(compare=False)
+    admit: Callable[[], bool] = field(compare=False)
+    lives: int = field(default=_LIVES, compare=False)
+
+
+class TaskQueue:
+    """A queue of tasks and who works on it: ``jobs`` processes, or this one if it is one.
+
+    Use as a context: SIGTERM and SIGHUP act as Ctrl-C in it, and on the way out whatever still
+    runs is ended.
+
+    Parameters
+    ----------
+    jobs
+        Processes of this machine, or how many tasks ``executor`` works on at a time.
+    address, wait_for_workers
+        Of the scheduler of a Dask cluster, which works on it in place of processes, and how many
+        workers it must have.
+    executor
+        Works on it in place of processes; it is not shut down here.
+    report
+        Told of processes that died and were replaced.
+    """
+
+    def __init__(
+        self,
+        jobs: int = 1,
+        address: str | None = None,
+        *,
+        wait_for_workers: int = 0,
+        executor: Executor | None = None,
+        report: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._jobs, self._address, self._wanted = jobs, address, wait_for_workers
+        self._executor, self._report = executor, report
+        self._stack = ExitStack()
+        self._number = count()
+        self._queue: list[_Task] = []
+        self._running: dict[Future[Any], _Task] = {}
+
+    def __enter__(self) -> TaskQueue:
+        self._stack.enter_context(endings_as_interrupt())
+        if self._executor is None and (self._address is not None or self._jobs > 1):
+            found = open_executor(self._jobs, self._address, self._wanted)
+            self._executor, self._jobs = self._stack.enter_context(found)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with undisturbed():
+            for future in self._running:
+                future.cancel()
+            self._stack.__exit__(kind, error, trace)
+
+    def add(
+        self,
+        urgency: tuple[int, ...],
+        task: Callable[[], T],
+        then: Callable[[T], None],
+        admit: Callable[[], bool] = _always,
+    ) -> None:
+        """Queue a task, those of least ``urgency`` first.
+
+        Parameters
+        ----------
+        task
+            Picklable; runs where the executor has it run.
+        then
+            Gets its answer, here.
+        admit
+            Asked before it begins; where it says no, the task is dropped.
+        """
+        heappush(self._queue, _Task(urgency, next(self._number), task, then, admit))
+
+    def steps(self) -> Iterator[None]:
+        """Run all there is and all that is added meanwhile; come back after every answer.
+
+        Raises what a task raises, and :class:`InputError` where one kills its process each time.
+        """
+        while self._queue or self._running:
+            if self._executor is None:
+                task = heappop(self._queue)
+                if task.admit():
+                    task.then(task.run())
+                yield
+                continue
+            self._submit(self._executor)
+            done, _ = wait(self._running, return_when=FIRST_COMPLETED)
+            for future in done:
+                task = self._running.pop(future)
+                try:
+                    value = future.result()
+                except BrokenExecutor:
+                    self._again(task)
+                    continue
+                task.then(value)
+                yield
+
+    def _submit(self, executor: Executor) -> None:
+        """Submit one task more than there are processes, so that none waits for this one.
+
+        After a process has died, one at a time until it is known which task killed it.
+        """
+        suspects = [task for task in (*self._queue, *self._running.values()) if task.lives < _LIVES]
+        while self._queue and len(self._running) <= (0 if suspects else self._jobs):
+            task = heappop(self._queue)
+            if task.lives < _LIVES or task.admit():
+                self._running[executor.submit(task.run)] = task
+
+    def _again(self, lost: _Task) -> None:
+        """Queue a task again whose process died."""
+        if lost.lives == 1:
+            raise InputError(
+                f"a process died {_LIVES} times at the same case, perhaps for want of memory; use "
+                "fewer processes, or leave the case out"
+            )
+        self._report("a process died and was replaced; what it ran is run again")
+        heappush(self._queue, replace(lost, lives=lost.lives - 1))

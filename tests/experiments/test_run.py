@@ -1,0 +1,153 @@
+"""Cases, their rows, and what another run makes of them."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.experiments import claims
+from spmopt.experiments.queue import TaskQueue
+from spmopt.experiments.rows import Row
+from spmopt.experiments.run import Case, run, shard
+from spmopt.experiments.store import Store, merge
+from tests.experiments.work import CASES, COLUMNS, both, dies, interrupted_at_3, square
+
+ROWS = [{"x": x, "square": x * x} for x in range(6)]
+
+
+def store(path: Path | None, **identity: object) -> Store:
+    return Store(path, COLUMNS, identity)
+
+
+def test_rows_are_kept_in_the_order_of_the_cases(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    early = store(path)
+    early.add([ROWS[4]])
+    early.close()
+    with ThreadPoolExecutor(2) as threads, TaskQueue(2, executor=threads) as queue:
+        assert run(CASES, square, store(path), queue) == ROWS
+    assert store(path).rows == ROWS
+    assert list(tmp_path.iterdir()) == [path]
+    assert run(CASES, dies, store(path)) == ROWS
+
+
+def test_several_rows_of_a_case() -> None:
+    cases = [Case(about=({"x": x}, {"x": x + 1}), payload=x) for x in (0, 2, 4)]
+    assert run(cases, both, store(None)) == ROWS
+
+
+def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    with pytest.raises(KeyboardInterrupt):
+        run(CASES, interrupted_at_3, store(path))
+    assert store(path).rows == ROWS[:3]
+    assert run(CASES, square, store(path)) == ROWS
+
+
+@pytest.mark.parametrize("cut", [1, 2, 8, 20])
+def test_a_cut_file_goes_on(tmp_path: Path, cut: int) -> None:
+    path = tmp_path / "s.csv"
+    run(CASES, square, store(path))
+    path.write_text(path.read_text()[:-cut])
+    assert run(CASES, square, store(path)) == ROWS
+
+
+def test_another_identity_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    store(path, a=1)
+    with pytest.raises(InputError, match=r"another sweep \(a differs\); name another file"):
+        store(path, a=2)
+    path.write_text("x,square\n")
+    with pytest.raises(InputError, match="is not a sweep's file"):
+        store(path)
+
+
+def test_two_processes_share_the_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "s.csv"
+    mine = store(path)
+    assert mine.claim([("1",)])
+    monkeypatch.setattr(claims, "own_name", lambda: "other-1")
+    other = store(path)
+    assert not other.claim([("1",), ("2",)])
+    assert run(CASES, square, other) == [ROWS[0], *ROWS[2:]]
+    assert not mine.claim([("2",)])
+    mine.add([ROWS[1]])
+    mine.close([(str(x),) for x in range(6)])
+    assert store(path).rows == ROWS
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_cases_of_a_dead_process_are_taken_over(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    code = (
+        "import os; from pathlib import Path; from tests.experiments.test_run import store; "
+        f"s = store(Path({str(path)!r})); assert s.claim([('1',)]); os._exit(0)"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], check=True)
+    assert ended.returncode == 0
+    said: list[str] = []
+    assert run(CASES, square, Store(path, COLUMNS, {}, said.append)) == ROWS
+    assert len(said) == 1
+    assert said[0].endswith("has ended; its cases go to whoever is next")
+    assert str(os.getpid()) not in said[0]
+
+
+def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:
+    cases = [Case.one({"x": 0}, str(tmp_path / "died"))]
+    said: list[str] = []
+    with TaskQueue(2, report=said.append) as queue:
+        assert run(cases, dies, store(None), queue) == ROWS[:1]
+    assert said == ["a process died and was replaced; what it ran is run again"]
+
+
+def test_a_case_that_kills_every_worker_is_an_error() -> None:
+    with (
+        pytest.raises(InputError, match="a process died 3 times at the same case"),
+        TaskQueue(2) as queue,
+    ):
+        run([Case.one({"x": 0}, "")], dies, store(None), queue)
+
+
+def sharded(path: Path, text: str) -> Sequence[Row]:
+    cases, cut = shard(CASES, text)
+    return run(cases, square, store(path, a=1, **cut))
+
+
+def test_shards_join_to_the_whole(tmp_path: Path) -> None:
+    paths = [tmp_path / f"{k}.csv" for k in range(4)]
+    parts = [sharded(path, f"{k}/4") for k, path in enumerate(paths, start=1)]
+    assert [row for part in parts for row in part] == ROWS
+    whole, some = tmp_path / "whole.csv", tmp_path / "some.csv"
+    assert merge(paths[::-1], whole) == (6, ())
+    run(CASES, square, store(tmp_path / "once.csv", a=1))
+    assert whole.read_text() == (tmp_path / "once.csv").read_text()
+    assert merge(paths[1:3], some) == (3, ("1/4", "4/4"))
+    assert run(CASES, square, store(some, a=1)) == ROWS
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/2/3", "1/7", ""])
+def test_no_shard(text: str) -> None:
+    with pytest.raises(InputError, match="--shard"):
+        shard(CASES, text)
+
+
+def test_what_cannot_be_joined(tmp_path: Path) -> None:
+    one, other, again = (tmp_path / name for name in ("1.csv", "2.csv", "3.csv"))
+    sharded(one, "1/2")
+    sharded(again, "1/2")
+    with pytest.raises(InputError, match="shard 1/2 is given twice"):
+        merge([one, again], tmp_path / "out.csv")
+    cases, cut = shard(CASES, "2/2")
+    run(cases, square, store(other, a=2, **cut))
+    with pytest.raises(InputError, match=r"another sweep \(a differs\), unlike"):
+        merge([one, other], tmp_path / "out.csv")
+    run(CASES, square, store(tmp_path / "whole.csv"))
+    with pytest.raises(InputError, match="is no shard"):
+        merge([one, tmp_path / "whole.csv"], tmp_path / "out.csv")
+    assert json.loads(one.read_text().splitlines()[0][2:])["shard"] == [1, 2]

@@ -7,12 +7,12 @@ from itertools import product
 from spmopt.bench.clock import timed
 from spmopt.bench.suite import Case, Figures
 from spmopt.frontends import zoo
-from spmopt.gradients import case as gradients
-from spmopt.gradients.batch import run_all
-from spmopt.gradients.run import Row
 from spmopt.hardware.machines import load_machine
 from spmopt.sweep.pool import Pool, processors
-from spmopt.tiles.layers_of import distinct, first_layers, layers_of
+from spmopt.tiles import case as gradients
+from spmopt.tiles.batch import run_all
+from spmopt.tiles.networks import distinct, first_layers, layers_of
+from spmopt.tiles.run import Row
 
 
 def backward(

@@ -16,10 +16,9 @@ from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.hardware.machines import load_machine
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.notation import parse_order
+from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.order import parse_order
+from spmopt.tiles.passes import backward
 
 LAYER, SCALESIM = "layer", "SCALE-Sim"
 """Networks of cases: one layer, of sizes m, k, n in cubes of tile; the runs of SCALE-Sim."""

@@ -22,10 +22,11 @@ from functools import cache
 import numpy as np
 
 from spmopt.core.errors import InputError
+from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
-from spmopt.tiles.grid import Grid
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.order import Order
+from spmopt.tiles.layer import Grid, Layer
+from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.program import IDLE
 
 AXIS_NAMES = ("m", "k", "n")
 _PARTITION = re.compile(r"([mkn])/([0-9]{1,9})")
@@ -122,7 +123,7 @@ def partitioned(
     -------
     Ints
         (2 I K J,) a permutation, or (I K J,) the products of dW alone; see
-        :func:`~spmopt.tiles.backward.backward`.
+        :func:`~spmopt.tiles.passes.backward`.
     """
     own = orders_of_pieces(grid, partition, order, input_gradient=input_gradient)
     return np.concatenate(own)
@@ -145,3 +146,75 @@ def parse_partition(text: str) -> Partition:
 def format_partition(partition: Partition) -> str:
     """Text that :func:`parse_partition` reads back."""
     return f"{partition.axis}/{partition.parts}"
+
+
+def on_cores(
+    grid: Grid, partition: Partition, order: OrderOf, cores: int, *, input_gradient: bool = True
+) -> Ints:
+    """Return the tile products of every step: piece c on core c, then c + ``cores``, and so on.
+
+    Parameters
+    ----------
+    grid
+        The layer in tiles.
+    order
+        For every piece, or a function that chooses by the piece's sizes.
+    input_gradient
+        Whether dX is computed.
+
+    Returns
+    -------
+    Ints
+        (steps, cores) Numbers of tile products, ``IDLE`` where a core has none; see
+        :func:`~spmopt.tiles.passes.backward`.
+    """
+    _require_cores(cores)
+    own = orders_of_pieces(grid, partition, order, input_gradient=input_gradient)
+    return dealt(own, cores)
+
+
+def dealt(own: list[Ints], cores: int) -> Ints:
+    """(steps, cores) The tile products of pieces, each piece's in order, dealt to the cores."""
+    queues = [np.concatenate(own[core::cores]) for core in range(min(cores, len(own)))]
+    steps = np.full((max(map(len, queues)), cores), IDLE, np.int64)
+    for core, queue in enumerate(queues):
+        steps[: queue.size, core] = queue
+    return steps
+
+
+def baseline(grid: Grid, cores: int, *, input_gradient: bool = True) -> Ints:
+    """Return the steps that the paper's techniques are compared with: data parallel, sequential.
+
+    Each core has its share of the batch (a cut along M, "common for GEMM": section 5) and computes
+    dX, then dW, which is a sum over the cores. The paper calls its baseline a vanilla system
+    with the same number of cores; that it cuts along M is an assumption. One core has no cut.
+    """
+    cut = Partition(axis="m", parts=cores)
+    return on_cores(grid, cut, ORDERS["sequential"], cores, input_gradient=input_gradient)
+
+
+def scaled(machine: Machine, cores: int) -> Machine:
+    """Return the machine of ``cores`` times ``machine``: SPM, DRAM bandwidth, rate and leakage.
+
+    Kim et al., section 6.3; areas follow. Batches grow as well there, which is up to the layer.
+    ``array`` is that of one core.
+    """
+    _require_cores(cores)
+    if cores == 1:
+        return machine
+    energy = machine.energy
+    return replace(
+        machine,
+        name=f"{machine.name}-x{cores}",
+        spm_bytes=cores * machine.spm_bytes,
+        dram_bytes_per_s=cores * machine.dram_bytes_per_s,
+        operations_per_s=cores * machine.operations_per_s,
+        energy=replace(energy, leakage_w=cores * energy.leakage_w),
+        area=replace(machine.area, engine_mm2=cores * machine.area.engine_mm2),
+        memory=None if machine.memory is None else machine.memory.times(cores),
+    )
+
+
+def _require_cores(cores: int) -> None:
+    if cores < 1:
+        raise InputError(f"{cores} cores; give at least 1")

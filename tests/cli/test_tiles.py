@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from spmopt.gradients import batch
-from spmopt.gradients.batch import Found
-from spmopt.gradients.case import Case
+from spmopt.tiles import batch
+from spmopt.tiles.batch import Found
+from spmopt.tiles.case import Case
 from spmopt.tiles.order import ORDERS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused

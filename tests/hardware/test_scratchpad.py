@@ -9,7 +9,7 @@ from spmopt.core.machine import Machine, Memory
 from spmopt.hardware.machines import load_machine, override
 from spmopt.hardware.scratchpad import with_technology
 from spmopt.hardware.technologies import load_technology
-from spmopt.tiles.cores import scaled
+from spmopt.tiles.partition import scaled
 
 STT = load_technology("deepnvm-stt")
 

@@ -17,9 +17,9 @@ from spmopt.core.timeline import listed_timeline
 from spmopt.policies.double_buffer import double_buffer
 from spmopt.policies.double_buffer.batches import batches
 from spmopt.policies.double_buffer.policy import buffered
-from spmopt.tiles.backward import backward
-from spmopt.tiles.grid import Grid
+from spmopt.tiles.layer import Grid
 from spmopt.tiles.order import ORDERS
+from spmopt.tiles.passes import backward
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 from tests.policies.owed import is_whole, plan_of, random_instances, totals
 from tests.tiles.cases import grid, machine

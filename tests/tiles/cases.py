@@ -5,10 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from spmopt.core.machine import Machine, SystolicArray
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.order import Order
-from spmopt.tiles.walk import LOOPS, Walk
+from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.order import LOOPS, Order, Walk
 
 _NESTS = st.sampled_from(LOOPS)
 ANY_WALK = st.builds(Walk, loops=_NESTS, boustrophedon=st.booleans()) | st.builds(

@@ -13,8 +13,8 @@ from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.solve import compare
-from spmopt.tiles.backward import backward
-from spmopt.tiles.grid import Grid
+from spmopt.tiles.layer import Grid
+from spmopt.tiles.passes import backward
 from tests.tiles.cases import machine
 from tests.tiles.simulate import Matrix, simulate
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from spmopt.core.instance import Instance, Operation
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.table import Ints
-from spmopt.tiles.grid import Grid
+from spmopt.tiles.layer import Grid
 
 Matrix = NDArray[np.int32]
 Bytes = NDArray[np.uint8]

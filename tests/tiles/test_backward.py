@@ -14,8 +14,8 @@ from spmopt.core.order import reordered
 from spmopt.core.table import Ints
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
-from spmopt.tiles.backward import backward
 from spmopt.tiles.order import ORDERS
+from spmopt.tiles.passes import backward
 from tests.tiles.cases import grid, machine
 
 RAGGED = grid((5, 4, 7), (2, 4, 3))  # 3 x 1 x 3 tiles; the last ones are 1 along M and N

@@ -11,16 +11,15 @@ from spmopt.core.machine import Memory
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline
-from spmopt.gradients.case import Case
-from spmopt.gradients.run import run
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
-from spmopt.tiles.cores import on_cores, scaled
-from spmopt.tiles.evaluate import evaluate, timeline
-from spmopt.tiles.grid import Grid
+from spmopt.tiles.case import Case
+from spmopt.tiles.layer import Grid
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.partition import Partition
+from spmopt.tiles.partition import Partition, on_cores, scaled
+from spmopt.tiles.passes import backward
 from spmopt.tiles.program import Program
+from spmopt.tiles.run import run
+from spmopt.tiles.tiling import evaluate, timeline
 from tests.tiles.cases import ANY_ORDER, grid, machine
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))

@@ -13,12 +13,18 @@ from spmopt.core.machine import SystolicArray
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.hardware.machines import load_machine
-from spmopt.tiles.backward import backward
-from spmopt.tiles.cores import baseline, on_cores, scaled
-from spmopt.tiles.grid import Grid
-from spmopt.tiles.lockstep import IDLE
+from spmopt.tiles.layer import Grid
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.partition import Partition, parse_partition, partitioned
+from spmopt.tiles.partition import (
+    Partition,
+    baseline,
+    on_cores,
+    parse_partition,
+    partitioned,
+    scaled,
+)
+from spmopt.tiles.passes import backward
+from spmopt.tiles.program import IDLE
 from tests.tiles.cases import ANY_ORDER, grid, machine
 from tests.tiles.test_partition import ANY_GRID, ANY_PARTITION
 

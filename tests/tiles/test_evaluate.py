@@ -19,13 +19,11 @@ from spmopt.hardware.machines import load_machine
 from spmopt.policies.double_buffer.figures import Figures, figures
 from spmopt.schedulers.registry import find
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
-from spmopt.tiles.cores import on_cores
-from spmopt.tiles.evaluate import evaluate
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.layer import Layer
+from spmopt.tiles.layer import Grid, Layer, Tile
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.partition import Partition, partitioned
+from spmopt.tiles.partition import Partition, on_cores, partitioned
+from spmopt.tiles.passes import backward
+from spmopt.tiles.tiling import evaluate
 from tests.policies.owed import plan_of, totals
 from tests.tiles.cases import ANY_ORDER, grid, machine
 

@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
-from spmopt.tiles.grid import Grid
-from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.walk import LOOPS, Walk
+from spmopt.tiles.layer import Grid
+from spmopt.tiles.order import LOOPS, ORDERS, Order, Walk
 from tests.tiles.cases import ANY_ORDER, grid
 from tests.tiles.execution import Case
 

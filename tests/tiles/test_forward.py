@@ -13,11 +13,10 @@ from spmopt.core.machine import SystolicArray
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.scheduler import Request
 from spmopt.solve import compare
-from spmopt.tiles.backward import backward
-from spmopt.tiles.forward import forward, forward_on_cores, forward_order, mirrored
-from spmopt.tiles.grid import Grid
-from spmopt.tiles.lockstep import IDLE
-from spmopt.tiles.walk import LOOPS, Walk
+from spmopt.tiles.layer import Grid
+from spmopt.tiles.order import LOOPS, Walk
+from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order, mirrored
+from spmopt.tiles.program import IDLE
 from tests.tiles.cases import ANY_WALK, grid, machine
 from tests.tiles.execution import numbers
 from tests.tiles.simulate import simulate

@@ -12,7 +12,7 @@ from spmopt.graph.build import GraphBuilder
 from spmopt.graph.ir import Graph
 from spmopt.graph.training import training_graph
 from spmopt.tiles.layer import Convolution, Layer
-from spmopt.tiles.layers_of import distinct, first_layers, layers_of, products_of_activations
+from spmopt.tiles.networks import distinct, first_layers, layers_of, products_of_activations
 
 SHORT = {
     "gnmt": {"steps": 2, "layers": 2, "hidden": 16, "vocabulary": 40},

@@ -10,11 +10,16 @@ from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
 from spmopt.hardware.machines import load_machine
-from spmopt.tiles import limit
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.limit import MOST_PRODUCTS, require_few, require_large_tiles
-from spmopt.tiles.tiling_space import Room, axis_sizes, tile_space
+from spmopt.tiles import tiling
+from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.tiling import (
+    MOST_PRODUCTS,
+    Room,
+    axis_sizes,
+    require_few,
+    require_large_tiles,
+    tile_space,
+)
 
 SIDES = st.integers(1, 12)
 
@@ -29,7 +34,7 @@ def test_what_is_refused_cannot_be_done(m: int, k: int, n: int, elements: int, m
         if a * b + b * c + a * c <= elements
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(limit, "MOST_PRODUCTS", most)
+        patch.setattr(tiling, "MOST_PRODUCTS", most)
         try:
             require_large_tiles(layer, elements)
         except InputError:

@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.notation import format_order, parse_order
-from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.walk import Walk
+from spmopt.tiles.order import ORDERS, Order, Walk, format_order, parse_order
 from tests.tiles.cases import ANY_ORDER
 
 CUBE = Layer(name="cube", m=8, k=8, n=8)

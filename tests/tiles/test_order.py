@@ -7,8 +7,7 @@ import pytest
 
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.order import ORDERS, Order, algorithm_1
-from spmopt.tiles.walk import Walk
+from spmopt.tiles.order import ORDERS, Order, Walk, algorithm_1
 from tests.tiles.cases import grid
 
 GRID = grid((3, 4, 5), (1, 1, 1))

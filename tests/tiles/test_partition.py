@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.tiles.grid import Grid
-from spmopt.tiles.layer import Layer
+from spmopt.tiles.layer import Grid, Layer
 from spmopt.tiles.order import ORDERS, Order, algorithm_1
 from spmopt.tiles.partition import (
     AXIS_NAMES,

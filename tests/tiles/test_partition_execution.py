@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.table import Ints
-from spmopt.tiles.cores import on_cores
-from spmopt.tiles.grid import Grid
-from spmopt.tiles.lockstep import IDLE
+from spmopt.tiles.layer import Grid
 from spmopt.tiles.order import ORDERS, Order
-from spmopt.tiles.partition import Partition, parse_partition, partitioned
+from spmopt.tiles.partition import Partition, on_cores, parse_partition, partitioned
+from spmopt.tiles.program import IDLE
 from tests.tiles.cases import ANY_ORDER, grid
 from tests.tiles.execution import Case
 from tests.tiles.test_partition import ANY_PARTITION

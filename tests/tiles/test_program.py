@@ -15,17 +15,12 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, listed_timeline
 from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.operators.spec import Gemm
-from spmopt.tiles.backward import backward
-from spmopt.tiles.cores import on_cores
-from spmopt.tiles.evaluate import timeline
-from spmopt.tiles.forward import forward, forward_on_cores, forward_order
-from spmopt.tiles.grid import Grid
-from spmopt.tiles.lockstep import IDLE
-from spmopt.tiles.matrices import AXES, INPUTS, RESULTS
-from spmopt.tiles.order import Order
-from spmopt.tiles.partition import Partition
-from spmopt.tiles.program import Program
-from spmopt.tiles.walk import Walk
+from spmopt.tiles.layer import Grid
+from spmopt.tiles.order import Order, Walk
+from spmopt.tiles.partition import Partition, on_cores
+from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order
+from spmopt.tiles.program import AXES, IDLE, INPUTS, RESULTS, Program
+from spmopt.tiles.tiling import timeline
 from tests.tiles.cases import ANY_ORDER, ANY_WALK, grid, machine
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))

@@ -8,7 +8,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import SystolicArray
-from spmopt.tiles.scalesim.config import Config, parse_config, read_config
+from spmopt.tiles.scalesim import Config, parse_config, read_config
 
 TEXT = """\
 [general]

@@ -13,14 +13,11 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.hardware.machines import load_machine
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
-from spmopt.tiles.evaluate import evaluate
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.layer import Layer
+from spmopt.tiles.layer import Grid, Layer, Tile
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import Partition, partitioned
-from spmopt.tiles.tiling import Choice, choose_tile
-from spmopt.tiles.tiling_space import Room, axis_sizes, tile_space
+from spmopt.tiles.passes import backward
+from spmopt.tiles.tiling import Choice, Room, axis_sizes, choose_tile, evaluate, tile_space
 from tests.tiles.cases import machine
 
 NAMES = list(ORDERS)

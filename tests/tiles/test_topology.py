@@ -8,7 +8,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.tiles.layer import Convolution, Layer
-from spmopt.tiles.scalesim.topology import parse_topology, read_topology
+from spmopt.tiles.scalesim import parse_topology, read_topology
 
 CONVOLUTION = (
     "Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels, Num Filter, "

@@ -9,8 +9,8 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
 from spmopt.tiles.order import ORDERS
+from spmopt.tiles.passes import backward
 from tests.tiles.cases import grid
 
 PAGE = 64

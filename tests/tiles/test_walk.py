@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.walk import LOOPS, Walk
+from spmopt.tiles.layer import Grid, Tile
+from spmopt.tiles.order import LOOPS, Walk
 from tests.tiles.cases import grid
 
 Shape = tuple[int, int, int]

@@ -13,10 +13,10 @@ from spmopt.cli.tiling.machine import machine_of
 from spmopt.cli.tiling.options import Effort, Hardware, Layers, Tiled
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
-from spmopt.gradients.case import OPTIMAL, WHOLE, Case
-from spmopt.gradients.searched import require_small
-from spmopt.tiles.grid import Tile
-from spmopt.tiles.tiling_space import Room, require_tiles
+from spmopt.tiles.case import OPTIMAL, WHOLE, Case
+from spmopt.tiles.layer import Tile
+from spmopt.tiles.run import require_small
+from spmopt.tiles.tiling import Room, require_tiles
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,7 @@ from spmopt.cli.inputs import parameters
 from spmopt.cli.tiling.options import Layers
 from spmopt.core.errors import InputError
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.scalesim.text import read_text
-from spmopt.tiles.scalesim.topology import read_topology
+from spmopt.tiles.scalesim import read_text, read_topology
 
 _SIZES = re.compile(r"([0-9]{1,15})[xX]([0-9]{1,15})[xX]([0-9]{1,15})")
 _OF_NETWORKS = ("param", "assume_pointwise", "products_of_activations")
@@ -98,7 +97,7 @@ def _topology(path: Path, layers: Layers) -> Read:
 def _network(name: str, layers: Layers, report: Report, warn: Callable[[str], None]) -> Read:
     from spmopt.frontends import zoo
     from spmopt.frontends.networks import load_network
-    from spmopt.tiles.layers_of import first_layers, layers_of, products_of_activations
+    from spmopt.tiles.networks import first_layers, layers_of, products_of_activations
 
     if name.lower().endswith(".json"):
         raise InputError(f"{name}: is lowered already, without layers; name a network instead")

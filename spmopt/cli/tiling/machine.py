@@ -13,8 +13,8 @@ from spmopt.core.machine import Machine
 from spmopt.hardware.machines import load_machine, override
 from spmopt.hardware.settings import Setting
 from spmopt.report.quantities import si
-from spmopt.tiles.cores import scaled
-from spmopt.tiles.scalesim.config import Config, read_config
+from spmopt.tiles.partition import scaled
+from spmopt.tiles.scalesim import Config, read_config
 
 _MACHINE = "small-npu"
 _SRAMS = 3

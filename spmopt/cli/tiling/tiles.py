@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # it would load numpy, and help should not
     from collections.abc import Sequence
 
     from spmopt.cli.tiling.cases import Asked
-    from spmopt.gradients.records import Counted
     from spmopt.sweep.table import Table
+    from spmopt.tiles.records import Counted
 
 
 @flat
@@ -47,8 +47,8 @@ def tiles(
     from spmopt.cli.terminal.output import messages, tell, warn
     from spmopt.cli.terminal.progress import progress
     from spmopt.cli.tiling.cases import asked
-    from spmopt.gradients.records import COLUMNS
     from spmopt.sweep.table import Table
+    from spmopt.tiles.records import COLUMNS
 
     if output is not None:
         _require_new(output, layers, hardware)
@@ -103,7 +103,7 @@ def _identity(
 
 def _keys(wanted: Asked) -> list[tuple[str, ...]]:
     """What tells the rows of the cases apart."""
-    from spmopt.gradients.records import COLUMNS, about
+    from spmopt.tiles.records import COLUMNS, about
 
     pairs = zip(wanted.cases, wanted.known, strict=True)
     return [COLUMNS.key_about(about(case, known.count)) for case, known in pairs]
@@ -111,7 +111,7 @@ def _keys(wanted: Asked) -> list[tuple[str, ...]]:
 
 def _known(wanted: Asked, table: Table, output: Path | None) -> dict[int, Counted]:
     """Rows that are there already, by the number of their case."""
-    from spmopt.gradients.records import counted_of
+    from spmopt.tiles.records import counted_of
 
     found = {}
     for number, key in enumerate(_keys(wanted)):
@@ -131,9 +131,9 @@ def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table)
     from spmopt.cli.terminal.output import messages
     from spmopt.cli.terminal.progress import progress
     from spmopt.cli.tiling.cases import located
-    from spmopt.gradients.batch import run_all
-    from spmopt.gradients.records import Counted, record
     from spmopt.sweep.pool import Pool, processors
+    from spmopt.tiles.batch import run_all
+    from spmopt.tiles.records import Counted, record
 
     total = len(wanted.cases)
     missing = [number for number in range(total) if number not in found]
@@ -158,7 +158,7 @@ def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table)
 def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
     from spmopt.cli.terminal.output import results, say
     from spmopt.cli.tiling.machine import as_computing
-    from spmopt.gradients.view import DISPENSABLE, LEFT, remarks, sums, table
+    from spmopt.cli.tiling.view import DISPENSABLE, LEFT, remarks, sums, table
     from spmopt.report.table import draw_rows
     from spmopt.report.view import describe
 
@@ -194,9 +194,9 @@ def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
 
 def _print_records(wanted: Asked, rows: Sequence[Counted]) -> None:
     from spmopt.cli.terminal.output import print_json
-    from spmopt.gradients.records import figures, record
-    from spmopt.gradients.view import sums
+    from spmopt.cli.tiling.view import sums
     from spmopt.io.instance import encode_machine
+    from spmopt.tiles.records import figures, record
 
     complete = len(rows) == len(wanted.cases)
     print_json(

@@ -9,8 +9,6 @@ from itertools import product
 import numpy as np
 
 from spmopt.core.table import Ints
-from spmopt.gradients.batch import run_all
-from spmopt.gradients.spent import Spent
 from spmopt.studies.gradient_networks import LARGE
 from spmopt.studies.gradients.measure import Tell
 from spmopt.studies.gradients.neighbours import Accuracy, Protocol, accuracy
@@ -20,8 +18,10 @@ from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Known, Measured
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Columns, Row, Value
+from spmopt.tiles.batch import run_all
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.partition import AXIS_NAMES
+from spmopt.tiles.run import Spent
 
 SETTING = Setting(name="2 cores", machine=LARGE, cores=2)
 COLUMNS = Columns.of(

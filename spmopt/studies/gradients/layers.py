@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from spmopt.gradients.case import SEARCHED
 from spmopt.studies.gradient_networks import BATCHES, LARGE
 from spmopt.studies.gradients.long_layers import ORDERS, SMALL_TILE, SMALL_TILES, measured
 from spmopt.studies.gradients.names import networks_note
@@ -15,6 +14,7 @@ from spmopt.studies.gradients.technique import BELADY, DOUBLE_BUFFER, OPTIMAL, R
 from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Figures, Findings, Sentences, Sheet, Study
 from spmopt.studies.words import megabytes, percent
+from spmopt.tiles.case import SEARCHED
 
 SETTING = Setting(name="plain", machine=LARGE)
 _TIMES = ("cycles", "bound_cycles")
@@ -38,7 +38,7 @@ def find(rows: Rows, figures: Figures) -> Findings:
             "replacements. *searched*: the best order and tiles of these, and blocked walks found "
             f"by local search. *{SMALL_TILES}*: tiles of at most {SMALL_TILE} along each axis, "
             "under belady: they move least, but a systolic array fills and drains for every tile.",
-            "A bound is of all orders of the tiles of a row (`spmopt/tiles/optimum/README.md`); "
+            "A bound is of all orders of the tiles of a row (`spmopt/tiles/BOUNDS.md`); "
             "rows of a layer are over the least of its bounds, which holds for all the tiles that "
             "were run. Of one layer, bounds on traffic differ by up to "
             f"{percent(_spread(rows, names, 'bound'))}, those on time by up to "

@@ -6,9 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from spmopt.core.errors import InputError
-from spmopt.gradients.batch import run_all
-from spmopt.gradients.case import SEARCHED, Case
-from spmopt.gradients.run import Row as Ran
 from spmopt.studies.gradients.measure import Tell
 from spmopt.studies.gradients.setting import Counted, Setting
 from spmopt.studies.gradients.technique import (
@@ -23,8 +20,10 @@ from spmopt.studies.gradients.technique import (
 from spmopt.studies.study import Known, Measured
 from spmopt.sweep.pool import Pool
 from spmopt.sweep.rows import Columns, Row
-from spmopt.tiles.grid import Tile
-from spmopt.tiles.layer import Layer
+from spmopt.tiles.batch import run_all
+from spmopt.tiles.case import SEARCHED, Case
+from spmopt.tiles.layer import Layer, Tile
+from spmopt.tiles.run import Row as Ran
 
 SMALL_TILE = 256
 SMALL_TILES = "searched, small tiles"

@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from spmopt.gradients.batch import run_all
-from spmopt.gradients.case import Case
-from spmopt.gradients.run import Row
 from spmopt.studies.gradient_networks import PaperNetwork
 from spmopt.studies.gradients.one_pass import (
     Cost,
@@ -20,7 +17,10 @@ from spmopt.studies.gradients.one_pass import (
 from spmopt.studies.gradients.setting import Counted, Setting
 from spmopt.studies.gradients.technique import BASELINE, DOUBLE_BUFFER, POTENTIAL, cases, other
 from spmopt.sweep.pool import Pool
-from spmopt.tiles.grid import Tile
+from spmopt.tiles.batch import run_all
+from spmopt.tiles.case import Case
+from spmopt.tiles.layer import Tile
+from spmopt.tiles.run import Row
 
 Tell = Callable[[str], None]
 _Place = tuple[Setting, PaperNetwork, Counted]

@@ -13,21 +13,15 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
-from spmopt.gradients.case import Case
-from spmopt.gradients.choice import instance_of
-from spmopt.gradients.run import Row
-from spmopt.gradients.solved import solved
-from spmopt.gradients.spent import Moved
 from spmopt.schedulers.registry import find
 from spmopt.studies.gradients.technique import LIMIT_S, TOLERANCE
-from spmopt.tiles.cores import on_cores
-from spmopt.tiles.forward import BY_ROWS, forward, forward_on_cores, forward_order, mirrored_layer
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.order import Order
-from spmopt.tiles.partition import Partition
+from spmopt.tiles.case import Case, instance_of
+from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.order import Order, Walk
+from spmopt.tiles.partition import Partition, on_cores
+from spmopt.tiles.passes import BY_ROWS, forward, forward_on_cores, forward_order, mirrored_layer
+from spmopt.tiles.run import Moved, Row, solved
 from spmopt.tiles.tiling import choose_tile
-from spmopt.tiles.walk import Walk
 
 _DY = 0
 _MIRRORED = Order(dx=BY_ROWS, dw=Walk(loops="kji"), alternate=False)

@@ -12,10 +12,9 @@ from spmopt.core.machine import Machine
 from spmopt.frontends import zoo
 from spmopt.hardware.machines import load_machine
 from spmopt.studies.gradient_networks import PAPER_NETWORKS, PaperNetwork
-from spmopt.tiles.cores import scaled
-from spmopt.tiles.grid import Tile
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.layers_of import first_layers, layers_of
+from spmopt.tiles.layer import Layer, Tile
+from spmopt.tiles.networks import first_layers, layers_of
+from spmopt.tiles.partition import scaled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +34,7 @@ class Setting:
     reuse
         Of double buffering, in the schedules.
     add_early
-        See :func:`spmopt.tiles.backward.backward`.
+        See :func:`spmopt.tiles.passes.backward`.
     tiles
         ``own``: every technique has the best tile for it; ``baseline``: that for the baseline;
         ``square``: as many rows and columns along M, K and N as multiples of the array that let

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from spmopt.gradients.case import BEST, WHOLE, Case
 from spmopt.studies.gradients.setting import Counted, Setting
-from spmopt.tiles.grid import Tile
+from spmopt.tiles.case import BEST, WHOLE, Case
+from spmopt.tiles.layer import Tile
 
 DOUBLE_BUFFER, BELADY, OPTIMAL = "double-buffer", "belady", "page"
 REPLACEMENTS = (DOUBLE_BUFFER, BELADY, OPTIMAL)

@@ -21,8 +21,8 @@ from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
 from spmopt.tiles.order import ORDERS
+from spmopt.tiles.passes import backward
 from spmopt.verify import bound, require_legal
 from tests.formulations.flow.cases import OBJECTIVES, pinned_instances, random_pinned
 from tests.formulations.small import small_optimum

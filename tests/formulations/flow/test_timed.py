@@ -17,8 +17,8 @@ from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
 from spmopt.core.scheduler import Request
-from spmopt.tiles.backward import backward
 from spmopt.tiles.order import ORDERS
+from spmopt.tiles.passes import backward
 from spmopt.verify import bound, require_legal
 from tests.formulations.flow.cases import pinned_instances
 from tests.tiles.cases import grid, machine

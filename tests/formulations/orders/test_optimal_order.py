@@ -11,12 +11,12 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
-from spmopt.tiles.optimum.furthest import furthest_first
 from spmopt.tiles.order import ORDERS
+from spmopt.tiles.order_search import furthest_first
+from spmopt.tiles.passes import backward
+from tests.tiles.brute_force import least_traffic
 from tests.tiles.cases import grid
-from tests.tiles.optimum.brute_force import least_traffic
-from tests.tiles.optimum.test_io_bound import PAGE, bound_in_tiles, tiles_machine
+from tests.tiles.test_bounds import PAGE, bound_in_tiles, tiles_machine
 
 Shape = tuple[int, int, int]
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 import formulations.orders
-import spmopt.tiles.optimum
+import spmopt.tiles
 from formulations.orders import optimal_order
 from tests.formulations.orders.test_optimal_order import moved_by_schedule
-from tests.tiles.optimum.test_io_bound import bound_in_tiles
+from tests.tiles.test_bounds import bound_in_tiles
 
 README = Path(formulations.orders.__file__).with_name("README.md").read_text(encoding="utf-8")
-BOUNDS = Path(spmopt.tiles.optimum.__file__).with_name("README.md").read_text(encoding="utf-8")
+BOUNDS = Path(spmopt.tiles.__file__).with_name("BOUNDS.md").read_text(encoding="utf-8")
 Shape = tuple[int, int, int]
 
 

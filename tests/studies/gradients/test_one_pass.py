@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from spmopt.gradients.case import Case
-from spmopt.gradients.run import run
 from spmopt.hardware.machines import load_machine
 from spmopt.studies.gradients.one_pass import (
     Cost,
@@ -18,10 +16,12 @@ from spmopt.studies.gradients.one_pass import (
 )
 from spmopt.studies.gradients.setting import Setting, alike
 from spmopt.studies.gradients.technique import BASELINE, LAST, REPLACEMENTS, cases
-from spmopt.tiles.backward import backward
-from spmopt.tiles.cores import scaled
+from spmopt.tiles.case import Case
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.order import ORDERS
+from spmopt.tiles.partition import scaled
+from spmopt.tiles.passes import backward
+from spmopt.tiles.run import run
 from tests.tiles.cases import grid, machine
 
 LAYER = Layer(name="fc", m=300, k=200, n=500)

@@ -8,15 +8,13 @@ from dataclasses import replace
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.gradients import batch
-from spmopt.gradients.batch import run_all
-from spmopt.gradients.case import Case
-from spmopt.gradients.choice import Chosen
-from spmopt.gradients.run import Row, finish, run
 from spmopt.sweep.pool import Pool
-from spmopt.tiles.grid import Tile
-from spmopt.tiles.layer import Layer
-from tests.gradients.cases import LAYER, case
+from spmopt.tiles import batch
+from spmopt.tiles.batch import run_all
+from spmopt.tiles.case import Case, Chosen
+from spmopt.tiles.layer import Layer, Tile
+from spmopt.tiles.run import Row, finish, run
+from tests.tiles.asked import LAYER, case
 
 OTHER = Layer(name="other", m=40, k=200, n=100)
 CASES = [

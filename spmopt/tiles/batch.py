@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from spmopt.gradients.case import DOUBLE_BUFFER, Case
-from spmopt.gradients.choice import Chosen, choose, finalists
-from spmopt.gradients.run import Row, best, finish
 from spmopt.sweep.pool import Pool
+from spmopt.tiles.case import DOUBLE_BUFFER, Case, Chosen, choose, finalists
+from spmopt.tiles.run import Row, best, finish
 
 _CHOICE, _RUN = range(2)
 """What goes first, of one case."""
@@ -21,7 +20,7 @@ Found = tuple[int, Row]
 def run_all(
     cases: Sequence[Case], pool: Pool, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[list[Found]]:
-    """Run every case as :func:`~spmopt.gradients.run.run` does, in processes.
+    """Run every case as :func:`~spmopt.tiles.run.run` does, in processes.
 
     Cases choose first, and share choices: that of a tile depends on layer, order and partition, not
     on the replacement. Equal layers are computed once, whatever their names. Rows come as they are

@@ -11,15 +11,12 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
-from spmopt.tiles.notation import format_order, parse_order
-from spmopt.tiles.optimum.furthest import furthest_first
-from spmopt.tiles.optimum.gaps import order_gaps
-from spmopt.tiles.optimum.io_bound import traffic_bound
-from spmopt.tiles.optimum.local_search import good_order
-from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.bounds import traffic_bound
+from spmopt.tiles.order import ORDERS, Order, format_order, parse_order
+from spmopt.tiles.order_search import furthest_first, good_order
+from spmopt.tiles.passes import backward
 from tests.tiles.cases import ANY_ORDER, grid
-from tests.tiles.optimum.test_io_bound import PAGE, tiles_machine
+from tests.tiles.test_bounds import PAGE, tiles_machine
 
 SHAPES = st.tuples(*[st.integers(1, 4)] * 3)
 
@@ -79,14 +76,11 @@ def test_first_layer() -> None:
 
 
 def test_gaps_of_the_orders() -> None:
-    cells = grid((32, 32, 32), (4, 4, 4))
-    orders = {"sequential": ORDERS["sequential"], "good": good_order(cells, 16).order}
-    plain, good = order_gaps(cells, tiles_machine(16), orders, belady_bytes)
-    assert (plain.order, good.order) == ("sequential", "good")
-    assert plain.bound_bytes == good.bound_bytes == 536 * PAGE
-    assert plain.compulsory_bytes == 320 * PAGE
-    assert plain.gap == pytest.approx(1183 / 536 - 1)
-    assert good.gap == pytest.approx(712 / 536 - 1)
+    cells, machine = grid((32, 32, 32), (4, 4, 4)), tiles_machine(16)
+    bound = traffic_bound(cells, machine)
+    assert (bound.size_bytes, bound.compulsory_bytes) == (536 * PAGE, 320 * PAGE)
+    for order, tiles in ((ORDERS["sequential"], 1183), (good_order(cells, 16).order, 712)):
+        assert belady_bytes(backward(cells, machine, order.through(cells))) == tiles * PAGE
 
 
 def test_three_tiles_have_to_fit() -> None:

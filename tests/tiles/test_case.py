@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.gradients.run import run
-from spmopt.tiles.grid import Tile
-from tests.gradients.cases import case
+from spmopt.tiles.layer import Tile
+from spmopt.tiles.run import run
+from tests.tiles.asked import case
 
 
 @pytest.mark.parametrize(

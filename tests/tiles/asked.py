@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 from spmopt.core.machine import Machine
-from spmopt.gradients.case import Case
 from spmopt.hardware.machines import load_machine
+from spmopt.tiles.case import Case
 from spmopt.tiles.layer import Layer
 
 LAYER = Layer(name="a", m=160, k=300, n=90)

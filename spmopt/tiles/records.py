@@ -8,11 +8,10 @@ from fractions import Fraction
 
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
-from spmopt.gradients.case import Case
-from spmopt.gradients.run import Row
-from spmopt.gradients.spent import COUNTS, MATRICES, Moved, Spent
 from spmopt.sweep.rows import Columns, Value
-from spmopt.tiles.grid import Tile
+from spmopt.tiles.case import Case
+from spmopt.tiles.layer import Tile
+from spmopt.tiles.run import COUNTS, MATRICES, Moved, Row, Spent
 
 Record = Mapping[str, Value]
 

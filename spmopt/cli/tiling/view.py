@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spmopt.gradients.records import Counted
-from spmopt.gradients.run import Row
-from spmopt.gradients.spent import Spent, total
 from spmopt.report.quantities import percent, si
 from spmopt.tiles.layer import Layer
+from spmopt.tiles.records import Counted
+from spmopt.tiles.run import Row, Spent, total
 
 LEFT = ("layer", "tile", "order", "partition", "replacement", "bound by")
 DISPENSABLE = (

@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from spmopt.cli.tiling.view import sums, table
 from spmopt.core.errors import InputError
-from spmopt.gradients.records import COLUMNS, Counted, about, counted_of, record
-from spmopt.gradients.run import run
-from spmopt.gradients.spent import MATRICES, total
-from spmopt.gradients.view import sums, table
 from spmopt.sweep.table import Table
-from spmopt.tiles.grid import Tile
-from spmopt.tiles.layer import Layer
-from tests.gradients.cases import LAYER, case
+from spmopt.tiles.layer import Layer, Tile
+from spmopt.tiles.records import COLUMNS, Counted, about, counted_of, record
+from spmopt.tiles.run import MATRICES, run, total
+from tests.tiles.asked import LAYER, case
 
 SMALL = Layer(name="small", m=60, k=70, n=80)
 

@@ -14,11 +14,11 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request
 from spmopt.solve import compare
-from spmopt.tiles.backward import backward
-from spmopt.tiles.optimum.io_bound import least_touched, makespan_bound, traffic_bound
+from spmopt.tiles.bounds import least_touched, makespan_bound, traffic_bound
 from spmopt.tiles.order import Order
+from spmopt.tiles.passes import backward
+from tests.tiles.brute_force import least_traffic
 from tests.tiles.cases import ANY_ORDER, grid, machine
-from tests.tiles.optimum.brute_force import least_traffic
 
 PAGE = 64
 

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import product
 
+import numpy as np
+
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective, objective_named
+from spmopt.core.table import Ints
+from spmopt.policies.double_buffer.figures import Figures
 from spmopt.schedulers.entry import Entry, Kind
 from spmopt.schedulers.registry import able, find
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.limit import require_few
-from spmopt.tiles.notation import ALGORITHM_1, format_order, parse_order
-from spmopt.tiles.order import ORDERS
-from spmopt.tiles.partition import AXIS_NAMES, parse_partition
+from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.order import ALGORITHM_1, ORDERS, Order, format_order, parse_order
+from spmopt.tiles.partition import (
+    AXIS_NAMES,
+    format_partition,
+    made,
+    on_cores,
+    parse_partition,
+    partitioned,
+)
+from spmopt.tiles.passes import backward
+from spmopt.tiles.tiling import choose_tile, evaluate, require_few
 
 BEST, WHOLE = "best", "none"
 """An order or a partition chosen by evaluation; no partition."""
@@ -34,11 +46,11 @@ class Case:
     Attributes
     ----------
     machine
-        Of all cores together (:func:`spmopt.tiles.cores.scaled`).
+        Of all cores together (:func:`spmopt.tiles.partition.scaled`).
     order
-        Notation of :mod:`spmopt.tiles.notation` (``sequential``, ``algorithm-1``, ...); ``best``:
+        Notation of :mod:`spmopt.tiles.order` (``sequential``, ``algorithm-1``, ...); ``best``:
         of :data:`~spmopt.tiles.order.ORDERS`, each on its own tiles, the best one under the
-        replacement; ``searched``: the result of :mod:`spmopt.tiles.optimum.local_search` on the
+        replacement; ``searched``: the result of :mod:`spmopt.tiles.order_search` on the
         tiles of the best one under double buffering, or that one if it is better; ``optimal``:
         likewise the result of :mod:`formulations.orders`, for small grids.
     replacement
@@ -54,7 +66,7 @@ class Case:
     listed
         Tile products in the order in which they are run, in place of ``order``.
     add_early
-        See :func:`spmopt.tiles.backward.backward`.
+        See :func:`spmopt.tiles.passes.backward`.
     objective
         ``time`` or ``traffic``; heeded by choices, and by replacements that optimise.
     tolerance, time_limit_s
@@ -168,3 +180,109 @@ class Case:
     def _named(self, order: str, cut: str) -> str:
         """As it is called when it has no choice left, but of the order of each piece."""
         return format_order(parse_order(order, self.layer)) if cut == WHOLE else order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chosen:
+    """A case with tile, order and partition, and what it costs under double buffering."""
+
+    case: Case
+    figures: Figures
+
+    @property
+    def value(self) -> tuple[int, int]:
+        """What the choice minimises: the objective, ties by the other one."""
+        time, traffic = self.figures.makespan_cycles, self.figures.traffic_bytes
+        return (time, traffic) if self.case.objective == "time" else (traffic, time)
+
+
+def products(case: Case, grid: Grid) -> Ints:
+    """Tile products of ``grid`` in the order of a case that names one order and one partition.
+
+    Returns
+    -------
+    Ints
+        (n,), or (steps, cores); see :func:`spmopt.tiles.passes.backward`.
+    """
+
+    def order(layer: Layer) -> Order:
+        return parse_order(case.order, layer)
+
+    if case.listed is not None:
+        return np.array(case.listed, np.int64)
+    if case.partition == WHOLE:
+        return order(grid.layer).through(grid, input_gradient=case.input_gradient)
+    cut = parse_partition(case.partition)
+    if case.cores == 1:
+        return partitioned(grid, cut, order, input_gradient=case.input_gradient)
+    return on_cores(grid, cut, order, case.cores, input_gradient=case.input_gradient)
+
+
+def instance_of(ran: Case) -> Instance:
+    """The gradients of one group of a case that names one tile, one order and one partition."""
+    grid = ran.grid
+    return backward(
+        grid,
+        ran.machine,
+        products(ran, grid),
+        element_bytes=ran.element_bytes,
+        add_early=ran.add_early,
+    )
+
+
+def choose(case: Case) -> Chosen:
+    """Choose the tile of one of :meth:`~spmopt.tiles.case.Case.candidates`, or keep its own.
+
+    Its partition is then the one that is made: a layer has no more parts than rows of tiles.
+
+    Raises
+    ------
+    InputError
+        No tile fits, or the one given does not.
+    """
+    if case.tile is not None:
+        layer, tile = case.layer, case.tile
+        tile = Tile(m=min(tile.m, layer.m), k=min(tile.k, layer.k), n=min(tile.n, layer.n))
+        fixed = replace(case, tile=tile)
+        return Chosen(case=_as_made(fixed), figures=_figures(fixed))
+    found = choose_tile(
+        case.layer,
+        case.machine,
+        order=lambda grid: products(case, grid),
+        element_bytes=case.element_bytes,
+        objective="makespan" if case.objective == "time" else "traffic",
+        reuse=case.reuse,
+        cores=case.cores,
+    )
+    return Chosen(case=_as_made(replace(case, tile=found.tile)), figures=found.figures)
+
+
+def finalists(case: Case, found: Iterable[Chosen]) -> tuple[Chosen, ...]:
+    """Those of the candidates of ``case`` that are to be run, the best row of which counts.
+
+    Figures are exact under double buffering: one is left, the first of equals. Under another
+    replacement ``best`` leaves one of each order.
+    """
+    orders: dict[str, list[Chosen]] = {}
+    for each in found:
+        name = each.case.order if case.order == BEST and not case.is_double_buffered else ""
+        orders.setdefault(name, []).append(each)
+    return tuple(min(some, key=lambda each: each.value) for some in orders.values())
+
+
+def _as_made(case: Case) -> Case:
+    if case.partition == WHOLE:
+        return case
+    parts = made(case.grid, parse_partition(case.partition))
+    return replace(case, partition=format_partition(parts))
+
+
+def _figures(case: Case) -> Figures:
+    return evaluate(
+        case.grid,
+        case.machine,
+        products(case, case.grid),
+        element_bytes=case.element_bytes,
+        reuse=case.reuse,
+        add_early=case.add_early,
+    )

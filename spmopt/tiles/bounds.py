@@ -15,7 +15,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import relaxed_mode
-from spmopt.tiles.grid import Grid
+from spmopt.tiles.layer import Grid
 
 Floats = NDArray[np.float64]
 Sides = tuple[int, int, int]
@@ -46,7 +46,7 @@ def traffic_bound(
 ) -> TrafficBound:
     """Bound the traffic of the gradients of one layer in tiles (README, theorem).
 
-    It holds for every legal schedule of :func:`~spmopt.tiles.backward.backward`, of any order and
+    It holds for every legal schedule of :func:`~spmopt.tiles.passes.backward`, of any order and
     any residency: parts of tiles kept, tiles resident or streamed, partial sums spilled.
 
     Parameters

@@ -6,26 +6,22 @@ from dataclasses import replace
 
 import pytest
 
+from spmopt.cli.tiling.view import table
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
-from spmopt.gradients.case import Case
-from spmopt.gradients.choice import products
-from spmopt.gradients.records import Counted, record
-from spmopt.gradients.run import run
-from spmopt.gradients.spent import MATRICES
-from spmopt.gradients.view import table
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find, start_names
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
-from spmopt.tiles.cores import on_cores, scaled
-from spmopt.tiles.grid import Grid, Tile
-from spmopt.tiles.layer import Layer
-from spmopt.tiles.optimum.io_bound import makespan_bound, traffic_bound
+from spmopt.tiles.bounds import makespan_bound, traffic_bound
+from spmopt.tiles.case import Case, products
+from spmopt.tiles.layer import Grid, Layer, Tile
 from spmopt.tiles.order import ORDERS, algorithm_1
-from spmopt.tiles.partition import Partition
+from spmopt.tiles.partition import Partition, on_cores, scaled
+from spmopt.tiles.passes import backward
+from spmopt.tiles.records import Counted, record
+from spmopt.tiles.run import MATRICES, run
 from spmopt.tiles.tiling import choose_tile
-from tests.gradients.cases import LAYER, case, machine
+from tests.tiles.asked import LAYER, case, machine
 
 
 @pytest.mark.parametrize(

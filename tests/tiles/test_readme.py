@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from spmopt.core.machine import SystolicArray
-from spmopt.gradients.case import ORDER_NAMES
-from spmopt.gradients.records import COLUMNS
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
+from spmopt.tiles.case import ORDER_NAMES
 from spmopt.tiles.layer import Layer
-from spmopt.tiles.limit import MOST_PRODUCTS
-from spmopt.tiles.notation import format_order, parse_order
+from spmopt.tiles.order import format_order, parse_order
+from spmopt.tiles.records import COLUMNS
+from spmopt.tiles.tiling import MOST_PRODUCTS
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "spmopt" / "tiles" / "README.md").read_text(encoding="utf-8")

@@ -7,18 +7,17 @@ from pathlib import Path
 
 import pytest
 
-import spmopt.tiles.optimum
+import spmopt.tiles
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.solve import solve
-from spmopt.tiles.backward import backward
-from spmopt.tiles.notation import parse_order
-from spmopt.tiles.order import ORDERS
+from spmopt.tiles.order import ORDERS, parse_order
+from spmopt.tiles.passes import backward
 from tests.tiles.cases import grid
-from tests.tiles.optimum.test_io_bound import PAGE, bound_in_tiles, tiles_machine
+from tests.tiles.test_bounds import PAGE, bound_in_tiles, tiles_machine
 
-README = Path(spmopt.tiles.optimum.__file__).with_name("README.md").read_text(encoding="utf-8")
+README = Path(spmopt.tiles.__file__).with_name("BOUNDS.md").read_text(encoding="utf-8")
 LINES = re.findall(r"^\| (\d+)x(\d+)x(\d+), (\d+) \|(.*)\|$", README, re.MULTILINE)
 
 

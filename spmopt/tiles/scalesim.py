@@ -1,0 +1,309 @@
+"""Topology files: the layers of a network, one a line.
+
+Two dialects, told apart by the first line, which names the columns:
+
+* convolution: ``Layer name, IFMAP Height, IFMAP Width, Filter Height, Filter Width, Channels,
+  Num Filter, Strides`` or, for the last, ``Stride height, Stride width``;
+* product: ``Layer, M, N, K``.
+
+As in SCALE-Sim (``scalesim/topology_utils.py``) columns count by position, a ``DP`` in the name
+of a convolution marks a depth-wise one (as many products of one channel as it has channels), and
+blank lines are passed over. SCALE-Sim drops whatever follows the last comma of a line; here the
+comma at the end may be left out, and what else there may be is a comment with ``#`` or a
+sparsity, of which only a dense one (``4:4``) is accepted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import SystolicArray
+from spmopt.tiles.layer import Convolution, Layer
+
+_CONVOLUTION = (
+    "IFMAP height",
+    "IFMAP width",
+    "filter height",
+    "filter width",
+    "channels",
+    "number of filters",
+    "stride",
+    "stride width",
+)
+_PRODUCT = ("M", "N", "K")
+_HEADERS = "'Layer, M, N, K,' or 'Layer name, IFMAP Height, ..., Num Filter, Strides,'"
+_SPARSITY = re.compile(r"([0-9]+):([0-9]+)")
+_DEPTH_WISE = "DP"
+
+
+def read_topology(path: Path, batch: int = 1) -> tuple[Layer, ...]:
+    """Layers of a file as matrix products, each for ``batch`` of what the file describes.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or a line of it cannot be used.
+    """
+    return parse_topology(read_text(path, "a SCALE-Sim topology"), str(path), batch)
+
+
+def parse_topology(text: str, where: str = "topology", batch: int = 1) -> tuple[Layer, ...]:
+    """Layers of the text of a file; ``where`` begins each error."""
+    if batch < 1:
+        raise InputError(f"batch {batch}: must be at least 1")
+    header, *lines = text.splitlines() or [""]
+    products = _is_product(header, where)
+    layers = []
+    for number, line in enumerate(lines, start=2):
+        cells = [cell.strip() for cell in line.partition("#")[0].split(",")]
+        if not any(cells):
+            continue
+        try:
+            if products:
+                layers.append(_product(cells, batch))
+            else:
+                layers.append(_convolution(cells).im2col(batch))
+        except InputError as error:
+            raise InputError(f"{where}, line {number}: {error}") from None
+    if not layers:
+        raise InputError(f"{where}: no layer follows the first line; write one a line")
+    return tuple(layers)
+
+
+def _is_product(header: str, where: str) -> bool:
+    names = [cell.strip().lower() for cell in header.split(",")][1:]
+    found = {name: place for place, name in enumerate(names)}
+    if any("ifmap" in name for name in names):
+        return False
+    if {"m", "n", "k"} <= set(found):
+        if names[:3] != ["m", "n", "k"]:
+            raise InputError(
+                f"{where}, line 1: the columns are {', '.join(names[:3]).upper()}; SCALE-Sim "
+                "reads M, N, K in this order: reorder them"
+            )
+        return True
+    raise InputError(f"{where}, line 1: names no columns of a topology; write {_HEADERS}")
+
+
+def _product(cells: list[str], batch: int) -> Layer:
+    m, n, k = _numbers(cells, _PRODUCT, least=3)
+    return Layer(name=cells[0], m=batch * m, k=k, n=n)
+
+
+def _convolution(cells: list[str]) -> Convolution:
+    numbers = _numbers(cells, _CONVOLUTION, least=7)
+    *ifmap_and_filter, channels, filters, stride_height = numbers[:7]
+    depth_wise = _DEPTH_WISE in cells[0]
+    ifmap_height, ifmap_width, filter_height, filter_width = ifmap_and_filter
+    return Convolution(
+        name=cells[0],
+        ifmap_height=ifmap_height,
+        ifmap_width=ifmap_width,
+        filter_height=filter_height,
+        filter_width=filter_width,
+        channels=1 if depth_wise else channels,
+        filters=filters,
+        stride_height=stride_height,
+        stride_width=numbers[-1],
+        groups=channels if depth_wise else 1,
+    )
+
+
+def _numbers(cells: list[str], names: tuple[str, ...], least: int) -> list[int]:
+    """Sizes of a line in the order of ``names``, of which the first ``least`` must be there."""
+    if not cells[0]:
+        raise InputError("the layer has no name; begin the line with one")
+    given = [cell for cell in cells[1:] if not _is_dense(cell)]
+    while given and not given[-1]:
+        given.pop()
+    if len(given) < least:
+        raise InputError(
+            f"layer {cells[0]}: {len(given)} numbers, but {least} are needed; "
+            f"add {names[len(given)]}"
+        )
+    if len(given) > len(names):
+        raise InputError(
+            f"layer {cells[0]}: {len(given)} numbers, but at most {len(names)} can be used; "
+            f"remove those after {names[-1]}"
+        )
+    pairs = zip(given, names, strict=False)
+    return [positive(cell, f"layer {cells[0]}: {name}") for cell, name in pairs]
+
+
+def _is_dense(cell: str) -> bool:
+    """Whether the cell is a sparsity that keeps everything."""
+    ratio = _SPARSITY.fullmatch(cell)
+    if ratio is None:
+        return False
+    if int(ratio[1]) != int(ratio[2]):
+        raise InputError(f"sparsity {cell} is not modelled; remove it or write 1:1")
+    return True
+
+
+_SECTION = re.compile(r"\[([^\]]+)\]")
+_SETTING = re.compile(r"([^:=]+?)\s*[:=]\s*(.*)")
+_KIB = 1024
+_ARCHITECTURE = "architecture_presets"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """SCALE-Sim's machine.
+
+    Attributes
+    ----------
+    array
+        Rows, columns and dataflow.
+    ifmap_sram_bytes, filter_sram_bytes, ofmap_sram_bytes
+        Three SRAMs (SCALE-Sim's kB are 1024 bytes).
+    words_per_cycle
+        DRAM bandwidth that each is given; None where SCALE-Sim is to compute what it needs.
+    unused_bandwidth
+        What the file says of it where SCALE-Sim computes it, and so passes it over.
+    """
+
+    name: str
+    array: SystolicArray
+    ifmap_sram_bytes: int
+    filter_sram_bytes: int
+    ofmap_sram_bytes: int
+    words_per_cycle: int | None
+    unused_bandwidth: str | None = None
+
+    @property
+    def sram_bytes(self) -> int:
+        """The three SRAMs together."""
+        return self.ifmap_sram_bytes + self.filter_sram_bytes + self.ofmap_sram_bytes
+
+
+def read_config(path: Path) -> Config:
+    """Read a file.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, a line of it cannot be used, or a setting is missing.
+    """
+    return parse_config(read_text(path, "a SCALE-Sim .cfg"), str(path))
+
+
+def parse_config(text: str, where: str = "cfg") -> Config:
+    """Machine of the text of a file; ``where`` begins each error."""
+    read = _Settings(_settings(text, where), where)
+    dataflow = read.one_of("Dataflow", _ARCHITECTURE, ("os", "ws", "is"))
+    bandwidth = read.one_of("InterfaceBandwidth", "run_presets", ("CALC", "USER"))
+    return Config(
+        name=read.text("run_name", "general"),
+        array=SystolicArray(
+            rows=read.number("ArrayHeight"),
+            columns=read.number("ArrayWidth"),
+            dataflow=dataflow,
+        ),
+        ifmap_sram_bytes=_KIB * read.number("IfmapSramSzkB"),
+        filter_sram_bytes=_KIB * read.number("FilterSramSzkB"),
+        ofmap_sram_bytes=_KIB * read.number("OfmapSramSzkB"),
+        words_per_cycle=read.number("Bandwidth") if bandwidth == "USER" else None,
+        unused_bandwidth=None if bandwidth == "USER" else read.optional("Bandwidth"),
+    )
+
+
+_Found = Mapping[tuple[str, str], tuple[int, str]]
+"""Line and value by section and key, the key in lower case."""
+
+
+def _settings(text: str, where: str) -> _Found:
+    section = ""
+    found: dict[tuple[str, str], tuple[int, str]] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        content = line.strip()
+        if not content or content[0] in "#;":
+            continue
+        if heading := _SECTION.fullmatch(content):
+            section = heading[1]
+        elif setting := _SETTING.fullmatch(content):
+            key = (section, setting[1].lower())
+            if key in found:
+                raise InputError(
+                    f"{where}, line {number}: {setting[1]} is set in line {found[key][0]} too; "
+                    "keep one"
+                )
+            found[key] = (number, setting[2])
+        else:
+            raise InputError(
+                f"{where}, line {number}: {content!r} is neither a [section] nor a setting; "
+                "write 'key: value'"
+            )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Settings:
+    """One setting at a time, checked."""
+
+    found: _Found
+    where: str
+
+    def _get(self, key: str, section: str) -> tuple[int, str]:
+        try:
+            return self.found[section, key.lower()]
+        except KeyError:
+            raise InputError(
+                f"{self.where}: {key} is missing; add it to section [{section}]"
+            ) from None
+
+    def text(self, key: str, section: str) -> str:
+        return self._get(key, section)[1]
+
+    def optional(self, key: str) -> str | None:
+        found = self.found.get((_ARCHITECTURE, key.lower()))
+        return None if found is None else found[1]
+
+    def number(self, key: str) -> int:
+        line, value = self._get(key, _ARCHITECTURE)
+        return positive(value, f"{self.where}, line {line}: {key}")
+
+    def one_of(self, key: str, section: str, choices: tuple[str, ...]) -> str:
+        line, value = self._get(key, section)
+        if value not in choices:
+            raise InputError(
+                f"{self.where}, line {line}: {key} is {value!r}; write {', '.join(choices[:-1])} "
+                f"or {choices[-1]}"
+            )
+        return value
+
+
+_WHOLE = re.compile(r"[0-9]{1,15}")
+
+
+def read_text(path: Path, what: str) -> str:
+    """Text of a file, without a byte order mark; ``what`` says in errors what to name.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, or is not text.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); name {what}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a text file; name {what}") from None
+
+
+def positive(text: str, what: str) -> int:
+    """Read a whole number of at least 1.
+
+    Raises
+    ------
+    InputError
+        It is none; ``what`` names it.
+    """
+    if _WHOLE.fullmatch(text) is None or int(text) < 1:
+        shown = repr(text) if text else "missing"
+        raise InputError(f"{what} is {shown}; write a whole number of at least 1")
+    return int(text)

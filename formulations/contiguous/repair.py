@@ -27,9 +27,9 @@ from formulations.contiguous.stack import Case
 from formulations.contiguous.stays import Stay, Uses, stays_of
 from formulations.contiguous.sweep import Sweep
 from formulations.contiguous.window import whole
-from formulations.residency.cost import plan_value
 from formulations.residency.plain.rows import ceil_div
 from formulations.solver.program import Floats
+from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan

@@ -15,10 +15,10 @@ from formulations.contiguous.spans import heights_at, own_spans
 from formulations.contiguous.stack import Case, cells_of, stack, values
 from formulations.contiguous.stays import Stay
 from formulations.contiguous.window import Window
-from formulations.residency.cost import spent
 from formulations.residency.plain.rows import Context
 from formulations.solver import highs
 from formulations.solver.program import Floats
+from spmopt.assemble.cost import plan_cost
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -105,7 +105,7 @@ class Rounds:
         step = c.cells.step + window.first
         return Found(
             plan=plan,
-            value=spent(self.case.instance, c.line, plan).value(objective, c.line),
+            value=plan_cost(self.case.instance.machine, c.line, plan).value(objective, c.line),
             held=Held(
                 stays=[
                     _joined(stay, before[owner], window)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from formulations.contiguous.repair import Repair
 from formulations.contiguous.rounds import Found
 from formulations.residency import page
-from formulations.residency.cost import plan_value
+from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan

@@ -20,7 +20,6 @@ from formulations.residency.bound.dual import arcs, backward, dual_value, forwar
 from formulations.residency.bound.gaps import Gaps
 from formulations.residency.bound.prices import Economy, Multipliers
 from formulations.residency.bound.rangemin import Floats
-from formulations.residency.cost import plan_value, spent
 from formulations.residency.pages.consolidate import consolidated
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
@@ -29,6 +28,7 @@ from formulations.residency.program.master import Master, master
 from formulations.residency.settings import Settings
 from formulations.solver.highs import solve
 from formulations.solver.program import Answer
+from spmopt.assemble.cost import plan_cost, plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
 from spmopt.core.result import Certificate
@@ -109,7 +109,7 @@ class Search:
         """Keep a legal plan that costs less."""
         instance, objective, line = self.instance, self.request.objective, self.line
         if plan.operation is line.operation and plan.mode is line.mode:
-            value = spent(instance, line, plan, fluid=self.fluid).value(objective, line)
+            value = plan_cost(instance.machine, line, plan, fluid=self.fluid).value(objective, line)
         else:
             value = plan_value(instance, plan, objective, fluid=self.fluid)
         if self.value is None or value < self.value:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from formulations.residency.cost import plan_value
 from formulations.residency.flow.optimum import Optimum, page_optimum
 from formulations.residency.flow.timed import timed_start
 from formulations.residency.loop import Search
 from formulations.residency.settings import Settings
+from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.result import ClassBound, Outcome

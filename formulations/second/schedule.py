@@ -9,12 +9,12 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 
 from formulations.classes import WHOLE
-from formulations.residency.cost import plan_value
 from formulations.second import work
 from formulations.second.backends import Limits, require
 from formulations.second.case import Case
 from formulations.second.work import STOP, Found
 from formulations.solver import apart
+from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.result import ClassBound, Outcome

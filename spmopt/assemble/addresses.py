@@ -1,19 +1,98 @@
-"""Page addresses for given residency (R8, ``paged``): one sweep over the steps."""
+"""Page addresses for given residency (R8): anywhere (``paged``) or in ranges (``contiguous``)."""
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+
 import numpy as np
 
-from spmopt.assemble.extents import Extent, FreeExtents
-from spmopt.assemble.index import neighbours
+from spmopt.assemble.index import neighbors
+from spmopt.core.errors import ScheduleError
 from spmopt.core.machine import Machine
-from spmopt.core.schedule import Placements, Residency
+from spmopt.core.schedule import Placements, Ranges, Residency
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
+Extent = tuple[int, int]
+"""First page and number of pages."""
+
+_START_BITS = 40
+_START_MASK = (1 << _START_BITS) - 1
+
+
+class FreeExtents:
+    """Disjoint, never adjoining runs of free pages, found in logarithmic time."""
+
+    def __init__(self, pages: int) -> None:
+        self._by_size: list[int] = []
+        self._size_at: dict[int, int] = {}
+        self._start_before: dict[int, int] = {}
+        self._top = pages
+        if pages:
+            self._add(0, pages)
+
+    def size_at(self, start: int) -> int:
+        """Pages of the extent that begins at ``start``; 0 if none does."""
+        return self._size_at.get(start, 0)
+
+    def holding(self, pages: int, most: int) -> list[Extent]:
+        """The smallest extents that hold ``pages`` pages, at most so many."""
+        place = bisect_left(self._by_size, pages << _START_BITS)
+        return [
+            (key & _START_MASK, key >> _START_BITS) for key in self._by_size[place : place + most]
+        ]
+
+    def take(self, extent: Extent, start: int, pages: int) -> None:
+        """Remove the pages [start, start + pages) of ``extent``."""
+        first, size = extent
+        self._discard(first, size)
+        if start > first:
+            self._add(first, start - first)
+        if start + pages < first + size:
+            self._add(start + pages, first + size - start - pages)
+
+    def take_largest(self, pages: int) -> Extent:
+        """Remove a largest extent, for a request of more ``pages`` than any holds.
+
+        Where nothing is free, the pages lie beyond the scratchpad's last: an overfull plan
+        still gets addresses, and the verifier sees what is wrong with them.
+        """
+        if self._by_size:
+            return self._remove(-1)
+        self._top += pages
+        return self._top - pages, pages
+
+    def give(self, start: int, pages: int) -> None:
+        """Put a run back and join it to the free runs around it."""
+        size_above = self._size_at.get(start + pages)
+        if size_above is not None:
+            self._discard(start + pages, size_above)
+            pages += size_above
+        start_below = self._start_before.get(start)
+        if start_below is not None:
+            size_below = self._size_at[start_below]
+            self._discard(start_below, size_below)
+            start, pages = start_below, pages + size_below
+        self._add(start, pages)
+
+    def _add(self, start: int, pages: int) -> None:
+        insort(self._by_size, pages << _START_BITS | start)
+        self._size_at[start] = pages
+        self._start_before[start + pages] = start
+
+    def _remove(self, place: int) -> Extent:
+        key = self._by_size.pop(place)
+        start, pages = key & _START_MASK, key >> _START_BITS
+        del self._size_at[start], self._start_before[start + pages]
+        return start, pages
+
+    def _discard(self, start: int, pages: int) -> None:
+        self._remove(bisect_left(self._by_size, pages << _START_BITS | start))
+
+
 SCRATCH = -1
 _CHOICES = 8
-"""Extents among which the neighbours decide: more find little, and take time."""
+"""Extents among which the neighbors decide: more find little, and take time."""
 _NEVER = 1 << 62
 """Later than any step."""
 
@@ -108,7 +187,7 @@ def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placeme
     this never fails where R1 holds. Rows are sorted by (tensor, begin, tensor page).
     """
     allocator = Allocator(machine.spm_pages)
-    for step, owner, held, wanted, leaves in _events(machine.page_bytes, timeline, residency):
+    for step, owner, held, wanted, leaves in _events(machine, timeline, residency):
         if wanted > held:
             allocator.grow(step, owner, held, wanted, leaves)
         else:
@@ -120,15 +199,15 @@ def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placeme
 
 
 def _events(
-    page_bytes: int, timeline: Timeline, residency: Residency
+    machine: Machine, timeline: Timeline, residency: Residency
 ) -> list[tuple[int, int, int, int, int]]:
     """Changes (step, tensor, pages held, pages wanted, leaves) in the order of the sweep."""
-    pages = -(-residency.size_bytes // page_bytes)
-    before, after = neighbours(residency, pages)
+    pages = machine.pages(residency.size_bytes)
+    before, after = neighbors(residency, pages)
     starts, ends = np.flatnonzero(pages != before), np.flatnonzero(after == 0)
     leaving = residency.end[ends][np.searchsorted(ends, np.arange(pages.size))]
     busy = np.flatnonzero(timeline.scratch_bytes)
-    scratch = -(-timeline.scratch_bytes[busy] // page_bytes)
+    scratch = machine.pages(timeline.scratch_bytes[busy])
     nothing, nobody = np.zeros(busy.size, np.int64), np.full(busy.size, SCRATCH)
     step = np.concatenate((residency.begin[starts], residency.end[ends], busy, busy + 1))
     tensor = np.concatenate((residency.tensor[starts], residency.tensor[ends], nobody, nobody))
@@ -139,3 +218,50 @@ def _events(
     order = np.lexsort((tensor, -growth, tensor == SCRATCH, growth > 0, step))
     columns = (column[order].tolist() for column in (step, tensor, held, wanted, leaves))
     return list(zip(*columns, strict=True))
+
+
+def in_ranges(
+    machine: Machine, timeline: Timeline, residency: Residency, ranges: Ranges
+) -> Placements:
+    """Each row of ``residency`` from its range's first page on, the scratch at the top.
+
+    Raises
+    ------
+    ScheduleError
+        A row lies within no range.
+    """
+    # Before all others a range of no tensor, which is found where there is none.
+    tensor, begin, end, first = (
+        np.concatenate(([none], column))
+        for none, column in (
+            (-2, ranges.tensor),
+            (0, ranges.begin),
+            (0, ranges.end),
+            (0, ranges.spm_page),
+        )
+    )
+    order = np.lexsort((begin, tensor))
+    span = timeline.steps + 1
+    wanted = residency.tensor * span + residency.begin
+    keys = tensor * span + begin
+    row = order[np.searchsorted(keys[order], wanted, side="right") - 1]
+    inside = (tensor[row] == residency.tensor) & (residency.end <= end[row])
+    if not inside.all():
+        k = int(np.flatnonzero(~inside)[0])
+        raise ScheduleError(
+            f"plan: tensor {residency.tensor[k]} is resident in steps {residency.begin[k]} to "
+            f"{residency.end[k] - 1}, and has no range of addresses there"
+        )
+    busy = np.flatnonzero(timeline.scratch_bytes)
+    scratch = machine.pages(timeline.scratch_bytes[busy])
+    nothing = np.zeros(busy.size, np.int64)
+    columns = (
+        np.concatenate((np.full(busy.size, -1), residency.tensor)),
+        np.concatenate((nothing, np.zeros(len(residency), np.int64))),
+        np.concatenate((scratch, machine.pages(residency.size_bytes))),
+        np.concatenate((machine.spm_pages - scratch, first[row])),
+        np.concatenate((busy, residency.begin)),
+        np.concatenate((busy + 1, residency.end)),
+    )
+    names = ("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
+    return Placements(**dict(zip(names, columns, strict=True)))

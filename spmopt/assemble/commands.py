@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
-from spmopt.assemble.index import access_at, flagged, neighbours, resident_bytes
+from spmopt.assemble.index import access_at, flagged, neighbors, resident_bytes
 from spmopt.core.errors import ScheduleError
-from spmopt.core.schedule import Command, Commands, Plan
+from spmopt.core.schedule import Command, Commands, Plan, Residency
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
 
@@ -57,24 +58,48 @@ def derive_commands(timeline: Timeline, plan: Plan) -> Commands:
     return Commands(**{name: column[order] for name, column in columns.items()})
 
 
-def _loads(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
-    """R2: what a row holds beyond the row before it, unless its first step overwrites it."""
-    rows = plan.residency
-    before, _ = neighbours(rows, rows.size_bytes)
+class Loads(NamedTuple):
+    """Loads of a plan, by residency row: bytes ``[begin, size_bytes)`` of its tensor (R2)."""
+
+    row: Ints
+    begin: Ints
+    access: Ints
+
+
+def loads_of(timeline: Timeline, rows: Residency) -> Loads:
+    """What a row holds beyond the row before it, unless its first step overwrites it (R2).
+
+    ``access`` is that of the row's tensor in its first step, or -1.
+    """
+    before, _ = neighbors(rows, rows.size_bytes)
     access = access_at(timeline, rows.begin, rows.tensor)
     overwritten = flagged(timeline.kind == Access.WRITE, access)
-    load = np.flatnonzero((rows.size_bytes > before) & ~overwritten)
-    access = access[load]
-    turn = np.full(load.size, Turn.EARLY_LOAD, np.int64)
+    row = np.flatnonzero((rows.size_bytes > before) & ~overwritten)
+    return Loads(row, before[row], access[row])
+
+
+def stream_passes(timeline: Timeline) -> tuple[Ints, Ints]:
+    """(a,) How often what is not resident crosses in and out (R3, R4)."""
+    kind, live, passes = timeline.kind, timeline.live_after, timeline.passes
+    passes_in = np.where(kind == Access.WRITE, np.where(live, passes - 1, 0), passes)
+    passes_out = np.where((kind != Access.READ) & live, passes, 0)
+    return passes_in, passes_out
+
+
+def _loads(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
+    """R2, of every load."""
+    row, begin, access = loads_of(timeline, plan.residency)
+    turn = np.full(row.size, Turn.EARLY_LOAD, np.int64)
     turn[access >= 0] = Turn.OWN_LOAD
     turn[flagged(timeline.stationary, access)] = Turn.STATIONARY_LOAD
+    rows = plan.residency
     return turn, Commands(
-        step=rows.begin[load],
-        kind=np.full(load.size, Command.LOAD),
-        tensor=rows.tensor[load],
-        begin=before[load],
-        end=rows.size_bytes[load],
-        passes=np.ones(load.size, np.int64),
+        step=rows.begin[row],
+        kind=np.full(row.size, Command.LOAD),
+        tensor=rows.tensor[row],
+        begin=begin,
+        end=rows.size_bytes[row],
+        passes=np.ones(row.size, np.int64),
     )
 
 
@@ -82,12 +107,7 @@ def _streams(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
     """R3 and R4: the part of each operand that is not resident, as often as it crosses."""
     size = timeline.size_bytes[timeline.tensor]
     held = resident_bytes(plan.residency, timeline.step, timeline.tensor)
-    absent = held < size
-    kind, live, passes = timeline.kind, timeline.live_after, timeline.passes
-    result = kind != Access.READ
-    partial_sums = np.where(live, passes - 1, 0)
-    passes_in = np.where(absent, np.where(kind == Access.WRITE, partial_sums, passes), 0)
-    passes_out = np.where(absent & result & live, passes, 0)
+    passes_in, passes_out = (np.where(held < size, p, 0) for p in stream_passes(timeline))
     incoming, outgoing = np.flatnonzero(passes_in > 0), np.flatnonzero(passes_out > 0)
     access = np.concatenate((incoming, outgoing))
     direction = np.repeat([Command.STREAM_IN, Command.STREAM_OUT], [incoming.size, outgoing.size])

@@ -50,7 +50,7 @@ def resident_bytes(residency: Residency, step: Ints, tensor: Ints) -> Ints:
     return found
 
 
-def neighbours(residency: Residency, values: Ints) -> tuple[Ints, Ints]:
+def neighbors(residency: Residency, values: Ints) -> tuple[Ints, Ints]:
     """``values`` of the rows that adjoin each row of the same tensor in time, else 0.
 
     Returns

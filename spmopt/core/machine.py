@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from math import inf
+from typing import overload
 
 from spmopt.core.errors import InputError
+from spmopt.core.table import Ints
 from spmopt.core.units import require_small
 
 MOST = 8
@@ -307,6 +309,14 @@ class Machine:
         """Whole pages of each bank, in the order of addresses; a uniform scratchpad is one bank."""
         sizes = [bank.spm_bytes for bank in self.banks] or [self.spm_bytes]
         return tuple(size // self.page_bytes for size in sizes)
+
+    @overload
+    def pages(self, size_bytes: int) -> int: ...
+    @overload
+    def pages(self, size_bytes: Ints) -> Ints: ...
+    def pages(self, size_bytes: int | Ints) -> int | Ints:
+        """Pages that hold so many bytes, ``ceil(size / g)``; of an array, each."""
+        return -(-size_bytes // self.page_bytes)
 
     @property
     def leakage_w(self) -> float:

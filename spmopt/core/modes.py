@@ -70,14 +70,14 @@ def _conflict(instance: Instance) -> Conflict:
 
 def _parts(instance: Instance, operation: Operation) -> dict[int, int]:
     """Pages of what must be on chip in some mode: tensors and, by its least size, the scratch."""
-    page = instance.machine.page_bytes
+    pages = instance.machine.pages
     parts = {
-        tensor: -(-instance.tensors[tensor].size_bytes // page)
+        tensor: pages(instance.tensors[tensor].size_bytes)
         for mode in operation.modes
         for tensor, operand in zip(operation.tensors, mode.operands, strict=True)
         if operand.stationary
     }
-    scratch = [-(-mode.scratch_bytes // page) for mode in operation.modes if mode.scratch_bytes]
+    scratch = [pages(mode.scratch_bytes) for mode in operation.modes if mode.scratch_bytes]
     return {**parts, SCRATCH: min(scratch)} if scratch else parts
 
 
@@ -85,11 +85,11 @@ def _pages(
     instance: Instance, operation: Operation, mode: Mode, kept: Collection[int] | None = None
 ) -> int:
     """Pages that ``mode`` needs, or if only the parts ``kept`` were needed."""
-    page = instance.machine.page_bytes
-    pages = -(-mode.scratch_bytes // page) if kept is None or SCRATCH in kept else 0
+    machine = instance.machine
+    pages = machine.pages(mode.scratch_bytes) if kept is None or SCRATCH in kept else 0
     for tensor, operand in zip(operation.tensors, mode.operands, strict=True):
         if operand.stationary and (kept is None or tensor in kept):
-            pages += -(-instance.tensors[tensor].size_bytes // page)
+            pages += machine.pages(instance.tensors[tensor].size_bytes)
     return pages
 
 

@@ -95,20 +95,34 @@ def reordered(instance: Instance, order: Ints) -> Instance:
 def dependences(instance: Instance) -> Sequence[set[int]]:
     """Operations that each one must run after: predecessors and hazards of the listed order.
 
-    A hazard is read after write, write after read or write after write; an order that keeps
-    them lets every operation read what it reads in the listed order.
+    An order that keeps them lets every operation read what it reads in the listed order.
     """
-    last_write = [-1] * len(instance.tensors)
-    readers: list[list[int]] = [[] for _ in instance.tensors]
+    operations = instance.operations
+    found = hazards([(op.reads, op.writes) for op in operations], len(instance.tensors))
+    return [before.union(op.predecessors) for before, op in zip(found, operations, strict=True)]
+
+
+def hazards(
+    accesses: Sequence[tuple[Sequence[int], Sequence[int]]], tensors: int
+) -> list[set[int]]:
+    """Earlier operations that each one must run after: read after write, write after either.
+
+    Parameters
+    ----------
+    accesses
+        (n,) Tensors that each operation reads, and those that it writes.
+    tensors
+        How many there are.
+    """
+    last_write = [-1] * tensors
+    readers: list[list[int]] = [[] for _ in range(tensors)]
     found = []
-    for index, operation in enumerate(instance.operations):
-        before = set(operation.predecessors)
-        before.update(last_write[tensor] for tensor in operation.tensors)
-        for tensor in operation.writes:
-            before.update(readers[tensor])
-        for tensor in operation.reads:
+    for index, (reads, writes) in enumerate(accesses):
+        before = {last_write[tensor] for tensor in (*reads, *writes)}
+        before.update(earlier for tensor in writes for earlier in readers[tensor])
+        for tensor in reads:
             readers[tensor].append(index)
-        for tensor in operation.writes:
+        for tensor in writes:
             last_write[tensor] = index
             readers[tensor] = []
         before.discard(-1)

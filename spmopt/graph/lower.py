@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from spmopt.core.errors import InputError
 from spmopt.core.instance import (
@@ -14,6 +16,7 @@ from spmopt.core.instance import (
     TensorKind,
 )
 from spmopt.core.machine import Machine
+from spmopt.core.order import hazards
 from spmopt.graph import operators
 from spmopt.graph.cycles import access_cycles, compute_cycles
 from spmopt.graph.ir import Graph, Node
@@ -54,32 +57,29 @@ def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instanc
     tensors, index = _tensors(graph, specs)
     sizes = [tensor.size_bytes for tensor in tensors]
     modes = _Modes(graph=graph, machine=machine, sizes=sizes, tiled=lowering == "tiled")
-    hazards = _Hazards(last_write=[-1] * len(tensors), reads_since=[[] for _ in tensors])
     names: set[str] = set()
-    operations: list[Operation] = []
-    for node, spec in zip(graph.nodes, specs, strict=True):
-        if spec.style is Style.VIEW:
-            continue
-        used = _Used(
-            inputs=tuple(index[v] for v in node.inputs),
-            outputs=tuple(index[v] for v in node.outputs),
+    kept = [
+        (node, spec, _Used.of(node, index))
+        for node, spec in zip(graph.nodes, specs, strict=True)
+        if spec.style is not Style.VIEW
+    ]
+    before = hazards([(used.reads, used.writes) for _, _, used in kept], len(tensors))
+    operations = tuple(
+        Operation(
+            name=unused(node.name, names),
+            reads=used.reads,
+            writes=used.writes,
+            modes=(modes.of(node, spec, used),),
+            predecessors=tuple(sorted(earlier)),
+            kind=node.operator,
         )
-        reads, writes = used.reads, used.writes
-        operations.append(
-            Operation(
-                name=unused(node.name, names),
-                reads=reads,
-                writes=writes,
-                modes=(modes.of(node, spec, used),),
-                predecessors=hazards.step(len(operations), reads, writes),
-                kind=node.operator,
-            )
-        )
+        for (node, spec, used), earlier in zip(kept, before, strict=True)
+    )
     return Instance(
         name=graph.name,
         machine=machine,
         tensors=tensors,
-        operations=tuple(operations),
+        operations=operations,
         lowering=lowering,
     )
 
@@ -91,6 +91,13 @@ class _Used:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
 
+    @classmethod
+    def of(cls, node: Node, index: Mapping[int, int]) -> Self:
+        return cls(
+            inputs=tuple(index[v] for v in node.inputs),
+            outputs=tuple(index[v] for v in node.outputs),
+        )
+
     @property
     def reads(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(self.inputs))
@@ -98,27 +105,6 @@ class _Used:
     @property
     def writes(self) -> tuple[int, ...]:
         return tuple(dict.fromkeys(self.outputs))
-
-
-@dataclass(slots=True, kw_only=True)
-class _Hazards:
-    """Who wrote each tensor last, and who has read it since."""
-
-    last_write: list[int]
-    reads_since: list[list[int]]
-
-    def step(self, now: int, reads: tuple[int, ...], writes: tuple[int, ...]) -> tuple[int, ...]:
-        """Predecessors of operation ``now``: read after write, write after read or write."""
-        before = {self.last_write[tensor] for tensor in (*reads, *writes)}
-        for tensor in writes:
-            before.update(self.reads_since[tensor])
-        for tensor in reads:
-            self.reads_since[tensor].append(now)
-        for tensor in writes:
-            self.last_write[tensor] = now
-            self.reads_since[tensor] = []
-        before.discard(-1)
-        return tuple(sorted(before))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

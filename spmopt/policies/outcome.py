@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from spmopt.assemble.commands import derive_commands
-from spmopt.assemble.cycles import step_cycles
+from spmopt.assemble.cost import step_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.core.objective import Objective

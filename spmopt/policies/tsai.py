@@ -30,7 +30,7 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.assemble.commands import derive_commands
-from spmopt.assemble.cycles import transfer_cycles
+from spmopt.assemble.cost import transfer_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes

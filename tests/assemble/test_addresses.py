@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.assemble import assemble
-from spmopt.assemble.addresses import Allocator
-from spmopt.assemble.extents import FreeExtents
+from spmopt.assemble.addresses import Allocator, FreeExtents
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Placements, Plan
 from tests.assemble.small import Op, data, plan, problem

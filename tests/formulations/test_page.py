@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import page
-from formulations.residency.cost import plan_value
 from spmopt.assemble import assemble
+from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES

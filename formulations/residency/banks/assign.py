@@ -14,9 +14,10 @@ import numpy as np
 from formulations.residency.banks.facts import Facts
 from formulations.residency.banks.rows import RowTable
 from formulations.residency.banks.stays import Stays, stays
-from formulations.residency.cost import Spent, resident_bytes
 from formulations.solver.highs import solve
 from formulations.solver.program import Answer, Ending, Floats, Program, compressed
+from spmopt.assemble.cost import PlanCost
+from spmopt.assemble.index import resident_bytes
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.shares import STREAM_BANK
@@ -39,7 +40,7 @@ class Assignment:
     value: float
 
 
-def assign(facts: Facts, plan: Plan, spent: Spent, request: Request) -> Assignment | None:
+def assign(facts: Facts, plan: Plan, spent: PlanCost, request: Request) -> Assignment | None:
     """Least cost of a plan's banks; None if the solver found nothing in its time."""
     found = stays(facts, plan)
     model = _Model(facts, found, plan, spent)
@@ -77,7 +78,7 @@ def _near(program: Program, solution: Floats) -> Program:
 class _Model:
     """Columns: pages of segments by bank, moves between segments, occupancy, scratch, durations."""
 
-    def __init__(self, facts: Facts, found: Stays, plan: Plan, spent: Spent) -> None:
+    def __init__(self, facts: Facts, found: Stays, plan: Plan, spent: PlanCost) -> None:
         self._facts, self._stays, self._spent = facts, found, spent
         banks, steps = facts.banks, facts.line.steps
         segments = found.stay.size
@@ -239,7 +240,7 @@ class _Model:
 def _streamed(facts: Facts, plan: Plan) -> tuple[Floats, Floats]:
     """(n,) Bytes that the stream bank reads and writes for what is not resident, or no operand."""
     line = facts.line
-    away = line.size_bytes[line.tensor] - resident_bytes(line, plan)
+    away = line.size_bytes[line.tensor] - resident_bytes(plan.residency, line.step, line.tensor)
     read = away * (facts.stream_out + facts.own_read)
     write = away * (facts.stream_in + facts.own_write)
     return (

@@ -12,8 +12,8 @@ from formulations.residency.banks.layout import bank_rows
 from formulations.residency.banks.merged import merged
 from formulations.residency.banks.prices import certificate
 from formulations.residency.banks.relaxation import Relaxation
-from formulations.residency.cost import spent
 from formulations.residency.page import schedule as page_schedule
+from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
@@ -124,7 +124,7 @@ class _Best:
         instance, objective = self._instance, self._request.objective
         line = timeline(instance, plan.operation, plan.mode)
         facts = Facts.of(instance, line, objective, relaxed=False)
-        cost = spent(instance, line, plan)
+        cost = plan_cost(instance.machine, line, plan)
         banked, value = plan, np.inf
         if self._request.remaining_s() > 0 or self.plan is None:
             chosen = assign(facts, plan, cost, _part(self._request, share))

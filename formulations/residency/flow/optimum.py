@@ -10,10 +10,10 @@ import numpy as np
 from formulations.residency.bound.certificate import certificate
 from formulations.residency.bound.prices import Economy, Multipliers
 from formulations.residency.bound.rangemin import Floats
-from formulations.residency.cost import spent
 from formulations.residency.flow.network import Packed, Packing, pack
 from formulations.residency.flow.plan import kept_plan
 from formulations.residency.flow.stays import Stays
+from spmopt.assemble.cost import plan_cost
 from spmopt.core.instance import Instance, Operation
 from spmopt.core.modes import fitting_modes
 from spmopt.core.result import Certificate
@@ -153,7 +153,9 @@ class _Case:
         """Plan and proof; the gap is to what other stays could save more at these prices."""
         stays, unit = self.stays, float(self.stays.unit)
         plan = kept_plan(self.line, stays, kept_bytes)
-        value = spent(self.instance, self.line, plan).value(self.request.objective, self.line)
+        value = plan_cost(self.instance.machine, self.line, plan).value(
+            self.request.objective, self.line
+        )
         upto = np.concatenate(([0.0], np.cumsum(prices)))
         gain = stays.worth * unit - (upto[stays.end] - upto[stays.begin])
         most = float((prices * self._room(1)).sum())

@@ -10,7 +10,6 @@ import numpy as np
 
 from formulations.classes import WHOLE
 from formulations.residency.bound.prices import Multipliers
-from formulations.residency.cost import plan_value
 from formulations.residency.loop import Search
 from formulations.residency.settings import Settings
 from formulations.residency.whole import timed_search, traffic_search
@@ -22,6 +21,7 @@ from formulations.residency.whole.traffic import TrafficModel, build
 from formulations.residency.whole.transfers import Setting, Timed
 from formulations.residency.whole.uses import Uses
 from formulations.solver.program import Floats
+from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.core.result import Certificate, ClassBound, Outcome

@@ -10,7 +10,6 @@ import numpy as np
 
 from formulations.residency.bound.gaps import Gaps
 from formulations.residency.bound.prices import Economy, Multipliers
-from formulations.residency.cost import plan_value, resident_bytes
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import Columns
@@ -20,6 +19,8 @@ from formulations.residency.whole.timed_columns import allowed, nearby
 from formulations.residency.whole.uses import Uses
 from formulations.solver.highs import Option, solve
 from formulations.solver.program import Answer
+from spmopt.assemble.cost import plan_value
+from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
@@ -154,6 +155,6 @@ def _plan(setting: Setting, built: Master, answer: Answer) -> Plan | None:
     )
     if plan is None:
         return None
-    resident = resident_bytes(line, plan)
+    resident = resident_bytes(plan.residency, line.step, line.tensor)
     whole = (resident == 0) | (resident == line.size_bytes[line.tensor])
     return plan if whole.all() else None

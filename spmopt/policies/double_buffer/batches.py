@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from spmopt.assemble.cycles import summed
+from spmopt.assemble.cost import summed
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline

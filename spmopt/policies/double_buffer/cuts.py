@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cycles import summed
+from spmopt.assemble.cost import summed
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cycles import summed, transfer_cycles
+from spmopt.assemble.cost import step_time, summed, transfer_cycles
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
@@ -65,9 +65,11 @@ def _step_cycles(machine: Machine, timeline: Timeline, moved: Transfers) -> Ints
     before = summed(steps, loads.step[own], load_cycles[own])
     own = np.flatnonzero(stores.step == rows.last_write[stores.row])
     after = summed(steps, stores.step[own], store_cycles[own])
-    serial = before + timeline.compute_cycles + after
-    busy = inward + outward
-    if machine.duplex:
-        busy = np.maximum(inward + after, before + outward)
-    duration: Ints = np.maximum(busy, serial)
-    return duration
+    return step_time(
+        machine,
+        compute=timeline.compute_cycles,
+        inward=inward,
+        outward=outward,
+        before=before,
+        after=after,
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cycles import summed, transfer_cycles
+from spmopt.assemble.cost import summed, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.assemble.cycles import summed, transfer_cycles
+from spmopt.assemble.cost import summed, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.assemble.cycles import summed, transfer_cycles
+from spmopt.assemble.cost import summed, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Command, Commands, Residency
 from spmopt.core.table import Ints

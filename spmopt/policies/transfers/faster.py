@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spmopt.assemble.commands import derive_commands
-from spmopt.assemble.cycles import step_cycles
+from spmopt.assemble.cost import step_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Commands, Plan
 from spmopt.core.timeline import Timeline

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.assemble.cycles import summed, transfer_cycles
+from spmopt.assemble.cost import summed, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Commands, Plan
 from spmopt.core.table import Ints

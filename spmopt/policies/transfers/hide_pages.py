@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cycles import summed, transfer_cycles
+from spmopt.assemble.cost import summed, transfer_cycles
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Commands, Plan, Residency, Stores

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.assemble.cycles import transfer_cycles
+from spmopt.assemble.cost import transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.policies.transfers.idle import Pieces

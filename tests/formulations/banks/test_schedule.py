@@ -10,8 +10,8 @@ from formulations.residency.banks.assign import assign
 from formulations.residency.banks.facts import Facts
 from formulations.residency.banks.layout import bank_rows
 from formulations.residency.banks.stays import stays
-from formulations.residency.cost import spent
 from spmopt.assemble import assemble
+from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InputError
 from spmopt.core.objective import energy_objective, objective_named
 from spmopt.core.result import Status
@@ -46,7 +46,7 @@ def test_a_plan_with_its_banks_costs_what_the_program_says(seed: int) -> None:
     plan = random_plan(case, np.random.default_rng(seed), False)
     line = timeline(case, plan.operation, plan.mode)
     facts = Facts.of(case, line, objective, relaxed=False)
-    cost = spent(case, line, plan)
+    cost = plan_cost(case.machine, line, plan)
     chosen = assign(facts, plan, cost, Request(objective=objective))
     assert chosen is not None
     totals = require_legal(case, assemble(case, replace(plan, banks=bank_rows(chosen)))).totals

@@ -18,8 +18,8 @@ from formulations.contiguous.rounds import Found
 from formulations.contiguous.schedule import schedule
 from formulations.contiguous.stays import Stay
 from formulations.residency import page
-from formulations.residency.cost import plan_value
 from spmopt.assemble import assemble
+from spmopt.assemble.cost import plan_value
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective

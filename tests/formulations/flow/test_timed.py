@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import page
-from formulations.residency.cost import plan_value
 from formulations.residency.flow.timed import timed_start
 from formulations.residency.loop import Search
 from formulations.residency.program.columns import Columns
 from formulations.residency.program.master import Master
 from formulations.solver.program import Answer
 from spmopt.assemble import assemble
+from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
 from spmopt.core.scheduler import Request

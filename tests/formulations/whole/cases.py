@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from formulations.residency.cost import resident_bytes
 from formulations.residency.whole import schedule
 from spmopt.assemble import assemble
+from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, energy_objective
 from spmopt.core.result import Outcome
@@ -40,5 +40,5 @@ def byte_energy(instance: Instance) -> Objective:
 def all_or_nothing(instance: Instance, plan: Plan) -> bool:
     """Whether every tensor is whole or absent wherever it is used."""
     line = timeline(instance, plan.operation, plan.mode)
-    resident = resident_bytes(line, plan)
+    resident = resident_bytes(plan.residency, line.step, line.tensor)
     return bool(((resident == 0) | (resident == line.size_bytes[line.tensor])).all())

@@ -1,15 +1,24 @@
-"""Command times in exact integers, and step times against R6."""
+"""Command times in exact integers, step times against R6, plans against the verifier."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-from spmopt.assemble import derive_commands, step_cycles, transfer_cycles
+from spmopt.assemble import assemble, derive_commands, plan_value, step_cycles, transfer_cycles
+from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
+from spmopt.core.objective import MAKESPAN, objective_named
+from spmopt.core.result import Totals
+from spmopt.core.schedule import Plan
+from spmopt.verify import require_legal
 from tests.assemble.small import Op, arrays, data, made, plan, problem
+from tests.formulations.priced import OBJECTIVES
+from tests.verify.random_plans import random_case
 
 MACHINE = Machine(
     name="m", spm_bytes=4096, dram_bytes_per_s=3, clock_hz=2, operations_per_s=1, dma_setup_cycles=5
@@ -80,3 +89,51 @@ def test_every_command_pays_the_setup_and_passes_share_one() -> None:
     steps = arrays(instance, chosen)
     commands = derive_commands(steps, chosen)
     assert step_cycles(instance.machine, steps, commands).tolist() == [10 + 12 + 10 + 5]
+
+
+FEATURES: dict[str, Any] = {
+    "max_operations": 8,
+    "max_tensors": 6,
+    "max_modes": 2,
+    "duplex": True,
+    "setup": True,
+}
+
+
+def totals(instance: Instance, plan: Plan) -> Totals:
+    found = require_legal(instance, assemble(instance, plan)).totals
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("free_order", [False, True])
+def test_random_plans_cost_what_the_verifier_says(free_order: bool) -> None:
+    for seed in range(120):
+        instance, plan = random_case(seed, free_order, **FEATURES)
+        exact = totals(instance, plan)
+        for name in OBJECTIVES:
+            objective = objective_named(name, instance.machine)
+            assert plan_value(instance, plan, objective) == exact.value(objective), (seed, name)
+
+
+def test_fluid_time_has_no_set_up_and_no_whole_cycles() -> None:
+    """It is that of a clock 12 times as fast without set-up, which makes all times whole."""
+    for seed in range(80):
+        instance, plan = random_case(seed, **FEATURES)
+        finer = replace(
+            instance,
+            machine=replace(
+                instance.machine, clock_hz=12 * instance.machine.clock_hz, dma_setup_cycles=0
+            ),
+            operations=tuple(
+                replace(
+                    op,
+                    modes=tuple(
+                        replace(mode, compute_cycles=12 * mode.compute_cycles) for mode in op.modes
+                    ),
+                )
+                for op in instance.operations
+            ),
+        )
+        value = plan_value(instance, plan, MAKESPAN, fluid=True)
+        assert value == Fraction(totals(finer, plan).makespan_cycles, 12), seed

@@ -1,0 +1,187 @@
+"""Exact time, traffic and objective of DMA commands, steps and plans, in integers.
+
+The one place of this arithmetic for everything that makes schedules; the verifier recomputes all
+of it on its own. In the symbols of the problem statement (sections 1 and 3):
+
+* a command of ``x > 0`` bytes takes ``lambda + ceil(x f / beta)`` cycles;
+* R2: a step loads what a tensor's resident prefix grows by, unless its operation overwrites it;
+* R3, R4: an access streams ``s_t - r_t(i)`` bytes, ``p`` times in if it reads them and ``p`` times
+  out if it writes a live result, whose partial sums also come in ``p - 1`` times if it only writes;
+* R5: stores are those of the plan;
+* R6: ``d_i = max(X_i, L_i + c_m + S_i)``; with duplex
+  ``max(in_i + S_i, L_i + out_i, L_i + c_m + S_i)``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from spmopt.assemble.commands import loads_of, stream_passes
+from spmopt.assemble.index import access_at, flagged, resident_bytes
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.objective import Objective
+from spmopt.core.schedule import Command, Commands, Plan
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline, timeline
+
+_INT64_LIMIT = 2**63 - 1
+
+
+def transfer_cycles(machine: Machine, size_bytes: Ints) -> Ints:
+    """Cycles of DMA commands that move ``size_bytes`` each: ``lambda + ceil(x f / beta)``."""
+    rate = machine.bytes_per_cycle
+    largest = int(size_bytes.max(initial=0)) * rate.denominator
+    # Python integers where the product would not fit 64 bits.
+    exact = size_bytes.astype(object) if largest > _INT64_LIMIT else size_bytes
+    busy = -(-(exact * rate.denominator) // rate.numerator)
+    cycles: Ints = (busy + machine.dma_setup_cycles).astype(np.int64)
+    return cycles
+
+
+def summed(length: int, place: Ints, values: Ints) -> Ints:
+    """(length,) Sums of the ``values`` that fall on each place."""
+    total = np.zeros(length, np.int64)
+    np.add.at(total, place, values)
+    return total
+
+
+def step_time(
+    machine: Machine, *, compute: Ints, inward: Ints, outward: Ints, before: Ints, after: Ints
+) -> Ints:
+    """(n,) Durations ``d_i`` by R6, in the unit of the arguments.
+
+    Parameters
+    ----------
+    machine
+        With one channel, or two if ``duplex``.
+    compute : (n,)
+        ``c_m``.
+    inward, outward : (n,)
+        All DMA time of each direction, ``in_i`` and ``out_i``.
+    before, after : (n,)
+        The parts of it that are loads of stationary operands, ``L_i``, and stores of stationary
+        results, ``S_i``.
+    """
+    busy = inward + outward
+    if machine.duplex:
+        busy = np.maximum(inward + after, before + outward)
+    duration: Ints = np.maximum(busy, before + compute + after)
+    return duration
+
+
+def step_cycles(machine: Machine, timeline: Timeline, commands: Commands) -> Ints:
+    """(n,) Duration ``d_i`` of every step, in cycles."""
+    cycles = transfer_cycles(machine, (commands.end - commands.begin) * commands.passes)
+    kind = commands.kind
+    access = access_at(timeline, commands.step, commands.tensor)
+    load, store = kind == Command.LOAD, kind == Command.STORE
+    inward = load | (kind == Command.STREAM_IN)
+
+    def per_step(chosen: Bools) -> Ints:
+        return summed(timeline.steps, commands.step[chosen], cycles[chosen])
+
+    return step_time(
+        machine,
+        compute=timeline.compute_cycles,
+        inward=per_step(inward),
+        outward=per_step(~inward),
+        before=per_step(load & flagged(timeline.stationary, access)),
+        after=per_step(store & flagged(_stationary_result(timeline), access)),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PlanCost:
+    """What a legal plan spends.
+
+    Attributes
+    ----------
+    step_time : (n,)
+        Duration of each step, in ``1 / parts`` of a cycle.
+    serial_time : (n,)
+        Of that, ``L_i + S_i``: commands that the operation waits for, or that wait for it.
+    parts
+        1, but for a fluid plan the numerator of ``beta``, so that times are whole.
+    dram_in_bytes, dram_out_bytes
+        Traffic.
+    """
+
+    step_time: Ints
+    serial_time: Ints
+    parts: int
+    dram_in_bytes: int
+    dram_out_bytes: int
+
+    def value(self, objective: Objective, line: Timeline) -> Fraction:
+        """Return the objective, exact, of a machine without banks."""
+        return (
+            objective.cycle * Fraction(int(self.step_time.sum()), self.parts)
+            + objective.dram_in_byte * self.dram_in_bytes
+            + objective.dram_out_byte * self.dram_out_bytes
+            + objective.spm_read_byte * int(line.spm_read_bytes.sum())
+            + objective.spm_write_byte * int(line.spm_write_bytes.sum())
+            + objective.mac * int(line.macs.sum())
+        )
+
+
+def plan_value(
+    instance: Instance, plan: Plan, objective: Objective, *, fluid: bool = False
+) -> Fraction:
+    """Return the objective of a legal plan; ``fluid``: see :func:`plan_cost`."""
+    line = timeline(instance, plan.operation, plan.mode)
+    return plan_cost(instance.machine, line, plan, fluid=fluid).value(objective, line)
+
+
+def plan_cost(machine: Machine, line: Timeline, plan: Plan, *, fluid: bool = False) -> PlanCost:
+    """Compute durations and traffic of a legal plan, without its commands.
+
+    Parameters
+    ----------
+    machine
+        What it runs on.
+    line
+        The instance in the plan's order and modes.
+    plan
+        Tables in the form that :func:`spmopt.assemble.assemble` checks.
+    fluid
+        Sizes may be any number of bytes, and DMA takes no set-up and no whole cycles.
+    """
+    rate = machine.bytes_per_cycle
+    parts = rate.numerator if fluid else 1
+
+    def per_step(step: Ints, size_bytes: Ints) -> Ints:
+        time = size_bytes * rate.denominator if fluid else transfer_cycles(machine, size_bytes)
+        return summed(line.steps, step, np.where(size_bytes > 0, time, 0))
+
+    rows, load = plan.residency, loads_of(line, plan.residency)
+    first, load_bytes = rows.begin[load.row], rows.size_bytes[load.row] - load.begin
+    pinned = flagged(line.stationary, load.access)
+    before = per_step(first[pinned], load_bytes[pinned])
+    store = plan.stores
+    pinned_result = flagged(_stationary_result(line), access_at(line, store.step, store.tensor))
+    after = per_step(store.step[pinned_result], store.size_bytes[pinned_result])
+    missing = line.size_bytes[line.tensor] - resident_bytes(rows, line.step, line.tensor)
+    into, out = (missing * passes for passes in stream_passes(line))
+    inward = before + per_step(first[~pinned], load_bytes[~pinned]) + per_step(line.step, into)
+    outward = after + per_step(store.step[~pinned_result], store.size_bytes[~pinned_result])
+    outward += per_step(line.step, out)
+    compute = line.compute_cycles * parts
+    return PlanCost(
+        step_time=step_time(
+            machine, compute=compute, inward=inward, outward=outward, before=before, after=after
+        ),
+        serial_time=before + after,
+        parts=parts,
+        dram_in_bytes=int(load_bytes.sum() + into.sum()),
+        dram_out_bytes=int(store.size_bytes.sum() + out.sum()),
+    )
+
+
+def _stationary_result(line: Timeline) -> Bools:
+    """(a,) Whether a store of what the access leaves must wait for its operation's end (R10)."""
+    result: Bools = line.stationary & (line.kind != Access.READ)
+    return result

@@ -83,6 +83,17 @@ def test_monotone_in_capacity_and_bandwidth_and_convex_in_capacity() -> None:
         assert 2 * middle <= (least + most) * slack, seed
 
 
+@pytest.mark.parametrize("objective", [MAKESPAN, TRAFFIC], ids=lambda one: one.name)
+def test_tensors_of_many_gigabytes(objective: Objective) -> None:
+    """Sums of such sizes are off by more than the smallest part of a byte that counts."""
+    scale = 55 * 10**9
+    for seed in range(6):
+        small = random_instance(seed, max_operations=6, max_tensors=5)
+        tensors = tuple(replace(t, size_bytes=t.size_bytes * scale) for t in small.tensors)
+        large = changed(replace(small, tensors=tensors), spm_bytes=small.machine.spm_bytes * scale)
+        assert proved(large, objective) >= 0
+
+
 def test_the_note_says_how_tight_the_bound_is() -> None:
     read = Op(reads="x", cycles=5)
     # With 3 bytes a cycle 8 bytes take 2 2/3 cycles, which a schedule cannot.

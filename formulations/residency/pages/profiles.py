@@ -79,9 +79,10 @@ def profiles(gaps: Gaps, line: Timeline, columns: Columns, amounts: Floats) -> P
 
 
 def _summed(change: Floats, tensor: Ints) -> Floats:
-    """Running sums, from zero for each tensor."""
+    """Running sums, from zero for each tensor and back to it, which rounding alone would miss."""
     total: Floats = np.cumsum(change)
     first = np.flatnonzero(np.concatenate(([True], tensor[1:] != tensor[:-1])))
     base = np.concatenate(([0.0], total))[first]
     result: Floats = total - np.repeat(base, np.diff(np.append(first, tensor.size)))
+    result[np.flatnonzero(np.diff(tensor, append=-1))] = 0.0
     return result

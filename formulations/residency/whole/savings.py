@@ -65,7 +65,7 @@ def byte_prices(uses: Uses, prices: Prices) -> tuple[Ints, Ints, Ints]:
 def savings(uses: Uses, prices: Prices) -> Savings:
     """Rank gaps and accesses; a version's gaps share the price of its store."""
     absent, back, store_price = byte_prices(uses, prices)
-    version = np.concatenate(([-1], uses.version[:-1]))
+    version = np.concatenate(([-1], uses.version))[:-1]
     mine = uses.gap & (version >= 0)
     gaps = np.bincount(version[mine], minlength=uses.step.size)
     final = np.zeros(uses.step.size, bool)

@@ -11,7 +11,7 @@ from formulations.residency.whole import schedule
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
-from spmopt.core.objective import TRAFFIC, Objective
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.result import ClassBound
 from spmopt.core.scheduler import Request
 from spmopt.frontends.zoo import network
@@ -86,6 +86,13 @@ def test_a_version_is_stored_once() -> None:
 def test_dead_contents_cost_nothing() -> None:
     operations = [Op(writes="x"), Op(writes="x"), READ]
     assert least(tiny({"x": (8, "")}, operations, spm=8)) == 0
+
+
+@pytest.mark.parametrize("objective", [MAKESPAN, TRAFFIC], ids=lambda one: one.name)
+def test_operations_without_operands(objective: Objective) -> None:
+    instance = tiny({"a": (4, "in")}, [Op(cycles=3), Op(cycles=2)], spm=8)
+    value = verified_value(instance, objective, solved(instance, objective).plan)
+    assert value == 5 * objective.cycle
 
 
 def test_scratch_takes_room() -> None:

@@ -6,10 +6,9 @@ import json
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from spmopt.experiments.locks import lock, own_name
-from spmopt.experiments.rows import Texts
 
 
 class Claims:
@@ -30,16 +29,16 @@ class Claims:
         self._path = store.with_name(f".{store.name}.{own_name()}.claims")
         self._file: BinaryIO | None = None
 
-    def of_others(self) -> dict[Texts, str]:
+    def of_others(self) -> dict[Any, str]:
         """Give the cases that live processes are at, and who; drop those of dead ones."""
-        found: dict[Texts, str] = {}
+        found: dict[Any, str] = {}
         for path in sorted(self._store.parent.glob(f".{self._store.name}.*.claims")):
             if path != self._path:
                 owner = path.name.removeprefix(f".{self._store.name}.").removesuffix(".claims")
                 found |= dict.fromkeys(self._keys(path, owner), owner)
         return found
 
-    def add(self, keys: Iterable[Texts]) -> None:
+    def add(self, keys: Iterable[Any]) -> None:
         """Note that this process is at some cases."""
         if self._file is None:
             self._file = self._path.open("w+b")
@@ -54,11 +53,16 @@ class Claims:
             self._file.close()
             self._file = None
 
-    def _keys(self, path: Path, owner: str) -> list[Texts]:
+    def _keys(self, path: Path, owner: str) -> list[Any]:
         with suppress(FileNotFoundError), path.open("r+b") as file:
             lines = file.read().splitlines()
             if not lock(file, wait=False):
-                return [tuple(json.loads(line)) for line in lines]
+                return [_key(json.loads(line)) for line in lines]
             path.unlink()
             self._report(f"process {owner} has ended; its cases go to whoever is next")
         return []
+
+
+def _key(value: Any) -> Any:
+    """Read a key, a text or several."""
+    return tuple(value) if isinstance(value, list) else value

@@ -2,97 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.queue import TaskQueue
-from spmopt.experiments.rows import Row
-from spmopt.experiments.store import Store
+from spmopt.experiments.store import Key, Store
 
 T = TypeVar("T")
 Report = Callable[[str, float | None], None]
 """Gets a message, and which part of the work is done."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """What one call computes.
-
-    Attributes
-    ----------
-    about
-        The identifying columns of its rows, one or several.
-    payload
-        Argument of the work, picklable.
-    """
-
-    about: tuple[Row, ...]
-    payload: Any
-
-    @staticmethod
-    def one(about: Row, payload: Any) -> Case:
-        """Make a case of one row."""
-        return Case(about=(about,), payload=payload)
-
-
 def run(
-    cases: Iterable[Case],
-    work: Callable[[Any], Row | Sequence[Row]],
-    store: Store,
+    cases: Mapping[Key, Any],
+    work: Callable[[Any], Any],
+    store: Store[Key, Any],
     queue: TaskQueue | None = None,
     *,
     report: Report = lambda message, part: None,
-) -> list[Row]:
-    """Compute the rows of all cases that ``store`` does not have, and those no other process is at.
+) -> None:
+    """Compute all cases that ``store`` does not have, and that no other process is at.
 
     However it ends, what was finished is in the store; of a finished run in the order of the cases.
 
     Parameters
     ----------
+    cases
+        What ``work`` is called with, by key: of a :class:`Table`, that of the row.
     work
-        A function of a module: gives what was found of each row of a case, in their order.
+        A function of a module; gives a row, or JSON values.
     queue
         Entered; who works. None: this process.
-
-    Returns
-    -------
-        All rows of the store.
 
     Raises
     ------
     InputError
         The store cannot be written, or a case kills its process. What ``work`` raises, too.
     """
-    asked = list(cases)
-    keys = [[store.columns.key_about(about) for about in case.about] for case in asked]
-    total = sum(map(len, keys))
 
-    def done(case: Case, found: Row | Sequence[Row]) -> None:
-        rows = [found] if isinstance(found, Mapping) else found
-        store.add({**about, **row} for about, row in zip(case.about, rows, strict=True))
-        report(f"{len(store)} of {total} rows", len(store) / total)
+    def done(key: Key, value: Any) -> None:
+        store.put(key, value)
+        report(f"{len(store)} of {len(cases)} cases", len(store) / len(cases))
 
-    def all_of(queue: TaskQueue) -> None:
-        for place, (case, own) in enumerate(zip(asked, keys, strict=True)):
-            if any(key not in store for key in own):
-                admit = partial(store.claim, own)
-                queue.add((place,), partial(work, case.payload), partial(done, case), admit)
-        for _ in queue.steps():
-            pass
-
-    order = [key for own in keys for key in own]
-    try:
-        if queue is None:
-            with TaskQueue() as own_queue:
-                all_of(own_queue)
-        else:
-            all_of(queue)
-    finally:
-        store.close(order if all(key in store for key in order) else None)
-    return store.rows
+    with ExitStack() as stack:
+        queue = queue or stack.enter_context(TaskQueue())
+        try:
+            for place, (key, case) in enumerate(cases.items()):
+                if key not in store:
+                    admit = partial(store.claim, [key])
+                    queue.add((place,), partial(work, case), partial(done, key), admit)
+            for _ in queue.steps():
+                pass
+        finally:
+            store.close(list(cases) if all(key in store for key in cases) else None)
 
 
 def shard(items: Sequence[T], text: str | None) -> tuple[Sequence[T], dict[str, Any]]:

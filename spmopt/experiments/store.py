@@ -1,18 +1,18 @@
-"""The store of a run: its rows in a CSV file, as they are finished.
+"""Stores of a run: what its cases gave, in a file, as they are finished.
 
-The first line is a comment that says in JSON what the rows depend on; then a CSV table. A run that
-was killed goes on from its file, several processes may share one, and a finished run leaves its
-rows in the order of its cases.
+A run that was killed goes on from its file, several processes may share one, and a finished run
+leaves it in the order of its cases.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Generic, TypeVar
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.claims import Claims
@@ -21,45 +21,36 @@ from spmopt.experiments.rows import Columns, Row, Texts
 from spmopt.io.document import require_writable, write_text
 
 T = TypeVar("T")
+Key = TypeVar("Key", str, Texts)
+Item = TypeVar("Item")
 FORMAT, _VERSION = "spmopt-sweep", 1
 _SHARD = "shard"
 
 
-class Store:
-    """The rows so far; with a ``path``, in a file too.
+class Store(ABC, Generic[Key, Item]):
+    """What is known of the cases so far; with a ``path``, in a file too.
 
     Parameters
     ----------
     path
-        File to write, or to go on with; None keeps the rows in memory.
-    columns
-        Of the rows.
-    identity
-        All that the rows depend on, as JSON values; a file of another run is refused.
+        File to write, or to go on with; None keeps all in memory.
+    start
+        How the file begins: the first line says what all in it depends on.
     report
         Told of processes that ended before their cases.
-
-    Attributes
-    ----------
-    head
-        The first line.
 
     Raises
     ------
     InputError
-        The file cannot be written, is not of this run, or has a line that is no row of it.
+        The file cannot be written, is not of this run, or has a line that is none of it.
     """
 
     def __init__(
-        self,
-        path: Path | None,
-        columns: Columns,
-        identity: Mapping[str, object],
-        report: Callable[[str], None] = lambda _: None,
+        self, path: Path | None, start: str, report: Callable[[str], None] = lambda _: None
     ) -> None:
-        self.path, self.columns = path, columns
-        self.head = "# " + json.dumps({"format": FORMAT, "version": _VERSION, **identity})
-        self._lines: dict[Texts, Texts] = {}
+        self.path = path
+        self._start = start
+        self._items: dict[Key, Item] = {}
         self._read_up_to, self._file_number = 0, -1
         self._claims: Claims | None = None
         if path is not None:
@@ -70,22 +61,16 @@ class Store:
             self._locked(lambda file: None)
 
     def __len__(self) -> int:
-        return len(self._lines)
+        return len(self._items)
 
-    def __contains__(self, key: Texts) -> bool:
-        return key in self._lines
+    def __contains__(self, key: Key) -> bool:
+        return key in self._items
 
-    def get(self, key: Texts) -> Row | None:
-        """Give the row of that key, if there is one."""
-        texts = self._lines.get(key)
-        return None if texts is None else self.columns.row(texts)
+    @abstractmethod
+    def put(self, key: Key, value: Any) -> None:
+        """Keep what a case gave, on disk at once; raises :class:`InputError` if that fails."""
 
-    @property
-    def rows(self) -> list[Row]:
-        """All rows, in the order of the lines."""
-        return [self.columns.row(texts) for texts in self._lines.values()]
-
-    def claim(self, keys: Iterable[Texts]) -> bool:
+    def claim(self, keys: Iterable[Key]) -> bool:
         """Take cases on, unless all are done, or another process is at one of them.
 
         Raises :class:`InputError` where the file cannot be read or written.
@@ -93,7 +78,7 @@ class Store:
         wanted = list(keys)
 
         def take(file: BinaryIO | None) -> bool:
-            missing = [key for key in wanted if key not in self._lines]
+            missing = [key for key in wanted if key not in self._items]
             if file is not None and self._claims is not None and missing:
                 if not self._claims.of_others().keys().isdisjoint(missing):
                     return False
@@ -102,41 +87,42 @@ class Store:
 
         return self._locked(take)
 
-    def add(self, rows: Iterable[Row]) -> None:
-        """Keep finished rows, on disk at once; raises :class:`InputError` if that fails."""
-        lines = [self.columns.texts(row) for row in rows]
-
-        def write(file: BinaryIO | None) -> None:
-            new = {self.columns.key(texts): texts for texts in lines}
-            new = {key: texts for key, texts in new.items() if key not in self._lines}
-            if file is not None and new:
-                file.write(_csv(new.values()).encode())
-                file.flush()
-                self._read_up_to = file.tell()
-            self._lines |= new
-
-        if lines:
-            self._locked(write)
-
-    def close(self, order: Sequence[Texts] | None = None) -> None:
+    def close(self, order: Sequence[Key] | None = None) -> None:
         """Leave the file; with ``order``, the keys of the whole run, sort it first."""
 
         def finish(file: BinaryIO | None) -> None:
             if order is not None:
-                self._lines = {key: self._lines[key] for key in order if key in self._lines}
+                self._items = {key: self._items[key] for key in order if key in self._items}
                 if self.path is not None:
-                    write_text(self.path, self._start() + _csv(self._lines.values()))
+                    write_text(self.path, self._start + self._encoded(self._items))
             if file is not None and self._claims is not None:
                 self._claims.close()
 
         self._locked(finish)
 
-    def text(self) -> str:
-        """Give the table as CSV, without the comment."""
-        return _csv([tuple(self.columns.types), *self._lines.values()])
+    @abstractmethod
+    def _encoded(self, items: Mapping[Key, Item]) -> str:
+        """Write items as whole lines."""
 
-    def _start(self) -> str:
-        return f"{self.head}\n{_csv([tuple(self.columns.types)])}"
+    @abstractmethod
+    def _decoded(self, text: str) -> Iterator[tuple[Key, Item]]:
+        """Read what :meth:`_encoded` gave; raises :class:`InputError`."""
+
+    @abstractmethod
+    def _difference(self, first: str) -> str:
+        """Say why a file with that first line is not of this run."""
+
+    def _add(self, items: Mapping[Key, Item]) -> None:
+        def write(file: BinaryIO | None) -> None:
+            new = {key: item for key, item in items.items() if key not in self._items}
+            if file is not None and new:
+                file.write(self._encoded(new).encode())
+                file.flush()
+                self._read_up_to = file.tell()
+            self._items |= new
+
+        if items:
+            self._locked(write)
 
     def _locked(self, act: Callable[[BinaryIO | None], T]) -> T:
         """Let ``act`` see the file as all have left it, and nobody else meanwhile."""
@@ -153,44 +139,169 @@ class Store:
     def _read(self, path: Path, file: BinaryIO) -> None:
         """Take up what others have added; a line that a kill has cut off is removed."""
         number = path.stat().st_ino
-        start = self._start().encode()
         if number != self._file_number:  # never read, or written anew by another
-            self._require_own(path, file, start)
-            self._file_number, self._read_up_to = number, len(start)
+            self._read_up_to = self._begun(path, file)
+            self._file_number = number
         file.seek(self._read_up_to)
         added = file.read()
         whole = added[: added.rfind(b"\n") + 1]
         if len(whole) < len(added):
             file.truncate(self._read_up_to + len(whole))
-        for texts in csv.reader(StringIO(whole.decode())):
-            try:
-                self.columns.row(texts)
-            except InputError as error:
-                raise InputError(
-                    f"{path}: line {len(self._lines) + 3} is no row of a sweep: {error}; "
-                    "remove the line, and it is computed anew"
-                ) from None
-            self._lines[self.columns.key(texts)] = tuple(texts)
+        try:
+            for key, item in self._decoded(whole.decode()):
+                self._items[key] = item
+        except InputError as error:
+            line = len(self._items) + self._start.count("\n") + 1
+            raise InputError(
+                f"{path}: line {line} is no row of a sweep: {error}; remove the line, and it is "
+                "computed anew"
+            ) from None
         self._read_up_to += len(whole)
 
-    def _require_own(self, path: Path, file: BinaryIO, start: bytes) -> None:
-        """Raise unless the file begins as this run's; begin it where it is new, or cut off."""
+    def _begun(self, path: Path, file: BinaryIO) -> int:
+        """Begin a file that is new, or cut off in its beginning; give the length of that.
+
+        Raises :class:`InputError` where the file is of another run.
+        """
+        start = self._start.encode()
         file.seek(0)
         found = file.read(len(start))
-        if found == start:
-            return
-        if start.startswith(found):
+        if found != start:
+            if not start.startswith(found):
+                file.seek(0)
+                why = self._difference(file.readline().decode())
+                raise InputError(f"{path}: {why}; name another file, or remove it")
             file.truncate(0)
             file.write(start)
             file.flush()
-            return
-        file.seek(0)
-        why = _difference(_identity(file.readline().decode()), _identity(self.head))
-        raise InputError(f"{path}: {why}; name another file, or remove it")
+        return len(start)
+
+
+class Table(Store[Texts, Texts]):
+    """Rows in a CSV file, below a comment that says in JSON what they depend on.
+
+    Parameters
+    ----------
+    columns
+        Of the rows.
+    identity
+        All that the rows depend on, as JSON values; a file of another run is refused.
+
+    Attributes
+    ----------
+    head
+        The first line.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        columns: Columns,
+        identity: Mapping[str, object],
+        report: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.columns = columns
+        self.head = "# " + json.dumps({"format": FORMAT, "version": _VERSION, **identity})
+        super().__init__(path, f"{self.head}\n{_csv([tuple(columns.types)])}", report)
+
+    def get(self, key: Texts) -> Row | None:
+        """Give the row of that key, if there is one."""
+        texts = self._items.get(key)
+        return None if texts is None else self.columns.row(texts)
+
+    @property
+    def rows(self) -> list[Row]:
+        """All rows, in the order of the lines."""
+        return [self.columns.row(texts) for texts in self._items.values()]
+
+    def put(self, key: Texts, value: Row) -> None:
+        """Keep the row of a case."""
+        self._add({key: self.columns.texts(value)})
+
+    def add(self, rows: Iterable[Row]) -> None:
+        """Keep finished rows, on disk at once; raises :class:`InputError` if that fails."""
+        lines = [self.columns.texts(row) for row in rows]
+        self._add({self.columns.key(texts): texts for texts in lines})
+
+    def text(self) -> str:
+        """Give the table as CSV, without the comment."""
+        return _csv([tuple(self.columns.types), *self._items.values()])
+
+    def _encoded(self, items: Mapping[Texts, Texts]) -> str:
+        return _csv(items.values())
+
+    def _decoded(self, text: str) -> Iterator[tuple[Texts, Texts]]:
+        for texts in csv.reader(StringIO(text)):
+            self.columns.row(texts)
+            yield self.columns.key(texts), tuple(texts)
+
+    def _difference(self, first: str) -> str:
+        return _difference(_identity(first), _identity(self.head))
+
+
+class Journal(Store[str, Any]):
+    """JSON values by key, one a line, below a line that says what they depend on.
+
+    Parameters
+    ----------
+    identity
+        A text, or JSON values; a file of another run is refused.
+    replace
+        Whether a file of another run is begun anew in place of that.
+    """
+
+    def __init__(
+        self,
+        path: Path | None,
+        identity: str | Mapping[str, object],
+        report: Callable[[str], None] = lambda _: None,
+        *,
+        replace: bool = False,
+    ) -> None:
+        self.head = identity if isinstance(identity, str) else json.dumps(identity)
+        if replace and path is not None and path.is_file():
+            with path.open("rb") as file:
+                found = file.readline().rstrip(b"\n")
+            if found != self.head.encode():
+                path.unlink()
+        super().__init__(path, f"{self.head}\n", report)
+
+    def get(self, key: str) -> Any:
+        """Give the value of that key; None if there is none."""
+        return self._items.get(key)
+
+    def put(self, key: str, value: Any) -> None:
+        """Keep what a case gave, JSON values."""
+        self._add({key: value})
+
+    def remove(self) -> None:
+        """Remove the file: all in it has been used."""
+        self.close()
+        if self.path is not None:
+            self.path.unlink(missing_ok=True)
+
+    def _encoded(self, items: Mapping[str, Any]) -> str:
+        lines = [json.dumps({"key": key, "value": value}) for key, value in items.items()]
+        return "".join(f"{line}\n" for line in lines)
+
+    def _decoded(self, text: str) -> Iterator[tuple[str, Any]]:
+        for line in text.splitlines():
+            try:
+                found = json.loads(line)
+                # Version 1 has the value's own fields beside the key.
+                yield found["key"], found.get("value", found)
+            except (ValueError, TypeError, KeyError) as error:
+                raise InputError(f"{error}") from None
+
+    def _difference(self, first: str) -> str:
+        try:
+            return _difference(json.loads(first), json.loads(self.head))
+        except ValueError:
+            return "is of something else"
 
 
 def merge(paths: Sequence[Path], output: Path) -> tuple[int, tuple[str, ...]]:
-    """Join the files of shards into that of the whole run, in the order of its cases.
+    """Join the tables of shards into that of the whole run, in the order of its cases.
 
     Parameters
     ----------
@@ -207,6 +318,7 @@ def merge(paths: Sequence[Path], output: Path) -> tuple[int, tuple[str, ...]]:
     InputError
         A file that cannot be read or is no shard, of another run, or given twice.
     """
+    require_writable(output)
     found: dict[int, Sequence[str]] = {}
     whole: tuple[dict[str, Any], str] | None = None
     count = 0
@@ -237,7 +349,7 @@ def merge(paths: Sequence[Path], output: Path) -> tuple[int, tuple[str, ...]]:
 
 
 def _identity(head: str) -> dict[str, Any] | None:
-    """Read the first line of a store; None where it is none."""
+    """Read the first line of a table; None where it is none."""
     try:
         found = json.loads(head.removeprefix("# "))
     except ValueError:

@@ -1,6 +1,5 @@
 """Names of :mod:`spmopt.experiments` until all callers use that."""
 
-from spmopt.experiments.store import FORMAT
-from spmopt.experiments.store import Store as Table
+from spmopt.experiments.store import FORMAT, Table
 
 __all__ = ["FORMAT", "Table"]

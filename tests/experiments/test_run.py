@@ -13,16 +13,21 @@ import pytest
 from spmopt.core.errors import InputError
 from spmopt.experiments import claims
 from spmopt.experiments.queue import TaskQueue
-from spmopt.experiments.rows import Row
-from spmopt.experiments.run import Case, run, shard
-from spmopt.experiments.store import Store, merge
-from tests.experiments.work import CASES, COLUMNS, both, dies, interrupted_at_3, square
+from spmopt.experiments.rows import Row, Texts
+from spmopt.experiments.run import run, shard
+from spmopt.experiments.store import Journal, Table, merge
+from tests.experiments.work import CASES, COLUMNS, dies, interrupted_at_3, square
 
 ROWS = [{"x": x, "square": x * x} for x in range(6)]
 
 
-def store(path: Path | None, **identity: object) -> Store:
-    return Store(path, COLUMNS, identity)
+def store(path: Path | None, **identity: object) -> Table:
+    return Table(path, COLUMNS, identity)
+
+
+def computed(table: Table, queue: TaskQueue | None = None) -> Sequence[Row]:
+    run(CASES, square, table, queue)
+    return table.rows
 
 
 def test_rows_are_kept_in_the_order_of_the_cases(tmp_path: Path) -> None:
@@ -31,15 +36,10 @@ def test_rows_are_kept_in_the_order_of_the_cases(tmp_path: Path) -> None:
     early.add([ROWS[4]])
     early.close()
     with ThreadPoolExecutor(2) as threads, TaskQueue(2, executor=threads) as queue:
-        assert run(CASES, square, store(path), queue) == ROWS
+        assert computed(store(path), queue) == ROWS
     assert store(path).rows == ROWS
     assert list(tmp_path.iterdir()) == [path]
-    assert run(CASES, dies, store(path)) == ROWS
-
-
-def test_several_rows_of_a_case() -> None:
-    cases = [Case(about=({"x": x}, {"x": x + 1}), payload=x) for x in (0, 2, 4)]
-    assert run(cases, both, store(None)) == ROWS
+    run(CASES, dies, store(path))
 
 
 def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
@@ -47,7 +47,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(CASES, interrupted_at_3, store(path))
     assert store(path).rows == ROWS[:3]
-    assert run(CASES, square, store(path)) == ROWS
+    assert computed(store(path)) == ROWS
 
 
 @pytest.mark.parametrize("cut", [1, 2, 8, 20])
@@ -55,7 +55,7 @@ def test_a_cut_file_goes_on(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "s.csv"
     run(CASES, square, store(path))
     path.write_text(path.read_text()[:-cut])
-    assert run(CASES, square, store(path)) == ROWS
+    assert computed(store(path)) == ROWS
 
 
 def test_another_identity_is_refused(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_two_processes_share_the_cases(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(claims, "own_name", lambda: "other-1")
     other = store(path)
     assert not other.claim([("1",), ("2",)])
-    assert run(CASES, square, other) == [ROWS[0], *ROWS[2:]]
+    assert computed(other) == [ROWS[0], *ROWS[2:]]
     assert not mine.claim([("2",)])
     mine.add([ROWS[1]])
     mine.close([(str(x),) for x in range(6)])
@@ -92,31 +92,35 @@ def test_cases_of_a_dead_process_are_taken_over(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", code], check=True)
     assert ended.returncode == 0
     said: list[str] = []
-    assert run(CASES, square, Store(path, COLUMNS, {}, said.append)) == ROWS
+    assert computed(Table(path, COLUMNS, {}, said.append)) == ROWS
     assert len(said) == 1
     assert said[0].endswith("has ended; its cases go to whoever is next")
     assert str(os.getpid()) not in said[0]
 
 
 def test_a_dead_worker_is_replaced(tmp_path: Path) -> None:
-    cases = [Case.one({"x": 0}, str(tmp_path / "died"))]
-    said: list[str] = []
+    table, said = store(None), list[str]()
+    cases: dict[Texts, str] = {("0",): str(tmp_path / "died")}
     with TaskQueue(2, report=said.append) as queue:
-        assert run(cases, dies, store(None), queue) == ROWS[:1]
+        run(cases, dies, table, queue)
+    assert table.rows == ROWS[:1]
     assert said == ["a process died and was replaced; what it ran is run again"]
 
 
 def test_a_case_that_kills_every_worker_is_an_error() -> None:
+    cases: dict[Texts, str] = {("0",): ""}
     with (
         pytest.raises(InputError, match="a process died 3 times at the same case"),
         TaskQueue(2) as queue,
     ):
-        run([Case.one({"x": 0}, "")], dies, store(None), queue)
+        run(cases, dies, store(None), queue)
 
 
 def sharded(path: Path, text: str) -> Sequence[Row]:
-    cases, cut = shard(CASES, text)
-    return run(cases, square, store(path, a=1, **cut))
+    keys, cut = shard(list(CASES), text)
+    table = store(path, a=1, **cut)
+    run({key: CASES[key] for key in keys}, square, table)
+    return table.rows
 
 
 def test_shards_join_to_the_whole(tmp_path: Path) -> None:
@@ -128,13 +132,13 @@ def test_shards_join_to_the_whole(tmp_path: Path) -> None:
     run(CASES, square, store(tmp_path / "once.csv", a=1))
     assert whole.read_text() == (tmp_path / "once.csv").read_text()
     assert merge(paths[1:3], some) == (3, ("1/4", "4/4"))
-    assert run(CASES, square, store(some, a=1)) == ROWS
+    assert computed(store(some, a=1)) == ROWS
 
 
 @pytest.mark.parametrize("text", ["0/2", "3/2", "2", "a/b", "1/2/3", "1/7", ""])
 def test_no_shard(text: str) -> None:
     with pytest.raises(InputError, match="--shard"):
-        shard(CASES, text)
+        shard(list(CASES), text)
 
 
 def test_what_cannot_be_joined(tmp_path: Path) -> None:
@@ -143,11 +147,27 @@ def test_what_cannot_be_joined(tmp_path: Path) -> None:
     sharded(again, "1/2")
     with pytest.raises(InputError, match="shard 1/2 is given twice"):
         merge([one, again], tmp_path / "out.csv")
-    cases, cut = shard(CASES, "2/2")
-    run(cases, square, store(other, a=2, **cut))
+    store(other, a=2, shard=[2, 2])
     with pytest.raises(InputError, match=r"another sweep \(a differs\), unlike"):
         merge([one, other], tmp_path / "out.csv")
-    run(CASES, square, store(tmp_path / "whole.csv"))
+    store(tmp_path / "whole.csv")
     with pytest.raises(InputError, match="is no shard"):
         merge([one, tmp_path / "whole.csv"], tmp_path / "out.csv")
     assert json.loads(one.read_text().splitlines()[0][2:])["shard"] == [1, 2]
+
+
+def test_a_journal_keeps_values(tmp_path: Path) -> None:
+    path = tmp_path / "j.jsonl"
+    cases = {name: len(name) for name in ("a", "bb", "ccc")}
+    Journal(path, {"seed": 1}).put("bb", {"x": 2, "square": 4})
+    journal = Journal(path, {"seed": 1})
+    run(cases, square, journal)
+    again = Journal(path, {"seed": 1})
+    assert [again.get(name)["square"] for name in cases] == [1, 4, 9]
+    assert path.read_text().splitlines()[1] == '{"key": "a", "value": {"x": 1, "square": 1}}'
+    with pytest.raises(InputError, match="seed differs"):
+        Journal(path, {"seed": 2})
+    other = Journal(path, {"seed": 2}, replace=True)
+    assert len(other) == 0
+    other.remove()
+    assert list(tmp_path.iterdir()) == []

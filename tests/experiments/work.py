@@ -3,15 +3,14 @@
 import os
 from pathlib import Path
 
-from spmopt.experiments.rows import Columns, Row
-from spmopt.experiments.run import Case
+from spmopt.experiments.rows import Columns, Row, Texts
 
 COLUMNS = Columns({"x": int}, {"square": int})
-CASES = [Case.one({"x": x}, x) for x in range(6)]
+CASES: dict[Texts, int] = {(str(x),): x for x in range(6)}
 
 
 def square(x: int) -> Row:
-    return {"square": x * x}
+    return {"x": x, "square": x * x}
 
 
 def interrupted_at_3(x: int) -> Row:
@@ -20,15 +19,11 @@ def interrupted_at_3(x: int) -> Row:
     return square(x)
 
 
-def both(x: int) -> list[Row]:
-    return [{"square": x * x}, {"square": (x + 1) ** 2}]
-
-
 def dies(flag: str) -> Row:
     """Kill the process, once where ``flag`` names a file."""
     path = Path(flag)
     if flag and path.exists():
-        return {"square": 0}
+        return {"x": 0, "square": 0}
     if flag:
         path.touch()
     os._exit(1)

@@ -1,4 +1,4 @@
-"""The README keeps its word: commands, options, exit codes, names and defaults in it exist."""
+"""README and manual keep their word: commands, options, exit codes, names and defaults exist."""
 
 import re
 import shlex
@@ -15,7 +15,12 @@ from spmopt.schedulers.registry import SCHEDULERS
 from tests.cli.run import Run
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = {
+    path.parent.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
+    for path in (ROOT / "README.md", *(ROOT / "spmopt").glob("**/README.md"))
+}
+README = PAGES["."]
+MANUAL = "\n".join(PAGES.values())
 COMMANDS = [
     *(c.callback.__name__ for c in app.registered_commands if c.callback is not None),
     *(group.name for group in app.registered_groups if group.name is not None),
@@ -25,7 +30,7 @@ COMMANDS = [
 def lines() -> list[list[str]]:
     """Words of every spmopt command in a code block."""
     found = []
-    for block in re.findall(r"```(?:bash|console)\n(.*?)```", README, re.DOTALL):
+    for block in re.findall(r"```(?:bash|console)\n(.*?)```", MANUAL, re.DOTALL):
         for line in block.splitlines():
             text = line.removeprefix("$ ").split("&&")[-1]
             words = shlex.split(text, comments=True)
@@ -48,20 +53,22 @@ def test_shown_options_exist(words: list[str], run: Run) -> None:
 
 
 def test_every_option_named_in_prose_exists(run: Run) -> None:
-    known = set(re.findall(r"--[a-z-]+", " ".join(run(f"{c} --help").out for c in COMMANDS)))
-    prose = re.sub(r"```.*?```", "", README, flags=re.DOTALL)
+    known = set(
+        re.findall(r"--[a-z-]+", " ".join(run(f"{c} --help").out for c in (*COMMANDS, "tune show")))
+    )
+    prose = re.sub(r"```.*?```", "", MANUAL, flags=re.DOTALL)
     named = set(re.findall(r"`(--[a-z-]+)", prose))
     assert len(named) > 10
     assert named <= known
 
 
 def test_exit_codes_are_all_documented() -> None:
-    table = re.findall(r"^\| (\d+) \| (.+) \|$", README, re.MULTILINE)
+    table = re.findall(r"^\| (\d+) \| (.+) \|$", PAGES["spmopt/cli"], re.MULTILINE)
     assert [int(code) for code, _ in table] == [int(code) for code in Code]
 
 
 def test_schedulers_are_all_documented() -> None:
-    rows = re.findall(r"^\| (`[a-z`, -]+`) \| (?:nothing|whole|pages|bytes)", README, re.MULTILINE)
+    rows = re.findall(r"^\| (`[a-z`, -]+`) \| (?:nothing|whole|pages|bytes)", MANUAL, re.MULTILINE)
     assert [name for row in rows for name in re.findall("[a-z-]+", row)] == list(SCHEDULERS)
 
 
@@ -70,7 +77,7 @@ def test_energy_defaults_are_those_of_the_program() -> None:
     documented = {
         name: float(value)
         for names, value in re.findall(
-            r"^\| (`energy.+?`) \| ([\d.]+) p?[JW]", README, re.MULTILINE
+            r"^\| (`energy.+?`) \| ([\d.]+) p?[JW]", MANUAL, re.MULTILINE
         )
         for name in re.findall(r"energy\.(\w+)", names)
     }
@@ -83,11 +90,11 @@ def test_how_far_sources_of_technologies_are_apart(run: Run) -> None:
     ratios = [
         leakage[f"deepnvm-{kind}"] / leakage[f"nvsim-{kind}"] for kind in ("sram", "stt", "sot")
     ]
-    assert f"factor of {min(ratios):.0f} to {max(ratios):.0f} at 3 MB" in README
+    assert f"factor of {min(ratios):.0f} to {max(ratios):.0f} at 3 MB" in " ".join(MANUAL.split())
 
 
 def test_words_of_an_analysis_are_explained(run: Run) -> None:
-    words = README.split("### Words of an analysis")[1].split("\n## ")[0]
+    words = PAGES["spmopt/analysis"]
     causes = [cause.words for cause in Cause if cause is not Cause.NONE]
     for word in (*causes, *(scope.words for scope in Scope), "compute", "memory"):
         assert f"`{word}`" in words
@@ -99,7 +106,7 @@ def test_words_of_an_analysis_are_explained(run: Run) -> None:
 
 
 def test_every_folder_has_its_line() -> None:
-    named = re.findall(r"`([\w/]+/)`", README.split("## Where things are")[1])
+    named = re.findall(r"`([\w/]+/)`", PAGES["spmopt"])
     for folder in named:
         assert (ROOT / folder).is_dir()
     parts = {f"spmopt/{path.parent.name}/" for path in (ROOT / "spmopt").glob("*/__init__.py")}
@@ -109,7 +116,21 @@ def test_every_folder_has_its_line() -> None:
 
 
 def test_files_named_exist() -> None:
-    paths = re.findall(r"`((?:spmopt|formulations|tests)/[\w./]+)`", README)
+    paths = re.findall(r"`((?:spmopt|formulations|tests)/[\w./]+)`", MANUAL)
     assert "spmopt/verify/bound.py" in paths
     for path in paths:
         assert (ROOT / path).exists(), path
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [ROOT / folder / "README.md" for folder in PAGES]
+    pages += [*(ROOT / "formulations").glob("**/*.md"), *(ROOT / "tests").glob("*.md")]
+    for page in pages:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        for target in re.findall(r"\]\((?!https?://)([^)#\s]+)", text):
+            assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_the_first_page_is_short() -> None:
+    assert len(README.splitlines()) <= 150
+    assert len(README.split()) <= 1500

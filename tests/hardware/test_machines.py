@@ -179,7 +179,9 @@ def test_a_rate_apart_from_the_array_stays() -> None:
 
 
 def test_defaults_that_the_readme_names() -> None:
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[2] / "spmopt" / "hardware" / "README.md").read_text(
+        encoding="utf-8"
+    )
     named = re.findall(
         r"^\| (`(?:energy|area)\..*?) \| ([\d.]+) (?:pJ|W|mm2) \|", text, re.MULTILINE
     )

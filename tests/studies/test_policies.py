@@ -154,7 +154,7 @@ def test_the_figures_that_the_readme_quotes_are_those_of_the_rows() -> None:
         "`belady-size`, the best rule of whole tensors": found["belady-size"],
         "`belady-size:granularity=page`, the best rule": found[f"belady-size{gaps.PAGES}"],
     }
-    readme = (ROOT / "README.md").read_text()
+    readme = (ROOT / "spmopt" / "schedulers" / "README.md").read_text()
     for label, of in labels.items():
         middle, average, worst = (100 * pick(of.values()) for pick in (median, mean, max))
         assert f"| {label} | {middle:.1f} % | {average:.1f} % | {worst:.0f} % |" in readme

@@ -61,5 +61,5 @@ def test_walks_are_read() -> None:
 
 def test_the_limit() -> None:
     assert f"At most {MOST_PRODUCTS:,} tile products a gradient" in README
-    top = (ROOT / "README.md").read_text(encoding="utf-8")
+    top = (ROOT / "spmopt" / "cli" / "README.md").read_text(encoding="utf-8")
     assert f"up to {MOST_PRODUCTS:,} tile products a gradient" in top

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from importlib.util import find_spec
 from typing import TypeVar
 
 
@@ -156,3 +157,21 @@ def irreducible(
         else:
             kept = rest
     return kept
+
+
+def require_extra(package: str, extra: str, what: str) -> None:
+    """Raise :class:`InputError` if an optional package is missing.
+
+    Parameters
+    ----------
+    package
+        Name by which it is imported.
+    extra
+        Extra of this program that installs it.
+    what
+        What needs it, as the message begins.
+    """
+    if find_spec(package) is None:
+        raise InputError(
+            f"{what} needs {package}, which is not installed; pip install 'spmopt[{extra}]'"
+        )

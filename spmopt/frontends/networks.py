@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, require_extra
 from spmopt.frontends import zoo
 from spmopt.graph.ir import Graph
 from spmopt.graph.training import training_graph
@@ -55,6 +55,7 @@ def load_network(
     if optimizer is not None and not training:
         raise InputError(f"optimizer {optimizer} is for training; ask for training too")
     if str(name_or_path).lower().endswith(".onnx"):
+        require_extra("onnx", "onnx", f"{name_or_path}: an ONNX file")
         # Reading zoo networks should not wait for the onnx package.
         from spmopt.frontends.onnx_import import load_onnx
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, require_extra
 
 _PREFIX = "light_"
 
@@ -18,9 +18,10 @@ def shipped() -> dict[str, Path]:
     InputError
         The package is not installed, or came without its test data.
     """
+    require_extra("onnx", "onnx", "the models of the package onnx:")
     spec = find_spec("onnx")
-    if spec is None or spec.origin is None:
-        raise InputError("the package onnx is not installed; its models are used")
+    assert spec is not None
+    assert spec.origin is not None
     folder = Path(spec.origin).parent / "backend" / "test" / "data" / "light"
     found = {path.stem.removeprefix(_PREFIX): path for path in sorted(folder.glob("*.onnx"))}
     if not found:

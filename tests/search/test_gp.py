@@ -7,12 +7,12 @@ import pytest
 from optuna.distributions import BaseDistribution, FloatDistribution, IntDistribution
 from optuna.trial import TrialState, create_trial
 
+from spmopt.core import errors
 from spmopt.core.errors import InputError
 from spmopt.search.findings.shown import front
 from spmopt.search.space.axes import Axis
 from spmopt.search.space.space import Space
 from spmopt.search.study.record import is_feasible
-from spmopt.search.tuning import samplers
 from spmopt.search.tuning.gaussian import Gaussian, beside, is_wide
 from spmopt.search.tuning.samplers import require_sampler
 from tests.search.study import machines, search, small_setup, small_space, states, values
@@ -36,8 +36,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samplers, "find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"needs torch, which .* pip install -e '\.\[gp\]'$"):
+    monkeypatch.setattr(errors, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match=r"needs torch, which .* pip install 'spmopt\[gp\]'$"):
         require_sampler("gp", small_space(), ("time_s",))
     require_sampler("tpe", small_space(), ("time_s",))
 

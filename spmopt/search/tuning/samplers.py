@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -15,7 +14,7 @@ from optuna.samplers import BaseSampler
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from spmopt.core.errors import InputError, unknown
+from spmopt.core.errors import InputError, require_extra, unknown
 from spmopt.search.space.space import Space
 from spmopt.search.study.record import counts, distributions
 from spmopt.search.tuning.fresh import Place, nearest_new, place_of
@@ -74,8 +73,9 @@ def require_sampler(name: str, space: Space, objectives: Sequence[str]) -> None:
             f"sampler {name}: the space has {many} points, at most {_MOST} can be tried; "
             "give ranges a step, or use tpe"
         )
-    if name == "gp" and find_spec("torch") is None:
-        raise InputError("sampler gp: needs torch, which is not installed; pip install -e '.[gp]'")
+    for needs_it, package, extra in (("gp", "torch", "gp"), ("cma-es", "cmaes", "cmaes")):
+        if name == needs_it:
+            require_extra(package, extra, f"sampler {name}:")
 
 
 class Seeded(BaseSampler):

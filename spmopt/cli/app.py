@@ -16,7 +16,7 @@ from spmopt.cli.looking.trace import trace
 from spmopt.cli.options import Json, Output, Search, Source, choices
 from spmopt.cli.place import place
 from spmopt.cli.study import study
-from spmopt.cli.sweeping.sweep import sweep
+from spmopt.cli.sweeping.sweep import merge, sweep
 from spmopt.cli.technologies import technologies
 from spmopt.cli.terminal.quiet import add_quiet
 from spmopt.cli.tiling.tiles import tiles
@@ -182,6 +182,7 @@ app.command(rich_help_panel=_INPUTS)(export)
 app.command(rich_help_panel=_PARTS)(place)
 app.command(rich_help_panel=_PARTS)(tiles)
 app.command(rich_help_panel=_MANY)(sweep)
+app.command(rich_help_panel=_MANY)(merge)
 _tune = Typer(cls=SearchOrShow, help="Search machines for networks; show what was found.")
 _tune.command()(search)
 _tune.command()(show)

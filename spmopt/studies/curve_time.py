@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 from time import monotonic
 
-from spmopt.core.errors import InputError
-from spmopt.core.result import relative_gap
+from spmopt.experiments.executors import processors
+from spmopt.experiments.queue import TaskQueue
+from spmopt.experiments.rows import Row
+from spmopt.experiments.store import Table
 from spmopt.studies.paper import MB, SMALL, TITLES, case
 from spmopt.studies.rows import Rows, number
 from spmopt.studies.study import Figures, Findings, Part, Sentences, Sheet, Study
 from spmopt.studies.words import listing, megabytes, percent
-from spmopt.sweep.cases import Case, Order, Section
-from spmopt.sweep.curve import Solved
-from spmopt.sweep.pool import Pool, processors
-from spmopt.sweep.run import Found, sweep
-from spmopt.sweep.store import Store
+from spmopt.sweep.cases import Case
+from spmopt.sweep.rows import Columns
+from spmopt.sweep.run import Sweep, run_sweeps
 from spmopt.sweep.work import Search
 
 CAPACITIES = tuple(range(24 * MB, 1000 * MB + 1, 2 * MB))
@@ -47,52 +47,24 @@ def measure(curve: Case, jobs: int) -> dict[str, float]:
     """
     search = Search(tolerance=TOLERANCE)
     wall, cpu = monotonic(), _cpu_s()
-    rows: list[Found] = []
-    store = _Counter(None, "", search.objective)
-    with Pool(jobs) as pool:
-        for some in sweep(
-            (curve,),
-            SCHEDULERS,
-            search,
-            pool=pool,
-            store=store,
-            done=lambda *_: False,
-            tell=lambda _: None,
-            warn=lambda _: None,
-        ):
-            rows += some
+    table = Table(None, Columns(), {})
+    sweep = Sweep(cases=(curve,), schedulers=SCHEDULERS, search=search)
+    with TaskQueue(jobs) as queue:
+        done = run_sweeps([sweep], table, queue)
     spent = {"wall_s": monotonic() - wall, "cpu_s": _cpu_s() - cpu}
+    rows = table.rows
     return {
-        "points": float(len({row.spm_bytes for row in rows})),
-        "verified": float(sum(row.finding.verified for row in rows)),
-        "solves": float(store.solves),
+        "points": float(len({row["spm_bytes"] for row in rows})),
+        "verified": float(sum(row["verified"] is True for row in rows)),
+        "solves": float(done.solves),
         **spent,
         **{f"{name} gap": largest_gap(rows, name) for name in SCHEDULERS},
     }
 
 
-class _Counter(Store):
-    """Counts solutions, keeps none."""
-
-    solves = 0
-
-    def put(self, section: Section, order: Order, solved: Solved) -> None:
-        """Count one."""
-        del section, order, solved
-        self.solves += 1
-
-
-def largest_gap(rows: Sequence[Found], scheduler: str) -> float:
+def largest_gap(rows: Sequence[Row], scheduler: str) -> float:
     """Of one scheduler; raises :class:`InputError` where a point has none."""
-    worst = 0.0
-    for row in rows:
-        value, bound = row.finding.value, row.finding.bound
-        if row.finding.scheduler == scheduler:
-            gap = None if value is None or bound is None else relative_gap(value, bound)
-            if gap is None:
-                raise InputError(f"{row.case.network.label} at {row.spm_bytes} bytes: no bound")
-            worst = max(worst, gap)
-    return worst
+    return max(number(row, "gap") for row in rows if row["scheduler"] == scheduler)
 
 
 def _cpu_s() -> float:

@@ -17,7 +17,7 @@ from spmopt.metrics import in_unit, metrics
 from spmopt.sweep.cases import Case
 from spmopt.sweep.work import Finding
 
-__all__ = ["Columns", "Row", "Texts", "Value", "row_of"]
+__all__ = ["Columns", "Row", "Texts", "Value", "about", "row_of"]
 
 _ABOUT: Mapping[str, type] = {
     "network": str,
@@ -66,9 +66,9 @@ class Columns(experiments.Columns):
     """
 
     def __init__(self, extra: Sequence[str] = (), *, on_chip: bool = False) -> None:
-        about = {**_ABOUT, **dict.fromkeys(extra, str), "scheduler": str}
+        own = {**_ABOUT, **dict.fromkeys(extra, str), "scheduler": str}
         found = {name: _FOUND[name] for name in _FOUND if on_chip or name not in _ON_CHIP}
-        super().__init__(about, {name: found[name] for name in found if name not in about})
+        super().__init__(own, {name: found[name] for name in found if name not in own})
 
     @classmethod
     def of(cls, about: Mapping[str, type], found: Mapping[str, type]) -> Self:
@@ -76,10 +76,6 @@ class Columns(experiments.Columns):
         columns = cls()
         columns.types, columns.identifying = {**about, **found}, len(about)
         return columns
-
-    def key_of(self, case: Case, spm_bytes: int, scheduler: str) -> Texts:
-        """Key of a row that is still to be found."""
-        return self.key_about(_about(case, spm_bytes, scheduler))
 
 
 def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
@@ -92,7 +88,7 @@ def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
     return {
         "technology": " + ".join(name for name, _ in bases_of(machine)),
         "basis": "" if basis is None else str(basis),
-        **_about(case, spm_bytes, finding.scheduler),
+        **about(case, spm_bytes, finding.scheduler),
         "objective": objective,
         "status": str(finding.status),
         "time_s": None if spent is None else spent.time_s,
@@ -112,7 +108,8 @@ def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
     }
 
 
-def _about(case: Case, spm_bytes: int, scheduler: str) -> dict[str, Value]:
+def about(case: Case, spm_bytes: int, scheduler: str) -> dict[str, Value]:
+    """Say what a row is about, whether or not it is found."""
     network, machine = case.network, case.machine
     return {
         "network": network.label,

@@ -7,78 +7,141 @@ take; for each order a curve of the relaxation, solve by solve; then every point
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import count
+from typing import Any
 
+from spmopt.experiments.queue import TaskQueue
+from spmopt.experiments.rows import Texts
+from spmopt.experiments.run import Report, shard
+from spmopt.experiments.store import Table
 from spmopt.schedulers.registry import Kind, find
 from spmopt.sweep.cases import Case, Order, Section
 from spmopt.sweep.curve import Curve, Solved
-from spmopt.sweep.pool import Pool
-from spmopt.sweep.store import Store
+from spmopt.sweep.rows import about, row_of
+from spmopt.sweep.solutions import Solutions, solutions_path
 from spmopt.sweep.work import Finding, Search, enclose, orders, point, prepare
 
 _CURVE, _QUICK, _SLOW = range(3)
 """What goes first in a section."""
 
-Done = Callable[[Case, int, str], bool]
-Tell = Callable[[str], None]
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """What is run: every scheduler at every capacity of every case.
+
+    Attributes
+    ----------
+    search
+        What is minimized, and how far.
+    only
+        Cases and capacities (bytes) that rows are made of; None: all.
+    """
+
+    cases: tuple[Case, ...]
+    schedulers: tuple[str, ...]
+    search: Search = field(default_factory=Search)
+    only: frozenset[tuple[Case, int]] | None = None
+
+    @property
+    def points(self) -> list[tuple[Case, int]]:
+        """Cases and capacities, in the order of their rows."""
+        every = [(case, size) for case in self.cases for size in case.capacities]
+        return [each for each in every if self.only is None or each in self.only]
+
+    def keys(self, table: Table) -> list[Texts]:
+        """Keys of all rows, in their order."""
+        key = table.columns.key_about
+        return [
+            key(about(case, size, name)) for case, size in self.points for name in self.schedulers
+        ]
+
+    def shard(self, text: str | None) -> tuple[Sweep, dict[str, Any]]:
+        """Cut out the points of a shard; arguments, answer and errors of :func:`shard`.
+
+        Bounds are found as for the whole sweep, so that rows are the same.
+        """
+        points, cut = shard(self.points, text)
+        return (replace(self, only=frozenset(points)) if cut else self), cut
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
-    """One scheduler at one point of the sweep."""
+class Completion:
+    """How a run of sweeps ended.
 
-    case: Case
-    spm_bytes: int
-    finding: Finding
+    Attributes
+    ----------
+    complete
+        Whether all rows are there; if not, another process is at them.
+    solves
+        Programs that were solved for their curves.
+    """
+
+    complete: bool
+    solves: int
 
 
-def sweep(
-    cases: Sequence[Case],
-    schedulers: Sequence[str],
-    search: Search,
+def run_sweeps(
+    sweeps: Sequence[Sweep],
+    table: Table,
+    queue: TaskQueue,
     *,
-    pool: Pool,
-    store: Store,
-    done: Done,
-    tell: Tell,
-    warn: Tell,
-) -> Iterator[list[Found]]:
-    """Run every scheduler at every capacity of every case, but for what is done already.
+    report: Report = lambda message, part: None,
+    warn: Callable[[str], None] = lambda message: None,
+) -> Completion:
+    """Add the rows of sweeps to a table, but for those that are there or that others are at.
+
+    However it ends, what was finished is on disk: rows in the table, those of finished sweeps in
+    their order; until then, solutions of curves beside it.
 
     Parameters
     ----------
-    store
-        Solutions of curves that are known already, and where new ones go.
-    done
-        Whether a case, a capacity and a scheduler are done.
-    tell, warn
+    queue
+        Entered; who works.
+    report, warn
         Told of progress, and of what is doubtful.
-
-    Yields
-    ------
-    What was finished since; empty when there is progress only.
 
     Raises
     ------
     InputError
-        A network or machine that cannot be used.
+        A network or machine that cannot be used, a file that cannot be written.
     ScheduleError
         An illegal schedule or an untrue bound.
     """
-    run = _Run(
-        pool=pool,
-        store=store,
-        schedulers=tuple(schedulers),
-        search=search,
-        done=done,
-        tell=tell,
-        warn=warn,
-    )
-    for rank, case in enumerate(cases):
-        run.begin(rank, case)
-    for _ in pool.steps():
-        yield run.take()
+    keys = [key for each in sweeps for key in each.keys(table)]
+
+    def tell(message: str) -> None:
+        report(f"{len(table)} of {len(keys)} rows; {message}", len(table) / len(keys))
+
+    ranks, warned = count(), set[str]()
+    runs = [
+        _Run(
+            sweep=each,
+            queue=queue,
+            table=table,
+            solutions=Solutions(
+                solutions_path(table.path, number), table.head, each.search.objective
+            ),
+            tell=tell,
+            warn=warn,
+            warned=warned,
+        )
+        for number, each in enumerate(sweeps)
+    ]
+    complete = False
+    try:
+        for run in runs:
+            for case in run.sweep.cases:
+                run.begin(next(ranks), case)
+        for _ in queue.steps():
+            pass
+        complete = all(key in table for key in keys)
+    finally:
+        table.close(keys if complete else None)
+    for run in runs if complete else ():
+        run.solutions.remove()
+    return Completion(complete=complete, solves=sum(run.solves for run in runs))
 
 
 @dataclass(kw_only=True)
@@ -104,33 +167,40 @@ class _Lanes:
 
 @dataclass(kw_only=True)
 class _Run:
-    pool: Pool
-    store: Store
-    schedulers: tuple[str, ...]
-    search: Search
-    done: Done
-    tell: Tell
-    warn: Tell
-    warned: set[str] = field(default_factory=set)
-    found: list[Found] = field(default_factory=list)
-
-    def take(self) -> list[Found]:
-        """What was found since the last call."""
-        found, self.found = self.found, []
-        return found
+    sweep: Sweep
+    queue: TaskQueue
+    table: Table
+    solutions: Solutions
+    tell: Callable[[str], None]
+    warn: Callable[[str], None]
+    warned: set[str]
+    solves: int = 0
 
     def begin(self, rank: int, case: Case) -> None:
-        """Sort a case into sections, unless all of it is done.
+        """Sort a case into sections, unless all of it is done or another process is at it.
 
         Tasks of the cases before it go first, then those of smaller sections, so that rows come
         early; in a section curves before points, many of which wait for each solve, and policies
-        before optimisers, which take longer.
+        before optimizers, which take longer.
         """
-        if any(self._missing(case, size) for size in case.capacities):
-            self.pool.add((rank, 0, _CURVE), partial(prepare, case), partial(self._prepared, rank))
+        missing = [
+            self._key(case, size, name)
+            for size in case.capacities
+            for name in self._missing(case, size)
+        ]
+        if missing:
+            then, admit = partial(self._prepared, rank), partial(self.table.claim, missing)
+            self.queue.add((rank, 0, _CURVE), partial(prepare, case), then, admit)
+
+    def _key(self, case: Case, spm_bytes: int, scheduler: str) -> Texts:
+        return self.table.columns.key_about(about(case, spm_bytes, scheduler))
 
     def _missing(self, case: Case, spm_bytes: int) -> tuple[str, ...]:
-        return tuple(name for name in self.schedulers if not self.done(case, spm_bytes, name))
+        """Schedulers whose rows of a point are wanted and not there."""
+        if self.sweep.only is not None and (case, spm_bytes) not in self.sweep.only:
+            return ()
+        names = self.sweep.schedulers
+        return tuple(name for name in names if self._key(case, spm_bytes, name) not in self.table)
 
     def _prepared(self, rank: int, answer: tuple[tuple[Section, ...], tuple[str, ...]]) -> None:
         found, warnings = answer
@@ -142,9 +212,9 @@ class _Run:
             missing = {size: self._missing(section.case, size) for size in section.capacities}
             still = {size: names for size, names in missing.items() if names}
             if still:
-                task = partial(orders, section, self.schedulers, self.search)
+                task = partial(orders, section, self.sweep.schedulers, self.sweep.search)
                 curves = _Lanes(rank=(rank, number), section=section, open=still)
-                self.pool.add((*curves.rank, _CURVE), task, partial(self._ordered, curves))
+                self.queue.add((*curves.rank, _CURVE), task, partial(self._ordered, curves))
 
     def _ordered(self, curves: _Lanes, found: Collection[Order]) -> None:
         """Begin the curves, over all capacities of the section, done or not.
@@ -155,7 +225,7 @@ class _Run:
         sizes = [size for size in section.capacities if size not in section.infeasible]
         at = {section.usable_bytes(size): size for size in reversed(sizes)}
         curves.lanes = [
-            _Lane(order=order, curve=Curve(tuple(at), self.search.tolerance), spm_bytes=at)
+            _Lane(order=order, curve=Curve(tuple(at), self.sweep.search.tolerance), spm_bytes=at)
             for order in found
         ]
         for lane in curves.lanes:
@@ -168,21 +238,22 @@ class _Run:
         while not lane.under_way and (wanted := curve.wanted()):
             near = {capacity: curve.nearest(capacity) for capacity in wanted}
             for capacity in wanted:
-                known = self.store.get(section, order, capacity)
+                known = self.solutions.get(section, order, capacity)
                 if known is not None:
                     curve.add(known)
                     continue
                 neighbour = near[capacity]
                 prices = None if neighbour is None else neighbour.certificate
                 size = lane.spm_bytes[capacity]
-                task = partial(enclose, section, order, size, self.search, prices)
+                task = partial(enclose, section, order, size, self.sweep.search, prices)
                 then = partial(self._solved, curves, lane)
-                self.pool.add((*curves.rank, _CURVE), task, then)
+                self.queue.add((*curves.rank, _CURVE), task, then)
                 lane.under_way += 1
         lane.complete = not lane.under_way
 
     def _solved(self, curves: _Lanes, lane: _Lane, solved: Solved) -> None:
-        self.store.put(curves.section, lane.order, solved)
+        self.solves += 1
+        self.solutions.put(curves.section, lane.order, solved)
         lane.curve.add(solved)
         lane.under_way -= 1
         name = curves.section.case.network.label
@@ -202,19 +273,18 @@ class _Run:
                 usable = section.usable_bytes(size)
                 known = {lane.order: lane.curve.at(usable) for lane in curves.lanes}
             for urgency, some in _by_urgency(names):
-                task = partial(point, section, size, some, known, self.search)
+                task = partial(point, section, size, some, known, self.sweep.search)
                 then = partial(self._finish, section.case, size)
-                self.pool.add((*curves.rank, urgency), task, then)
+                self.queue.add((*curves.rank, urgency), task, then)
 
     def _finish(self, case: Case, spm_bytes: int, findings: list[Finding]) -> None:
+        objective = self.sweep.search.objective
+        self.table.add(row_of(case, spm_bytes, finding, objective) for finding in findings)
         self.tell(f"{case.network.label} at {spm_bytes / 1e6:g} MB")
-        self.found += [
-            Found(case=case, spm_bytes=spm_bytes, finding=finding) for finding in findings
-        ]
 
 
 def _by_urgency(names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Policies and the relaxation, whose rows are quick, together; each optimiser by itself."""
+    """Policies and the relaxation, whose rows are quick, together; each optimizer by itself."""
     slow = [name for name in names if find(name).kind is Kind.FORMULATION]
     quick = tuple(name for name in names if name not in slow)
     if quick:

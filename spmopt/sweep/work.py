@@ -34,7 +34,7 @@ class _Enclose(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """What is minimised, and how far; seconds are for each scheduler at each point."""
+    """What is minimized, and how far; seconds are for each scheduler at each point."""
 
     objective: str = "time"
     tolerance: float = 1e-3
@@ -155,7 +155,7 @@ class _Point:
         kind = find(name).kind
         if kind is Kind.RELAXATION:
             return self._relaxation(name)
-        found = self._optimise(name) if kind is Kind.FORMULATION else self._policy(name)
+        found = self._optimize(name) if kind is Kind.FORMULATION else self._policy(name)
         value = found.value
         if value is None:
             return found
@@ -208,7 +208,7 @@ class _Point:
             solve_s=seconds,
         )
 
-    def _optimise(self, name: str) -> Finding:
+    def _optimize(self, name: str) -> Finding:
         listed = self._known.get(None)
         near = None if listed is None or listed.cut is None else listed.cut.certificate
         request = replace(self._search.request(self._instance), prices=near)

@@ -1,20 +1,16 @@
 """The study of the seconds of curves: a tiny curve, and sentences by hand."""
 
-from dataclasses import replace
-from fractions import Fraction
 from itertools import pairwise
 from shlex import split
 
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.result import Status
+from spmopt.experiments.rows import Row
 from spmopt.studies import curve_time
 from spmopt.studies.paper import SMALL
 from spmopt.studies.rows import Rows
 from spmopt.sweep.axes import setting_axis
-from spmopt.sweep.run import Found
-from spmopt.sweep.work import Finding
 from tests.studies.small import SIZES, case
 
 FIGURES = {
@@ -86,12 +82,10 @@ def test_a_tiny_curve() -> None:
 
 
 def test_a_point_without_a_bound_is_told() -> None:
-    lame = Finding(scheduler="fluid", status=Status.UNKNOWN, value=Fraction(1))
-    found = Found(case=case(), spm_bytes=4096, finding=lame)
-    with pytest.raises(InputError, match="bert-tiny at 4096 bytes: no bound"):
-        curve_time.largest_gap([found], "fluid")
-    known = replace(found, finding=replace(lame, bound=Fraction(4, 5)))
-    assert curve_time.largest_gap([known], "fluid") == 0.25
+    lame: Row = {"network": "bert-tiny", "scheduler": "fluid", "spm_bytes": 4096, "gap": None}
+    with pytest.raises(InputError, match="bert-tiny, fluid, 4096 bytes: no gap"):
+        curve_time.largest_gap([lame], "fluid")
+    assert curve_time.largest_gap([{**lame, "gap": 0.25}], "fluid") == 0.25
 
 
 def test_the_conditions() -> None:

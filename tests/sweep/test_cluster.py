@@ -16,7 +16,10 @@ def test_rows_are_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     with LocalCluster(
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None
     ) as cluster:
-        there = run(f"{LINE} --scheduler-address {cluster.scheduler_address} -o {tmp_path}/a.csv")
+        there = run(
+            f"{LINE} --scheduler-address {cluster.scheduler_address} "
+            f"--wait-for-workers 1 -o {tmp_path}/a.csv"
+        )
     here = run(f"{LINE} --jobs 1 -o {tmp_path}/b.csv")
     assert (there.code, here.code) == (0, 0)
     rows = [timeless((tmp_path / name).read_text()) for name in ("a.csv", "b.csv")]

@@ -183,20 +183,41 @@ def test_interrupted_and_taken_up_again(
     assert part.read_text() == before
 
 
-def test_killed_and_taken_up_again(run: Run, tmp_path: Path) -> None:
-    """By a signal that no process can handle; its own processes end with it."""
+@pytest.mark.parametrize(
+    ("ending", "code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 130)]
+)
+def test_killed_and_taken_up_again(
+    run: Run, tmp_path: Path, ending: signal.Signals, code: int
+) -> None:
+    """By a signal that no process can handle, or by a batch system; its processes end with it."""
     path = tmp_path / "s.csv"
     line = f"{SWEEP} --jobs 2 -o {path}"
     killed = subprocess.Popen([sys.executable, "-m", "spmopt", *line.split()])
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and (not path.exists() or path.read_text().count("\n") < 3):
         time.sleep(0.01)
-    killed.send_signal(signal.SIGKILL)
-    killed.wait()
+    killed.send_signal(ending)
+    assert killed.wait() == code
     assert len(untimed(path)) >= 3
     other = tmp_path / "other.csv"
     assert run(f"{LINE} -o {path}").code == run(f"{LINE} -o {other}").code == 0
     assert untimed(path) == untimed(other)
+
+
+def test_shards_are_joined(run: Run, tmp_path: Path) -> None:
+    line = f"{LINE} --spm 400kB:600kB:100kB"
+    files = [tmp_path / f"{k}.csv" for k in (1, 2)]
+    for k, file in enumerate(files, start=1):
+        assert run(f"{line} --shard {k}/2 -o {file}").code == 0
+    ran = run(f"merge {files[1]} {files[0]} -o {tmp_path / 'all.csv'}")
+    assert (ran.code, ran.out) == (0, f"{tmp_path / 'all.csv'}: 6 rows\n")
+    assert run(f"{line} -o {tmp_path / 'once.csv'}").code == 0
+    assert untimed(tmp_path / "all.csv") == untimed(tmp_path / "once.csv")
+    part = tmp_path / "part.csv"
+    ran = run(f"merge {files[1]} -o {part}")
+    assert ran.err == f"missing: 1/2; the command without --shard goes on from {part}\n"
+    assert run(f"{line} -o {part}").code == 0
+    assert untimed(part) == untimed(tmp_path / "once.csv")
 
 
 @pytest.mark.parametrize(
@@ -223,6 +244,7 @@ def test_killed_and_taken_up_again(run: Run, tmp_path: Path) -> None:
         ("bert-tiny --tolerance nan", "--tolerance nan: must be a number, 0 or more"),
         ("bert-tiny -s belday", "did you mean belady?"),
         ("bert-tiny -s ,", "--scheduler: name at least one"),
+        ("bert-tiny --shard 3/2", "--shard '3/2': write I/N, as 2/5 for the second of five"),
         ("bert-tiny -o none/s.csv", "none: no such folder"),
         ("bert-tiny -o /dev/null", "/dev/null: is no regular file"),
     ],

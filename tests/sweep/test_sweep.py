@@ -1,5 +1,6 @@
 """What the sweep finds, against solving each point by itself."""
 
+import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -12,19 +13,21 @@ from spmopt.core.instance import Instance
 from spmopt.core.order import depth_first, reordered
 from spmopt.core.result import OUT_OF_TIME, Outcome, Status
 from spmopt.core.scheduler import Request
+from spmopt.experiments.queue import TaskQueue
+from spmopt.experiments.rows import Row
+from spmopt.experiments.store import Table, merge
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
 from spmopt.io.files import write_instance
 from spmopt.policies import belady
 from spmopt.solve import solve
-from spmopt.sweep import work
+from spmopt.sweep import run, work
 from spmopt.sweep.cases import Case, Network, Order
 from spmopt.sweep.curve import Between
-from spmopt.sweep.pool import Pool
-from spmopt.sweep.run import Found, sweep
-from spmopt.sweep.store import Store
-from spmopt.sweep.work import Search, enclose
+from spmopt.sweep.rows import Columns, row_of
+from spmopt.sweep.run import Sweep, run_sweeps
+from spmopt.sweep.work import Finding, Search, enclose
 from spmopt.verify import bound
 from tests.solve.fakes import install
 from tests.tiny import Op, tiny
@@ -37,28 +40,28 @@ BERT = Network(
 SIZES = tuple(range(400_000, 800_001, 25_000))
 
 
-def swept(
-    case: Case, schedulers: Sequence[str], done: Sequence[tuple[int, str]] = ()
-) -> dict[tuple[int, str], Found]:
+Found = dict[tuple[int, str], Finding]
+Points = Sequence[tuple[int, str]]
+
+
+def swept(case: Case, schedulers: Sequence[str], done: Points = (), jobs: int = 1) -> Found:
     """All that is found, by capacity and scheduler."""
-    with Pool(1) as pool:
-        found = [
-            each
-            for some in sweep(
-                [case],
-                schedulers,
-                SEARCH,
-                pool=pool,
-                store=Store(None, "", SEARCH.objective),
-                done=lambda _, size, name: (size, name) in done,
-                tell=lambda _: None,
-                warn=pytest.fail,
-            )
-            for each in some
-        ]
-    keyed = {(each.spm_bytes, each.finding.scheduler): each for each in found}
-    assert len(keyed) == len(found)
-    return keyed
+    found: Found = {}
+    table = Table(None, Columns(), {})
+    for size, name in done:
+        nothing = Finding(scheduler=name, status=Status.UNKNOWN)
+        table.add([row_of(case, size, nothing, SEARCH.objective)])
+
+    def record(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
+        assert (spm_bytes, finding.scheduler) not in found
+        found[spm_bytes, finding.scheduler] = finding
+        return row_of(case, spm_bytes, finding, objective)
+
+    sweep = Sweep(cases=(case,), schedulers=tuple(schedulers), search=SEARCH)
+    with pytest.MonkeyPatch.context() as patch, TaskQueue(jobs) as queue:
+        patch.setattr(run, "row_of", record)
+        assert run_sweeps([sweep], table, queue, warn=pytest.fail).complete
+    return found
 
 
 def test_points_are_what_solving_them_gives() -> None:
@@ -69,7 +72,7 @@ def test_points_are_what_solving_them_gives() -> None:
     for size in SIZES[::8]:
         instance = lower(graph, replace(MACHINE, spm_bytes=size))
         direct = solve(instance, "belady", Request(tolerance=1e-3, threads=1))
-        belady_here, fluid_here = found[size, "belady"].finding, found[size, "fluid"].finding
+        belady_here, fluid_here = found[size, "belady"], found[size, "fluid"]
         assert belady_here.totals == direct.totals
         assert belady_here.verified
         assert belady_here.bound == fluid_here.bound
@@ -78,7 +81,7 @@ def test_points_are_what_solving_them_gives() -> None:
         assert fluid_here.value is not None
         assert direct.bound <= fluid_here.value
         assert fluid_here.value <= fluid_here.bound * (1 + Fraction(SEARCH.tolerance))
-    solves = [each.finding.solve_s for each in found.values() if each.finding.verified is False]
+    solves = [each.solve_s for each in found.values() if each.verified is False]
     assert 2 <= sum(seconds is not None for seconds in solves) < len(SIZES)
 
 
@@ -87,8 +90,8 @@ def test_what_is_done_is_left_out_and_changes_nothing() -> None:
     every = swept(case, ["stream", "fluid"])
     done = [key for key in every if key[0] != SIZES[3] or key[1] == "stream"]
     (rest,) = swept(case, ["stream", "fluid"], done).values()
-    whole = every[SIZES[3], "fluid"].finding
-    assert replace(rest.finding, solve_s=None) == replace(whole, solve_s=None)
+    whole = every[SIZES[3], "fluid"]
+    assert replace(rest, solve_s=None) == replace(whole, solve_s=None)
     assert swept(case, ["stream", "fluid"], list(every)) == {}
 
 
@@ -106,7 +109,7 @@ def test_another_order_is_held_against_its_own_bound(monkeypatch: pytest.MonkeyP
     found = swept(Case(network=network, machine=MACHINE, capacities=sizes), ["lru", "belady"])
     graph = load_network("squeezenet", batch=1, training=True)
     for size in sizes:
-        walk, listed = found[size, "lru"].finding, found[size, "belady"].finding
+        walk, listed = found[size, "lru"], found[size, "belady"]
         assert (walk.order_name, listed.order_name) == ("depth-first", "listed")
         instance = lower(graph, replace(MACHINE, spm_bytes=size))
         turned = reordered(instance, depth_first(instance))
@@ -129,11 +132,11 @@ def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
     network = Network(name=str(tmp_path / "i.json"), lowering=instance.lowering)
     case = Case(network=network, machine=instance.machine, capacities=(8, 12, 40))
     found = swept(case, ["belady", "page", "fluid"])
-    status = {key: each.finding.status for key, each in found.items()}
+    status = {key: each.status for key, each in found.items()}
     assert {status[8, name] for name in ("belady", "page", "fluid")} == {Status.INFEASIBLE}
     assert status[40, "page"] is Status.OPTIMAL
     assert Status.INFEASIBLE not in (status[12, "belady"], status[12, "page"])
-    value, lower_bound = found[40, "fluid"].finding.value, found[40, "fluid"].finding.bound
+    value, lower_bound = found[40, "fluid"].value, found[40, "fluid"].bound
     assert value is not None
     assert lower_bound is not None
     assert lower_bound <= value <= lower_bound * (1 + Fraction(SEARCH.tolerance))
@@ -202,19 +205,28 @@ def test_a_network_that_cannot_be_built_is_bad_input() -> None:
 def test_processes_give_the_same() -> None:
     case = Case(network=BERT, machine=MACHINE, capacities=SIZES[:4])
     alone = swept(case, ["belady", "fluid"])
-    with Pool(2) as pool:
-        found = sweep(
-            [case],
-            ["belady", "fluid"],
-            SEARCH,
-            pool=pool,
-            store=Store(None, "", SEARCH.objective),
-            done=lambda *_: False,
-            tell=lambda _: None,
-            warn=pytest.fail,
-        )
-        several = [each for some in found for each in some]
-    assert len(several) == len(alone)
-    for each in several:
-        one = alone[each.spm_bytes, each.finding.scheduler].finding
-        assert replace(each.finding, solve_s=None) == replace(one, solve_s=None)
+    several = swept(case, ["belady", "fluid"], jobs=2)
+    assert {key: replace(one, solve_s=None) for key, one in several.items()} == {
+        key: replace(one, solve_s=None) for key, one in alone.items()
+    }
+
+
+def test_shards_have_the_rows_of_the_whole(tmp_path: Path) -> None:
+    case = Case(network=BERT, machine=MACHINE, capacities=SIZES[:5])
+    whole = Sweep(cases=(case,), schedulers=("belady", "fluid"), search=SEARCH)
+    parts = [whole.shard(f"{k}/2") for k in (1, 2)]
+    for sweep, cut in [(whole, {}), *parts]:
+        path = tmp_path / f"{cut.get('shard', ['all'])[0]}.csv"
+        with TaskQueue() as queue:
+            run_sweeps([sweep], Table(path, Columns(), cut), queue)
+    merge([tmp_path / "2.csv", tmp_path / "1.csv"], tmp_path / "merged.csv")
+    merged, direct = (untimed(tmp_path / name) for name in ("merged.csv", "all.csv"))
+    assert merged == direct
+    assert [len(untimed(tmp_path / name)) for name in ("1.csv", "2.csv")] == [4, 6]
+
+
+def untimed(path: Path) -> list[Row]:
+    """Rows of a table but for the seconds."""
+    names, *lines = csv.reader(path.read_text().splitlines()[1:])
+    assert names == list(Columns().types)
+    return [{**Columns().row(line), "solve_s": None} for line in lines]

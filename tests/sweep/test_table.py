@@ -8,10 +8,11 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
+from spmopt.experiments.rows import Row
+from spmopt.experiments.store import Table
 from spmopt.hardware.machines import load_machine
 from spmopt.sweep.cases import Case, Network
-from spmopt.sweep.rows import Columns, Row, row_of
-from spmopt.sweep.table import Table
+from spmopt.sweep.rows import Columns, about, row_of
 from spmopt.sweep.work import Finding
 
 COLUMNS = Columns(["energy.mac_pj"])
@@ -36,7 +37,7 @@ def row(megabytes: int) -> Row:
     return row_of(CASE, megabytes * 10**6, finding, "time")
 
 
-KEYS = [COLUMNS.key_of(CASE, size, "fluid") for size in CASE.capacities]
+KEYS = [COLUMNS.key_about(about(CASE, size, "fluid")) for size in CASE.capacities]
 
 
 def written(path: Path, *megabytes: int) -> str:

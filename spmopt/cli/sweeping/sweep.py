@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from spmopt import __version__
 from spmopt.cli import Code
@@ -17,17 +17,16 @@ from spmopt.cli.sweeping.options import Swept
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
+    from spmopt.experiments.store import Table
     from spmopt.sweep.cases import Case
-    from spmopt.sweep.rows import Columns
-    from spmopt.sweep.store import Store
-    from spmopt.sweep.table import Table
+    from spmopt.sweep.run import Sweep
 
 _SEARCH = "Search"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
-    """What is minimised, how far, by how many."""
+    """What is minimized, how far, by how many."""
 
     objective: Annotated[str, Option(help="time, traffic or energy.", rich_help_panel=_SEARCH)] = (
         "time"
@@ -49,6 +48,22 @@ class Effort:
         str | None,
         Option(
             help="Dask scheduler, as tcp://host:8786, whose workers take the place of processes.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = None
+    wait_for_workers: Annotated[
+        int,
+        Option(
+            help="Workers that the Dask scheduler must have before anything begins.",
+            rich_help_panel=_SEARCH,
+        ),
+    ] = 0
+    shard: Annotated[
+        str | None,
+        Option(
+            metavar="I/N",
+            help="Only the I-th of N parts of the points, into a file of its own; 'spmopt merge' "
+            "joins them.",
             rich_help_panel=_SEARCH,
         ),
     ] = None
@@ -98,41 +113,36 @@ def measured(
     from spmopt.cli.sweeping.cases import cases as described
     from spmopt.cli.terminal.interrupt import Interrupted
     from spmopt.cli.terminal.output import tell
+    from spmopt.experiments.store import Table
     from spmopt.sweep.rows import Columns
-    from spmopt.sweep.store import Store
-    from spmopt.sweep.table import Table
+    from spmopt.sweep.run import Sweep
+    from spmopt.sweep.solutions import count_solutions, solutions_path
+    from spmopt.sweep.work import Search
 
     _require(effort)
-    cases = described(swept)
+    cases = tuple(described(swept))
     names = _schedulers(scheduler, effort, cases)
+    search = Search(
+        objective=effort.objective, tolerance=effort.tolerance, time_limit_s=effort.time_limit
+    )
+    whole = Sweep(cases=cases, schedulers=names, search=search)
+    sweep, cut = whole.shard(effort.shard)
     columns = Columns([key for key, _ in cases[0].extra], on_chip=True)
-    keys = {
-        columns.key_of(case, size, name): None
-        for case in cases
-        for size in case.capacities
-        for name in names
-    }
-    table = Table(output, columns, _identity(swept, effort, names))
-    code = Code.OK
-    part = None if output is None else output.with_name(f".{output.name}.part")
-    store = Store(part, table.head, effort.objective)
+    table = Table(output, columns, {**_identity(swept, effort, names), **cut}, tell)
+    count = len(sweep.keys(table))
     try:
-        _run(cases, names, effort, (table, store, columns))
-        store.remove()
+        if not _run(sweep, table, count, effort):
+            tell(f"{count - len(table)} of {count} rows are with other processes")
     except (Interrupted, KeyboardInterrupt):
-        code = Code.INTERRUPTED
-        tell(f"interrupted: {len(table)} of {len(keys)} rows{_kept(output, part, store)}")
-    finally:
-        table.close(list(keys) if len(table) == len(keys) else None)
-    return table, code
-
-
-def _kept(output: Path | None, part: Path | None, store: Store) -> str:
-    """What an interrupted sweep leaves on disk."""
-    if output is None:
-        return ""
-    bounds = f", {len(store)} solutions for their bounds in {part}" if len(store) else ""
-    return f" are in {output}{bounds}: the same command goes on from there"
+        kept = ""
+        if output is not None:
+            part = solutions_path(output)
+            solved = 0 if part is None else count_solutions(part)
+            bounds = f", {solved} solutions for their bounds in {part}" if solved else ""
+            kept = f" are in {output}{bounds}: the same command goes on from there"
+        tell(f"interrupted: {len(table)} of {count} rows{kept}")
+        return table, Code.INTERRUPTED
+    return table, Code.OK
 
 
 def _require(effort: Effort) -> None:
@@ -171,46 +181,26 @@ def _identity(swept: Swept, effort: Effort, names: Sequence[str]) -> dict[str, o
     }
 
 
-def _run(
-    cases: Sequence[Case],
-    names: tuple[str, ...],
-    effort: Effort,
-    tables: tuple[Table, Store, Columns],
-) -> None:
-    from spmopt.cli.terminal.output import messages, warn
+def _run(sweep: Sweep, table: Table, count: int, effort: Effort) -> bool:
+    """Fill the table; give whether all rows are there."""
+    from spmopt.cli.terminal.output import messages, tell, warn
     from spmopt.cli.terminal.progress import progress
+    from spmopt.experiments.executors import processors
+    from spmopt.experiments.queue import TaskQueue
     from spmopt.hardware.scratchpad import disagreement, sources_of
-    from spmopt.sweep.pool import Pool, processors
-    from spmopt.sweep.rows import row_of
-    from spmopt.sweep.run import sweep as run
-    from spmopt.sweep.work import Search
+    from spmopt.sweep.run import run_sweeps
 
-    table, store, columns = tables
-    mixed = disagreement(source for case in cases for source in sources_of(case.machine))
+    mixed = disagreement(source for case in sweep.cases for source in sources_of(case.machine))
     if mixed is not None:
         warn(mixed)
-    search = Search(
-        objective=effort.objective, tolerance=effort.tolerance, time_limit_s=effort.time_limit
+    queue = TaskQueue(
+        processors() if effort.jobs is None else effort.jobs,
+        effort.scheduler_address,
+        wait_for_workers=effort.wait_for_workers,
+        report=tell,
     )
-
-    def done(case: Case, spm_bytes: int, name: str) -> bool:
-        return columns.key_of(case, spm_bytes, name) in table
-
-    total = sum(len(case.capacities) for case in cases) * len(names)
-    jobs = processors() if effort.jobs is None else effort.jobs
-    with (
-        progress(messages(), remaining=True) as report,
-        Pool(jobs, effort.scheduler_address) as pool,
-    ):
-
-        def tell(message: str) -> None:
-            report(f"{len(table)} of {total} rows; {message}", len(table) / total)
-
-        found = run(cases, names, search, pool=pool, store=store, done=done, tell=tell, warn=warn)
-        for some in found:
-            table.add(
-                row_of(each.case, each.spm_bytes, each.finding, effort.objective) for each in some
-            )
+    with progress(messages(), remaining=True) as report, queue:
+        return run_sweeps([sweep], table, queue, report=report, warn=warn).complete
 
 
 def _print(table: Table, output: Path | None, as_json: bool) -> None:
@@ -230,3 +220,23 @@ def _print(table: Table, output: Path | None, as_json: bool) -> None:
         ]
         if gaps:
             say(f"the relaxation is enclosed to within {percent(max(gaps)).removeprefix('+')}")
+
+
+@flat
+def merge(
+    files: Annotated[list[Path], Argument(help="CSV files of 'spmopt sweep --shard'.")],
+    output: Annotated[Path, Option("--output", "-o", help="CSV file of the whole sweep.")],
+    json: Json = False,
+) -> int:
+    """Join the files of shards of a sweep into one, in the order of the sweep."""
+    from spmopt.cli.terminal.output import print_json, say, tell
+    from spmopt.experiments.store import merge as joined
+
+    count, missing = joined(files, output)
+    if json:
+        print_json({"file": str(output), "rows": count, "missing": list(missing)})
+    else:
+        say(f"{output}: {count} rows")
+    if missing:
+        tell(f"missing: {', '.join(missing)}; the command without --shard goes on from {output}")
+    return Code.OK

@@ -1,5 +1,6 @@
 """Solutions of curves on disk."""
 
+import json
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -13,7 +14,7 @@ from spmopt.core.result import Certificate
 from spmopt.hardware.machines import load_machine
 from spmopt.sweep.cases import Case, Network, Section
 from spmopt.sweep.curve import Solved
-from spmopt.sweep.store import Store
+from spmopt.sweep.solutions import Solutions
 
 CASE = Case(
     network=Network(name="resnet50"), machine=load_machine("rtx2080ti"), capacities=(10**6,)
@@ -54,13 +55,13 @@ def same(one: Solved | None, other: Solved) -> bool:
 
 def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     path = tmp_path / "part"
-    store = Store(path, "a sweep", "time")
+    store = Solutions(path, "a sweep", "time")
     store.put(SECTION, None, solved(4096))
     store.put(SECTION, ORDER, solved(8192, duplex=True))
     nothing = Solved(capacity_bytes=12288, lower=None, certificate=None, upper=None)
     store.put(SECTION, None, nothing)
     for _ in range(2):
-        store = Store(path, "a sweep", "time")
+        store = Solutions(path, "a sweep", "time")
         assert same(store.get(SECTION, None, 4096), solved(4096))
         assert same(store.get(SECTION, ORDER, 8192), solved(8192, duplex=True))
         assert store.get(SECTION, None, 12288) == nothing
@@ -72,33 +73,42 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
 
 
 def test_of_another_sweep(tmp_path: Path) -> None:
-    Store(tmp_path / "part", "a sweep", "time").put(SECTION, None, solved(4096))
-    assert Store(tmp_path / "part", "another", "time").get(SECTION, None, 4096) is None
-    assert Store(tmp_path / "part", "a sweep", "time").get(SECTION, None, 4096) is None
+    Solutions(tmp_path / "part", "a sweep", "time").put(SECTION, None, solved(4096))
+    assert Solutions(tmp_path / "part", "another", "time").get(SECTION, None, 4096) is None
+    assert Solutions(tmp_path / "part", "a sweep", "time").get(SECTION, None, 4096) is None
+
+
+def test_solutions_of_version_1(tmp_path: Path) -> None:
+    path = tmp_path / "part"
+    Solutions(path, "a sweep", "time").put(SECTION, None, solved(4096))
+    head, line = path.read_text().splitlines()
+    record = json.loads(line)
+    old = json.dumps({"key": record["key"], **record["value"]})
+    path.write_text(f"{head}\n{old}\n")
+    assert same(Solutions(path, "a sweep", "time").get(SECTION, None, 4096), solved(4096))
 
 
 @pytest.mark.parametrize("cut", [1, 2, 50])
 def test_cut_off(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "part"
-    store = Store(path, "a sweep", "time")
+    store = Solutions(path, "a sweep", "time")
     store.put(SECTION, None, solved(4096))
     store.put(SECTION, None, solved(8192))
     path.write_text(path.read_text()[:-cut])
-    store = Store(path, "a sweep", "time")
+    store = Solutions(path, "a sweep", "time")
     assert same(store.get(SECTION, None, 4096), solved(4096))
-    whole = cut == 1  # only its line end is missing
-    assert same(store.get(SECTION, None, 8192), solved(8192)) is whole
+    assert store.get(SECTION, None, 8192) is None
     store.put(SECTION, None, solved(8192))
-    assert same(Store(path, "a sweep", "time").get(SECTION, None, 8192), solved(8192))
+    assert same(Solutions(path, "a sweep", "time").get(SECTION, None, 8192), solved(8192))
 
 
 def test_lines_that_mean_nothing(tmp_path: Path) -> None:
     path = tmp_path / "part"
-    Store(path, "a sweep", "time").put(SECTION, None, solved(4096))
+    Solutions(path, "a sweep", "time").put(SECTION, None, solved(4096))
     path.write_text(path.read_text().replace('"1/3"', '"one third"'))
-    assert Store(path, "a sweep", "time").get(SECTION, None, 4096) is None
+    assert Solutions(path, "a sweep", "time").get(SECTION, None, 4096) is None
 
 
 def test_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="cannot be written"):
-        Store(tmp_path / "none" / "part", "a sweep", "time")
+    with pytest.raises(InputError, match="no such folder"):
+        Solutions(tmp_path / "none" / "part", "a sweep", "time")

@@ -1,38 +1,36 @@
 """Solutions of curves, on disk beside the table: a sweep taken up again does not repeat them.
 
-One JSON value a line, the first says of which sweep; removed when the sweep is complete. What is
-read is not trusted: at every point the verifier evaluates the prices anew.
+Removed when the sweep is complete. What is read is not trusted: at every point the verifier
+evaluates the prices anew.
 """
 
 from __future__ import annotations
 
-import json
-from contextlib import suppress
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 
-from spmopt.core.errors import InputError
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
+from spmopt.experiments.store import Journal
 from spmopt.sweep.cases import Order, Section
 from spmopt.sweep.curve import Solved
 
 
-class Store:
+class Solutions:
     """Solutions by what was solved; kept in memory alone without a ``path``.
 
     Parameters
     ----------
     path
-        File to add to; lines of another sweep than ``head`` are dropped.
+        File to add to; one of another sweep than ``head`` is begun anew.
     head
         What all of its solutions depend on.
     objective
-        Name of what is minimised.
+        Name of what is minimized.
 
     Raises
     ------
@@ -41,20 +39,12 @@ class Store:
     """
 
     def __init__(self, path: Path | None, head: str, objective: str) -> None:
-        self._path, self._objective = path, objective
-        self._records: dict[str, dict[str, object]] = {}
-        self._added = 0
-        if path is not None:
-            lines = self._read(path, head)
-            self._write("w", "".join(f"{line}\n" for line in (head, *lines)))
-
-    def __len__(self) -> int:
-        """Solutions on disk."""
-        return len(self._records) + self._added
+        self._journal, self._objective = Journal(path, head, replace=True), objective
+        self.remove = self._journal.remove
 
     def get(self, section: Section, order: Order, capacity_bytes: int) -> Solved | None:
         """Return the solution at a capacity (bytes, of whole pages), if there is one."""
-        record = self._records.get(_key(section, order, capacity_bytes))
+        record = self._journal.get(_key(section, order, capacity_bytes))
         if record is None:
             return None
         try:
@@ -64,39 +54,19 @@ class Store:
 
     def put(self, section: Section, order: Order, solved: Solved) -> None:
         """Keep a solution; raises :class:`InputError` where it cannot be written."""
-        if self._path is None:
-            return
-        key = _key(section, order, solved.capacity_bytes)
-        self._write("a", json.dumps({"key": key, **_record(solved)}) + "\n")
-        self._added += 1
+        self._journal.put(_key(section, order, solved.capacity_bytes), _record(solved))
 
-    def remove(self) -> None:
-        """Remove the file: the sweep is complete."""
-        if self._path is not None:
-            self._path.unlink(missing_ok=True)
 
-    def _read(self, path: Path, head: str) -> list[str]:
-        """Lines that can be read, up to the first that was cut off."""
-        lines: list[str] = []
-        with suppress(OSError, UnicodeDecodeError):
-            first, *rest = path.read_text(encoding="utf-8").splitlines() or [""]
-            for line in rest if first == head else ():
-                try:
-                    record = json.loads(line)
-                    self._records[record["key"]] = record
-                except (ValueError, TypeError, KeyError):
-                    break
-                lines.append(line)
-        return lines
+def solutions_path(table: Path | None, number: int = 0) -> Path | None:
+    """Where the solutions of a sweep are whose table is ``table``; of several the ``number``-th."""
+    if table is None:
+        return None
+    return table.with_name(f".{table.name}.{f'{number}.' if number else ''}part")
 
-    def _write(self, mode: str, text: str) -> None:
-        if self._path is None:
-            return
-        try:
-            with self._path.open(mode, encoding="utf-8") as file:
-                file.write(text)
-        except OSError as error:
-            raise InputError(f"{self._path}: cannot be written ({error.strerror})") from None
+
+def count_solutions(path: Path) -> int:
+    """Count the solutions that a sweep has left."""
+    return max(0, path.read_bytes().count(b"\n") - 1) if path.is_file() else 0
 
 
 def _key(section: Section, order: Order, capacity_bytes: int) -> str:

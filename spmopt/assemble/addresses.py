@@ -16,7 +16,7 @@ from spmopt.core.timeline import Timeline
 Extent = tuple[int, int]
 """First page and number of pages."""
 
-_START_BITS = 40
+_START_BITS = 62  # pages are fewer: sizes are at most 2**60
 _START_MASK = (1 << _START_BITS) - 1
 
 

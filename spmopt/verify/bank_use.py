@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +21,7 @@ from spmopt.core.schedule import Command
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.table import Ints
 from spmopt.verify.extents import Addresses, Extent
-
-if TYPE_CHECKING:
-    from spmopt.verify.view import View
+from spmopt.verify.view import View
 
 Table = list[list[Fraction]]
 """By step, then by bank."""
@@ -50,16 +47,13 @@ def bank_use(view: View) -> BankUse:
     return _Count(view).use()
 
 
-def operation_cycles(view: View) -> Ints:
-    """(n,) Cycles of each step's operation: of computing, or of the busiest bank's port."""
-    machine, compute = view.instance.machine, view.timeline.compute_cycles
-    if not any(bank.has_rates for bank in machine.banks):
-        return compute
-    use = bank_use(view)
+def port_cycles(view: View, use: BankUse) -> Ints:
+    """(n,) Cycles that the busiest port needs for each step, rounded up; 0 without rates."""
+    machine = view.instance.machine
     ports = [
         _port_cycles(machine, read, write) for read, write in zip(use.read, use.write, strict=True)
     ]
-    return np.maximum(compute, np.array(ports, np.int64))
+    return np.array(ports, np.int64)
 
 
 def _port_cycles(machine: Machine, read: list[Fraction], write: list[Fraction]) -> int:

@@ -58,17 +58,16 @@ def verify(instance: Instance, schedule: Schedule, claimed: Totals | None = None
     violations = [violation for rule in RULES for violation in rule(view)]
     if violations:
         return Report(violations=tuple(violations))
-    run = replay(view)
+    time = durations(view)
+    run = replay(view, time)
     if run.violations:
         return Report(violations=run.violations, replay=run)
-    exact = totals(view, run.cycles)
+    exact = totals(view, time, run.cycles)
     violations = rule_r6(exact, claimed)
     if exact.replay_cycles > exact.makespan_cycles:
         text = f"took {exact.replay_cycles} cycles, the makespan is {exact.makespan_cycles}"
         violations.append(Violation(rule="replay", step=None, tensor=None, message=text))
-    return Report(
-        violations=tuple(violations), totals=exact, step_cycles=durations(view).step, replay=run
-    )
+    return Report(violations=tuple(violations), totals=exact, step_cycles=time.step, replay=run)
 
 
 def require_legal(instance: Instance, schedule: Schedule, claimed: Totals | None = None) -> Report:

@@ -10,6 +10,7 @@ import numpy as np
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
+from spmopt.verify.bank_use import BankUse, bank_use, port_cycles
 from spmopt.verify.view import AFTER, BEFORE, View
 
 
@@ -32,10 +33,16 @@ def per_step(values: Ints, step: Ints, steps: int) -> Ints:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Durations:
-    """Cycles of every command (k,) and every step (n,)."""
+    """Cycles of every command (k,), of every step's operation (n,) and of every step (n,).
+
+    An operation lasts as long as its computing, or the busiest bank's port. ``banks`` is what each
+    bank reads and writes, None where there are none.
+    """
 
     command: Ints
+    operation: Ints
     step: Ints
+    banks: BankUse | None
 
 
 def durations(view: View) -> Durations:
@@ -55,10 +62,16 @@ def durations(view: View) -> Durations:
     def total(rows: np.typing.NDArray[np.bool_]) -> Ints:
         return per_step(cycles[rows], commands.step[rows], line.steps)
 
+    banks = bank_use(view) if view.instance.machine.banks else None
+    operation = line.compute_cycles
+    if banks is not None:
+        operation = np.maximum(operation, port_cycles(view, banks))
     before, after = total(view.command_phase == BEFORE), total(view.command_phase == AFTER)
-    alone = before + view.operation_cycles + after
+    alone = before + operation + after
     if view.instance.machine.duplex:
         channels = np.maximum(total(inward) + after, total(~inward) + before)
     else:
         channels = total(inward) + total(~inward)
-    return Durations(command=cycles, step=np.maximum(channels, alone))
+    return Durations(
+        command=cycles, operation=operation, step=np.maximum(channels, alone), banks=banks
+    )

@@ -8,27 +8,55 @@ all its step's accesses to banks (R6).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from spmopt.core.table import Ints
 from spmopt.verify.extents import Addresses, Extent
 from spmopt.verify.memory import Memory
+from spmopt.verify.runs import Runs
 from spmopt.verify.view import View
 
 
-class Moving:
-    """The moves of one step after the other.
+class PageTimes:
+    """Until when pages are busy: ``loaded`` and ``stored`` by commands, ``used`` by operations.
 
-    ``times`` (3, pages): until when loads, stores and operations are busy with every page.
+    ``used`` is of what lay there before. On every page each only ever grows, because channels and
+    operations run in order. What it takes follows the extents in use, not the scratchpad's size.
     """
 
-    def __init__(self, view: View, memory: Memory, addresses: Addresses, times: Ints) -> None:
+    def __init__(self, pages: int) -> None:
+        self.loaded, self.stored, self.used = Runs(pages), Runs(pages), Runs(pages)
+
+    def filled(self, extents: Iterable[Extent]) -> int:
+        """When commands are done with these pages."""
+        return _greatest(extents, self.loaded, self.stored)
+
+    def left(self, extents: Iterable[Extent]) -> int:
+        """When what lay in these pages is of no more use."""
+        return _greatest(extents, self.stored, self.used)
+
+    def quiet(self, extents: Iterable[Extent]) -> int:
+        """When all that used these pages is done."""
+        return _greatest(extents, self.loaded, self.stored, self.used)
+
+
+def _greatest(extents: Iterable[Extent], *times: Runs) -> int:
+    latest = 0
+    for low, high, _ in extents:
+        for time in times:
+            latest = max(latest, time.greatest(low, high))
+    return latest
+
+
+class Moving:
+    """The moves of one step after the other."""
+
+    def __init__(self, view: View, memory: Memory, addresses: Addresses, busy: PageTimes) -> None:
         moves, steps = view.schedule.moves, np.arange(view.timeline.steps + 1)
         self._memory = memory
         self._addresses = addresses
-        self._times = times
+        self._busy = busy
         self._tensor: list[int] = moves.tensor.tolist()
         self._pages: list[tuple[int, int]] = list(
             zip(
@@ -49,18 +77,13 @@ class Moving:
         rows = range(self._first[step], self._first[step + 1])
         old = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
         pieces = [self._memory.lift(extents) for extents in old]
-        ready = max([ready, *map(self._quiet, old)])
+        ready = max([ready, *map(self._busy.quiet, old)])
         give_up(step)
         new = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
-        now = max([ready, *map(self._quiet, new)])
+        now = max([ready, *map(self._busy.quiet, new)])
         for row, left, taken, held in zip(rows, old, new, pieces, strict=True):
             self._memory.lay(held, taken)
             self.last[self._tensor[row]] = now
-            used = self._times[2]
-            for low, high, _ in left + taken:
-                used[low:high] = np.maximum(used[low:high], now)
+            for low, high, _ in left + taken:  # quiet until now, so that these times grow too
+                self._busy.used.put(low, high, now)
         return now if rows else 0
-
-    def _quiet(self, extents: list[Extent]) -> int:
-        """When all that used these pages is done."""
-        return max([int(self._times[:, low:high].max()) for low, high, _ in extents], default=0)

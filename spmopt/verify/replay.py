@@ -39,10 +39,10 @@ from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 from spmopt.verify.dram_order import DramOrder
-from spmopt.verify.durations import durations
+from spmopt.verify.durations import Durations, durations
 from spmopt.verify.extents import Addresses, Extent
 from spmopt.verify.memory import Memory
-from spmopt.verify.moving import Moving
+from spmopt.verify.moving import Moving, PageTimes
 from spmopt.verify.view import AFTER, BEFORE, DURING, View
 from spmopt.verify.violation import MAX_PER_CHECK, Violation
 
@@ -65,8 +65,8 @@ class Replay:
     violations: tuple[Violation, ...]
 
 
-def replay(view: View) -> Replay:
-    """Run a schedule in correct format (R0).
+def replay(view: View, time: Durations | None = None) -> Replay:
+    """Run a schedule in correct format (R0); ``time`` is that of ``view``, where it is known.
 
     Of a schedule that breaks other rules the times mean nothing, but the contents are still
     followed, in program order. Rule R10 makes that the queue order; within a step an
@@ -85,7 +85,7 @@ def replay(view: View) -> Replay:
             command_end=none,
             violations=(outside,),
         )
-    machine = _Machine(view)
+    machine = _Machine(view, durations(view) if time is None else time)
     for step in range(view.timeline.steps):
         machine.run(step)
     machine.check_end()
@@ -95,8 +95,8 @@ def replay(view: View) -> Replay:
 class _Machine:
     """State of the replay; times in cycles."""
 
-    def __init__(self, view: View) -> None:
-        commands, line, time = view.schedule.commands, view.timeline, durations(view)
+    def __init__(self, view: View, time: Durations) -> None:
+        commands, line = view.schedule.commands, view.timeline
         self._view = view
         self._memory = Memory(view)
         self._addresses = Addresses(view.schedule.placements, line.size_bytes.size)
@@ -113,15 +113,11 @@ class _Machine:
         self._operand: list[tuple[int, int]] = list(
             zip(line.tensor.tolist(), line.kind.tolist(), strict=True)
         )
-        self._compute: list[int] = view.operation_cycles.tolist()
+        self._compute: list[int] = time.operation.tolist()
         self._outward = int(view.instance.machine.duplex)
         self._free = [0, 0]
-        # Per SPM page: when its last load and store end, and the last operation that used what
-        # lay there before. Each only ever grows, because channels and operations run in order.
-        times: Ints = np.zeros((3, view.instance.machine.spm_pages), np.int64)
-        self._loaded, self._stored, self._used = times
-        self._moved, self._left = times[:2], times[1:]
-        self._moving = Moving(view, self._memory, self._addresses, times)
+        self._busy = PageTimes(view.instance.machine.spm_pages)
+        self._moving = Moving(view, self._memory, self._addresses, self._busy)
         # Per tensor, and last for the scratch: the step of its last use.
         self._last_use = [-1] * (line.size_bytes.size + 1)
         # Per tensor: when its last load and the operation that wrote it end.
@@ -185,7 +181,7 @@ class _Machine:
         for tensor, since, (low, high, _) in self._addresses.advance(step):
             last = self._last_use[tensor]
             if last >= since:
-                self._used[low:high] = self._spans[last][1]
+                self._busy.used.put(low, high, self._spans[last][1])
 
     def _run_during(
         self, row: int, step: int, start: int, reads: set[int], writes: set[int]
@@ -217,10 +213,9 @@ class _Machine:
 
     def _load(self, row: int, step: int) -> int:
         tensor, extents = self._tensor[row], self._extents(row)
-        busy = max([int(self._left[:, low:high].max()) for low, high, _ in extents], default=0)
-        finish = self._run(row, step, busy)
+        finish = self._run(row, step, self._busy.left(extents))
         for low, high, _ in extents:
-            self._loaded[low:high] = finish
+            self._busy.loaded.put(low, high, finish)
         self._arrived[tensor] = finish
         self._memory.load(tensor, self._begin[row], self._end[row], extents)
         return finish
@@ -235,8 +230,7 @@ class _Machine:
         """When the operation before, its operands' loads and users of its pages are done."""
         ready = max([self._opened, *(self._arrived[tensor] for tensor in reads)])
         for tensor in writes | {SCRATCH}:
-            for low, high, _ in self._addresses.of(tensor):
-                ready = max(ready, int(self._moved[:, low:high].max()))
+            ready = max(ready, self._busy.filled(self._addresses.of(tensor)))
         return max(ready, self._operation_end)
 
     def _operate(self, step: int, reads: set[int], writes: set[int], during: list[int]) -> None:
@@ -269,7 +263,7 @@ class _Machine:
         if self._kind[row] == Command.STORE:
             extents = self._extents(row)
             for low, high, _ in extents:
-                self._stored[low:high] = self._command_spans[row][1]
+                self._busy.stored.put(low, high, self._command_spans[row][1])
             self._memory.store(tensor, begin, end, extents)
         elif self._kind[row] == Command.STREAM_OUT:
             self._memory.stream_out(tensor, begin, end)

@@ -11,7 +11,7 @@ Run = tuple[int, int, int]
 class Runs:
     """As an array of numbers, at first all 0, where a run costs what a single page would.
 
-    Runs are disjoint and cover every page; neighbours may have equal numbers. Ranges must not
+    Runs are disjoint and cover every page; neighbors may have equal numbers. Ranges must not
     be empty and must lie within the pages.
     """
 
@@ -44,6 +44,14 @@ class Runs:
             until, number = self._at[at]
             runs.append((max(at, begin), min(until, end), number))
         return runs
+
+    def greatest(self, begin: int, end: int) -> int:
+        """The greatest number of any page of [begin, end)."""
+        run = self._at.get(begin)
+        if run is not None and run[0] >= end:
+            return run[1]
+        first, last = bisect_right(self._begins, begin) - 1, bisect_left(self._begins, end)
+        return max(self._at[at][1] for at in self._begins[first:last])
 
     def all_are(self, number: int, begin: int, end: int) -> bool:
         """Whether every page of [begin, end) has this number."""

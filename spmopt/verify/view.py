@@ -12,7 +12,6 @@ from spmopt.core.instance import Instance
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, timeline
-from spmopt.verify.bank_use import operation_cycles
 from spmopt.verify.lookup import StepIndex, pick, pick_flag
 from spmopt.verify.suffix import Suffix, track_suffix
 
@@ -87,11 +86,6 @@ class View:
             row < 0, self.timeline.live_before[tensor], pick_flag(self.timeline.live_after, row)
         )
         return live
-
-    @cached_property
-    def operation_cycles(self) -> Ints:
-        """(n,) How long each step's operation lasts at least: its computing, or a bank's port."""
-        return operation_cycles(self)
 
     @cached_property
     def command_access(self) -> Ints:

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.timeline import Access
 from spmopt.verify import Replay, View, replay, verify
+from tests.banked import banked
+from tests.strategies import random_instance
 from tests.verify.builders import IN, LOAD, STORE, machine, operation, schedule, tensor
 from tests.verify.changes import with_cell, without
 from tests.verify.hand_made import all_cases, in_place, reuse, run_ahead, two_layers
-from tests.verify.random_plans import random_schedule
+from tests.verify.random_plans import random_plan, random_schedule
 
 FEATURES: dict[str, Any] = {"max_operations": 7, "max_tensors": 5, "max_modes": 2, "setup": True}
 
@@ -37,6 +41,31 @@ def test_never_later_than_the_makespan(duplex: bool) -> None:
         assert report.totals is not None
         earlier += report.totals.replay_cycles < report.totals.makespan_cycles
     assert earlier > 50
+
+
+@pytest.mark.parametrize("banks", [0, 2])
+def test_memory_follows_what_is_used_and_not_the_scratchpad(banks: int) -> None:
+    """A scratchpad of 100 TB in pages of a byte: no array of the program has an entry a page."""
+    instance = banked(3, banks=banks, **FEATURES) if banks else random_instance(3, **FEATURES)
+    size, page = 10**14, 1
+    sizes = [size - (banks - 1), *[1] * (banks - 1)] if banks else []
+    machine = replace(
+        instance.machine,
+        spm_bytes=size,
+        page_bytes=page,
+        banks=tuple(
+            replace(bank, spm_bytes=own)
+            for bank, own in zip(instance.machine.banks, sizes, strict=True)
+        ),
+    )
+    large = replace(instance, machine=machine)
+    plan = assemble(large, random_plan(large, np.random.default_rng(0), False))
+    tracemalloc.start()
+    report = verify(large, plan)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert report.legal, [str(v) for v in report.violations]
+    assert peak < 4 * 2**20
 
 
 @pytest.mark.parametrize("duplex", [False, True])

@@ -7,14 +7,13 @@ from bisect import bisect_left
 import numpy as np
 
 from spmopt.verify.lookup import unbalanced
-from spmopt.verify.rules.moved import rule_moved
 from spmopt.verify.view import View
 from spmopt.verify.violation import MAX_PER_CHECK, Violation, found
 
 
 def rule_r8(view: View) -> list[Violation]:
     """R8, address: of resident pages and of scratch, in every step."""
-    stays = rule_moved if view.instance.machine.banks else _stays
+    stays = _moved if view.instance.machine.banks else _stays
     return _outside(view) + _coverage(view) + stays(view) + _overlaps(view)
 
 
@@ -95,6 +94,65 @@ def _stays(view: View) -> list[Violation]:
         tensors[first],
         lambda k: f"pages of {view.name(int(tensors[first[k]]))} move while resident",
     )
+
+
+def _moved(view: View) -> list[Violation]:
+    """With banks, pages whose address changes between two steps are those that the later moves.
+
+    A page is moved if it is resident in both steps. Range by range, and so for tables that other
+    parts of R8 refuse as well.
+    """
+    placed, moves = view.schedule.placements, view.schedule.moves
+    begins = (placed.tensor >= 0) & (placed.begin > 0)
+    keys = np.concatenate(
+        (
+            np.stack((placed.begin[begins], placed.tensor[begins]), axis=1),
+            np.stack((moves.step, moves.tensor), axis=1),
+        )
+    )
+    violations: list[Violation] = []
+    for step, tensor in np.unique(keys, axis=0).tolist():
+        page, changed = _first_wrong_page(view, tensor, step)
+        if page is None:
+            continue
+        what = "gets another address without a move" if changed else "is moved, but is not at two"
+        text = f"page {page} of {view.name(tensor)} {what}{'' if changed else ' addresses'}"
+        violations.append(Violation(rule="R8", step=step, tensor=tensor, message=text))
+        if len(violations) == MAX_PER_CHECK:
+            break
+    return violations
+
+
+def _first_wrong_page(view: View, tensor: int, step: int) -> tuple[int | None, bool]:
+    """The first page moved unsaid, or said to move and not moved; whether its address changed."""
+    moves, page = view.schedule.moves, view.page_bytes
+    before, after = _at(view, tensor, step - 1), _at(view, tensor, step)
+    said = [
+        (int(moves.begin[row]) // page, -(-int(moves.end[row]) // page), 0)
+        for row in np.flatnonzero((moves.tensor == tensor) & (moves.step == step)).tolist()
+    ]
+    # Between two neighboring cuts all pages are alike.
+    for first in sorted({cut for low, high, _ in before + after + said for cut in (low, high)}):
+        old, new = _distance(before, first), _distance(after, first)
+        changed = old is not None and new is not None and old != new
+        if changed != (_distance(said, first) is not None):
+            return first, changed
+    return None, False
+
+
+def _at(view: View, tensor: int, step: int) -> list[tuple[int, int, int]]:
+    """Pages [first, last) of a tensor in a step, and their distance from their addresses."""
+    table = view.schedule.placements
+    here = (table.tensor == tensor) & (table.begin <= step) & (step < table.end)
+    first = table.tensor_page[here]
+    distance = table.spm_page[here] - first
+    last = first + table.pages[here]
+    return list(zip(first.tolist(), last.tolist(), distance.tolist(), strict=True))
+
+
+def _distance(ranges: list[tuple[int, int, int]], page: int) -> int | None:
+    """That of the last range that has the page."""
+    return next((d for low, high, d in reversed(ranges) if low <= page < high), None)
 
 
 def _overlaps(view: View) -> list[Violation]:

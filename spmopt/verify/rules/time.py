@@ -7,21 +7,20 @@ from dataclasses import fields
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
-from spmopt.verify.bank_use import bank_use
 from spmopt.verify.descriptors import descriptors
-from spmopt.verify.durations import durations
+from spmopt.verify.durations import Durations
 from spmopt.verify.rules.capacity import occupied_pages
 from spmopt.verify.view import View
 from spmopt.verify.violation import Violation
 
 
-def totals(view: View, replay_cycles: int) -> Totals:
+def totals(view: View, time: Durations, replay_cycles: int) -> Totals:
     """What the schedule spends, exactly; ``replay_cycles`` comes from the replay."""
-    commands, line, time = view.schedule.commands, view.timeline, durations(view)
+    commands, line = view.schedule.commands, view.timeline
     size_bytes = (commands.end - commands.begin) * commands.passes
     inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
-    moves, banked = view.schedule.moves, bool(view.instance.machine.banks)
-    read, write = bank_use(view).totals() if banked else ((), ())
+    moves = view.schedule.moves
+    read, write = ((), ()) if time.banks is None else time.banks.totals()
     return Totals(
         makespan_cycles=_sum(time.step),
         replay_cycles=replay_cycles,

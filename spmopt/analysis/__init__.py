@@ -2,10 +2,9 @@
 
 from spmopt.analysis.analysis import Analysis
 from spmopt.analysis.breakdown import Breakdown
+from spmopt.analysis.capacity import ScopeFigures
 from spmopt.analysis.reuse import Scope
-from spmopt.analysis.scopes import ScopeFigures
 from spmopt.analysis.stalls import Cause
-from spmopt.analysis.tensors import TensorFigures
-from spmopt.analysis.uses import UseFigures
+from spmopt.analysis.tensors import TensorFigures, UseFigures
 
 __all__ = ["Analysis", "Breakdown", "Cause", "Scope", "ScopeFigures", "TensorFigures", "UseFigures"]

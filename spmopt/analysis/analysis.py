@@ -8,12 +8,11 @@ from typing import Self
 import numpy as np
 
 from spmopt.analysis.breakdown import Breakdown, break_down
+from spmopt.analysis.capacity import ScopeFigures, scope_figures
 from spmopt.analysis.layers import Layers
 from spmopt.analysis.reuse import Reuse, needed_bytes, reuse
-from spmopt.analysis.scopes import ScopeFigures, scope_figures
 from spmopt.analysis.steps import StepFigures, step_figures
-from spmopt.analysis.tensors import TensorFigures, tensor_figures
-from spmopt.analysis.uses import UseFigures, use_figures
+from spmopt.analysis.tensors import TensorFigures, UseFigures, tensor_figures, use_figures
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
 from spmopt.verify import View

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.analysis.roofline import Reals, attainable, ridge_point, sums
 from spmopt.analysis.stalls import Cause
-from spmopt.analysis.steps import StepFigures
+from spmopt.analysis.steps import Reals, StepFigures, attainable, ridge_point, sums
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.verify.durations import per_step
@@ -16,7 +15,7 @@ from spmopt.verify.durations import per_step
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Breakdown:
-    """Sums over the steps of each group, (g,) each.
+    """Sums over the steps of each group, (g,) each; files and tables bear the same names.
 
     Attributes
     ----------
@@ -24,6 +23,8 @@ class Breakdown:
         Of each group; what a label says depends on the grouping.
     steps
         Number of steps.
+    flop, macs
+        Work; see :func:`~spmopt.analysis.steps.operations`.
     operand_bytes
         Bytes of all tensors that the group touches, each once.
     peak_spm_bytes, mean_spm_bytes
@@ -39,9 +40,9 @@ class Breakdown:
     cycles: Ints
     compute_cycles: Ints
     dma_cycles: Ints
-    in_bytes: Ints
-    out_bytes: Ints
-    operations: Ints
+    dram_in_bytes: Ints
+    dram_out_bytes: Ints
+    flop: Ints
     macs: Ints
     operand_bytes: Ints
     peak_spm_bytes: Ints
@@ -56,7 +57,7 @@ class Breakdown:
     @property
     def traffic_bytes(self) -> Ints:
         """In and out."""
-        return self.in_bytes + self.out_bytes
+        return self.dram_in_bytes + self.dram_out_bytes
 
     @property
     def stall_cycles(self) -> Ints:
@@ -64,42 +65,52 @@ class Breakdown:
         return self.cycles - self.compute_cycles
 
     @property
-    def cause(self) -> list[Cause]:
-        """What most of the stall is due to."""
-        most = np.where(self.stall_cycles > 0, self.stall_by_cause.argmax(0), Cause.NONE)
-        return [Cause(cause) for cause in most.tolist()]
+    def stall_s(self) -> Reals:
+        """The same in seconds."""
+        return self.stall_cycles / self.machine.clock_hz
 
     @property
-    def bandwidth(self) -> Reals:
-        """Average, bytes per second (Eq. 4.1)."""
+    def stall_part(self) -> Reals:
+        """The same as a part of the time."""
+        return self.stall_cycles / np.maximum(self.cycles, 1)
+
+    @property
+    def stall_cause(self) -> list[str]:
+        """What most of the stall is due to."""
+        most = np.where(self.stall_cycles > 0, self.stall_by_cause.argmax(0), Cause.NONE)
+        return [Cause(cause).words for cause in most.tolist()]
+
+    @property
+    def bandwidth_bytes_per_s(self) -> Reals:
+        """Average (Eq. 4.1)."""
         return _ratio(self.traffic_bytes, self.time_s)
 
     @property
     def active_time(self) -> Reals:
         """Average bandwidth over peak (Eq. 4.2), on a duplex machine that of both directions."""
         directions = 2 if self.machine.duplex else 1
-        return self.bandwidth / (self.machine.dram_bytes_per_s * directions)
+        return self.bandwidth_bytes_per_s / (self.machine.dram_bytes_per_s * directions)
 
     @property
-    def utilisation(self) -> Reals:
+    def compute_utilisation(self) -> Reals:
         """Operations over what the machine could do in the time (Eq. 4.3)."""
-        return _ratio(self.operations, self.time_s) / self.machine.operations_per_s
+        return _ratio(self.flop, self.time_s) / self.machine.operations_per_s
 
     @property
-    def reuse_frequency(self) -> Reals:
-        """Operations per byte of the tensors touched (Eq. 3.4)."""
-        return _ratio(self.operations, self.operand_bytes)
+    def flop_per_byte(self) -> Reals:
+        """Reuse frequency: operations per byte of the tensors touched (Eq. 3.4)."""
+        return _ratio(self.flop, self.operand_bytes)
 
     @property
-    def attainable(self) -> Reals:
+    def attainable_flop_per_s(self) -> Reals:
         """Operations per second, at most, at that reuse frequency (Eq. 5.1)."""
-        return attainable(self.machine, self.reuse_frequency)
+        return attainable(self.machine, self.flop_per_byte)
 
     @property
-    def compute_bound(self) -> list[bool]:
-        """Whether the reuse frequency is above the ridge point."""
-        above: list[bool] = (self.reuse_frequency > ridge_point(self.machine)).tolist()
-        return above
+    def roofline(self) -> list[str]:
+        """``compute`` where the reuse frequency is above the ridge point, else ``memory``."""
+        above = self.flop_per_byte > ridge_point(self.machine)
+        return ["compute" if each else "memory" for each in above.tolist()]
 
 
 def break_down(
@@ -123,9 +134,9 @@ def break_down(
         cycles=cycles,
         compute_cycles=total(figures.compute_cycles),
         dma_cycles=total(figures.dma_cycles),
-        in_bytes=total(figures.in_bytes),
-        out_bytes=total(figures.out_bytes),
-        operations=total(figures.operations),
+        dram_in_bytes=total(figures.in_bytes),
+        dram_out_bytes=total(figures.out_bytes),
+        flop=total(figures.operations),
         macs=total(figures.macs),
         operand_bytes=_operand_bytes(figures, group, count),
         peak_spm_bytes=peak,

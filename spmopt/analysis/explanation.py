@@ -20,19 +20,19 @@ from spmopt.verify import View
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Holder:
-    """Who takes room in a full step: a tensor up to and with the step ``until``, or the scratch."""
+    """Who takes space in a full step: a tensor, up to and with ``until_step``, or the scratch."""
 
     name: str
     size_bytes: int
-    until: int
+    until_step: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moved:
     """What the channel moves in a busy step, largest first."""
 
-    cause: Cause
-    name: str
+    transfer: str
+    tensor: str
     cycles: int
 
 
@@ -150,8 +150,10 @@ class Explanation:
             later=bool(of.later[row]),
         )
 
-    def holders(self, step: int) -> list[Holder]:
-        """What is on chip in a step, largest first."""
+    def holders(self, step: int | None) -> list[Holder]:
+        """List what is on chip in a step, largest first; nothing for None."""
+        if step is None:
+            return []
         view, machine = self.figures.view, self.instance.machine
         table = view.schedule.residency
         rows = np.flatnonzero((table.begin <= step) & (table.end > step)).tolist()
@@ -159,25 +161,27 @@ class Explanation:
             Holder(
                 name=view.name(int(table.tensor[row])),
                 size_bytes=int(table.size_bytes[row]),
-                until=self._until(row),
+                until_step=self._until(row),
             )
             for row in rows
         ]
         scratch = int(view.timeline.scratch_bytes[step])
         if scratch:
             size = -(-scratch // machine.page_bytes) * machine.page_bytes
-            found.append(Holder(name="scratch", size_bytes=size, until=step))
+            found.append(Holder(name="scratch", size_bytes=size, until_step=step))
         return sorted(found, key=lambda holder: -holder.size_bytes)
 
-    def moved(self, step: int) -> list[Moved]:
-        """What the channel does in a step, longest first."""
+    def moved(self, step: int | None) -> list[Moved]:
+        """List what the channel does in a step, longest first; nothing for None."""
+        if step is None:
+            return []
         view, stalls = self.figures.view, self.figures.stalls
         table = view.schedule.commands
         rows = range(*np.searchsorted(table.step, (step, step + 1)).tolist())
         found = [
             Moved(
-                cause=Cause(int(stalls.cause[row])),
-                name=view.name(int(table.tensor[row])),
+                transfer=Cause(int(stalls.cause[row])).words,
+                tensor=view.name(int(table.tensor[row])),
                 cycles=int(stalls.cycles[row]),
             )
             for row in rows

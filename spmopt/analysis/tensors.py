@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.analysis.reuse import Reuse
-from spmopt.analysis.roofline import Reals, sums
-from spmopt.analysis.steps import StepFigures
+from spmopt.analysis.steps import Reals, StepFigures, ridge_point, sums
 from spmopt.core.schedule import Command
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 from spmopt.verify.durations import per_step
 
 
@@ -22,30 +21,30 @@ class TensorFigures:
     ----------
     uses
         Operations that touch the tensor.
-    in_bytes, out_bytes
+    dram_in_bytes, dram_out_bytes
         Over the DRAM boundary.
-    operations
+    flop
         Of all operations that touch it.
-    possible_bytes, captured_bytes
+    reusable_bytes, captured_bytes
         Of its gaps and repeated passes (see :mod:`spmopt.analysis.reuse`).
     resident : mean part of it on chip, over time.
     """
 
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
+    name: tuple[str, ...]
+    kind: tuple[str, ...]
     size_bytes: Ints
     uses: Ints
-    in_bytes: Ints
-    out_bytes: Ints
-    operations: Ints
-    possible_bytes: Ints
+    dram_in_bytes: Ints
+    dram_out_bytes: Ints
+    flop: Ints
+    reusable_bytes: Ints
     captured_bytes: Ints
     resident: Reals
 
     @property
-    def reuse_frequency(self) -> Reals:
+    def flop_per_byte(self) -> Reals:
         """Operations per byte, summed over the operations (Eq. 3.3)."""
-        return self.operations / self.size_bytes
+        return self.flop / self.size_bytes
 
 
 def tensor_figures(figures: StepFigures, found: Reuse) -> TensorFigures:
@@ -56,14 +55,14 @@ def tensor_figures(figures: StepFigures, found: Reuse) -> TensorFigures:
     moved = (commands.end - commands.begin) * commands.passes
     inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
     return TensorFigures(
-        names=tuple(tensor.name for tensor in tensors),
-        kinds=tuple(str(tensor.kind) for tensor in tensors),
+        name=tuple(tensor.name for tensor in tensors),
+        kind=tuple(str(tensor.kind) for tensor in tensors),
         size_bytes=line.size_bytes,
         uses=per_step(np.ones_like(line.tensor), line.tensor, count),
-        in_bytes=per_step(moved[inward], commands.tensor[inward], count),
-        out_bytes=per_step(moved[~inward], commands.tensor[~inward], count),
-        operations=per_step(figures.operations[line.step], line.tensor, count),
-        possible_bytes=per_step(found.possible_bytes + found.repeated_bytes, line.tensor, count),
+        dram_in_bytes=per_step(moved[inward], commands.tensor[inward], count),
+        dram_out_bytes=per_step(moved[~inward], commands.tensor[~inward], count),
+        flop=per_step(figures.operations[line.step], line.tensor, count),
+        reusable_bytes=per_step(found.possible_bytes + found.repeated_bytes, line.tensor, count),
         captured_bytes=per_step(found.captured_bytes + found.spared_bytes, line.tensor, count),
         resident=_resident(figures, count),
     )
@@ -76,3 +75,61 @@ def _resident(figures: StepFigures, count: int) -> Reals:
     byte_cycles = table.size_bytes * (clock[table.end] - clock[table.begin])
     total = sums(byte_cycles, table.tensor, count)
     return total / (line.size_bytes * max(1.0, float(clock[-1])))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class UseFigures:
+    """Figures of every access, (a,) each, by step.
+
+    Attributes
+    ----------
+    step, tensor
+        Which.
+    kind
+        :class:`~spmopt.core.timeline.Access`.
+    size_bytes, resident_bytes
+        Of the tensor, and of its part on chip during the step.
+    flop_per_byte
+        Operations per byte of the tensor (Eq. 3.3).
+    memory_bound
+        The reuse frequency is not above the ridge point.
+    next_step
+        Step of the next use of the same contents, or -1.
+    scope
+        :class:`~spmopt.analysis.reuse.Scope` of the gap until then, or -1.
+    captured_bytes
+        Stay on chip until then.
+    """
+
+    step: Ints
+    tensor: Ints
+    kind: Ints
+    size_bytes: Ints
+    resident_bytes: Ints
+    flop_per_byte: Reals
+    memory_bound: Bools
+    next_step: Ints
+    scope: Ints
+    captured_bytes: Ints
+
+
+def use_figures(figures: StepFigures, found: Reuse) -> UseFigures:
+    """Measure every access."""
+    view, line = figures.view, figures.view.timeline
+    size = line.size_bytes[line.tensor]
+    frequency = figures.operations[line.step] / size
+    next_step = np.full_like(line.step, -1)
+    gap = found.scope >= 0
+    next_step[gap] = line.step[line.next[gap]]
+    return UseFigures(
+        step=line.step,
+        tensor=line.tensor,
+        kind=line.kind,
+        size_bytes=size,
+        resident_bytes=view.resident_bytes,
+        flop_per_byte=frequency,
+        memory_bound=frequency <= ridge_point(view.instance.machine),
+        next_step=next_step,
+        scope=found.scope,
+        captured_bytes=found.captured_bytes,
+    )

@@ -15,9 +15,8 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
 from spmopt.core.result import Result
 from spmopt.io.result import StoredResult
-from spmopt.report.parts import Grid, Line, Part
-from spmopt.report.table import LEFT
-from spmopt.report.view import compare_view
+from spmopt.report.comparison import compare_view
+from spmopt.report.tables import Part
 from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find
 from spmopt.solve import compare as run
 
@@ -72,12 +71,7 @@ class Compared(Shown):
 
     def parts(self) -> Iterator[Part]:
         """As ``spmopt compare`` prints it."""
-        view = compare_view(self.instance, self.results)
-        yield Line(text=view.heading)
-        yield Line()
-        yield Grid(columns=view.columns, rows=view.rows, left=LEFT, dispensable=view.dispensable)
-        yield Line()
-        yield from (Line(text=remark) for remark in view.remarks)
+        yield from compare_view(self.instance, self.results).parts()
 
     def draw(self, first: str, second: str, *, timing: str = "steps") -> Drawn:
         """What each of two schedules keeps that the other does not, as ``spmopt plot`` draws it."""

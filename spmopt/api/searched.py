@@ -14,7 +14,7 @@ from spmopt.api.shown import Shown
 from spmopt.api.solved import Solved
 from spmopt.cli.tuning.options import Tuned, effort_of, setup_of
 from spmopt.core.errors import InputError
-from spmopt.report.parts import Part
+from spmopt.report.tables import Part
 from spmopt.search.findings.found import found_of
 from spmopt.search.findings.front import front_of
 from spmopt.search.findings.parts import study_parts

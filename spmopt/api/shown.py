@@ -6,7 +6,7 @@ import builtins
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
-from spmopt.report.parts import Part, as_html, plain_text
+from spmopt.report.tables import Part, as_html, plain_text
 
 
 class Shown(ABC):

@@ -18,16 +18,12 @@ from spmopt.io.document import write_text
 from spmopt.io.files import read_result, write_result
 from spmopt.io.result import StoredResult
 from spmopt.report.analysis import analysis_parts
+from spmopt.report.headings import require_schedule
 from spmopt.report.page import page_of
-from spmopt.report.parts import Line, Part
-from spmopt.report.picture import Picture
-from spmopt.report.sheet import result_values
-from spmopt.report.sparkline import occupancy_lines
+from spmopt.report.results import result_parts
+from spmopt.report.schedule_view import ScheduleView
+from spmopt.report.tables import Part
 from spmopt.report.trace import trace_events, trace_text
-from spmopt.report.view import heading, require_schedule
-
-_BAR = 80
-"""Characters of the line that shows occupancy."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,14 +48,9 @@ class Solved(Shown):
 
     def parts(self) -> Iterator[Part]:
         """As ``spmopt solve`` prints it."""
-        yield Line(text=heading(self.instance, self.result))
-        yield Line()
-        yield result_values(self.instance, self.result)
-        if self.result.schedule is not None:
-            for line in occupancy_lines(self.instance, self.result.schedule, _BAR):
-                yield Line(text=line)
+        yield from result_parts(self.instance, self.result)
 
-    def picture(self, *, timing: str = "steps") -> Picture:
+    def picture(self, *, timing: str = "steps") -> ScheduleView:
         """All that can be seen of the schedule, as arrays; ``timing``: ``steps`` or ``replay``.
 
         Raises
@@ -68,7 +59,7 @@ class Solved(Shown):
             There is no schedule, or nothing of it can be shown.
         """
         _required(self)
-        return Picture.of(self.stored, timing=timing)
+        return ScheduleView.of(self.stored, timing=timing)
 
     def draw(self, picture: str = "map", *, timing: str = "steps") -> Drawn:
         """A picture by its name in ``spmopt plot --picture``; a notebook shows it, ``save`` too."""
@@ -128,7 +119,7 @@ def read(path: str | Path) -> Solved:
     return Solved(stored)
 
 
-def drawn(name: str, pictures: Sequence[Picture]) -> Drawn:
+def drawn(name: str, pictures: Sequence[ScheduleView]) -> Drawn:
     """A picture of one schedule, or of two, by its name in ``spmopt plot --picture``."""
 
     def write(path: Path) -> None:

@@ -15,7 +15,7 @@ from spmopt.cli.sweeping.options import Swept as Options
 from spmopt.cli.sweeping.sweep import Effort, measured
 from spmopt.cli.terminal.output import silenced
 from spmopt.report.curves import Curves, curves_of
-from spmopt.report.parts import Grid, Line, Part
+from spmopt.report.tables import Grid, Line, Part
 from spmopt.sweep.rows import Columns, Row
 from spmopt.sweep.table import Table
 

@@ -107,7 +107,7 @@ def _explain(error: BaseException) -> Code:
             message, code = "this is an error of the program, please report it", Code.INTERNAL
     complain("error: " + " ".join(message.split()))
     if isinstance(error, InfeasibleError) and error.conflict is not None:
-        from spmopt.report.conflict import conflict_rows
+        from spmopt.report.results import conflict_rows
 
         for row in conflict_rows(error.conflict):
             complain(f"  {row}")

@@ -45,7 +45,7 @@ def analyze(
     from spmopt.analysis import Analysis
     from spmopt.core.errors import unknown
     from spmopt.io.document import write_text
-    from spmopt.report.analysis import analysis_record, csv_text, draw_analysis
+    from spmopt.report.analysis import analysis_parts, analysis_record, csv_text
 
     if per is not None and per not in _PER:
         raise unknown("choice for --per", per, _PER)
@@ -64,6 +64,7 @@ def analyze(
             print_json(analysis_record(analysis, result, per))
         else:
             from spmopt.cli.terminal.output import results
+            from spmopt.report.tables import draw_parts
 
-            draw_analysis(analysis, result, per, results())
+            draw_parts(analysis_parts(analysis, result, per), results())
         return code()

@@ -71,7 +71,7 @@ def _command(name: str, runs: int, peer: str | None, only: str | None) -> str:
 def _list(as_json: bool) -> int:
     from spmopt.bench.suites import SUITES
     from spmopt.cli.terminal.output import print_json, results
-    from spmopt.report.table import draw_rows
+    from spmopt.report.tables import draw_rows
 
     if as_json:
         records = [
@@ -94,7 +94,7 @@ def _run(
     from spmopt.cli.terminal.interrupt import Interrupted
     from spmopt.cli.terminal.output import messages, print_json, results, tell
     from spmopt.cli.terminal.progress import progress
-    from spmopt.report.markdown import draw_page
+    from spmopt.report.tables import draw_page
 
     name = suite.name
     if only is not None:

@@ -16,7 +16,7 @@ from spmopt.core.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
     from spmopt.analysis.explanation import Explanation
-    from spmopt.analysis.worth import Worth
+    from spmopt.analysis.shadow_prices import ShadowPrices
     from spmopt.core.errors import Conflict
     from spmopt.core.instance import Instance
     from spmopt.core.result import Result
@@ -77,25 +77,22 @@ def explain(
 
 def _print(
     found: Explanation,
-    worth: Worth | None,
+    worth: ShadowPrices | None,
     result: Result,
     steps: Sequence[int],
     *,
     in_full: bool,
 ) -> None:
     from spmopt.cli.terminal.output import results
-    from spmopt.report.explanation import explanation_lines
-    from spmopt.report.fit import room
+    from spmopt.report.explanation import explanation_parts
+    from spmopt.report.tables import draw_parts
 
-    console = results()
-    width = room(console)
-    for line in explanation_lines(found, worth, result, steps, in_full=in_full, width=width):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    draw_parts(explanation_parts(found, worth, result, steps, in_full=in_full), results())
 
 
 def _print_conflict(conflict: Conflict) -> Code:
     from spmopt.cli.terminal.output import print_json
-    from spmopt.report.conflict import conflict_record
+    from spmopt.report.results import conflict_record
 
     print_json({"status": "infeasible", "conflict": conflict_record(conflict)})
     return Code.INFEASIBLE
@@ -108,12 +105,12 @@ def _existing(step: int, result: Result) -> int:
     return step
 
 
-def _worth(instance: Instance, result: Result) -> Worth | None:
+def _worth(instance: Instance, result: Result) -> ShadowPrices | None:
     """By the prices of the result, if it has any for its order."""
-    from spmopt.analysis.worth import Worth
+    from spmopt.analysis.shadow_prices import ShadowPrices
     from spmopt.core.order import same_order
 
     certificate = result.certificate
     if certificate is None or not same_order(certificate.order, result.order):
         return None
-    return Worth.of(instance, certificate)
+    return ShadowPrices.of(instance, certificate)

@@ -54,8 +54,8 @@ def list_machines(given: Sequence[str], as_json: bool) -> int:
     from spmopt.hardware.energy import area_report
     from spmopt.hardware.machines import load_machine, names
     from spmopt.hardware.settings import to_settings
+    from spmopt.report.headings import technology_name
     from spmopt.report.quantities import si
-    from spmopt.report.view import technology_name
 
     found = [load_machine(name) for name in given or names()]
     areas = [area_report(machine).total_mm2 for machine in found]
@@ -126,6 +126,6 @@ def _choices(entries: Iterable[Entry]) -> Iterator[tuple[str, str, str]]:
 
 def _table(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]], words: int = 1) -> None:
     """Print a list; the last columns, so many, may be folded."""
-    from spmopt.report.table import draw_rows
+    from spmopt.report.tables import draw_rows
 
     draw_rows(columns, rows, results(), words=columns[len(columns) - words :])

@@ -111,7 +111,7 @@ def _shown(name: str, show: Callable[[Board], None]) -> Callable[[int | None, in
 
 
 def _record(found: Placed, buffers: Sequence[Buffer]) -> dict[str, object]:
-    from spmopt.report.conflict import conflict_record
+    from spmopt.report.results import conflict_record
 
     placement = found.placement
     return {

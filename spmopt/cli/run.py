@@ -21,15 +21,14 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import REPLAY, Objective, spoken_name
 from spmopt.core.result import Result, Status
-from spmopt.core.schedule import Schedule
 from spmopt.io.document import require_folder, require_writable
 from spmopt.metrics import in_unit
 from spmopt.report.quantities import si
 from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find
 
 _SMALL = "joint does, of small instances"
-_INDENT, _WIDE = 11, 100
-"""Characters before the figures of a result; most of a line that is drawn."""
+_WIDE = 100
+"""Most characters of a line that is drawn."""
 
 
 def run_solve(
@@ -43,28 +42,14 @@ def run_solve(
         if as_json:
             _print_records(instance, found)
         else:
-            from spmopt.report.sheet import result_sheet
+            from spmopt.report.results import result_parts
+            from spmopt.report.tables import draw_parts, terminal_width
 
-            head, *lines = result_sheet(instance, result)
-            say(head)
-            for line in lines:
-                say(line, indent=_INDENT)
-            if result.schedule is not None:
-                _say_occupancy(instance, result.schedule)
+            wide = min(terminal_width(results()) or _WIDE, _WIDE)
+            draw_parts(result_parts(instance, result, wide), results())
         if output is not None:
             _write(output, instance, result)
         return exit_code(found, stopped())
-
-
-def _say_occupancy(instance: Instance, schedule: Schedule) -> None:
-    """Print how full the scratchpad is, in line with what stands above."""
-    from spmopt.report.fit import room
-    from spmopt.report.sparkline import occupancy_lines
-
-    wide = min(room(results()) or _WIDE, _WIDE)
-    bar, legend = occupancy_lines(instance, schedule, wide - _INDENT)
-    say(f"{'on chip':<{_INDENT}}{bar}")
-    say(f"{'':<{_INDENT}}{legend}", indent=_INDENT)
 
 
 def run_compare(
@@ -88,10 +73,10 @@ def run_compare(
         if as_json:
             _print_records(instance, found, not_run)
         else:
-            from spmopt.report.table import draw
-            from spmopt.report.view import compare_view
+            from spmopt.report.comparison import compare_view
+            from spmopt.report.tables import draw_parts
 
-            draw(compare_view(instance, found, not_run), results())
+            draw_parts(compare_view(instance, found, not_run).parts(), results())
         if output is not None:
             for result in found:
                 _write(output / f"{result.scheduler}.json", instance, result)
@@ -110,7 +95,7 @@ def _usual(objective: str, names: Sequence[str]) -> list[str]:
 def run_instance(source: Source, output: Path, as_json: bool) -> int:
     """Write the instance; print its size."""
     from spmopt.io.files import write_instance
-    from spmopt.report.records import instance_record
+    from spmopt.report.results import instance_record
 
     require_writable(output)
     with progress(messages()) as report:
@@ -183,7 +168,7 @@ def _said(objective: Objective, machine: Machine, value: Fraction | float) -> st
 def _print_records(
     instance: Instance, found: Sequence[Result], not_run: Sequence[str] = ()
 ) -> None:
-    from spmopt.report.records import results_record
+    from spmopt.report.results import results_record
 
     print_json(results_record(instance, found, not_run))
 

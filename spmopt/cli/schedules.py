@@ -99,7 +99,7 @@ def _stored(source: Source, search: Search, scheduler: str | None) -> tuple[Inst
     from spmopt.core.modes import unfit
     from spmopt.core.result import Status
     from spmopt.io.files import read_result
-    from spmopt.report.view import require_schedule
+    from spmopt.report.headings import require_schedule
     from spmopt.verify import require_legal
 
     given = [] if scheduler is None else ["scheduler"]

@@ -56,7 +56,7 @@ def study(
 
 def _list(as_json: bool) -> int:
     from spmopt.cli.terminal.output import print_json, results
-    from spmopt.report.table import draw_rows
+    from spmopt.report.tables import draw_rows
     from spmopt.studies.registry import STUDIES
 
     if as_json:
@@ -72,7 +72,7 @@ def _run(study: Study, command: str, jobs: int | None, output: Path, as_json: bo
     from spmopt.cli.terminal.interrupt import Interrupted
     from spmopt.cli.terminal.output import messages, print_json, results, tell, warn
     from spmopt.cli.terminal.progress import progress
-    from spmopt.report.markdown import draw_page
+    from spmopt.report.tables import draw_page
     from spmopt.studies.page import markdown, publish
     from spmopt.studies.record import read
     from spmopt.studies.run import measure

@@ -232,6 +232,6 @@ def _fit(fit: Fit) -> dict[str, object]:
 
 def _draw(columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> None:
     from spmopt.cli.terminal.output import results
-    from spmopt.report.table import draw_rows
+    from spmopt.report.tables import draw_rows
 
     draw_rows(columns, rows, results(), words=("figures at", "basis"))

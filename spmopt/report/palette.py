@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spmopt.analysis import Cause
-from spmopt.report.picture.occupancy import KINDS, SCRATCH
+from spmopt.report.occupancy import KINDS, SCRATCH
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito, Color Universal Design, 2008; but for yellow, which is pale on white."""

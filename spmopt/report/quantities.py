@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from math import floor, log10
 
+from spmopt.hardware.settings import Setting
+
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T", 15: "P"}
 
 _LEAST = 0.0001  # percent
+_SETTING_UNITS = {"bandwidth": "B/s", "throughput": "FLOP/s", "clock": "Hz"}
 
 
 def si(value: float, unit: str, *, fill: bool = False) -> str:
@@ -73,3 +76,23 @@ def seconds(value: float) -> str:
 def duration(value: float) -> str:
     """Run time in a sentence, to three digits: ``1235 s``, ``17 s``, ``3.08 s``, ``4.21 ms``."""
     return f"{value:.0f} s" if value >= 100 else si(float(f"{value:.3g}"), "s")
+
+
+def shown_setting(key: str, value: Setting) -> str:
+    """A value of the setting ``key``, in base units, with its unit: ``616 GB/s``, ``8 MiB``."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if key in ("spm", "page"):
+        return size(int(value))
+    unit = _SETTING_UNITS.get(key)
+    return f"{value:.6g}" if unit is None else si(value, unit)
+
+
+def shown_bandwidth(dram_bytes_per_s: int, channel_bytes_per_s: int) -> str:
+    """What the DRAM could move, and what its channel moves where banks hold it back."""
+    nominal = si(dram_bytes_per_s, "B/s")
+    if channel_bytes_per_s == dram_bytes_per_s:
+        return nominal
+    return f"{nominal}, banks {si(channel_bytes_per_s, 'B/s')}"

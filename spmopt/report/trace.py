@@ -21,9 +21,9 @@ from spmopt.analysis import Cause
 from spmopt.analysis.stalls import inward
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
-from spmopt.report.picture import Picture
-from spmopt.report.picture.occupancy import KINDS
-from spmopt.report.view import describe
+from spmopt.report.headings import describe
+from spmopt.report.occupancy import KINDS
+from spmopt.report.schedule_view import ScheduleView
 from spmopt.verify.lookup import pick
 
 Event = dict[str, object]
@@ -35,7 +35,7 @@ _KINDS = [kind.name.lower().replace("_", " ") for kind in Command]
 _CAUSES = [cause.words for cause in Cause]
 
 
-def trace_text(picture: Picture, events: list[Event]) -> str:
+def trace_text(picture: ScheduleView, events: list[Event]) -> str:
     """Return the file: the ``events`` of a picture, as JSON in one line."""
     document = {
         "displayTimeUnit": "ns",
@@ -52,7 +52,7 @@ def trace_text(picture: Picture, events: list[Event]) -> str:
     return json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n"
 
 
-def trace_events(picture: Picture) -> list[Event]:
+def trace_events(picture: ScheduleView) -> list[Event]:
     """Return the events, in plain JSON types."""
     return list(_Tracer(picture).events())
 
@@ -69,7 +69,7 @@ def microseconds(ns: int) -> float:
 class _Tracer:
     """Makes the events of one picture."""
 
-    def __init__(self, picture: Picture) -> None:
+    def __init__(self, picture: ScheduleView) -> None:
         times, view = picture.times, picture.view
         self._picture = picture
         self._commands = view.schedule.commands

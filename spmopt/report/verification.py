@@ -9,9 +9,9 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.result import UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
-from spmopt.report.conflict import conflict_record, conflict_rows
+from spmopt.report.headings import heading, spoken, standing, transfer_counts
 from spmopt.report.quantities import percent, si
-from spmopt.report.view import heading, spoken, standing, transfer_counts
+from spmopt.report.results import conflict_record, conflict_rows
 from spmopt.schedulers.registry import find
 
 SHOWN = 5

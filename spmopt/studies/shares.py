@@ -53,5 +53,5 @@ def share(case: Case, scheduler: str, objective: str, kind: str) -> float:
     scopes = [
         each for each in analysis.scopes() if each.scope in (Scope.ADJACENT_LAYER, Scope.BLOCK)
     ]
-    possible = sum(each.possible_bytes for each in scopes)
+    possible = sum(each.reusable_bytes for each in scopes)
     return 100 * sum(each.captured_bytes for each in scopes) / possible

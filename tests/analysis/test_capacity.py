@@ -59,7 +59,7 @@ def test_exact_is_the_smallest_scratchpad_of_a_legal_schedule() -> None:
             again = Analysis.of(roomy, schedule)
             for scope in wanted:
                 figures = again.scopes()[scope]
-                assert figures.captured_bytes == figures.possible_bytes
+                assert figures.captured_bytes == figures.reusable_bytes
             assert rule_r1(View.of(roomy, schedule)) == []
             assert rule_r1(View.of(_with_spm(instance, need - page), schedule))
     assert tried > 120

@@ -11,7 +11,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_instance
-from spmopt.report.analysis.legend import REUSE, TIME
+from spmopt.report.analysis import REUSE, TIME
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.solve.fakes import bounds_only, install

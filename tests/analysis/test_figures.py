@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from spmopt.analysis import Analysis, Cause, Scope
-from spmopt.analysis.roofline import attainable, ridge_point
+from spmopt.analysis.steps import attainable, ridge_point
 from spmopt.assemble import assemble
 from spmopt.core.schedule import Plan, Residency, Schedule, Stores
 from spmopt.verify import verify
@@ -18,17 +18,17 @@ def test_operations_of_a_streamed_step() -> None:
     groups = streamed(training_step()).by_operation()
     assert groups.names[4:] == ("relu.d0", "conv.d1", "conv.d0")
     assert groups.labels[0] == "Conv"
-    assert groups.in_bytes.tolist() == [12, 8, 16, 8, 16, 16, 12]
-    assert groups.out_bytes.tolist() == [8, 8, 8, 8, 8, 4, 8]
+    assert groups.dram_in_bytes.tolist() == [12, 8, 16, 8, 16, 16, 12]
+    assert groups.dram_out_bytes.tolist() == [8, 8, 8, 8, 8, 4, 8]
     assert groups.cycles.tolist() == [20, 16, 24, 16, 24, 20, 30]
     assert groups.stall_cycles.tolist() == [12, 15, 23, 15, 23, 12, 0]
-    assert groups.cause == [Cause.STREAM_IN] * 6 + [Cause.NONE]
+    assert groups.stall_cause == ["stream in"] * 6 + ["none"]
     # Two a multiply-accumulate, else 4 a cycle.
-    assert groups.operations.tolist() == [32, 4, 4, 4, 4, 32, 32]
-    assert groups.bandwidth[[0, 6]] == pytest.approx([1, 20 / 30])
+    assert groups.flop.tolist() == [32, 4, 4, 4, 4, 32, 32]
+    assert groups.bandwidth_bytes_per_s[[0, 6]] == pytest.approx([1, 20 / 30])
     assert groups.active_time[6] == pytest.approx(20 / 30)
-    assert groups.utilisation[[0, 1, 6]] == pytest.approx([32 / 80, 4 / 64, 32 / 120])
-    assert groups.reuse_frequency[[0, 1]] == pytest.approx([32 / 20, 4 / 16])
+    assert groups.compute_utilisation[[0, 1, 6]] == pytest.approx([32 / 80, 4 / 64, 32 / 120])
+    assert groups.flop_per_byte[[0, 1]] == pytest.approx([32 / 20, 4 / 16])
 
 
 def test_layers_join_an_operation_with_its_gradients_by_pass() -> None:
@@ -43,8 +43,8 @@ def test_layers_join_an_operation_with_its_gradients_by_pass() -> None:
     ]
     assert groups.operand_bytes.tolist() == [20, 16, 24, 16, 24, 32]  # g1 once
     assert groups.cycles.tolist() == [20, 16, 24, 16, 24, 50]
-    assert groups.reuse_frequency[5] == 64 / 32
-    assert groups.compute_bound == [False] * 6  # the ridge point is 4
+    assert groups.flop_per_byte[5] == 64 / 32
+    assert groups.roofline == ["memory"] * 6  # the ridge point is 4
 
 
 def test_types() -> None:
@@ -53,16 +53,16 @@ def test_types() -> None:
     assert types.steps.tolist() == [3, 4]
     assert types.cycles.tolist() == [70, 80]
     assert types.traffic_bytes.tolist() == [60, 80]
-    assert types.operations.tolist() == [96, 16]
+    assert types.flop.tolist() == [96, 16]
 
 
 def test_tensors() -> None:
     tensors = streamed(training_step()).by_tensor()
-    x = tensors.names.index("x")
-    assert (tensors.uses[x], tensors.in_bytes[x], tensors.out_bytes[x]) == (3, 24, 0)
-    assert tensors.operations[x] == 32 + 4 + 32
-    assert tensors.reuse_frequency[x] == 68 / 8
-    assert (tensors.possible_bytes[x], tensors.captured_bytes[x]) == (16, 0)
+    x = tensors.name.index("x")
+    assert (tensors.uses[x], tensors.dram_in_bytes[x], tensors.dram_out_bytes[x]) == (3, 24, 0)
+    assert tensors.flop[x] == 32 + 4 + 32
+    assert tensors.flop_per_byte[x] == 68 / 8
+    assert (tensors.reusable_bytes[x], tensors.captured_bytes[x]) == (16, 0)
     assert tensors.resident[x] == 0
 
 
@@ -81,7 +81,7 @@ def test_uses() -> None:
     assert (uses.next_step[w], uses.scope[w]) == (6, Scope.FORWARD_BACKWARD)
     assert (uses.next_step[y1], uses.scope[y1], uses.captured_bytes[y1]) == (-1, -1, 0)
     # 32 operations on 8 and on 4 bytes; the ridge point is 4.
-    assert uses.reuse_frequency[[x, w, y1]].tolist() == [4, 8, 0.5]
+    assert uses.flop_per_byte[[x, w, y1]].tolist() == [4, 8, 0.5]
     assert uses.memory_bound[[x, w, y1]].tolist() == [True, False, True]
     captured = analysis.by_tensor().captured_bytes
     for tensor in range(len(names)):
@@ -128,14 +128,16 @@ def test_causes(
     expected: list[Cause],
 ) -> None:
     instance, schedule = _planned(rows, operations, **machine)
-    assert Analysis.of(instance, schedule).by_operation().cause == expected
+    assert Analysis.of(instance, schedule).by_operation().stall_cause == [
+        each.words for each in expected
+    ]
 
 
 def test_a_store_is_a_cause() -> None:
     instance, schedule = _planned(
         [(2, 0, 2, 12)], [Op(writes="c"), Op(reads="b")], stores=[(1, 2, 12)]
     )
-    assert Analysis.of(instance, schedule).by_operation().cause == [Cause.NONE, Cause.STORE]
+    assert Analysis.of(instance, schedule).by_operation().stall_cause == ["none", "store"]
 
 
 def _planned(

@@ -80,7 +80,7 @@ def test_captured_bytes_of_a_training_step() -> None:
         (streamed(training_step()), nothing),
         (kept(training_step(spm=64)), everything),
     ):
-        found = [(s.captured_bytes, s.possible_bytes) for s in analysis.scopes()]
+        found = [(s.captured_bytes, s.reusable_bytes) for s in analysis.scopes()]
         assert found == expected
     assert [s.gaps for s in streamed(training_step()).scopes()] == [1, 4, 1, 0, 4]
 
@@ -157,9 +157,9 @@ def test_repeated_passes_are_intra_layer_reuse() -> None:
         {"a": (8, "in"), "b": (4, "keep")}, [Op(reads="a", writes="b", passes={"a": 3})], spm=4
     )
     intra, *others = streamed(instance).scopes()
-    assert (intra.gaps, intra.possible_bytes, intra.captured_bytes) == (0, 16, 0)
+    assert (intra.gaps, intra.reusable_bytes, intra.captured_bytes) == (0, 16, 0)
     assert intra.alone_bytes == 8
-    assert not any(scope.possible_bytes for scope in others)
+    assert not any(scope.reusable_bytes for scope in others)
 
 
 def _kinds(instance: Instance, *kinds: str) -> Instance:

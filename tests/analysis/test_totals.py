@@ -28,8 +28,8 @@ def summed(groups: Breakdown) -> Totals:
     return Totals(
         makespan_cycles=int(groups.cycles.sum()),
         replay_cycles=0,
-        dram_in_bytes=int(groups.in_bytes.sum()),
-        dram_out_bytes=int(groups.out_bytes.sum()),
+        dram_in_bytes=int(groups.dram_in_bytes.sum()),
+        dram_out_bytes=int(groups.dram_out_bytes.sum()),
         spm_read_bytes=0,
         spm_write_bytes=0,
         macs=int(groups.macs.sum()),
@@ -58,10 +58,10 @@ def test_groups_of_steps_add_up() -> None:
 def test_tensors_add_up() -> None:
     for analysis, totals in cases():
         tensors = analysis.by_tensor()
-        assert int(tensors.in_bytes.sum()) == totals.dram_in_bytes
-        assert int(tensors.out_bytes.sum()) == totals.dram_out_bytes
+        assert int(tensors.dram_in_bytes.sum()) == totals.dram_in_bytes
+        assert int(tensors.dram_out_bytes.sum()) == totals.dram_out_bytes
         scopes = analysis.scopes()
-        assert int(tensors.possible_bytes.sum()) == sum(s.possible_bytes for s in scopes)
+        assert int(tensors.reusable_bytes.sum()) == sum(s.reusable_bytes for s in scopes)
         assert int(tensors.captured_bytes.sum()) == sum(s.captured_bytes for s in scopes)
 
 
@@ -71,7 +71,7 @@ def test_rates_follow_from_the_totals() -> None:
         if totals.makespan_cycles == 0:
             continue
         time_s = totals.makespan_cycles / machine.clock_hz
-        assert network.bandwidth[0] == pytest.approx(totals.traffic_bytes / time_s)
+        assert network.bandwidth_bytes_per_s[0] == pytest.approx(totals.traffic_bytes / time_s)
         peak = machine.dram_bytes_per_s * (2 if machine.duplex else 1)
         active = totals.traffic_bytes / time_s / peak
         assert network.active_time[0] == pytest.approx(active)

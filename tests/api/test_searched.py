@@ -7,7 +7,7 @@ import pytest
 
 from spmopt import api
 from spmopt.core.errors import InputError
-from spmopt.report.parts import Grid
+from spmopt.report.tables import Grid
 from spmopt.search.findings.found import found_of
 from spmopt.search.findings.parts import study_parts
 from spmopt.verify import require_legal

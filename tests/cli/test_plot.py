@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from spmopt.cli.looking.plot import PICTURES
-from spmopt.report.picture import TIMINGS
 from spmopt.report.plots.schedule import PICTURES as DRAWN
+from spmopt.report.schedule_view import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 

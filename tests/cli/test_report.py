@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.report.picture import TIMINGS
+from spmopt.report.schedule_view import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 from tests.report.page.reading import Document

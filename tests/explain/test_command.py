@@ -40,14 +40,13 @@ def test_text(run: Run, stored: Path) -> None:
     lines = ran.out.splitlines()
     assert "scheduler belady" in lines[0]
     assert lines[2].startswith("time ")
-    assert any(line.startswith("The 3 largest stalls of ") for line in lines)
-    assert sum(line.startswith("step ") for line in lines) == 3
-    assert "Worth, by the prices that prove the bound of " in ran.out
-    assert "\n  1 kB more SPM " in ran.out
-    assert "\n  1 GB/s more DRAM " in ran.out
-    assert "price of SPM along the steps:" in ran.out
-    assert lines[-1].startswith("With d bytes")
-    assert lines[-1].endswith("d in whole pages of 4.096 kB.")
+    assert any(line.startswith("Largest stalls: 3 of ") for line in lines)
+    assert sum(line.startswith("step ") for line in lines) == 1
+    assert "\nShadow prices (bound " in ran.out
+    assert "\nSPM        each extra kB saves at most " in ran.out
+    assert "\nDRAM       each extra GB/s saves at most " in ran.out
+    assert "\nSPM price by step:\n" in ran.out
+    assert lines[-1].startswith("With d more bytes of SPM (whole pages of 4.096 kB)")
 
 
 @pytest.mark.parametrize("width", [80, 60])
@@ -62,7 +61,7 @@ def test_a_terminal_folds_what_a_pipe_gets_in_full(
     assert run(f"explain {stored}").code == 0
     text = terminal.getvalue()
     assert max(map(len, text.splitlines())) <= width
-    assert text.split() == piped.split()
+    assert "A wider terminal has room for: size, operation" in text
 
 
 def test_sums_are_those_of_the_analysis(run: Run, stored: Path) -> None:
@@ -111,11 +110,13 @@ def test_one_step_in_full(run: Run, stored: Path, tmp_path: Path) -> None:
     (largest,) = run(f"explain {stored} --top 1 --json").record["stalls"]
     ran = run(f"explain {stored} --step {largest['step']} --csv {path}")
     assert ran.code == 0
-    text = " ".join(ran.out.split())
-    assert f"step {largest['step']}, {largest['operation']}: stall " in text
-    assert "largest" not in text
+    assert "largest" not in ran.out
+    shown = [line.split() for line in ran.out.splitlines()]
     for part in largest["transfers"]:
-        assert f"{part['transfer']}: {part['tensor']} (" in text
+        named = [str(largest["step"]), largest["operation"]]
+        said = [*part["transfer"].split(), part["tensor"]]
+        lines = [row for row in shown if row[:2] == named and row[4 : 4 + len(said)] == said]
+        assert len(lines) == sum(part[kind] > 0 for kind in KINDS)
     with path.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert {int(row["step"]) for row in rows} == {largest["step"]}
@@ -131,14 +132,13 @@ def test_by_hand(run: Run, tmp_path: Path) -> None:
     out = run(f"explain {path} -s stream").out
     text = " ".join(out.split())
     # 4, 5 and 8 cycles of 24; a could be kept from step 0, all 8 bytes of it.
-    assert "time 24 s; stall 70.8 % of it: 17 s in 3 of 3 steps" in text
+    assert "time 24 s stall 17 s (70.8 %) in 3 of 3 steps" in text
     assert "waits for 100 % stream in" in text
-    assert "step 2, op2: stall 8 s of 8 s 8.000 s stream in: a (8 B) avoidable: " in text
-    assert "or room to keep it since step 0" in text
-    assert "step 1, op1: stall 5 s of 8 s 5.000 s stream in: b (8 B) channel: " in text
-    assert "the channel has no time in step 0: stream in of a (8 s)" in text
-    assert "dependency: needed by the first step" in text
-    assert "Avoidable: each transfer is judged alone" in text
+    assert "2 op2 8.000 s stream in a 8 B avoidable fits earlier, or keep it since step 0" in text
+    busy = "channel busy in step 0: stream in a (8 s)"
+    assert f"1 op1 5.000 s stream in b 8 B channel {busy}" in text
+    assert "dependency needed by the first step" in text
+    assert "avoidable: each transfer by itself" in text
     assert "because 47.1 % avoidable, 29.4 % channel, 23.5 % dependency" in text
 
 
@@ -148,7 +148,7 @@ def test_a_holder_is_there_until_a_step_that_exists(run: Run, tmp_path: Path) ->
     operations = [Op(cycles=10), Op(reads="a b", stationary="b"), Op(reads="b", stationary="b")]
     write_instance(path, tiny({"a": (8, "in"), "b": (4, "in")}, operations, spm=8))
     ran = run(f"explain {path} -s stream --step 1")
-    assert "only 4 B of room in step 1, held by b (4 B until step 2)" in " ".join(ran.out.split())
+    assert "4 B free in step 1, held by b (4 B until step 2)" in " ".join(ran.out.split())
     record = run(f"explain {path} -s stream --step 1 --json").record
     held = [part["held_by"] for part in record["stalls"][0]["transfers"] if part["held_by"]]
     assert held[0] == [{"name": "b", "size_bytes": 4, "until_step": 2}]
@@ -159,8 +159,8 @@ def test_a_tensor_larger_than_the_scratchpad_is_called_that(run: Run, tmp_path: 
     path = tmp_path / "i.json"
     write_instance(path, tiny({"a": (16, "in")}, [Op(cycles=99), Op(reads="a")], spm=8))
     text = " ".join(run(f"explain {path} -s stream").out.split())
-    assert "capacity 50 %: it is larger than the SPM of 8 B" in text
-    assert "of room in step" not in text
+    assert "capacity larger than the SPM of 8 B" in text
+    assert "free in step" not in text
 
 
 @pytest.mark.usefixtures("quick")
@@ -168,7 +168,7 @@ def test_a_step_that_moves_nothing_may_be_too_short(run: Run, tmp_path: Path) ->
     path = tmp_path / "i.json"
     write_instance(path, tiny({"a": (8, "in")}, [Op(cycles=2), Op(reads="a")], spm=8))
     text = " ".join(run(f"explain {path} -s stream").out.split())
-    assert "channel 75 %: step 0, which moves nothing, is too short (2 s)" in text
+    assert "channel step 0 moves nothing, but is too short (2 s)" in text
 
 
 @pytest.mark.usefixtures("quick")
@@ -177,17 +177,8 @@ def test_more_transfers_are_called_so(run: Run, tmp_path: Path) -> None:
     tensors = dict.fromkeys("abcdef", (8, "in"))
     write_instance(path, tiny(tensors, [Op(reads="a b c d e"), Op(reads="f")], spm=8))
     text = " ".join(run(f"explain {path} -s stream").out.split())
-    assert "16.00 s 2 more transfers" in text
-    assert "and 2 more (16 s together)" in text
-
-
-@pytest.mark.usefixtures("quick")
-def test_nothing_is_not_what_rounds_to_nothing(run: Run, tmp_path: Path) -> None:
-    path = tmp_path / "i.json"
-    write_instance(path, tiny({"a": (10_000, "in")}, [Op(cycles=9999), Op(reads="a")], spm=10_000))
-    out = " ".join(run(f"explain {path} -s stream").out.split())
-    assert " channel < 0.1 %: " in out
-    assert " 0 %:" not in out
+    assert "0 op0 16.00 s 2 more" in text
+    assert "and 2 more (16 s)" in text
 
 
 @pytest.mark.usefixtures("quick")
@@ -197,7 +188,7 @@ def test_times_of_a_replayed_schedule_are_those_of_steps(
 ) -> None:
     path = tmp_path / "i.json"
     write_instance(path, tiny({"a": (8, "in")}, [Op(reads="a", cycles=4)], spm=8))
-    said = "made for the replay, which has no barriers between steps"
+    said = "optimized for the replay, which has no barriers between steps"
     assert said in run(f"{command} {path} -s stream --objective replay").out
     assert said not in run(f"{command} {path} -s stream").out
 
@@ -208,7 +199,7 @@ def test_nothing_to_explain(run: Run, tmp_path: Path) -> None:
     write_instance(path, tiny({"a": (8, "in")}, [Op(cycles=4)], spm=8))
     ran = run(f"explain {path} -s stream")
     assert ran.code == 0
-    assert "stall 0 % of it" in ran.out
+    assert "stall      0 s (0 %) in 0 of 1 steps" in ran.out
     record = run(f"explain {path} -s stream --json").record
     assert (record["stalls"], record["stall_cycles"]) == ([], 0)
 
@@ -218,7 +209,7 @@ def test_without_prices_nothing_is_worth_anything(run: Run, stored: Path) -> Non
     document.update(certificate=None, bound=None)
     stored.write_text(json.dumps(document))
     assert run(f"explain {stored} --json").record["worth"] is None
-    assert "No prices in this result" in run(f"explain {stored}").out
+    assert "Shadow prices: none" in run(f"explain {stored}").out
 
 
 def test_other_objectives_have_their_own_unit(run: Run) -> None:
@@ -231,9 +222,8 @@ def test_other_objectives_have_their_own_unit(run: Run) -> None:
 @pytest.mark.parametrize("objective", ["traffic", "energy"])
 def test_without_a_price_of_time_nothing_is_said_of_the_pace(run: Run, objective: str) -> None:
     ran = run(f"explain {NETWORK} -s belady --objective {objective}")
-    assert "1 kB more SPM" in ran.out
-    assert "more DRAM" not in ran.out
-    assert "pace" not in ran.out
+    assert "SPM        each extra kB saves" in ran.out
+    assert "DRAM       each" not in ran.out
 
 
 def test_infeasible_is_explained_in_fields(run: Run, tmp_path: Path) -> None:

@@ -124,7 +124,7 @@ def test_a_stream_without_room_in_its_own_step() -> None:
     (transfer,) = found.transfers(1)
     assert (transfer.full_step, transfer.busy_step) == (1, None)
     (holder,) = found.holders(1)
-    assert (holder.name, holder.size_bytes, holder.until) == ("b", 8, 1)
+    assert (holder.name, holder.size_bytes, holder.until_step) == ("b", 8, 1)
 
 
 def test_a_load_without_room_in_the_step_before() -> None:
@@ -144,7 +144,7 @@ def test_room_for_half_and_time_for_a_quarter() -> None:
     assert reasons(found, 1) == {(Cause.LOAD, "a"): (4, 2, 0, 2)}
     (transfer,) = found.transfers(1)
     assert (transfer.full_step, transfer.busy_step, transfer.later) == (0, 0, False)
-    assert [(m.cause, m.name, m.cycles) for m in found.moved(0)] == [(Cause.LOAD, "b", 8)]
+    assert [(m.transfer, m.tensor, m.cycles) for m in found.moved(0)] == [("load", "b", 8)]
 
 
 def test_the_channel_is_busy_all_the_way() -> None:

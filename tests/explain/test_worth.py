@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 
 from formulations.residency import fluid
-from spmopt.analysis.worth import Worth
+from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Memory
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
-from spmopt.report.explanation.worth import worth_lines
+from spmopt.report.explanation import prices_parts
+from spmopt.report.tables import plain_text
 from spmopt.verify import bound
 from tests.instances import golden
 from tests.strategies import random_instance
@@ -62,9 +63,9 @@ def with_rate(instance: Instance, factor: Fraction) -> Instance:
 
 
 @cache
-def priced_cases() -> list[tuple[Instance, Worth]]:
+def priced_cases() -> list[tuple[Instance, ShadowPrices]]:
     """With what their best prices for time say."""
-    return [(instance, Worth.of(instance, priced(instance))) for instance in cases()]
+    return [(instance, ShadowPrices.of(instance, priced(instance))) for instance in cases()]
 
 
 def cases() -> list[Instance]:
@@ -82,7 +83,7 @@ def test_by_hand() -> None:
     # a, 8 bytes, is read twice, 8 cycles each time unless it stays; 4 bytes can, which spares 4 of
     # the cycles: 12. Each byte more spares another; the channel's time is all there is.
     instance = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
-    worth = Worth.of(instance, priced(instance))
+    worth = ShadowPrices.of(instance, priced(instance))
     assert float(worth.bound) == pytest.approx(12, rel=ROUNDING)
     assert float(worth.per_spm_byte) == pytest.approx(1, rel=ROUNDING)
     # 12 bytes at b bytes a cycle take 12 / b: the slope at 1 is 12.
@@ -106,17 +107,17 @@ def test_banks_that_hold_the_channel_back(rate: int | None, held: bool) -> None:
         write_bytes_per_s=rate,
     )
     machine = replace(instance.machine, dram_bytes_per_s=1, clock_hz=1, memory=memory)
-    worth = Worth.of(replace(instance, machine=machine), priced(instance))
+    worth = ShadowPrices.of(replace(instance, machine=machine), priced(instance))
     assert float(worth.bound) == pytest.approx(12, rel=ROUNDING)
     assert float(worth.per_byte_per_s) == pytest.approx(0 if held else 12, rel=ROUNDING)
-    lines = [line.text for line in worth_lines(machine, worth)]
-    assert any("nothing: banks of the SPM hold" in line for line in lines) == held
-    assert "energies and leakage stay" in lines[-1]
+    text = plain_text(prices_parts(machine, worth))
+    assert ("more saves nothing: the SPM banks limit the channel" in text) == held
+    assert "energy and leakage are held" in text.splitlines()[-1]
 
 
 def test_what_computes_all_the_time_gains_nothing() -> None:
     instance = tiny({"a": (8, "in")}, [Op(reads="a", cycles=20), Op(reads="a", cycles=20)], spm=4)
-    worth = Worth.of(instance, priced(instance))
+    worth = ShadowPrices.of(instance, priced(instance))
     assert float(worth.bound) == pytest.approx(40, rel=ROUNDING)
     slopes = float(worth.per_spm_byte), float(worth.per_byte_per_s)
     assert slopes == pytest.approx((0, 0), abs=1e-5)
@@ -124,7 +125,7 @@ def test_what_computes_all_the_time_gains_nothing() -> None:
 
 
 def test_the_line_along_the_capacity_is_what_the_prices_prove() -> None:
-    traffic = [(i, Worth.of(i, priced(i, TRAFFIC))) for i in cases()[2:5]]
+    traffic = [(i, ShadowPrices.of(i, priced(i, TRAFFIC))) for i in cases()[2:5]]
     for instance, worth in priced_cases() + traffic:
         assert worth.bound == bound(instance, worth.certificate)
         for pages in (1, 7):
@@ -189,7 +190,7 @@ def test_the_slope_along_bandwidth_is_that_between_bounds_to_both_sides() -> Non
 
 def test_without_a_price_of_time_bandwidth_is_worth_nothing() -> None:
     for instance in cases()[3:7]:
-        worth = Worth.of(instance, priced(instance, TRAFFIC))
+        worth = ShadowPrices.of(instance, priced(instance, TRAFFIC))
         assert worth.per_byte_per_s == 0
         assert not worth.channel_price.any()
         assert worth.per_spm_byte >= 0
@@ -205,7 +206,7 @@ def test_energy_with_leakage_is_bounded_at_more_bandwidth() -> None:
         )
         leaking = replace(instance, machine=machine)
         objective = energy_objective(machine)
-        worth = Worth.of(leaking, priced(leaking, objective))
+        worth = ShadowPrices.of(leaking, priced(leaking, objective))
         faster = replace(leaking, machine=replace(machine, dram_bytes_per_s=258))
         new = best(faster, objective)
         slack = float(worth.bound) * 1e-5
@@ -223,8 +224,8 @@ def test_another_order() -> None:
     order = np.array([0, 2, 1])
     other = reordered(instance, order)
     certificate = priced(other)
-    own = Worth.of(other, certificate)
-    same = Worth.of(instance, replace(certificate, order=order))
+    own = ShadowPrices.of(other, certificate)
+    same = ShadowPrices.of(instance, replace(certificate, order=order))
     assert (own.bound, own.per_byte_per_s) == (same.bound, same.per_byte_per_s)
     assert own.per_byte_per_s > 0
 
@@ -235,7 +236,7 @@ def test_stretches_are_where_the_scratchpad_has_a_price() -> None:
     certificate = Certificate(
         objective=MAKESPAN, bits=1, spm=np.array([0, 1, 2, 0, 0, 4]), dram_in=zero, dram_out=zero
     )
-    worth = Worth.of(instance, certificate)
+    worth = ShadowPrices.of(instance, certificate)
     found = [(s.begin, s.end, s.per_byte) for s in worth.stretches()]
     assert found == [(5, 6, 2), (1, 3, Fraction(3, 2))]
     assert worth.per_spm_byte == Fraction(7, 2)

@@ -8,17 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from spmopt.analysis.worth import Worth
+from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Certificate
-from spmopt.report.explanation.worth import worth_lines
+from spmopt.report.explanation import prices_parts
+from spmopt.report.tables import plain_text
 from tests.tiny import Op, tiny
 
 BITS = 40
 
 
-def worth(prices: list[float], **machine: Any) -> tuple[Instance, Worth]:
+def worth(prices: list[float], **machine: Any) -> tuple[Instance, ShadowPrices]:
     """Of a tensor read in every step, by prices of the scratchpad and of the whole channel."""
     steps = len(prices)
     instance = tiny({"a": (8, "in")}, [Op(reads="a")] * steps, spm=4)
@@ -26,12 +27,12 @@ def worth(prices: list[float], **machine: Any) -> tuple[Instance, Worth]:
     spm = np.array([round(price * 2**BITS) for price in prices])
     whole = np.full(steps, 2**BITS // max(1, int(instance.machine.bytes_per_cycle)), np.int64)
     certificate = Certificate(objective=MAKESPAN, bits=BITS, spm=spm, dram_in=whole, dram_out=whole)
-    return instance, Worth.of(instance, certificate)
+    return instance, ShadowPrices.of(instance, certificate)
 
 
 def said(prices: list[float], **machine: Any) -> list[str]:
     instance, found = worth(prices, **machine)
-    return [part for line in worth_lines(instance.machine, found) for part in line.fit(None)]
+    return plain_text(prices_parts(instance.machine, found)).splitlines()
 
 
 def test_what_a_solver_leaves_is_no_price() -> None:
@@ -42,7 +43,7 @@ def test_what_a_solver_leaves_is_no_price() -> None:
         (1, 2, Fraction(1, 2)),
         (3, 5, Fraction(1, 2)),
     ]
-    assert "it has a price in 3 of 6 steps" in said(noise)[1]
+    assert "priced in 3 of 6 steps" in said(noise)[1]
 
 
 def test_equal_prices_count_together() -> None:
@@ -54,27 +55,26 @@ def test_where_all_is_noise_nothing_has_a_price() -> None:
     _, found = worth([1e-8, 0, 2e-9])
     assert found.stretches() == []
     lines = said([1e-8, 0, 2e-9])
-    assert "nothing that counts: no step has a price" in lines[1]
-    assert not any("along the steps" in line for line in lines)
+    assert "more saves nothing: no step has a price" in lines[1]
+    assert not any("price by step" in line for line in lines)
 
 
 def test_a_tiny_machine_gets_a_little_more_and_no_gain_is_above_the_bound() -> None:
     lines = said([1, 1], spm_bytes=400, page_bytes=1)
     # 1 % of 400 bytes; one of a byte per second.
-    assert lines[1].split("  ")[1] == "4 B more SPM"
-    assert lines[2].split("  ")[1] == "10 mB/s more DRAM"
+    assert lines[1].startswith("SPM        each extra 4 B saves at most ")
+    assert lines[2].startswith("DRAM       each extra 10 mB/s saves at most ")
     instance, found = worth([1, 0], page_bytes=4)
-    lines = [line.text for line in worth_lines(instance.machine, replace(found, bound=Fraction(3)))]
+    least = replace(found, bound=Fraction(3))
+    lines = plain_text(prices_parts(instance.machine, least)).splitlines()
     assert found.per_spm_byte == 1
-    assert (
-        lines[1].replace("\N{NO-BREAK SPACE}", " ").startswith("  4 B more SPM       3 s at most; ")
-    )
+    assert lines[1].startswith("SPM        each extra 4 B saves at most 3 s; ")
 
 
 def test_a_kilobyte_that_is_less_than_a_page_is_said_to_be() -> None:
     large = {"spm_bytes": 4096 * 100, "dram_bytes_per_s": 10**12, "clock_hz": 10**12}
     lines = said([1e-5, 0], page_bytes=4096, **large)
-    assert lines[1].startswith("  1 kB more SPM ")
-    assert "(less than a page of 4.096 kB: " in lines[1]
-    assert lines[2].startswith("  1 GB/s more DRAM ")
-    assert "less than" not in said([1e-5, 0], page_bytes=100, **large)[1]
+    assert lines[1].startswith("SPM        each extra kB saves at most ")
+    assert "(a page of 4.096 kB: " in lines[1]
+    assert lines[2].startswith("DRAM       each extra GB/s saves at most ")
+    assert "(a page" not in said([1e-5, 0], page_bytes=100, **large)[1]

@@ -10,7 +10,7 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.io.files import read_instance
 from spmopt.io.result import StoredResult
-from spmopt.report.picture import Picture
+from spmopt.report.schedule_view import ScheduleView
 from spmopt.solve import solve
 
 _INSTANCE = Path(__file__).parents[2] / "instances" / "lstm.json"
@@ -27,11 +27,11 @@ def stored(scheduler: str) -> StoredResult:
 
 
 @cache
-def picture(scheduler: str, timing: str = "steps") -> Picture:
-    return Picture.of(stored(scheduler), timing=timing)
+def picture(scheduler: str, timing: str = "steps") -> ScheduleView:
+    return ScheduleView.of(stored(scheduler), timing=timing)
 
 
-def awkward(scheduler: str) -> Picture:
+def awkward(scheduler: str) -> ScheduleView:
     """Its instance, tensors and operations have names of all kinds."""
     found = stored(scheduler)
     instance = found.instance
@@ -44,4 +44,4 @@ def awkward(scheduler: str) -> Picture:
         for number, operation in enumerate(instance.operations)
     )
     renamed = replace(instance, name="".join(AWKWARD), tensors=tensors, operations=operations)
-    return Picture.of(StoredResult(instance=renamed, result=found.result))
+    return ScheduleView.of(StoredResult(instance=renamed, result=found.result))

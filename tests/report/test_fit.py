@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.report.fit import folded
-from spmopt.report.markdown import draw_page
-from spmopt.report.table import draw_rows, draw_text
+from spmopt.report.tables import draw_page, draw_rows, draw_text, folded
 from tests.report.terminal import printed
 
 HEADS = ("name", "count", "what it is")

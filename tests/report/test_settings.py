@@ -5,8 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.units import Dimension, parse_quantity
-from spmopt.report.quantities import size
-from spmopt.report.settings import shown_bandwidth, shown_setting
+from spmopt.report.quantities import shown_bandwidth, shown_setting, size
 
 
 @pytest.mark.parametrize(

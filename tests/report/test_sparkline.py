@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from spmopt.core.instance import Instance
 from spmopt.core.scheduler import Request
+from spmopt.report.occupancy import BLOCKS, fullest, occupancy_lines, sparkline
 from spmopt.report.quantities import si
-from spmopt.report.sparkline import BLOCKS, fullest, occupancy_lines, sparkline
 from spmopt.solve import solve
 from tests.strategies import random_instance
 

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from spmopt.analysis.stalls import Cause
 from spmopt.core.schedule import Command
-from spmopt.report.picture import TIMINGS, Picture
+from spmopt.report.schedule_view import TIMINGS, ScheduleView
 from spmopt.report.trace import (
     COMPUTE,
     DMA_IN,
@@ -31,7 +31,7 @@ from spmopt.report.trace import (
     trace_text,
 )
 from tests import banks_by_hand
-from tests.report.picture.small import pictures, result_of
+from tests.report.schedule_view.small import pictures, result_of
 from tests.verify import hand_made
 
 NEEDED = {
@@ -47,7 +47,7 @@ FACTORS = (10**9, 1_545_000_000, 3, 7 * 10**9)
 """For cycles that are nanoseconds, are not, are many of them, or parts of one."""
 
 
-def clocked(picture: Picture, factor: int) -> Picture:
+def clocked(picture: ScheduleView, factor: int) -> ScheduleView:
     """The same on a machine whose clock and DRAM are faster by ``factor``: no cycles change."""
     machine, schedule = picture.instance.machine, picture.result.schedule
     assert schedule is not None
@@ -57,13 +57,13 @@ def clocked(picture: Picture, factor: int) -> Picture:
         dram_bytes_per_s=factor * machine.dram_bytes_per_s,
     )
     stored = result_of(replace(picture.instance, machine=faster), schedule)
-    found = Picture.of(stored, timing=picture.times.timing)
+    found = ScheduleView.of(stored, timing=picture.times.timing)
     assert found.times.cycles == picture.times.cycles
     return found
 
 
 @cache
-def cases() -> list[tuple[Picture, list[Any]]]:
+def cases() -> list[tuple[ScheduleView, list[Any]]]:
     """Pictures and their events."""
     shown = [
         clocked(picture, FACTORS[number % len(FACTORS)])
@@ -220,7 +220,7 @@ def test_names_of_any_kind_survive() -> None:
         for tensor, name in zip(case.instance.tensors, names, strict=True)
     )
     instance = replace(case.instance, name=names[0], tensors=tensors)
-    picture = Picture.of(result_of(instance, case.schedule))
+    picture = ScheduleView.of(result_of(instance, case.schedule))
     text = trace_text(picture, trace_events(picture))
     assert text.isascii()
     assert text.count("\n") == 1
@@ -252,7 +252,7 @@ def test_some_quotients_would_lose_a_nanosecond() -> None:
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_a_move_between_banks_is_an_instant_at_the_start_of_its_step(timing: str) -> None:
     stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
-    found: list[Any] = trace_events(Picture.of(stored, timing=timing))
+    found: list[Any] = trace_events(ScheduleView.of(stored, timing=timing))
     (move,) = (event for event in found if event["ph"] == "i")
     assert (move["name"], move["args"]["bytes"], move["args"]["step"]) == ("move a", 4, 1)
     steps = [event for event in found if event["ph"] == "X" and event["tid"] == OPERATIONS]

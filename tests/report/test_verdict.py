@@ -4,7 +4,7 @@ from fractions import Fraction
 from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.result import Result, Status
-from spmopt.report.verdict import verdict
+from spmopt.report.comparison import verdict
 from tests.io.samples import schedule
 
 MACHINE = Machine(name="m", spm_bytes=4096, dram_bytes_per_s=1, clock_hz=1000, operations_per_s=1)

@@ -7,8 +7,8 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.result import OUT_OF_TIME, ClassBound, Result, Status
 from spmopt.metrics import in_unit
 from spmopt.report.quantities import si
-from spmopt.report.records import result_record
-from spmopt.report.sheet import result_sheet
+from spmopt.report.results import result_parts, result_record
+from spmopt.report.tables import plain_text
 from spmopt.report.verification import verification_lines, verification_record
 from spmopt.verify import Violation
 from tests.io.samples import schedule, stored
@@ -76,8 +76,8 @@ def test_a_bound_alone_is_called_so() -> None:
     found = replace(FOUND, value=None)
     assert "status    bound" in text(bare, found)
     assert verification_record(INSTANCE, bare, found)["status"] == "unknown"
-    sheet = "\n".join(result_sheet(INSTANCE, replace(bare, scheduler="fluid")))
-    assert "fluid      bound" in sheet
+    sheet = plain_text(result_parts(INSTANCE, replace(bare, scheduler="fluid")))
+    assert "\nstatus     bound\n" in sheet
 
 
 def test_why_it_is_infeasible() -> None:
@@ -105,9 +105,10 @@ def test_transfers_and_descriptors_are_shown_where_they_were_counted() -> None:
     counted = stored(INSTANCE).result
     assert counted.totals is not None
     many = replace(counted.totals, dma_commands=12345, dma_descriptors=13210)
-    said = "transfers  12,345, in 13,210 DMA descriptors"
-    assert said in result_sheet(INSTANCE, replace(counted, totals=many))
-    assert f"  {said.replace('  ', ' ')}" in text(RESULT, replace(FOUND, totals=many)).splitlines()
+    sheet = plain_text(result_parts(INSTANCE, replace(counted, schedule=None, totals=many)))
+    assert "\ntransfers  12,345 (in 13,210 DMA descriptors)\n" in sheet
+    said = "  transfers 12,345, in 13,210 DMA descriptors"
+    assert said in text(RESULT, replace(FOUND, totals=many)).splitlines()
     for record in (
         result_record(INSTANCE.machine, replace(counted, totals=many)),
         verification_record(INSTANCE, RESULT, replace(FOUND, totals=many)),
@@ -115,7 +116,9 @@ def test_transfers_and_descriptors_are_shown_where_they_were_counted() -> None:
         assert (record["dma_commands"], record["dma_descriptors"]) == (12345, 13210)
     older = replace(many, dma_commands=None, dma_descriptors=None)
     assert "descriptors" not in text(RESULT, replace(FOUND, totals=older))
-    assert "descriptors" not in str(result_sheet(INSTANCE, replace(counted, totals=older)))
+    assert "descriptors" not in plain_text(
+        result_parts(INSTANCE, replace(counted, schedule=None, totals=older))
+    )
 
 
 def test_records_call_the_objective_as_the_options_do() -> None:

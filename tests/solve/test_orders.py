@@ -22,7 +22,7 @@ from spmopt.io.files import read_result, write_result
 from spmopt.io.result import StoredResult
 from spmopt.policies.belady import distance
 from spmopt.policies.residency.ranked import keep_whole
-from spmopt.report.view import compare_view
+from spmopt.report.comparison import compare_view
 from spmopt.solve import compare, solve
 from spmopt.verify import bound
 from tests.solve.fakes import Answer, bounds_only, free, install

@@ -9,8 +9,9 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Outcome
 from spmopt.core.scheduler import Request
-from spmopt.report.sheet import result_sheet
-from spmopt.report.view import compare_view
+from spmopt.report.comparison import compare_view
+from spmopt.report.results import result_parts
+from spmopt.report.tables import plain_text
 from spmopt.solve import compare, solve
 from tests.solve.fakes import bounds_only, install, keeps_start
 from tests.strategies import random_instance
@@ -33,7 +34,7 @@ def test_a_policy_against_an_unfinished_bound(
     install(monkeypatch, fluid=hurried)
     result = solve(INSTANCE, "lru", Request(stop=stop))
     assert result.notes == (note,)
-    lines = result_sheet(INSTANCE, result)
+    lines = plain_text(result_parts(INSTANCE, result)).splitlines()
     assert f"note       {note}" in lines
     assert not any("exact)" in line for line in lines)
 

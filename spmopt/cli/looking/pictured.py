@@ -13,7 +13,7 @@ from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:  # it would load numpy, and help should not
     from spmopt.cli.terminal.progress import Report
-    from spmopt.report.picture import Picture
+    from spmopt.report.schedule_view import ScheduleView
 
 _TIMINGS = {
     "steps": "one step after the other, as the makespan has them (default)",
@@ -77,11 +77,11 @@ def _is_database(path: Path) -> bool:
         return False  # said by who reads it
 
 
-def pictured(schedules: Sequence[Path], timing: str, report: Report) -> list[Picture]:
-    """Read and verify the schedules; raises as :meth:`spmopt.report.picture.Picture.of`."""
+def pictured(schedules: Sequence[Path], timing: str, report: Report) -> list[ScheduleView]:
+    """Read and verify the schedules; raises as :meth:`ScheduleView.of`."""
     from spmopt.io.files import read_result
-    from spmopt.report.picture import Picture
-    from spmopt.report.view import require_schedule
+    from spmopt.report.headings import require_schedule
+    from spmopt.report.schedule_view import ScheduleView
 
     require_results(schedules)
 
@@ -91,7 +91,7 @@ def pictured(schedules: Sequence[Path], timing: str, report: Report) -> list[Pic
         stored = read_result(schedule)
         require_schedule(str(schedule), stored.instance, stored.result)
         report(f"verifying {schedule}", None)
-        found.append(Picture.of(stored, timing=timing, source=source))
+        found.append(ScheduleView.of(stored, timing=timing, source=source))
     return found
 
 

@@ -70,8 +70,8 @@ def _plot_schedules(subject: Subject, picture: str | None, output: Path, *, as_j
     from spmopt.cli.terminal.output import messages, print_json, say
     from spmopt.cli.terminal.progress import progress
     from spmopt.core.errors import unknown
-    from spmopt.report.picture.words import headings
     from spmopt.report.plots.schedule import save_picture
+    from spmopt.report.schedule_view.view import headings
 
     name = picture or ("all" if subject.other is None else "compare")
     if name not in PICTURES:

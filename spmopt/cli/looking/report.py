@@ -39,8 +39,8 @@ def _report_schedules(
     from spmopt.cli.terminal.progress import progress
     from spmopt.io.document import write_text
     from spmopt.report.page import page_of
-    from spmopt.report.picture.words import headings
     from spmopt.report.quantities import si
+    from spmopt.report.schedule_view.view import headings
 
     with progress(messages()) as tell:
         pictures = pictured(schedules, timing, tell)

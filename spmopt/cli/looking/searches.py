@@ -130,6 +130,6 @@ def _has_schedule(stored: StoredResult | None) -> TypeGuard[StoredResult]:
 
 
 def _record(stored: StoredResult) -> Mapping[str, object]:
-    from spmopt.report.picture import Picture, picture_record
+    from spmopt.report.schedule_view import ScheduleView, schedule_record
 
-    return picture_record(Picture.of(stored))
+    return schedule_record(ScheduleView.of(stored))

@@ -74,6 +74,6 @@ def print_text(text: str) -> None:
 
 def say(text: str, indent: int = 0) -> None:
     """Print one line of results; what a narrow terminal folds of it is indented."""
-    from spmopt.report.table import draw_text
+    from spmopt.report.tables import draw_text
 
     draw_text(text, results(), indent)

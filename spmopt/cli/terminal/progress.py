@@ -18,8 +18,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from spmopt.report.fit import folded, layout
-from spmopt.report.table import aligned
+from spmopt.report.tables import aligned, folded, layout
 
 DELAY_S = 1.0
 Report = Callable[[str, float | None], None]

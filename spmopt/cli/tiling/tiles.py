@@ -159,8 +159,8 @@ def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
     from spmopt.cli.terminal.output import results, say
     from spmopt.cli.tiling.machine import as_computing
     from spmopt.cli.tiling.view import DISPENSABLE, LEFT, remarks, sums, table
-    from spmopt.report.table import draw_rows
-    from spmopt.report.view import describe
+    from spmopt.report.headings import describe
+    from spmopt.report.tables import draw_rows
 
     case = wanted.cases[0]
     count = sum(known.count for known in wanted.layers)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from spmopt.cli import Code
 from spmopt.cli.terminal.output import print_json, results, say, tell
-from spmopt.report.parts import draw_parts
+from spmopt.report.tables import draw_parts
 from spmopt.search.findings.built import built_of
 from spmopt.search.findings.found import Found
 from spmopt.search.findings.lines import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.analysis.roofline import Reals
+from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
 from spmopt.report.curves.columns import Quantity, Row, number, title
 from spmopt.report.curves.views import Band, Line, Panel, View

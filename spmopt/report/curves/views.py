@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spmopt.analysis.roofline import Reals
+from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
 from spmopt.report.curves.columns import Quantity
 

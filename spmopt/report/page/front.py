@@ -25,7 +25,8 @@ class Shown:
     commands
         What shows it where the page does not hold it.
     record
-        Makes its :func:`~spmopt.report.picture.picture_record`; None: there is none to be had.
+        Makes its :func:`~spmopt.report.schedule_view.record.schedule_record`; None: there is
+        none to be had.
     """
 
     trial: int

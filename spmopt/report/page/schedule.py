@@ -8,8 +8,8 @@ from spmopt.core.errors import InputError
 from spmopt.report.contrast import contrast_record
 from spmopt.report.page.shell import Json, Page, html
 from spmopt.report.palette import CAUSE_COLOURS, COLOURS, KIND_COLOURS
-from spmopt.report.picture import Picture, picture_record
-from spmopt.report.picture.words import headings
+from spmopt.report.schedule_view import ScheduleView, schedule_record
+from spmopt.report.schedule_view.view import headings
 
 SHARED = ("base", "blocks", "theme", "tip", "axis", "sheet", "table")
 """Scripts that any page can use: elements, data, themes, pictures along an axis, tables."""
@@ -48,7 +48,7 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
     title
         Of the window and the page.
     records
-        One or two of :func:`spmopt.report.picture.picture_record`.
+        One or two of :func:`spmopt.report.schedule_view.schedule_record`.
     contrast
         Of two records, :func:`spmopt.report.contrast.contrast_record`.
 
@@ -75,7 +75,7 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
     )
 
 
-def page_of(pictures: Sequence[Picture]) -> str:
+def page_of(pictures: Sequence[ScheduleView]) -> str:
     """Return the page of one schedule, or of two of one instance.
 
     Raises
@@ -83,7 +83,7 @@ def page_of(pictures: Sequence[Picture]) -> str:
     InputError
         Not one or two, or of different instances or times.
     """
-    records = [picture_record(picture) for picture in pictures]
+    records = [schedule_record(picture) for picture in pictures]
     if len(pictures) != 2:
         return page(", ".join(str(record["title"]) for record in records), records)
     first, second = pictures

@@ -12,7 +12,7 @@ from optuna.trial import FrozenTrial, TrialState
 from spmopt.core.errors import InputError
 from spmopt.report.fronts import Axis, Front, Limit, Share, Trial, Worth
 from spmopt.report.fronts.front import TRIAL
-from spmopt.report.settings import shown_setting
+from spmopt.report.quantities import shown_setting
 from spmopt.search.findings.found import Found
 from spmopt.search.findings.leads import has_bounds, least_of
 from spmopt.search.findings.lines import (

@@ -8,8 +8,7 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from spmopt.report.quantities import duration, percent, share
-from spmopt.report.settings import shown_setting
+from spmopt.report.quantities import duration, percent, share, shown_setting
 from spmopt.search.findings.built import Built
 from spmopt.search.findings.leads import Lead
 from spmopt.search.findings.records import not_minimised

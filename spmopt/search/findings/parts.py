@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from spmopt.report.parts import Grid, Line, Part
 from spmopt.report.quantities import percent, si
+from spmopt.report.tables import Grid, Line, Part
 from spmopt.search.findings.found import Found
 from spmopt.search.findings.lines import (
     beyond_lines,

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from spmopt.report.quantities import si
-from spmopt.report.settings import shown_bandwidth, shown_setting
+from spmopt.report.quantities import shown_bandwidth, shown_setting, si
 
 if TYPE_CHECKING:
     from spmopt.search.findings.built import Built

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from spmopt.analysis.worth import Worth
+from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.result import Certificate
 from spmopt.io.result import StoredResult
 from spmopt.metrics import in_unit
@@ -45,9 +45,9 @@ def prices_of(stored: StoredResult, candidate: Candidate, network: Network) -> P
 
     None for banks too: what a byte more is worth depends on the bank.
 
-    Those of scratchpad and bandwidth are slopes, see :mod:`spmopt.analysis.worth`. Of processing
-    elements it is a difference: the same prices, evaluated with one row more of every array, or
-    with 1/128 more of a rate, prove another bound; both are true, and no solver is asked.
+    Those of scratchpad and bandwidth are slopes, see :mod:`spmopt.analysis.shadow_prices`. Of
+    processing elements it is a difference: the same prices, evaluated with one row more of every
+    array, or with 1/128 more of a rate, prove another bound; both are true, and no solver is asked.
 
     Raises
     ------
@@ -57,7 +57,7 @@ def prices_of(stored: StoredResult, candidate: Candidate, network: Network) -> P
     certificate = stored.result.certificate
     if certificate is None or stored.instance.machine.banks:
         return None
-    worth, machine = Worth.of(stored.instance, certificate), stored.instance.machine
+    worth, machine = ShadowPrices.of(stored.instance, certificate), stored.instance.machine
     per_pe = _per_pe(candidate, network, certificate, worth.bound)
 
     def shown(amount: Fraction) -> float:

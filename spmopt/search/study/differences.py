@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from spmopt.report.settings import shown_setting
+from spmopt.report.quantities import shown_setting
 
 _MOST = 3
 """So many differences are said, of more their number."""

@@ -17,21 +17,21 @@ from spmopt.metrics import metrics
 from spmopt.report.contrast import contrast_record
 from spmopt.report.page import page, page_of
 from spmopt.report.palette import CAUSE_COLOURS, KIND_COLOURS
-from spmopt.report.picture import Picture, picture_record
+from spmopt.report.schedule_view import ScheduleView, schedule_record
 from spmopt.solve import solve
 from tests.report.page.reading import Document
 
 INSTANCE = Path(__file__).parents[3] / "instances" / "lstm.json"
 
 
-def _picture(scheduler: str) -> Picture:
+def _picture(scheduler: str) -> ScheduleView:
     instance = read_instance(INSTANCE)
     result = solve(instance, scheduler, Request(time_limit_s=5))
-    return Picture.of(StoredResult(instance=instance, result=result))
+    return ScheduleView.of(StoredResult(instance=instance, result=result))
 
 
 @pytest.fixture(scope="module")
-def pictures() -> list[Picture]:
+def pictures() -> list[ScheduleView]:
     return [_picture("belady"), _picture("lru")]
 
 
@@ -39,15 +39,15 @@ def _blocks(text: str) -> dict[str, Any]:
     return Document.of(text).blocks()
 
 
-def test_a_page_holds_all_of_the_record(pictures: list[Picture]) -> None:
-    record = json.loads(json.dumps(picture_record(pictures[0])))
+def test_a_page_holds_all_of_the_record(pictures: list[ScheduleView]) -> None:
+    record = json.loads(json.dumps(schedule_record(pictures[0])))
     blocks = _blocks(page_of(pictures[:1]))
     assert blocks["view-0"] | blocks["tables-0"] == record
     assert "tables" not in blocks["view-0"]
     assert {*blocks} == {"look", "view-0", "tables-0"}
 
 
-def test_figures_are_those_of_metrics(pictures: list[Picture]) -> None:
+def test_figures_are_those_of_metrics(pictures: list[ScheduleView]) -> None:
     (picture, _), blocks = pictures, _blocks(page_of(pictures[:1]))
     found = metrics(picture.instance.machine, picture.totals)
     shown = {figure["key"]: figure["value"] for figure in blocks["view-0"]["figures"]}
@@ -59,7 +59,7 @@ def test_figures_are_those_of_metrics(pictures: list[Picture]) -> None:
     assert sum(blocks["view-0"]["steps"]["cycles"]) == picture.totals.makespan_cycles
 
 
-def test_two_schedules_come_with_their_contrast(pictures: list[Picture]) -> None:
+def test_two_schedules_come_with_their_contrast(pictures: list[ScheduleView]) -> None:
     text = page_of(pictures)
     blocks = _blocks(text)
     assert blocks["contrast"] == json.loads(json.dumps(contrast_record(*pictures)))
@@ -67,7 +67,7 @@ def test_two_schedules_come_with_their_contrast(pictures: list[Picture]) -> None
     assert [title for _, title in Document.of(text).all("title")] == ["lstm, A: belady; B: lru"]
 
 
-def test_every_kind_and_cause_has_a_colour(pictures: list[Picture]) -> None:
+def test_every_kind_and_cause_has_a_colour(pictures: list[ScheduleView]) -> None:
     blocks = _blocks(page_of(pictures[:1]))
     assert len(blocks["look"]["kinds"]) == len(blocks["view-0"]["kinds"]) == len(KIND_COLOURS)
     assert len(blocks["look"]["causes"]) == len(blocks["view-0"]["causes"]) == len(CAUSE_COLOURS)
@@ -75,10 +75,10 @@ def test_every_kind_and_cause_has_a_colour(pictures: list[Picture]) -> None:
         assert len({*colours}) == len(colours)
 
 
-def test_names_of_the_instance_stay_text(pictures: list[Picture]) -> None:
+def test_names_of_the_instance_stay_text(pictures: list[ScheduleView]) -> None:
     first = pictures[0]
     hostile = "</script><script>alert('🧮')</script>" + "n" * 1000
-    record = picture_record(replace(first, instance=replace(first.instance, name=hostile)))
+    record = schedule_record(replace(first, instance=replace(first.instance, name=hostile)))
     document = Document.of(page(hostile, [record]))
     assert [text for _, text in document.all("h1")] == [hostile]
     assert document.blocks()["view-0"]["title"].startswith(hostile)
@@ -87,8 +87,8 @@ def test_names_of_the_instance_stay_text(pictures: list[Picture]) -> None:
 
 @pytest.mark.parametrize(("count", "contrast"), [(0, None), (1, {}), (2, None), (3, {})])
 def test_a_page_has_one_schedule_or_two_and_their_contrast(
-    pictures: list[Picture], count: int, contrast: dict[str, object] | None
+    pictures: list[ScheduleView], count: int, contrast: dict[str, object] | None
 ) -> None:
-    records = [picture_record(pictures[0])] * count
+    records = [schedule_record(pictures[0])] * count
     with pytest.raises(InputError, match=f"page of {count} schedules: give one, or two"):
         page("x", records, contrast)

@@ -10,11 +10,11 @@ from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
 from matplotlib.patches import Rectangle
 
-from spmopt.analysis.roofline import Reals
+from spmopt.analysis.steps import Reals
 from spmopt.core.table import Bools, Ints
+from spmopt.report.headings import bank_names
+from spmopt.report.occupancy import KINDS, SCRATCH
 from spmopt.report.palette import KIND_COLOURS
-from spmopt.report.picture import Picture
-from spmopt.report.picture.occupancy import KINDS, SCRATCH
 from spmopt.report.plots.schedule.axes import (
     byte_axis,
     entitled,
@@ -25,7 +25,7 @@ from spmopt.report.plots.schedule.axes import (
 from spmopt.report.plots.schedule.boxes import Boxes
 from spmopt.report.plots.schedule.coverage import coverage
 from spmopt.report.plots.style import LINE, alone, legible
-from spmopt.report.spent import bank_names
+from spmopt.report.schedule_view import ScheduleView
 
 MOST_DRAWN = 4000
 """Rectangles drawn one by one; more of them become an image of so many pixels."""
@@ -42,7 +42,7 @@ _PALE = 0.22
 """How much is left of the colour of what is not marked."""
 
 
-def plot_map(picture: Picture, ax: Axes | None = None, *, marked: Boxes | None = None) -> Axes:
+def plot_map(picture: ScheduleView, ax: Axes | None = None, *, marked: Boxes | None = None) -> Axes:
     """Draw addresses in use over time, by kinds of tensors, and the capacity.
 
     Parameters
@@ -66,13 +66,13 @@ def plot_map(picture: Picture, ax: Axes | None = None, *, marked: Boxes | None =
     return ax
 
 
-def capacity_line(ax: Axes, picture: Picture) -> None:
+def capacity_line(ax: Axes, picture: ScheduleView) -> None:
     """The end of the scratchpad, until the end of the schedule."""
     size = picture.instance.machine.spm_bytes
     ax.hlines(size, 0.0, seconds(picture), color=LINE, linewidth=1.2, linestyle=(0, (5, 2)))
 
 
-def _bank_lines(ax: Axes, picture: Picture) -> None:
+def _bank_lines(ax: Axes, picture: ScheduleView) -> None:
     """A line where one bank ends and the next begins, and the name of each at its first address."""
     machine, end = picture.instance.machine, seconds(picture)
     border = np.cumsum((0, *machine.bank_pages)) * machine.page_bytes
@@ -115,7 +115,7 @@ def hatch(kind: int) -> str | None:
     return _HATCH if KINDS[kind] == SCRATCH else None
 
 
-def _fill(ax: Axes, picture: Picture, boxes: Boxes, strength: float) -> None:
+def _fill(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> None:
     if boxes.kind.size > MOST_DRAWN:
         _image(ax, picture, boxes, strength)
         return
@@ -141,7 +141,7 @@ def _corners(boxes: Boxes, chosen: Bools) -> Reals:
     return np.stack((x, np.stack((low, low, high, high), 1)), 2)
 
 
-def _image(ax: Axes, picture: Picture, boxes: Boxes, strength: float) -> None:
+def _image(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> None:
     """Colour every pixel by the area that each kind has of it."""
     width, height = _PIXELS
     end, size = seconds(picture), picture.instance.machine.spm_bytes
@@ -170,7 +170,7 @@ def _image(ax: Axes, picture: Picture, boxes: Boxes, strength: float) -> None:
     )
 
 
-def _name(ax: Axes, picture: Picture, boxes: Boxes) -> None:
+def _name(ax: Axes, picture: ScheduleView, boxes: Boxes) -> None:
     """Write the names of tensors into the rectangles that have room for them."""
     extent, inch = ax.get_window_extent(), ax.figure.dpi
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()

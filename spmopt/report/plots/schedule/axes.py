@@ -5,9 +5,9 @@ from __future__ import annotations
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
-from spmopt.report.picture import Picture
-from spmopt.report.picture.words import TIMINGS_SAID
 from spmopt.report.plots.style import TEXT, dress, legible
+from spmopt.report.schedule_view import ScheduleView
+from spmopt.report.schedule_view.view import TIMINGS_SAID
 
 _LETTER, _SMALL_LETTER, _KEY, _ROOM = 0.068, 0.057, 0.26, 6.9
 """Inches of a letter of titles and of legends, of a mark and the space around it, of a line."""
@@ -15,12 +15,12 @@ _PAD, _LINE = 6.0, 14.0
 """Points between axes and title; a line."""
 
 
-def seconds(picture: Picture) -> float:
+def seconds(picture: ScheduleView) -> float:
     """When everything has ended."""
     return picture.times.cycles / picture.instance.machine.clock_hz
 
 
-def time_axis(ax: Axes, picture: Picture) -> None:
+def time_axis(ax: Axes, picture: ScheduleView) -> None:
     """From the start of a schedule to its end, or on to a limit that is set already."""
     until = 0.0 if ax.get_autoscalex_on() else ax.get_xlim()[1]
     ax.set_xlim(0.0, max(until, seconds(picture)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.analysis.roofline import Reals
+from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
 
 MOST_BINS = 540

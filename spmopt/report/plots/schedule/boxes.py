@@ -7,21 +7,20 @@ from typing import Self
 
 import numpy as np
 
-from spmopt.analysis.roofline import Reals
+from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
-from spmopt.report.contrast.gaps import gaps
-from spmopt.report.contrast.same import require_comparable
-from spmopt.report.picture import Picture
-from spmopt.report.picture.occupancy import KINDS, SCRATCH, kind_numbers
-from spmopt.report.picture.residencies import Residencies
-from spmopt.report.picture.times import expand
+from spmopt.report.contrast import gaps, require_comparable
+from spmopt.report.occupancy import KINDS, SCRATCH, kind_numbers
+from spmopt.report.schedule_view import ScheduleView
+from spmopt.report.schedule_view.residencies import Residencies
+from spmopt.report.schedule_view.times import expand
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Boxes:
     """Bytes [low, high) of the scratchpad hold ``tensor`` (-1: scratch) in seconds [left, right).
 
-    ``kind`` numbers :data:`~spmopt.report.picture.occupancy.KINDS`; (r,) each.
+    ``kind`` numbers :data:`~spmopt.report.occupancy.KINDS`; (r,) each.
     """
 
     tensor: Ints
@@ -32,13 +31,13 @@ class Boxes:
     high: Ints
 
     @classmethod
-    def of(cls, picture: Picture) -> Self:
+    def of(cls, picture: ScheduleView) -> Self:
         """Every residency of a schedule."""
         table = picture.residencies
         return cls._made(picture, table)
 
     @classmethod
-    def kept_more(cls, picture: Picture, other: Picture) -> Self:
+    def kept_more(cls, picture: ScheduleView, other: ScheduleView) -> Self:
         """What ``picture`` keeps between two uses and ``other`` does not.
 
         Raises
@@ -74,7 +73,7 @@ class Boxes:
         return cls._made(picture, cut.take(meets))
 
     @classmethod
-    def _made(cls, picture: Picture, table: Residencies) -> Self:
+    def _made(cls, picture: ScheduleView, table: Residencies) -> Self:
         kinds = np.append(kind_numbers(picture.instance), KINDS.index(SCRATCH))
         clock, page_bytes = picture.instance.machine.clock_hz, picture.view.page_bytes
         return cls(

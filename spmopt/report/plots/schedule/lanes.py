@@ -7,23 +7,23 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
 from spmopt.analysis import Cause
-from spmopt.analysis.roofline import Reals
 from spmopt.analysis.stalls import inward
+from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
 from spmopt.report.palette import CAUSE_COLOURS
-from spmopt.report.picture import Picture
 from spmopt.report.plots.schedule.axes import entitled, legend_above, seconds, time_axis
 from spmopt.report.plots.schedule.bins import edges, means
 from spmopt.report.plots.schedule.occupancy import stack
 from spmopt.report.plots.style import TEXT, alone
 from spmopt.report.quantities import share
+from spmopt.report.schedule_view import ScheduleView
 
 _HEIGHT = 0.86
 _COMPUTE = "#4d4d4d"
 _NAMES = ("compute", "DMA in", "DMA out", "stall")
 
 
-def plot_lanes(picture: Picture, ax: Axes | None = None) -> Axes:
+def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw lanes of the engine, of transfers in and out, and of stalls by their causes.
 
     The height within a lane is the share of the time at that place: events narrower than a bin of
@@ -58,7 +58,7 @@ def _legend(ax: Axes, shown: Reals) -> None:
     legend_above(ax)
 
 
-def _lanes(picture: Picture) -> tuple[Reals, list[Reals]]:
+def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:
     """Edges of bins, and of each lane the share of every bin by causes, (causes, bins)."""
     times, causes = picture.times, len(Cause)
     stop = times.command_start + times.command_cycles
@@ -81,7 +81,7 @@ def _lanes(picture: Picture) -> tuple[Reals, list[Reals]]:
     return bounds, [compute, *moved, _stalls(picture, bounds)]
 
 
-def _stalls(picture: Picture, bounds: Reals) -> Reals:
+def _stalls(picture: ScheduleView, bounds: Reals) -> Reals:
     """Where the engine waits, by the causes of the step's whole stall in proportion."""
     times, causes = picture.times, len(Cause)
     compute_stop = times.compute_start + picture.view.timeline.compute_cycles

@@ -6,15 +6,15 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
-from spmopt.report.contrast.same import require_comparable
+from spmopt.report.contrast import require_comparable
 from spmopt.report.palette import COLOURS
-from spmopt.report.picture import Picture
-from spmopt.report.picture.words import names
 from spmopt.report.plots.schedule.axes import entitled, time_axis
 from spmopt.report.plots.style import LINE, alone
+from spmopt.report.schedule_view import ScheduleView
+from spmopt.report.schedule_view.view import names
 
 
-def plot_lead(first: Picture, second: Picture, ax: Axes | None = None) -> Axes:
+def plot_lead(first: ScheduleView, second: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw by how much longer operations take in ``first`` than in ``second``, summed up so far.
 
     Over the time of ``first``. The end is the difference of both times, whatever the orders.

@@ -7,17 +7,17 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from spmopt.analysis.roofline import Reals
+from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
 from spmopt.report.palette import KIND_COLOURS
-from spmopt.report.picture import Picture
 from spmopt.report.plots.schedule.addresses import capacity_line, hatch, kind_legend
 from spmopt.report.plots.schedule.axes import byte_axis, entitled, time_axis
 from spmopt.report.plots.schedule.bins import edges, means
 from spmopt.report.plots.style import LINE, alone
+from spmopt.report.schedule_view import ScheduleView
 
 
-def plot_occupancy(picture: Picture, ax: Axes | None = None) -> Axes:
+def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw bytes of pages in use over time, stacked by kinds.
 
     Where steps are narrower than a bin of time they are averaged, so that areas are right, and a
@@ -69,7 +69,7 @@ def stack(
             )
 
 
-def _mean(picture: Picture, bounds: Reals, value: Ints) -> Reals:
+def _mean(picture: ScheduleView, bounds: Reals, value: Ints) -> Reals:
     start = picture.times.start
     found: Reals = means(bounds, (start, start + picture.times.duration), value)[0]
     return found

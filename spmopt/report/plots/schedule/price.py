@@ -8,14 +8,14 @@ from matplotlib.ticker import EngFormatter
 
 from spmopt.core.errors import InputError
 from spmopt.report.palette import COLOURS
-from spmopt.report.picture import Picture
-from spmopt.report.picture.picture import MB
 from spmopt.report.plots.schedule.axes import entitled, time_axis
 from spmopt.report.plots.style import alone
 from spmopt.report.quantities import si
+from spmopt.report.schedule_view import ScheduleView
+from spmopt.report.schedule_view.view import MB
 
 
-def plot_price(picture: Picture, ax: Axes | None = None) -> Axes:
+def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw what a little more scratchpad saves at most, summed up over the steps until each time.
 
     It rises where the scratchpad is what holds the schedule back, by the prices that prove the
@@ -27,16 +27,20 @@ def plot_price(picture: Picture, ax: Axes | None = None) -> Axes:
     InputError
         The result has no prices for its order of operations.
     """
-    price, worth = picture.price, picture.worth
-    if price is None or worth is None:
+    price, prices = picture.price, picture.prices
+    if price is None or prices is None:
         raise InputError(
             f"{picture.instance.name}, {picture.result.scheduler}: has no prices of the scratchpad "
             "for its order of operations; draw another picture"
         )
     ax = alone(ax)
     amount = _little(picture.instance.machine.spm_bytes)
-    total, unit = picture.in_unit(worth.per_spm_byte * amount)
-    entitled(ax, f"Worth of {si(amount, 'B')} more: {si(total, unit)} at most", "saved so far")
+    total, unit = picture.in_unit(prices.per_spm_byte * amount)
+    entitled(
+        ax,
+        f"SPM shadow price: {si(amount, 'B')} more saves at most {si(total, unit)}",
+        "saved so far",
+    )
     time_axis(ax, picture)
     times, clock = picture.times, picture.instance.machine.clock_hz
     x = np.append(0.0, (times.start + times.duration) / clock)

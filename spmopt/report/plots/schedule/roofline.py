@@ -10,13 +10,13 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import EngFormatter
 
 from spmopt.analysis.breakdown import Breakdown
-from spmopt.analysis.roofline import Reals, attainable, ridge_point
+from spmopt.analysis.steps import Reals, attainable, ridge_point
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.report.palette import COLOURS
-from spmopt.report.picture import Picture
 from spmopt.report.plots.schedule.axes import entitled, legend_above
 from spmopt.report.plots.style import LINE, MARKERS, TEXT, alone, legible
+from spmopt.report.schedule_view import ScheduleView
 
 _MOST_AREA, _LEAST_AREA = 220.0, 6.0
 """Square points: of the layer that takes longest, and of the smallest mark."""
@@ -25,7 +25,7 @@ _NAMED, _APART = 6, (0.9, 0.35)
 _MOST_LETTERS = 28
 
 
-def plot_roofline(picture: Picture, ax: Axes | None = None) -> Axes:
+def plot_roofline(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """Draw every layer and pass: operations per second over operations per byte of its tensors.
 
     The area of a mark is the layer's time; the longest are named. A layer that finds its operands
@@ -35,12 +35,12 @@ def plot_roofline(picture: Picture, ax: Axes | None = None) -> Axes:
     entitled(ax, "Layers under the roofline (area: time)", "operations per second")
     ax.set_xlabel("reuse frequency: operations per byte of the tensors used", fontsize=TEXT)
     machine, layers = picture.instance.machine, picture.analysis.by_layer()
-    attained = layers.utilisation * float(machine.operations_per_s)
-    shown = np.flatnonzero((attained > 0) & (layers.reuse_frequency > 0))
+    attained = layers.compute_utilisation * float(machine.operations_per_s)
+    shown = np.flatnonzero((attained > 0) & (layers.flop_per_byte > 0))
     for rank, label in enumerate(dict.fromkeys(layers.labels)):
         rows = np.array([row for row in shown.tolist() if layers.labels[row] == label], np.int64)
         ax.scatter(
-            layers.reuse_frequency[rows],
+            layers.flop_per_byte[rows],
             attained[rows],
             s=_areas(layers, rows),
             color=COLOURS[rank],
@@ -51,7 +51,7 @@ def plot_roofline(picture: Picture, ax: Axes | None = None) -> Axes:
             zorder=3,
         )
         ax.plot([], [], label=label, linestyle="", marker=MARKERS[rank], color=COLOURS[rank])
-    _scale(ax, layers.reuse_frequency[shown], attained[shown], machine)
+    _scale(ax, layers.flop_per_byte[shown], attained[shown], machine)
     low, high = ax.get_xlim()
     corners = np.array([low, ridge_point(machine), high])
     roof = attainable(machine, corners)
@@ -83,7 +83,7 @@ def _name(ax: Axes, layers: Breakdown, rows: Ints, attained: Reals) -> None:
     """Name the layers that take longest, ``rows`` in that order, where names do not meet."""
     places: list[tuple[float, float]] = []
     for row in rows.tolist():
-        at = log10(layers.reuse_frequency[row]), log10(attained[row])
+        at = log10(layers.flop_per_byte[row]), log10(attained[row])
         far = all(
             abs(at[0] - other[0]) > _APART[0] or abs(at[1] - other[1]) > _APART[1]
             for other in places
@@ -93,7 +93,7 @@ def _name(ax: Axes, layers: Breakdown, rows: Ints, attained: Reals) -> None:
         places.append(at)
         ax.annotate(
             legible(layers.names[row], _MOST_LETTERS),
-            (layers.reuse_frequency[row], attained[row]),
+            (layers.flop_per_byte[row], attained[row]),
             xytext=(0, -16),
             textcoords="offset points",
             ha="center",

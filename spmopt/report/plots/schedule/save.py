@@ -10,10 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.report.contrast.same import require_comparable
-from spmopt.report.picture import Picture
-from spmopt.report.picture.figures import figures
-from spmopt.report.picture.words import LANES_SAID, MARKS, conditions, headings
+from spmopt.report.contrast import require_comparable
+from spmopt.report.headings import spoken
 from spmopt.report.plots.schedule.addresses import plot_map
 from spmopt.report.plots.schedule.axes import retitle, seconds
 from spmopt.report.plots.schedule.boxes import Boxes
@@ -23,9 +21,11 @@ from spmopt.report.plots.schedule.occupancy import plot_occupancy
 from spmopt.report.plots.schedule.price import plot_price
 from spmopt.report.plots.schedule.roofline import plot_roofline
 from spmopt.report.plots.style import LINE, Heading, canvas, finish, legible
-from spmopt.report.view import spoken
+from spmopt.report.results import figures
+from spmopt.report.schedule_view import ScheduleView
+from spmopt.report.schedule_view.view import LANES_SAID, MARKS, conditions, headings
 
-_Panel = tuple[Callable[[Picture, Axes], Axes], float]
+_Panel = tuple[Callable[[ScheduleView, Axes], Axes], float]
 """How it is drawn, and how many inches high."""
 _PANELS: dict[str, _Panel] = {
     "map": (plot_map, 3.4),
@@ -41,7 +41,7 @@ _ABOVE = 0.45
 _MOST_LETTERS = 120
 
 
-def save_picture(name: str, pictures: Sequence[Picture], path: Path) -> None:
+def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> None:
     """Write one of :data:`PICTURES` of one schedule or two, in the format that ``path`` ends in.
 
     Raises
@@ -63,7 +63,7 @@ def save_picture(name: str, pictures: Sequence[Picture], path: Path) -> None:
     finish(figure, (), _heading(pictures), path)
 
 
-def _panels(name: str, pictures: Sequence[Picture]) -> Figure:
+def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
     """The same panels of every picture, one below the other."""
     names, heads = _along_time(pictures) if name == "all" else [name], headings(pictures)
     chosen = [(each, one) for each in names for one in zip(pictures, heads, strict=True)]
@@ -81,7 +81,7 @@ def _panels(name: str, pictures: Sequence[Picture]) -> Figure:
     return figure
 
 
-def _comparison(first: Picture, second: Picture) -> Figure:
+def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
     """Maps with what the other does not keep in full colour, lanes, and the time gained."""
     figure, axes = _column(_COMPARED)
     pairs = ((first, second), (second, first))
@@ -106,7 +106,7 @@ def _column(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
     return figure, [ax for (ax,) in grid]
 
 
-def _span(ax: Axes, pictures: Sequence[Picture]) -> None:
+def _span(ax: Axes, pictures: Sequence[ScheduleView]) -> None:
     """One time axis for all; the end of each."""
     ends = [seconds(picture) for picture in pictures]
     ax.set_xlim(0.0, max(ends))
@@ -122,20 +122,20 @@ def _label_last(axes: Sequence[Axes]) -> None:
         ax.tick_params(labelbottom=False)
 
 
-def _along_time(pictures: Sequence[Picture]) -> list[str]:
+def _along_time(pictures: Sequence[ScheduleView]) -> list[str]:
     """Panels of ``all``; of prices only where every schedule has them."""
     names = ["map", "occupancy", "lanes"]
-    priced = all(picture.worth is not None for picture in pictures)
+    priced = all(picture.prices is not None for picture in pictures)
     return [*names, "price"] if priced else names
 
 
-def _say_lanes(ax: Axes, picture: Picture) -> None:
+def _say_lanes(ax: Axes, picture: ScheduleView) -> None:
     """How lanes are meant, below the name of the time axis."""
     said = wrap(LANES_SAID[picture.times.timing], _MOST_LETTERS * 3 // 4)
     ax.set_xlabel("\n".join((ax.get_xlabel(), *said)))
 
 
-def _heading(pictures: Sequence[Picture]) -> Heading:
+def _heading(pictures: Sequence[ScheduleView]) -> Heading:
     """What is shown, by the figures that the page and the tables have too."""
     name = legible(pictures[0].instance.name, 70)
     said = [
@@ -149,7 +149,7 @@ def _heading(pictures: Sequence[Picture]) -> Heading:
     )
 
 
-def _headline(picture: Picture) -> str:
+def _headline(picture: ScheduleView) -> str:
     """The objective with its value, then the other costs; the replay's time where it is drawn."""
     result = picture.result
     texts = {

@@ -11,12 +11,12 @@ from spmopt.report.curves import Curves
 from spmopt.report.page import page
 from spmopt.report.page.curves import curves_page
 from spmopt.report.page.front import Shown, front_page
-from spmopt.report.picture import Picture, picture_record
+from spmopt.report.schedule_view import ScheduleView, schedule_record
 from tests import banks_by_hand
 from tests.report.curves.rows import curves, relaxed, schedule
 from tests.report.fronts.fronts import front
-from tests.report.picture.small import result_of
 from tests.report.samples import AWKWARD, awkward, picture
+from tests.report.schedule_view.small import result_of
 
 Record = Any
 _MANY = 30_000
@@ -28,7 +28,7 @@ _STEPS = ("begin", "end", "next", "step", "operation", "uses_step")
 @cache
 def record(scheduler: str) -> Record:
     """All that is shown of one schedule."""
-    return picture_record(picture(scheduler))
+    return schedule_record(picture(scheduler))
 
 
 @cache
@@ -53,12 +53,12 @@ def html(name: str) -> str:
 
 def _awkward() -> str:
     found = awkward("page")
-    return page(found.instance.name, [picture_record(found)])
+    return page(found.instance.name, [schedule_record(found)])
 
 
 def _banks() -> str:
     stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
-    return page("Two memories", [picture_record(Picture.of(stored))])
+    return page("Two memories", [schedule_record(ScheduleView.of(stored))])
 
 
 def _search() -> str:

@@ -12,8 +12,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
 from spmopt.report.palette import KIND_COLOURS
-from spmopt.report.picture import Picture
 from spmopt.report.plots.schedule import Boxes
+from spmopt.report.schedule_view import ScheduleView
 from tests.report.page.browser.conftest import Show
 from tests.report.page.browser.pages import contrast, record
 from tests.report.page.browser.saved import saved
@@ -120,7 +120,7 @@ def seen(screen: Screen, css: str, place: int) -> Image:
     return np.round(np.asarray(imread(BytesIO(b64decode(shot.split(",")[1])))) * 255)
 
 
-def require_marked(screen: Screen, place: int, one: Picture, other: Picture) -> None:
+def require_marked(screen: Screen, place: int, one: ScheduleView, other: ScheduleView) -> None:
     """The largest rectangles on a map have their colour just where they are kept more."""
     more, every = Boxes.kept_more(one, other), Boxes.of(one)
     longest = max(a.times.cycles for a in (one, other)) / one.instance.machine.clock_hz

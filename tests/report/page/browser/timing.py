@@ -13,7 +13,7 @@ from spmopt.bench.suite import Figures
 from spmopt.io.document import write_text
 from spmopt.io.files import read_result
 from spmopt.report.page import page_of
-from spmopt.report.picture import Picture
+from spmopt.report.schedule_view import ScheduleView
 from tests.report.page.browser.screen import MAP, Screen
 
 ZOOMS = (2, 16, 128)
@@ -47,8 +47,8 @@ def written(results: Sequence[Path], page: Path) -> Figures:
     """
     stored = [read_result(path) for path in results]
 
-    def make() -> list[Picture]:
-        pictures = [Picture.of(each) for each in stored]
+    def make() -> list[ScheduleView]:
+        pictures = [ScheduleView.of(each) for each in stored]
         write_text(page, page_of(pictures))
         return pictures
 

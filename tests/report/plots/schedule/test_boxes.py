@@ -9,11 +9,11 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.report.contrast import contrast_record
-from spmopt.report.picture import Picture
-from spmopt.report.picture.occupancy import KINDS, SCRATCH
+from spmopt.report.occupancy import KINDS, SCRATCH
 from spmopt.report.plots.schedule import Boxes
-from tests.report.picture.small import pictures, result_of
+from spmopt.report.schedule_view import ScheduleView
 from tests.report.samples import picture
+from tests.report.schedule_view.small import pictures, result_of
 from tests.verify.random_plans import random_schedule
 
 SEEDS = 40
@@ -31,7 +31,7 @@ def test_boxes_cover_what_is_occupied() -> None:
         assert boxes.high.max(initial=0) <= one.instance.machine.spm_bytes
 
 
-def by_gaps(one: Picture, other: Picture) -> set[Cell]:
+def by_gaps(one: ScheduleView, other: ScheduleView) -> set[Cell]:
     """(tensor, page of the tensor, step) that ``one`` keeps more, by the record of differences."""
     found: Any = contrast_record(other, one)["gaps"]
     step_of = {int(op): step for step, op in enumerate(one.view.timeline.operation)}
@@ -46,7 +46,7 @@ def by_gaps(one: Picture, other: Picture) -> set[Cell]:
     return {cell for cell in cells if cell[2] in lasting}
 
 
-def by_boxes(one: Picture, boxes: Boxes) -> set[Cell]:
+def by_boxes(one: ScheduleView, boxes: Boxes) -> set[Cell]:
     """The same by what is drawn: each rectangle, looked up at its address and time."""
     table, page, clock = one.residencies, one.view.page_bytes, one.instance.machine.clock_hz
     middle = (one.times.start + one.times.duration / 2) / clock
@@ -79,7 +79,7 @@ def test_what_is_kept_more_is_what_the_differences_say() -> None:
         features: Any = {"max_operations": 9, "max_tensors": 6}
         instance, first = random_schedule(seed, **features)
         _, second = random_schedule(seed, free_order=True, **features)
-        one, other = (Picture.of(result_of(instance, plan)) for plan in (first, second))
+        one, other = (ScheduleView.of(result_of(instance, plan)) for plan in (first, second))
         cells = by_boxes(one, Boxes.kept_more(one, other))
         assert cells == by_gaps(one, other)
         seen += len(cells)
@@ -103,4 +103,4 @@ def test_an_optimiser_keeps_more_than_a_rule() -> None:
 def test_another_instance_is_refused() -> None:
     instance, plan = random_schedule(0)
     with pytest.raises(InputError, match="name two schedules of one instance"):
-        Boxes.kept_more(picture("page"), Picture.of(result_of(instance, plan)))
+        Boxes.kept_more(picture("page"), ScheduleView.of(result_of(instance, plan)))

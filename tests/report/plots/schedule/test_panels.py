@@ -17,9 +17,8 @@ from matplotlib.patches import StepPatch
 
 from spmopt.core.errors import InputError
 from spmopt.metrics import metrics
+from spmopt.report.occupancy import KINDS
 from spmopt.report.palette import CAUSE_COLOURS, KIND_COLOURS
-from spmopt.report.picture import TIMINGS, Picture, picture_record
-from spmopt.report.picture.occupancy import KINDS
 from spmopt.report.plots.schedule import (
     Boxes,
     addresses,
@@ -32,9 +31,10 @@ from spmopt.report.plots.schedule import (
     plot_roofline,
     price,
 )
+from spmopt.report.schedule_view import TIMINGS, ScheduleView, schedule_record
 from tests import banks_by_hand
-from tests.report.picture.small import result_of
 from tests.report.samples import picture
+from tests.report.schedule_view.small import result_of
 from tests.verify.random_plans import random_schedule
 
 
@@ -72,7 +72,7 @@ def pixels(ax: Axes) -> Callable[[float, float], list[float]]:
 
 
 @pytest.mark.parametrize("panel", [plot_map, plot_occupancy, plot_lanes, plot_price])
-def test_nothing_is_drawn_after_the_end(panel: Callable[[Picture, Axes], Axes]) -> None:
+def test_nothing_is_drawn_after_the_end(panel: Callable[[ScheduleView, Axes], Axes]) -> None:
     """On the longer time axis of another schedule."""
     one = picture("page")
     end = one.times.cycles / one.instance.machine.clock_hz
@@ -200,24 +200,24 @@ def test_the_price_ends_at_what_a_little_more_is_worth(
     assert one.instance.machine.spm_bytes == 1024
     little = price._little
     monkeypatch.setattr(price, "_little", lambda _: little(spm))
-    worth: Any = picture_record(one)["worth"]
+    worth: Any = schedule_record(one)["worth"]
     ax = plot_price(one)
     (line,) = ax.get_lines()
     y = np.asarray(line.get_ydata(), float)
     assert y[-1] == pytest.approx(worth["per_mb"] * amount / 10**6, rel=0.01)
-    assert ax.get_title("left").startswith(f"Worth of {words} more: ")
+    assert ax.get_title("left").startswith(f"SPM shadow price: {words} more saves at most ")
     assert (np.diff(y) >= 0).all()
 
 
 def test_without_prices_there_is_no_such_picture() -> None:
     instance, plan = random_schedule(1)
     with pytest.raises(InputError, match="has no prices of the scratchpad"):
-        plot_price(Picture.of(result_of(instance, plan)))
+        plot_price(ScheduleView.of(result_of(instance, plan)))
 
 
 def test_the_roofline_has_the_layers_of_the_record() -> None:
     one = picture("page")
-    roofline: Any = picture_record(one)["roofline"]
+    roofline: Any = schedule_record(one)["roofline"]
     ax = plot_roofline(one)
     clouds = [c for c in ax.collections if isinstance(c, PathCollection)]
     drawn = np.concatenate([np.asarray(c.get_offsets()) for c in clouds])
@@ -248,7 +248,7 @@ def test_axes_that_are_given_are_drawn_into() -> None:
 
 def test_banks_are_named_and_parted_by_a_line() -> None:
     stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
-    ax = plot_map(Picture.of(stored))
+    ax = plot_map(ScheduleView.of(stored))
     names = {text.get_text().split(":")[0]: text.get_position()[1] for text in ax.texts}
     assert names["bank 0"] == 0
     assert names["bank 1"] == banks_by_hand.BANKS[0].spm_bytes

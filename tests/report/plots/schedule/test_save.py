@@ -9,11 +9,11 @@ import matplotlib.image
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.report.picture import Picture
 from spmopt.report.plots.schedule import PICTURES, addresses, boxes, save_picture
 from spmopt.report.plots.style import legible
-from tests.report.picture.small import result_of
+from spmopt.report.schedule_view import ScheduleView
 from tests.report.samples import AWKWARD, awkward, picture
+from tests.report.schedule_view.small import result_of
 from tests.verify.random_plans import random_schedule
 
 
@@ -79,7 +79,7 @@ def test_two_schedules_share_the_time_axis(tmp_path: Path, monkeypatch: pytest.M
     limits = []
     drawn = boxes.Boxes.of
 
-    def watched(one: Picture) -> boxes.Boxes:
+    def watched(one: ScheduleView) -> boxes.Boxes:
         limits.append(one.times.cycles)
         return drawn(one)
 
@@ -91,7 +91,7 @@ def test_two_schedules_share_the_time_axis(tmp_path: Path, monkeypatch: pytest.M
 def test_refusals(tmp_path: Path) -> None:
     one, path = picture("page"), tmp_path / "p.png"
     instance, plan = random_schedule(0)
-    other = Picture.of(result_of(instance, plan))
+    other = ScheduleView.of(result_of(instance, plan))
     for name, chosen, target, text in (
         ("maps", [one], path, "did you mean map?"),
         ("compare", [one], path, "picture compare: takes 2 schedules, not 1"),

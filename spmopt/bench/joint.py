@@ -17,7 +17,7 @@ from spmopt.core.result import Result
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.schedulers.registry import STARTS, find
+from spmopt.schedulers.registry import find
 from spmopt.solve import compare, solve
 from spmopt.verify import require_legal
 
@@ -81,8 +81,8 @@ def simplifications(instance: Instance, *, limit_s: float) -> Figures:
 
 def _start(instance: Instance) -> tuple[Plan, int]:
     """The best plan of whole tensors in the listed order, and the least replay of any policy."""
-    entries = [find(name) for name in STARTS["joint"]]
-    results = compare(instance, STARTS["joint"], Request(objective=REPLAY))
+    entries = [find(name) for name in find("joint").starts]
+    results = compare(instance, find("joint").starts, Request(objective=REPLAY))
     replays = [_steps(result)[1] for result in results]
     listed = [_is_listed(result) for result in results]
     own = [k for k, entry in enumerate(entries) if entry.granularity == "whole" and listed[k]]

@@ -35,7 +35,7 @@ def export(
     from spmopt.cli.inputs import load_instance
     from spmopt.cli.terminal.output import messages, print_json, say, warn
     from spmopt.cli.terminal.progress import progress
-    from spmopt.core.objective import objective_named, spoken_name
+    from spmopt.core.objective import objective_named, option_name
     from spmopt.io.document import require_writable, write_text
     from spmopt.schedulers.registry import find
 
@@ -54,7 +54,7 @@ def export(
                 "file": str(output),
                 "format": suffix,
                 "instance": instance.name,
-                "objective": spoken_name(aim.name),
+                "objective": option_name(aim.name),
                 "columns": program.columns,
                 "rows": program.rows,
                 "unit": program.unit,
@@ -62,5 +62,5 @@ def export(
         )
     else:
         size = f"{program.columns} columns, {program.rows} rows"
-        say(f"{output}: {instance.name}, {size}, {spoken_name(aim.name)} in {program.unit}")
+        say(f"{output}: {instance.name}, {size}, {option_name(aim.name)} in {program.unit}")
     return Code.OK

@@ -9,7 +9,7 @@ from spmopt.cli import Code
 from spmopt.cli.terminal.output import print_json, results, say
 
 if TYPE_CHECKING:
-    from spmopt.schedulers.registry import Entry
+    from spmopt.schedulers.registry import SchedulerEntry
 
 _KINDS = (
     "A policy is a greedy rule; a formulation optimises from the best of some policies on, and "
@@ -111,9 +111,9 @@ def list_schedulers(as_json: bool) -> int:
     return Code.OK
 
 
-def _choices(entries: Iterable[Entry]) -> Iterator[tuple[str, str, str]]:
+def _choices(entries: Iterable[SchedulerEntry]) -> Iterator[tuple[str, str, str]]:
     """A row for each choice; schedulers that share their options share the rows."""
-    sharing: dict[int, list[Entry]] = {}
+    sharing: dict[int, list[SchedulerEntry]] = {}
     for entry in entries:
         sharing.setdefault(id(entry.options), []).append(entry)
     for alike in sharing.values():

@@ -7,6 +7,8 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from spmopt.core.objective import OBJECTIVES
+
 NETWORK, MACHINE, _BUDGET = "Network", "Machine", "Search"
 """Panels of the help."""
 
@@ -50,12 +52,7 @@ def choices(lead: str, phrases: Mapping[str, str]) -> str:
     return "\n\n".join((lead, *(f"{name} - {phrase}" for name, phrase in phrases.items())))
 
 
-_OBJECTIVES = {
-    "time": "sum of the durations of all steps (makespan)",
-    "replay": "cycles without barriers between steps (policies, and the scheduler joint)",
-    "traffic": "bytes moved between DRAM and scratchpad",
-    "energy": "of DRAM, scratchpad, arithmetic and leakage",
-}
+_OBJECTIVES = {name: entry.summary for name, entry in OBJECTIVES.items()}
 _LOWERINGS = {
     "tiled": "a product keeps its smallest operand on chip; larger ones go in panels (default)",
     "ideal": "every operand crosses the DRAM boundary once, whatever its size",

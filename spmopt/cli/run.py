@@ -19,7 +19,7 @@ from spmopt.cli.terminal.progress import progress, watched
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.objective import REPLAY, Objective, spoken_name
+from spmopt.core.objective import Objective, objective_entry
 from spmopt.core.result import Result, Status
 from spmopt.io.document import require_folder, require_writable
 from spmopt.metrics import in_unit
@@ -85,9 +85,12 @@ def run_compare(
 
 def _usual(objective: str, names: Sequence[str]) -> list[str]:
     """Those of a comparison; a note says which do not know the objective."""
-    if objective != spoken_name(REPLAY.name):
+    asked = objective_entry(objective).of
+    unable = [
+        name for name in names if isinstance(asked, Objective) and not find(name).takes(asked)
+    ]
+    if not unable:
         return list(names)
-    unable = [name for name in names if not find(name).takes(REPLAY)]
     tell(f"left out, for they do not minimise {objective}: {', '.join(unable)}; {_SMALL}")
     return [name for name in names if name not in unable]
 

@@ -1,33 +1,63 @@
-"""Objectives: non-negative weights on what a schedule spends."""
+"""Objectives: nonnegative weights on what a schedule spends, and the registry of named ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from numbers import Rational
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
+from spmopt.core.plugins import Registry
 
 _PICO = Fraction(1, 10**12)
+_EXCESS = "costs {} more than"
 WEIGHTS = ("cycle", "dram_in_byte", "dram_out_byte", "spm_read_byte", "spm_write_byte", "mac")
 """Names of the weights of events that every machine has."""
+BANK_WEIGHTS = ("bank_read_byte", "bank_write_byte")
+"""Names of the weights of events in each bank."""
 
 
-def _exact(value: float) -> Fraction:
-    """The decimal a user wrote, not its binary neighbour."""
-    return Fraction(str(value))
+def _exact(value: object) -> Fraction:
+    """The decimal a user wrote, not its nearest binary number."""
+    return Fraction(value if isinstance(value, Rational) else str(value))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Objective:
-    """A weighted sum; each weight is in ``unit`` per event (problem statement, section 3).
+    """A weighted sum, minimized; each weight is in ``unit`` per event (PROBLEM.md, section 3).
 
-    ``bank_read_byte`` and ``bank_write_byte`` are weights of a byte that each bank reads or writes,
-    whoever asks for it; none for a uniform scratchpad.
+    Weights may be given as fractions, integers, decimals or floats, of which the shortest decimal
+    counts. Any nonnegative ones will do: every scheduler but ``joint`` takes them.
+
+    Attributes
+    ----------
+    name, unit
+        Of the objective and of its value.
+    replayed
+        A ``cycle`` is one of the replay, which has no barriers between steps.
+    cycle
+        Weight of a cycle of time.
+    dram_in_byte, dram_out_byte
+        Of a byte from DRAM, and to it.
+    spm_read_byte, spm_write_byte
+        Of a byte that an operation reads from the scratchpad, and writes to it.
+    mac
+        Of a multiply-accumulate.
+    bank_read_byte, bank_write_byte
+        Of a byte that each bank reads or writes, whoever asks for it; none for a uniform
+        scratchpad.
+
+    Raises
+    ------
+    InputError
+        A weight is negative or no number.
     """
 
     name: str
     unit: str
+    replayed: bool = False
     cycle: Fraction = Fraction(0)
     dram_in_byte: Fraction = Fraction(0)
     dram_out_byte: Fraction = Fraction(0)
@@ -44,26 +74,29 @@ class Objective:
         return (*own, *self.bank_read_byte, *self.bank_write_byte)
 
     @property
-    def replayed(self) -> bool:
-        """Whether a cycle is one of the replay, which has no barriers between steps."""
-        return self.name == "replay"
+    def weighted(self) -> frozenset[str]:
+        """Names of the weights that are not 0."""
+        banks = {name for name in BANK_WEIGHTS if any(getattr(self, name))}
+        return frozenset(banks.union(name for name in WEIGHTS if getattr(self, name)))
 
     def __post_init__(self) -> None:
-        for name in (*WEIGHTS, "bank_read_byte", "bank_write_byte"):
-            value = getattr(self, name)
-            if min(value if isinstance(value, tuple) else (value,), default=0) < 0:
+        for name in (each.name for each in fields(self) if each.name in (*WEIGHTS, *BANK_WEIGHTS)):
+            given = getattr(self, name)
+            try:
+                exact = tuple(map(_exact, given)) if name in BANK_WEIGHTS else (_exact(given),)
+            except (TypeError, ValueError):
+                raise InputError(
+                    f"objective {self.name}: weight {name} must be a number, is {given!r}"
+                ) from None
+            if min(exact, default=0) < 0:
                 raise InputError(f"objective {self.name}: weight {name} must not be negative")
+            object.__setattr__(self, name, exact if name in BANK_WEIGHTS else exact[0])
         if len(self.bank_read_byte) != len(self.bank_write_byte):
             raise InputError(f"objective {self.name}: needs both weights of each bank")
 
 
-def spoken_name(name: str) -> str:
-    """Name of an objective as the options have it."""
-    return "time" if name == "makespan" else name
-
-
 MAKESPAN = Objective(name="makespan", unit="cycles", cycle=Fraction(1))
-REPLAY = Objective(name="replay", unit="cycles", cycle=Fraction(1))
+REPLAY = Objective(name="replay", unit="cycles", cycle=Fraction(1), replayed=True)
 TRAFFIC = Objective(
     name="traffic", unit="bytes", dram_in_byte=Fraction(1), dram_out_byte=Fraction(1)
 )
@@ -93,14 +126,113 @@ def energy_objective(machine: Machine) -> Objective:
     )
 
 
-def objective_named(name: str, machine: Machine) -> Objective:
-    """``traffic``, ``time`` (also ``makespan``), ``replay`` or ``energy``."""
-    if name in ("time", "makespan"):
-        return MAKESPAN
-    if name == "replay":
-        return REPLAY
-    if name == "traffic":
-        return TRAFFIC
-    if name == "energy":
-        return energy_objective(machine)
-    raise InputError(f"objective {name!r}: choose traffic, time, replay or energy")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectiveEntry:
+    """An objective by name.
+
+    Attributes
+    ----------
+    of
+        The objective, or a function that gives it for a machine.
+    summary
+        What is minimized, in a line.
+    excess
+        What a worse schedule does, as ``takes {} more time than``.
+    """
+
+    of: Objective | Callable[[Machine], Objective]
+    summary: str = ""
+    excess: str = _EXCESS
+
+    @property
+    def per_machine(self) -> bool:
+        """Whether the weights depend on the machine."""
+        return not isinstance(self.of, Objective)
+
+    @property
+    def replayed(self) -> bool:
+        """Whether time is that of the replay."""
+        return isinstance(self.of, Objective) and self.of.replayed
+
+    def on(self, machine: Machine) -> Objective:
+        """Return the objective for ``machine``."""
+        return self.of if isinstance(self.of, Objective) else self.of(machine)
+
+
+def _entry(name: str, found: object) -> ObjectiveEntry:
+    """Record of what a package or a user gave as an objective."""
+    if isinstance(found, ObjectiveEntry):
+        return found
+    if isinstance(found, Objective):
+        return ObjectiveEntry(of=found, summary=f"weighted sum in {found.unit}")
+    if callable(found):
+        summary = (found.__doc__ or "").strip().partition("\n")[0]
+        return ObjectiveEntry(of=found, summary=summary)
+    raise InputError(f"objective {name}: is none, nor a function of a machine that gives one")
+
+
+OBJECTIVES: Registry[ObjectiveEntry] = Registry(
+    group="spmopt.objectives",
+    make=_entry,
+    own={
+        "time": ObjectiveEntry(
+            of=MAKESPAN,
+            summary="sum of the durations of all steps (makespan)",
+            excess="takes {} more time than",
+        ),
+        "replay": ObjectiveEntry(
+            of=REPLAY,
+            summary="cycles without barriers between steps (policies, and the scheduler joint)",
+        ),
+        "traffic": ObjectiveEntry(
+            of=TRAFFIC,
+            summary="bytes moved between DRAM and scratchpad",
+            excess="moves {} more bytes than",
+        ),
+        "energy": ObjectiveEntry(
+            of=energy_objective,
+            summary="of DRAM, scratchpad, arithmetic and leakage",
+            excess="spends {} more energy than",
+        ),
+    },
+)
+"""Objectives by the name that options have for them."""
+_ALIASES = {MAKESPAN.name: "time"}
+
+
+def register_objective(
+    name: str, objective: ObjectiveEntry | Objective | Callable[[Machine], Objective]
+) -> None:
+    """Add an objective under ``name``; raises :class:`InputError` where that is taken."""
+    OBJECTIVES.register(name, objective)
+
+
+def option_name(name: str) -> str:
+    """Name of an objective as the options have it."""
+    return _ALIASES.get(name, name)
+
+
+def objective_entry(name: str) -> ObjectiveEntry:
+    """Return the registered objective ``name``, also ``makespan`` for ``time``.
+
+    Raises
+    ------
+    InputError
+        There is none.
+    """
+    found = OBJECTIVES.find(option_name(name))
+    if found is None:
+        raise unknown("objective", name, OBJECTIVES.names())
+    return found
+
+
+def objective_named(objective: str | Objective, machine: Machine) -> Objective:
+    """Return an objective for ``machine``: a registered one by name, or one as it is given."""
+    return objective if isinstance(objective, Objective) else objective_entry(objective).on(machine)
+
+
+def excess_phrase(objective: Objective) -> str:
+    """What a schedule that is worse by ``objective`` does, as ``takes {} more time than``."""
+    name = option_name(objective.name)
+    found = OBJECTIVES.get(name) or OBJECTIVES.added.get(name)
+    return _EXCESS if found is None else found.excess

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import isfinite
@@ -12,7 +12,7 @@ from typing import Protocol
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, Objective
 from spmopt.core.result import Certificate, Outcome
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import Plan, Residency, Schedule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,3 +133,18 @@ class Scheduler(Protocol):
     def __call__(self, instance: Instance, request: Request) -> Outcome:
         """Schedule ``instance`` as ``request`` asks."""
         ...
+
+
+Decision = Outcome | Plan | Schedule | Residency | Iterable[tuple[int | str, int, int]]
+"""What a policy may return.
+
+The least is an iterable of (tensor, first step, end): the whole tensor, by index or name, is in
+the scratchpad in the steps [first step, end) of the instance's own order. All else streams.
+Stationary operands come to it where they must, each operation runs in its first mode that fits,
+what DRAM lacks is stored when it leaves, and transfers are moved to steps whose DMA time is idle
+where that is faster. A ``Residency`` says the same by bytes, so that heads of tensors may stay. A
+``Plan`` says order, modes and stores itself, a ``Schedule`` every command and address; an
+``Outcome`` adds notes and a certificate. Whatever it is, the verifier checks it.
+"""
+Policy = Callable[[Instance], Decision] | Callable[[Instance, Request], Decision]
+"""A callable that decides how an instance is scheduled, with the request where it asks for it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -40,6 +41,17 @@ class Table:
     def take(self, rows: Ints | Bools) -> Self:
         """Rows by index or mask, in that order."""
         return type(self)(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+
+    def rows(self) -> list[tuple[int, ...]]:
+        """All rows, each with the columns in their order."""
+        return list(zip(*(getattr(self, f.name).tolist() for f in fields(self)), strict=True))
+
+    @classmethod
+    def of_rows(cls, rows: Sequence[Sequence[int]]) -> Self:
+        """Return the table of ``rows``, each with the columns in their order."""
+        names = [f.name for f in fields(cls)]
+        array = np.array(rows, np.int64).reshape(-1, len(names))
+        return cls(**{name: array[:, place] for place, name in enumerate(names)})
 
     @classmethod
     def together(cls, *parts: Self) -> Self:

@@ -13,7 +13,7 @@ from typing import Self
 
 from spmopt import __version__
 from spmopt.core.instance import Instance
-from spmopt.core.objective import WEIGHTS, Objective
+from spmopt.core.objective import REPLAY, WEIGHTS, Objective
 from spmopt.core.result import BankPrices, Certificate, ClassBound, Result, Status, Totals
 from spmopt.core.schedule import Schedule
 from spmopt.io.document import Json, body, header
@@ -22,6 +22,7 @@ from spmopt.io.instance import decode_instance, encode_instance
 from spmopt.io.schedule import decode_schedule, encode_schedule
 
 _BANK_WEIGHTS = ("bank_read_byte", "bank_write_byte")  # of machines with banks only
+_OPTIONAL = ("replayed", *_BANK_WEIGHTS)  # the first: written before it was, the name says it
 _BANK_BYTES = ("bank_read_bytes", "bank_write_bytes")  # likewise
 _BANK_PRICES = tuple(f.name for f in fields(BankPrices))
 _OBJECTIVE = ("name", "unit", *WEIGHTS)
@@ -86,7 +87,7 @@ def decode_result(value: object, where: str = "") -> StoredResult:
         Not a result of this version, or one with a field of the wrong type.
     """
     f = body(value, where, "result", _BODY, _EXTRA)
-    objective = _objective(f.object("objective", _OBJECTIVE, _BANK_WEIGHTS))
+    objective = _objective(f.object("objective", _OBJECTIVE, _OPTIONAL))
     result = Result(
         scheduler=f.text("scheduler"),
         objective=objective,
@@ -124,7 +125,9 @@ def _encode_fraction(value: Fraction | None) -> str | None:
 def _encode_objective(objective: Objective) -> Json:
     weights = {name: str(getattr(objective, name)) for name in WEIGHTS}
     of_banks = _fractions(objective, _BANK_WEIGHTS) if objective.bank_read_byte else {}
-    return {"name": objective.name, "unit": objective.unit, **weights, **of_banks}
+    unusual = objective.replayed and objective.name != REPLAY.name
+    own_time = {"replayed": True} if unusual else {}
+    return {"name": objective.name, "unit": objective.unit, **own_time, **weights, **of_banks}
 
 
 def _objective(f: Fields) -> Objective:
@@ -133,6 +136,7 @@ def _objective(f: Fields) -> Objective:
     return Objective(
         name=f.text("name"),
         unit=f.text("unit"),
+        replayed=f.optional("replayed", f.flag) or f.text("name") == REPLAY.name,
         **weights,
         bank_read_byte=read,
         bank_write_byte=write,
@@ -169,7 +173,7 @@ def _certificate(result: Fields, name: str) -> Certificate:
     f = result.object(name, ("objective", "bits", *_PRICES), (*_OWN_ORDER, "banks"))
     banks = f.optional("banks", lambda name: f.objects(name, _BANK_PRICES)) or []
     return Certificate(
-        objective=_objective(f.object("objective", _OBJECTIVE, _BANK_WEIGHTS)),
+        objective=_objective(f.object("objective", _OBJECTIVE, _OPTIONAL)),
         bits=f.whole("bits"),
         spm=f.ints("spm"),
         dram_in=f.ints("dram_in"),

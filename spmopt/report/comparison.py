@@ -9,14 +9,14 @@ from fractions import Fraction
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
-from spmopt.core.objective import REPLAY
+from spmopt.core.objective import excess_phrase
 from spmopt.core.result import UNFINISHED, Result, Status
 from spmopt.metrics import in_unit, metrics
 from spmopt.report.headings import heading, order_notes, remarks, spoken, standing
 from spmopt.report.quantities import percent, seconds, si
 from spmopt.report.results import conflict_rows
 from spmopt.report.tables import Grid, Line, Part
-from spmopt.schedulers.registry import Kind, find
+from spmopt.schedulers.registry import Kind, kind_of
 
 COLUMNS = (
     "scheduler",
@@ -31,11 +31,7 @@ COLUMNS = (
 _NONE = "-"
 _STYLES = {"optimal": "green", "infeasible": "red"}
 _LISTED = " in the listed order"
-_COSTS = {
-    "makespan": "takes {} more time than",
-    "traffic": "moves {} more bytes than",
-    "energy": "spends {} more energy than",
-}
+_COLUMN_OF_UNIT = {"cycles": 1, "bytes": 2, "joules": 3}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +88,7 @@ def compare_view(
     rows += [(name, *[_NONE] * 5, "not run", _NONE) for name in not_run]
     infeasible = any(result.status is Status.INFEASIBLE for result in results)
     minimized = spoken(results[0].objective)
-    time = "replay" if results[0].objective == REPLAY else "time"
+    time = "replay" if results[0].objective.replayed else "time"
     others = tuple(name for name in ("energy", "traffic", time) if name != minimized)
     return Comparison(
         heading=heading(instance, results[0]),
@@ -113,7 +109,7 @@ def _notes(results: Sequence[Result]) -> list[str]:
     speakers: dict[str, list[str]] = {}
     for result in results:
         name = result.scheduler
-        speaks = result.status is Status.INFEASIBLE or find(name).kind is Kind.FORMULATION
+        speaks = result.status is Status.INFEASIBLE or kind_of(name) is Kind.FORMULATION
         for note in remarks(result):
             if speaks or note in UNFINISHED:
                 speakers.setdefault(note, []).append(name)
@@ -147,7 +143,7 @@ def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady"
     judged = next((result for result in known if result.scheduler == subject), None)
     if judged is not None:
         lines.append(_cost(judged, best, judged.scheduler.capitalize()))
-    policies = [result for result in known if find(result.scheduler).kind is Kind.POLICY]
+    policies = [result for result in known if kind_of(result.scheduler) is Kind.POLICY]
     if len(policies) > 1:
         nearest = min(policies, key=lambda result: result.value or Fraction(0))
         if judged is None or nearest.value != judged.value:
@@ -180,7 +176,7 @@ def _cost(judged: Result, best: Result, name: str) -> str:
         span = f"at least {low}"
     else:
         span = low if low == high else f"{low.removesuffix(' %')} to {high}"
-    cost = _COSTS.get(judged.objective.name, "costs {} more than")
+    cost = excess_phrase(judged.objective)
     return f"{name} {cost.format(span)} the optimum."
 
 
@@ -189,12 +185,11 @@ def _figures(machine: Machine, result: Result) -> tuple[str, ...]:
         if result.bound is None or result.status is Status.INFEASIBLE:
             return (result.scheduler, _NONE, _NONE, _NONE)
         value = f"≥ {si(*in_unit(result.objective, machine, result.bound), fill=True)}"
-        columns = {"makespan": 1, "traffic": 2, "energy": 3}
         row = [result.scheduler, _NONE, _NONE, _NONE]
-        row[columns.get(result.objective.name, 1)] = value
+        row[_COLUMN_OF_UNIT.get(result.objective.unit, 1)] = value
         return tuple(row)
     figures = metrics(machine, result.totals)
-    replayed = result.objective == REPLAY
+    replayed = result.objective.replayed
     return (
         result.scheduler,
         si(figures.replay_s if replayed else figures.time_s, "s", fill=True),

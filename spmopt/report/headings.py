@@ -8,7 +8,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
-from spmopt.core.objective import REPLAY, Objective, spoken_name
+from spmopt.core.objective import Objective, option_name
 from spmopt.core.order import depth_first, same_order
 from spmopt.core.result import Result, Status, Totals
 from spmopt.core.schedule import Schedule
@@ -28,7 +28,7 @@ def heading(instance: Instance, result: Result) -> str:
 
 def spoken(objective: Objective) -> str:
     """Return the name of an objective as the command line has it."""
-    return spoken_name(objective.name)
+    return option_name(objective.name)
 
 
 def describe(machine: Machine) -> str:
@@ -82,7 +82,7 @@ def remarks(result: Result) -> list[str]:
 
 def barrier_notes(result: Result) -> list[str]:
     """Return what an account of steps says of a schedule that was made for the replay."""
-    if result.objective != REPLAY:
+    if not result.objective.replayed:
         return []
     made = "The schedule was optimized for the replay, which has no barriers between steps; "
     return [f"{made}times and stalls here include the barriers."]

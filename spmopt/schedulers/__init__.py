@@ -1,1 +1,1 @@
-"""The schedulers by name, loaded when used."""
+"""Schedulers by name, loaded when used."""

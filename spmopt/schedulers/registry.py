@@ -1,213 +1,263 @@
-"""The registry: every scheduler by name.
+"""The registry: every scheduler by name, of the program and of installed packages.
 
 ``name:option=choice:option=choice`` names a scheduler with its options chosen, ``name@backend``
-one with another solver for its program.
+one with another solver for its program. In place of a name a policy itself may be given.
 
 Nothing here imports a scheduler: a solver library loads only when its scheduler runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from functools import partial
+from importlib import import_module
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, cast
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.core.objective import Objective
-from spmopt.schedulers.entry import Banks, Entry, Kind
-from spmopt.schedulers.options import DOUBLE_BUFFER, GRANULARITY, MSA, TSAI
+from spmopt.core.objective import OBJECTIVES, Objective, option_name
+from spmopt.core.plugins import Registry
 
-__all__ = [
-    "BEST_RULE",
-    "BOUNDER",
-    "COMPARED",
-    "COMPARED_BANKS",
-    "SCHEDULERS",
-    "STARTS",
-    "Entry",
-    "Kind",
-    "able",
-    "find",
-    "start_names",
-]
+if TYPE_CHECKING:  # it would load numpy, and lists of names should not
+    from spmopt.core.scheduler import Policy, Scheduler
 
-_ENTRIES = (
-    Entry(
-        name="stream",
-        kind=Kind.POLICY,
-        target="spmopt.policies:stream",
-        summary="keeps nothing: every operand streams every time",
-        source="Tsai, minimum caching scheme",
-    ),
-    Entry(
-        name="lru",
-        kind=Kind.POLICY,
-        target="spmopt.policies:lru",
-        summary="evicts the tensor used longest ago; prefetches where DMA time is idle",
-        source="Belady 1966, as its baseline",
-        options=GRANULARITY,
-    ),
-    Entry(
-        name="belady",
-        kind=Kind.POLICY,
-        target="spmopt.policies:belady",
-        summary="evicts the tensor used furthest ahead; prefetches where DMA time is idle",
-        source="Belady 1966; Tsai, section 4",
-        options=GRANULARITY,
-    ),
-    Entry(
-        name="belady-size",
-        kind=Kind.POLICY,
-        target="spmopt.policies:belady_size",
-        summary="evicts what loses the fewest bytes per step of absence; prefetches as belady",
-        source="Belady 1966, with sizes and write-backs",
-        options=GRANULARITY,
-    ),
-    Entry(
-        name="frequency",
-        kind=Kind.POLICY,
-        target="spmopt.policies:frequency",
-        summary="evicts the tensor used least often so far; prefetches where DMA time is idle",
-        source="Tabbassum et al., dynamic allocation",
-        options=GRANULARITY,
-    ),
-    Entry(
-        name="static",
-        kind=Kind.POLICY,
-        target="spmopt.policies:static",
-        summary="keeps the same tensors for the whole run, best bytes saved per byte",
-        source="Tabbassum et al., static allocation",
-    ),
-    Entry(
-        name="msa",
-        kind=Kind.POLICY,
-        target="spmopt.policies.msa:msa",
-        summary="gives room to what operations wait for most; copies in windows of elapsed time",
-        source="XLA, memory space assignment",
-        options=MSA,
-    ),
-    Entry(
-        name="tsai",
-        kind=Kind.POLICY,
-        target="spmopt.policies.tsai:tsai",
-        summary="belady in depth-first order; prefetches by latency, offloads ahead of need",
-        source="Tsai, chapter 4, Listing 1",
-        options=TSAI,
-    ),
-    Entry(
-        name="next-layer",
-        kind=Kind.POLICY,
-        target="spmopt.policies.next_layer:next_layer",
-        summary="belady; prefetches for the next operation only, offloads when full",
-        source="Tsai, Figures 4.1a and 4.2a",
-    ),
-    Entry(
-        name="autotm",
-        kind=Kind.POLICY,
-        target="spmopt.policies.autotm:autotm",
-        summary="belady; moves at uses, or whole under one operation that hides them",
-        source="Hildebrand et al., AutoTM, ASPLOS 2020",
-    ),
-    Entry(
-        name="double-buffer",
-        kind=Kind.POLICY,
-        target="spmopt.policies.double_buffer:double_buffer",
-        summary="computes in one half of the scratchpad while the other is filled (for tiles)",
-        source="Kim et al., MICRO 2023, section 4.2",
-        options=DOUBLE_BUFFER,
-    ),
-    Entry(
-        name="whole",
-        kind=Kind.FORMULATION,
-        target="formulations.residency.whole:schedule",
-        summary="optimises which tensors stay, all or nothing (integer program)",
-        source="problem statement, section 2",
-        backends={"pulp": "formulations.second.schedule:schedule"},
-    ),
-    Entry(
-        name="page",
-        kind=Kind.FORMULATION,
-        target="formulations.residency.page:schedule",
-        alone="formulations.residency.page:decided",
-        granularity="page",
-        summary="optimises how many pages of each tensor stay (priced columns, rounded)",
-        source="problem statement, sections 2 and 5",
-    ),
-    Entry(
-        name="contiguous",
-        kind=Kind.FORMULATION,
-        target="formulations.contiguous.schedule:schedule",
-        granularity="contiguous",
-        summary="gives each tensor one range of addresses (page's plan, repaired by programs)",
-        source="problem statement, section 3, rule R8",
-    ),
-    Entry(
-        name="banks",
-        kind=Kind.FORMULATION,
-        target="formulations.residency.banks.schedule:schedule",
-        granularity="page",
-        summary="optimises how many pages stay, and in which bank of the scratchpad (--bank)",
-        source="problem statement, section 5, with banks",
-        banks=Banks.ONLY,
-    ),
-    Entry(
-        name="joint",
-        kind=Kind.FORMULATION,
-        target="formulations.joint:schedule",
-        summary="optimises order, transfer times and addresses too, of small instances (CP-SAT)",
-        source="problem statement, section 3, replay",
-        objectives=("replay",),
-    ),
-    Entry(
-        name="fluid",
-        kind=Kind.RELAXATION,
-        target="formulations.residency.fluid:schedule",
-        granularity="fluid",
-        summary="bounds all of the above: bytes may stay one by one (linear program)",
-        source="problem statement, section 5",
-        banks=Banks.BOTH,
-    ),
+Options = Mapping[str, Mapping[str, str]]
+"""A phrase for each choice of each option, the default first."""
+
+
+class Kind(StrEnum):
+    """How a scheduler works."""
+
+    POLICY = "policy"  # greedy, no bound of its own
+    FORMULATION = "formulation"  # optimizes from the best policy on, with a bound
+    RELAXATION = "relaxation"  # a bound only, no schedule
+
+
+class Banks(StrEnum):
+    """Whether a scheduler knows scratchpads of several banks."""
+
+    NONE = "none"  # a uniform scratchpad only
+    ONLY = "only"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SchedulerEntry:
+    """A scheduler: what it is, what it supports, where its code is.
+
+    Attributes
+    ----------
+    name
+        Of the scheduler; with its options, where some were chosen.
+    kind
+        A policy takes every objective and minimizes none.
+    target
+        The callable, or ``module:callable``: a :class:`~spmopt.core.scheduler.Scheduler`; of a
+        policy any :data:`~spmopt.core.scheduler.Policy`.
+    summary, source
+        One line on what it does, and where it is from.
+    granularity
+        What may be resident of a tensor: ``whole``, ``page``, ``contiguous`` or ``fluid``.
+    replayed
+        It minimizes time of the replay, and not the sum of the durations of steps.
+    weights
+        Weights that an objective may have; None for any.
+    banks
+        Scratchpads that it knows; a policy takes all, and does not see which bank is which.
+    options
+        Of the callable, as keyword arguments.
+    chosen
+        What was chosen of them; the callable's own defaults hold for the rest.
+    starts
+        Policies from whose best plan a formulation starts.
+    backends
+        Families of other solvers, each with the target that takes one as ``solver``.
+    alone
+        Target that decides some instances without a plan to start from, and gives no plan for
+        the others; empty for none.
+    compared
+        Whether it is one of a comparison that names none.
+    """
+
+    name: str
+    kind: Kind = Kind.POLICY
+    target: str | Callable[..., object]
+    summary: str = ""
+    source: str = ""
+    granularity: str = "whole"
+    replayed: bool = False
+    weights: frozenset[str] | None = None
+    banks: Banks = Banks.NONE
+    options: Options = field(default_factory=dict)
+    chosen: Mapping[str, str] = field(default_factory=dict)
+    starts: tuple[str, ...] = ()
+    backends: Mapping[str, str] = field(default_factory=dict)
+    alone: str = ""
+    compared: bool = True
+
+    def load(self) -> Scheduler:
+        """Import the callable; it is called with the options chosen."""
+        found = _imported(self.target) if isinstance(self.target, str) else self.target
+        scheduler = partial(found, **self.chosen) if self.chosen else found
+        if self.kind is Kind.POLICY:
+            scheduler = cast("Any", _imported("spmopt.policies.policy:scheduler_of")(scheduler))
+        return cast("Scheduler", scheduler)
+
+    def choose(self, choices: Mapping[str, str]) -> SchedulerEntry:
+        """Return this scheduler with options chosen, named in full, in the order of the entry.
+
+        Raises
+        ------
+        InputError
+            No such option, or no such choice.
+        """
+        for option, choice in choices.items():
+            if not self.options:
+                raise InputError(f"scheduler {self.name}: has no options, so no {option!r}")
+            if option not in self.options:
+                raise unknown(f"option of scheduler {self.name}", option, self.options)
+            if choice not in self.options[option]:
+                raise unknown(
+                    f"choice of {option} of scheduler {self.name}", choice, self.options[option]
+                )
+        chosen = {option: choices[option] for option in self.options if option in choices}
+        name = ":".join((self.name, *(f"{key}={value}" for key, value in chosen.items())))
+        granularity = chosen.get("granularity", self.granularity)
+        return replace(self, name=name, chosen=chosen, granularity=granularity)
+
+    def on(self, backend: str) -> SchedulerEntry:
+        """Return this scheduler with another solver, as ``pulp:cbc``: a family and a name in it.
+
+        Raises
+        ------
+        InputError
+            No solver is named, or there is no such family; the scheduler must have some.
+        """
+        family, _, solver = backend.lower().partition(":")
+        if not solver:
+            choices = " or ".join(f"{known}:NAME" for known in self.backends)
+            raise InputError(f"backend {backend!r}: write {choices}, as pulp:cbc")
+        if family not in self.backends:
+            raise unknown(f"family of backends of scheduler {self.name}", family, self.backends)
+        return replace(
+            self,
+            name=f"{self.name}@{family}:{solver}",
+            target=self.backends[family],
+            chosen={"solver": solver},
+        )
+
+    def takes(self, objective: Objective) -> bool:
+        """Whether it can minimize ``objective``: time of its kind, and weights that it knows."""
+        if self.kind is Kind.POLICY:
+            return True
+        known = self.weights is None or objective.weighted <= self.weights
+        return known and objective.replayed == self.replayed
+
+    def takes_banks(self, banks: bool) -> bool:
+        """Whether it schedules machines with banks, or without."""
+        if self.kind is Kind.POLICY or self.banks is Banks.BOTH:
+            return True
+        return banks == (self.banks is Banks.ONLY)
+
+    def require_banks(self, banks: bool) -> None:
+        """Raise :class:`InputError` if it does not take a machine with banks, or without."""
+        if self.takes_banks(banks):
+            return
+        if banks:
+            raise InputError(
+                f"scheduler {self.name}: knows no banks; use banks, fluid (the bound), or any "
+                "policy, as belady"
+            )
+        raise InputError(
+            f"scheduler {self.name}: the machine has no banks; give some by --bank, or use page"
+        )
+
+    def require(self, objective: Objective, able: str = "") -> None:
+        """Raise :class:`InputError` if ``objective`` is not supported; ``able`` names who does."""
+        if self.takes(objective):
+            return
+        known = (name for name, each in OBJECTIVES.items() if each.replayed == self.replayed)
+        others = f", or another scheduler: {able}" if able else ""
+        raise InputError(
+            f"scheduler {self.name}: no objective {option_name(objective.name)}; "
+            f"use {', '.join(known)}{others}"
+        )
+
+
+def _imported(target: str) -> Callable[..., object]:
+    """Return the callable of ``module:callable``."""
+    module, _, name = target.partition(":")
+    return cast("Callable[..., object]", getattr(import_module(module), name))
+
+
+def _entry(name: str, found: object) -> SchedulerEntry:
+    """Record of what a package or a user gave as a scheduler."""
+    if isinstance(found, SchedulerEntry):
+        return found if found.name == name else replace(found, name=name)
+    if not callable(found):
+        raise InputError(f"scheduler {name}: is no policy, which is called with an instance")
+    summary = (getattr(found, "__doc__", None) or "").strip().partition("\n")[0]
+    source = str(getattr(found, "__module__", ""))
+    return SchedulerEntry(name=name, target=found, summary=summary, source=source)
+
+
+def _own_entries() -> dict[str, SchedulerEntry]:
+    """Read ``schedulers.toml``."""
+    text = files("spmopt.schedulers").joinpath("schedulers.toml").read_text(encoding="utf-8")
+    tables: dict[str, dict[str, Any]] = tomllib.loads(text)
+    options = tables.pop("options")
+    entries = {
+        name: SchedulerEntry(
+            **{
+                **table,
+                "name": name,
+                "kind": Kind(table["kind"]),
+                "banks": Banks(table.get("banks", Banks.NONE)),
+                "options": options.get(table.get("options", ""), {}),
+                "starts": tuple(table.get("starts", ())),
+                "weights": frozenset(table["weights"]) if "weights" in table else None,
+            }
+        )
+        for name, table in tables.items()
+    }
+    policies = tuple(
+        name
+        for entry in entries.values()
+        if entry.kind is Kind.POLICY
+        for name in (entry.name, f"{entry.name}:granularity=page")
+        if name in entries or "granularity" in entry.options
+    )
+    return {
+        name: replace(entry, starts=policies) if entry.starts == ("policies",) else entry
+        for name, entry in entries.items()
+    }
+
+
+SCHEDULERS: Registry[SchedulerEntry] = Registry(
+    group="spmopt.schedulers", make=_entry, own=_own_entries()
 )
-
-SCHEDULERS: Mapping[str, Entry] = MappingProxyType({entry.name: entry for entry in _ENTRIES})
 BEST_RULE = "belady-size:granularity=page"
 """The policy that is mostly the best one."""
 COMPARED = tuple(
     name
-    for entry in _ENTRIES
-    if "makespan" in entry.objectives
-    and entry.granularity != "contiguous"
-    and entry.name != "double-buffer"
-    and entry.takes_banks(False)
+    for entry in SCHEDULERS.values()
+    if entry.compared
     for name in ((BEST_RULE, entry.name) if entry.name == "whole" else (entry.name,))
 )
 """Those of a comparison without banks: all that know time, with pages anywhere and not for tiles,
 and the best policy."""
 COMPARED_BANKS = ("stream", "lru", "belady", "belady-size", "static", BEST_RULE, "banks", "fluid")
 """Those of a comparison with banks."""
-STARTS: Mapping[str, tuple[str, ...]] = {
-    "whole": ("belady", "belady-size", "stream"),
-    "page": ("belady", BEST_RULE, "stream"),
-    "banks": ("belady", BEST_RULE, "stream"),
-    "contiguous": ("belady", "belady-size", BEST_RULE, "stream"),
-    "joint": tuple(
-        name
-        for entry in _ENTRIES
-        if entry.kind is Kind.POLICY
-        for name in (
-            (entry.name, f"{entry.name}:granularity=page")
-            if "granularity" in entry.options
-            else (entry.name,)
-        )
-    ),
-}
-"""Policies whose best plan an optimiser starts from, by its name."""
 BOUNDER = "fluid"
 """Proves the bound when no other scheduler of a run does."""
 
 
-def start_names(entry: Entry) -> tuple[str, ...]:
-    """Policies that ``entry`` starts from."""
-    return STARTS[entry.name.partition("@")[0]]
+def register_scheduler(name: str, scheduler: SchedulerEntry | Policy) -> None:
+    """Add a scheduler under ``name``; raises :class:`InputError` where that is taken."""
+    SCHEDULERS.register(name, scheduler)
 
 
 def able(objective: Objective, *, banks: bool = False, bounders: bool = True) -> str:
@@ -216,30 +266,46 @@ def able(objective: Objective, *, banks: bool = False, bounders: bool = True) ->
     ``banks``: on machines that have some; ``bounders``: a bound is enough.
     """
     kinds = (Kind.FORMULATION, Kind.RELAXATION) if bounders else (Kind.FORMULATION,)
-    entries = [entry for entry in _ENTRIES if entry.kind in kinds]
-    names = [entry.name for entry in entries if entry.takes(objective) and entry.takes_banks(banks)]
+    names = [
+        entry.name
+        for entry in SCHEDULERS.values()
+        if entry.kind in kinds and entry.takes(objective) and entry.takes_banks(banks)
+    ]
     return ", ".join((*names, "or any policy, as belady")).removeprefix("or ")
 
 
-def find(name: str) -> Entry:
-    """The scheduler called ``name``, as ``tsai:prefetch=next:offload=full`` or ``whole@pulp:cbc``.
+def kind_of(name: str) -> Kind:
+    """Kind of the scheduler of a result; one that is not known here counts as a policy."""
+    try:
+        return find(name).kind
+    except InputError:
+        return Kind.POLICY
+
+
+def find(scheduler: str | SchedulerEntry | Policy) -> SchedulerEntry:
+    """Return a scheduler by name, as ``tsai:prefetch=next`` or ``whole@pulp:cbc``, or as it is.
 
     Raises
     ------
     InputError
         No such scheduler, option, choice or backend, with the nearest; an option without a
-        choice, or named twice.
+        choice, or named twice; a package that cannot be imported.
     """
-    name, at, backend = name.partition("@")
+    if isinstance(scheduler, SchedulerEntry):
+        return scheduler
+    if not isinstance(scheduler, str):
+        return _entry(_name_of(scheduler), scheduler)
+    name, at, backend = scheduler.partition("@")
     if at:
         entry = find(name)
         if not entry.backends:
-            names = ", ".join(each.name for each in _ENTRIES if each.backends)
+            names = ", ".join(each.name for each in SCHEDULERS.values() if each.backends)
             raise InputError(f"scheduler {entry.name}: has no backends; {names} has")
         return entry.on(backend)
     plain, *words = name.split(":")
-    if plain not in SCHEDULERS:
-        raise unknown("scheduler", plain, SCHEDULERS)
+    found = SCHEDULERS.find(plain)
+    if found is None:
+        raise unknown("scheduler", plain, SCHEDULERS.names())
     choices: dict[str, str] = {}
     for word in words:
         option, equals, choice = word.partition("=")
@@ -248,5 +314,10 @@ def find(name: str) -> Entry:
         if option in choices:
             raise InputError(f"scheduler {name}: option {option} twice; choose it once")
         choices[option] = choice
-    entry = SCHEDULERS[plain]
-    return entry.choose(choices) if choices else entry
+    return found.choose(choices) if choices else found
+
+
+def _name_of(policy: object) -> str:
+    """Name of a policy that is given itself; with its module where a scheduler bears the name."""
+    name = str(getattr(policy, "__name__", type(policy).__name__)).strip("<>")
+    return f"{getattr(policy, '__module__', 'own')}.{name}" if name in SCHEDULERS.names() else name

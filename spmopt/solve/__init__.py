@@ -10,24 +10,29 @@ from collections.abc import Sequence
 
 from spmopt.core.instance import Instance
 from spmopt.core.result import Result
-from spmopt.core.scheduler import Request
-from spmopt.schedulers.registry import able, find
-from spmopt.solve.bench import Bench
+from spmopt.core.scheduler import Policy, Request
+from spmopt.schedulers.registry import SchedulerEntry, able, find
 from spmopt.solve.records import Run, order_key, result_of
+from spmopt.solve.runner import ScheduleRunner
 
 
-def solve(instance: Instance, scheduler: str, request: Request) -> Result:
+def solve(instance: Instance, scheduler: str | SchedulerEntry | Policy, request: Request) -> Result:
     """Schedule ``instance`` by one scheduler; otherwise as :func:`compare`."""
     return compare(instance, [scheduler], request)[0]
 
 
-def compare(instance: Instance, schedulers: Sequence[str], request: Request) -> list[Result]:
+def compare(
+    instance: Instance, schedulers: Sequence[str | SchedulerEntry | Policy], request: Request
+) -> list[Result]:
     """Run each scheduler, verify each schedule, hold all against the best certified bound.
+
+    A scheduler is a name, a record, or a policy of your own
+    (:data:`~spmopt.core.scheduler.Policy`).
 
     A schedule that runs the operations in another order than the instance's is held against a
     bound of that order instead, from the relaxation of the instance so reordered.
 
-    An optimiser starts from the best policy and returns nothing worse. The time limit is for
+    An optimizer starts from the best policy and returns nothing worse. The time limit is for
     each scheduler. Once ``request.stop`` is true, the schedulers not yet begun are left out,
     except the first.
 
@@ -43,10 +48,10 @@ def compare(instance: Instance, schedulers: Sequence[str], request: Request) -> 
         banks = bool(instance.machine.banks)
         entry.require(request.objective, able(request.objective, banks=banks))
         entry.require_banks(banks)
-    bench = Bench(instance, request)
+    runner = ScheduleRunner(instance, request)
     runs: list[Run] = []
     for entry in entries:
         if not runs or not request.stop():
-            runs.append(bench.run_asked(entry))
-    best = bench.best_bounds(runs)
+            runs.append(runner.run_asked(entry))
+    best = runner.best_bounds(runs)
     return [result_of(run, best.get(order_key(run.order)), request) for run in runs]

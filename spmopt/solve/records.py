@@ -12,13 +12,13 @@ from spmopt.core.result import Certificate, Outcome, Result, Status, Totals
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.schedulers.registry import Entry
+from spmopt.schedulers.registry import SchedulerEntry
 
 _SOLVER_ROUNDING = Fraction(1, 10**6)  # relative, in a bound that is not certified
 
 
 @dataclass(frozen=True, kw_only=True)
-class Legal:
+class VerifiedSchedule:
     """A verified schedule, and which scheduler it is from."""
 
     origin: str
@@ -37,9 +37,9 @@ class Legal:
 class Run:
     """What a scheduler did; ``outcome`` is None when it proved that no schedule exists."""
 
-    entry: Entry
+    entry: SchedulerEntry
     outcome: Outcome | None
-    legal: Legal | None
+    legal: VerifiedSchedule | None
     solve_s: float
     cpu_s: float
     notes: tuple[str, ...]

@@ -14,8 +14,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.table import Ints
 from spmopt.policies.double_buffer.figures import Figures
-from spmopt.schedulers.entry import Entry, Kind
-from spmopt.schedulers.registry import able, find
+from spmopt.schedulers.registry import Kind, SchedulerEntry, able, find
 from spmopt.tiles.layer import Grid, Layer, Tile
 from spmopt.tiles.order import ALGORITHM_1, ORDERS, Order, format_order, parse_order
 from spmopt.tiles.partition import (
@@ -138,7 +137,7 @@ class Case:
         return self.is_searched or self.order.partition(":")[0] in (BEST, ALGORITHM_1)
 
     @property
-    def entry(self) -> Entry:
+    def entry(self) -> SchedulerEntry:
         """The replacement."""
         return find(self.replacement)
 

@@ -19,8 +19,7 @@ from spmopt.core.result import Status, Totals
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.schedulers.entry import Entry, Kind
-from spmopt.schedulers.registry import find
+from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solve import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
 from spmopt.tiles.case import (
@@ -188,7 +187,7 @@ class Solved:
     notes: tuple[str, ...] = ()
 
 
-def solved(instance: Instance, replacement: Entry, request: Request) -> Solved | None:
+def solved(instance: Instance, replacement: SchedulerEntry, request: Request) -> Solved | None:
     """By a policy without a bound, which would take longer; by an optimiser with its own.
 
     An optimiser that stops above its tolerance is held against double buffering, which is none of
@@ -238,7 +237,7 @@ def _against_double_buffering(found: Solved, instance: Instance, request: Reques
     )
 
 
-def _by_policy(instance: Instance, policy: Entry, request: Request) -> Solved | None:
+def _by_policy(instance: Instance, policy: SchedulerEntry, request: Request) -> Solved | None:
     begin = monotonic()
     outcome = policy.load()(instance, request)
     taken = monotonic() - begin

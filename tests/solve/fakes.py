@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,7 +14,7 @@ from spmopt.core.objective import Objective
 from spmopt.core.result import Certificate, Outcome, Result
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.schedulers import registry
-from spmopt.schedulers.registry import Entry
+from spmopt.schedulers.registry import SchedulerEntry
 
 Answer = Callable[[Instance, Request], Outcome]
 
@@ -41,7 +41,7 @@ class Fakes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FakeEntry(Entry):
+class FakeEntry(SchedulerEntry):
     fakes: Fakes
 
     def load(self) -> Scheduler:
@@ -56,9 +56,9 @@ def install(monkeypatch: pytest.MonkeyPatch, **answers: Answer) -> Fakes:
         entry = entries[name]
         entries[name] = FakeEntry(
             fakes=fakes,
-            **{slot: getattr(entry, slot) for slot in Entry.__slots__ if slot != "alone"},
+            **{slot: getattr(entry, slot) for slot in SchedulerEntry.__slots__ if slot != "alone"},
         )
-    monkeypatch.setattr(registry, "SCHEDULERS", entries)
+    monkeypatch.setattr(registry, "SCHEDULERS", replace(registry.SCHEDULERS, own=entries))
     return fakes
 
 

@@ -13,7 +13,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.result import Outcome, Status
 from spmopt.core.scheduler import Request
 from spmopt.schedulers import registry
-from spmopt.schedulers.registry import SCHEDULERS, STARTS
+from spmopt.schedulers.registry import SCHEDULERS, find
 from spmopt.solve import compare, solve
 from tests.formulations.flow.cases import random_pinned
 from tests.solve.fakes import Answer, install
@@ -43,12 +43,14 @@ def its_start(instance: Instance, request: Request) -> Outcome:
 
 def without_policies(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Request]]:
     answers: dict[str, Answer] = {"belady": nowhere, "stream": nowhere}
-    monkeypatch.setattr(registry, "STARTS", {"page": tuple(answers)})
+    page = replace(SCHEDULERS["page"], starts=tuple(answers))
+    own = {**SCHEDULERS, "page": page}
+    monkeypatch.setattr(registry, "SCHEDULERS", replace(SCHEDULERS, own=own))
     return install(monkeypatch, **answers).requests
 
 
 def test_where_a_flow_decides_no_policy_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    best = compare(PINNED, [*STARTS["page"], "page"], Request(objective=TRAFFIC))[-1]
+    best = compare(PINNED, [*find("page").starts, "page"], Request(objective=TRAFFIC))[-1]
     asked_for = without_policies(monkeypatch)
     result = solve(PINNED, "page", Request(objective=TRAFFIC))
     assert not asked_for
@@ -67,7 +69,7 @@ def test_elsewhere_they_do(
 
 def test_where_a_flow_has_no_time_they_do() -> None:
     result = solve(PINNED, "page", Request(objective=TRAFFIC, time_limit_s=0.0))
-    starts = compare(PINNED, STARTS["page"], Request(objective=TRAFFIC))
+    starts = compare(PINNED, find("page").starts, Request(objective=TRAFFIC))
     assert result.value == min(start.value for start in starts if start.value is not None)
 
 
@@ -77,7 +79,8 @@ def test_a_vain_try_counts(monkeypatch: pytest.MonkeyPatch) -> None:
         target=f"{__name__}:{its_start.__name__}",
         alone=f"{__name__}:{slowly_without.__name__}",
     )
-    monkeypatch.setattr(registry, "SCHEDULERS", {**SCHEDULERS, "page": entry})
+    own = {**SCHEDULERS, "page": entry}
+    monkeypatch.setattr(registry, "SCHEDULERS", replace(SCHEDULERS, own=own))
     asked.clear()
     result = solve(PINNED, "page", Request(objective=TRAFFIC, time_limit_s=9.0))
     (request,) = asked

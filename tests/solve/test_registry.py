@@ -1,5 +1,6 @@
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from importlib.util import find_spec
 
 import pytest
@@ -10,7 +11,7 @@ from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.schedulers import registry
-from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, STARTS, Kind, able, find
+from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, Kind, able, find
 from tests.strategies import random_instance
 
 
@@ -25,20 +26,20 @@ def test_entries_are_complete_and_load(name: str) -> None:
         assert len(meanings) > 1
         assert all(meaning and "\n" not in meaning for meaning in meanings.values())
     assert entry.granularity in ("whole", "page", "contiguous", "fluid")
-    assert find_spec(entry.target.split(":")[0]) is not None
+    assert find_spec(str(entry.target).split(":")[0]) is not None
     assert callable(entry.load())
 
 
 def test_roles() -> None:
     kinds = Counter(entry.kind for entry in SCHEDULERS.values())
     assert (kinds[Kind.FORMULATION], kinds[Kind.RELAXATION]) == (5, 1)
-    for name, names in STARTS.items():
+    optimizers = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.FORMULATION]
+    for name, names in ((entry.name, entry.starts) for entry in optimizers):
         starts = [find(name) for name in names]
         assert {start.kind for start in starts} == {Kind.POLICY}
         if name in ("whole", "page"):
             assert {start.granularity for start in starts} <= {"whole", name}
-    optimisers = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.FORMULATION]
-    assert {entry.name for entry in optimisers} == set(STARTS)
+    assert optimizers == [entry for entry in SCHEDULERS.values() if entry.starts]
     assert SCHEDULERS[BOUNDER].kind is Kind.RELAXATION
 
 
@@ -46,7 +47,7 @@ def test_joint_starts_from_every_policy_with_and_without_pages() -> None:
     policies = [entry for entry in SCHEDULERS.values() if entry.kind is Kind.POLICY]
     paged = {each.name for each in policies if "granularity" in each.options}
     assert paged == {"lru", "belady", "belady-size", "frequency"}
-    starts = STARTS["joint"]
+    starts = find("joint").starts
     assert len(starts) == len(set(starts)) == len(policies) + len(paged)
     assert {each.name for each in policies} <= set(starts)
     assert {f"{name}:granularity=page" for name in paged} <= set(starts)
@@ -83,7 +84,7 @@ def echo(instance: Instance, request: Request, **chosen: str) -> Outcome:
 
 
 def test_options_name_the_scheduler_and_reach_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "SCHEDULERS", {"belady": ENTRY})
+    monkeypatch.setattr(registry, "SCHEDULERS", replace(SCHEDULERS, own={"belady": ENTRY}))
     plain, chosen = find("belady"), find("belady:order=depth-first:granularity=page")
     assert (plain.name, plain.granularity, plain.chosen) == ("belady", "whole", {})
     assert chosen.name == "belady:granularity=page:order=depth-first"
@@ -108,13 +109,19 @@ def test_options_name_the_scheduler_and_reach_it(monkeypatch: pytest.MonkeyPatch
 )
 def test_bad_options(monkeypatch: pytest.MonkeyPatch, name: str, said: str) -> None:
     lru = replace(SCHEDULERS["lru"], options={})
-    monkeypatch.setattr(registry, "SCHEDULERS", {"belady": ENTRY, "lru": lru})
+    own = {"belady": ENTRY, "lru": lru}
+    monkeypatch.setattr(registry, "SCHEDULERS", replace(SCHEDULERS, own=own))
     with pytest.raises(InputError, match=said) as caught:
         find(name)
     assert "\n" not in str(caught.value)
 
 
-def test_unsupported_objective() -> None:
-    find("page").require(MAKESPAN)
-    with pytest.raises(InputError, match="scheduler page: no objective beauty; use time"):
-        find("page").require(replace(MAKESPAN, name="beauty"))
+def test_objectives_are_supported_by_their_weights() -> None:
+    mixed = replace(MAKESPAN, name="beauty", dram_in_byte=Fraction(1, 3))
+    own_replay = replace(mixed, replayed=True)
+    find("page").require(mixed)
+    find("joint").require(replace(REPLAY, name="mine", cycle=Fraction(2)))
+    find("belady").require(own_replay)
+    for name in ("page", "joint"):
+        with pytest.raises(InputError, match=f"scheduler {name}: no objective beauty; use"):
+            find(name).require(own_replay)

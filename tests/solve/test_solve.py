@@ -11,7 +11,8 @@ from spmopt.core.result import ClassBound, Outcome, Status
 from spmopt.core.schedule import Residency, Stores
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
-from spmopt.schedulers.registry import STARTS
+from spmopt.schedulers import registry
+from spmopt.schedulers.registry import SCHEDULERS, find
 from spmopt.solve import compare, solve
 from spmopt.verify import bound, verify
 from tests.solve.fakes import Answer, bounds_only, exact, free, install, keeps_start
@@ -84,7 +85,7 @@ def test_all_are_held_against_the_best_bound(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_optimiser_starts_from_the_best_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, page=keeps_start)
-    names = [*STARTS["page"], "page"]
+    names = [*find("page").starts, "page"]
     *policies, page = compare(INSTANCE, names, Request(objective=TRAFFIC))
     assert exact(page) == min(exact(result) for result in policies)
     assert fakes.requests["page"][0].start is not None
@@ -114,7 +115,7 @@ def test_optimiser_is_never_worse_than_a_policy_before_it(monkeypatch: pytest.Mo
 
 def test_whole_tensors_do_not_start_from_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, whole=keeps_start, page=keeps_start)
-    names = ["belady-size:granularity=page", *STARTS["whole"], "page", "whole"]
+    names = ["belady-size:granularity=page", *find("whole").starts, "page", "whole"]
     objective = Request(objective=TRAFFIC)
     differ = 0
     for seed in range(20):
@@ -150,7 +151,7 @@ def test_illegal_schedule_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_untrue_bound_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, page=keeps_start)
-    monkeypatch.setattr("spmopt.solve.bench.bound", lambda instance, certificate: Fraction(10**30))
+    monkeypatch.setattr("spmopt.solve.runner.bound", lambda instance, certificate: Fraction(10**30))
     with pytest.raises(ScheduleError, match=r"bound 1e\+30 is above the schedule of"):
         solve(INSTANCE, "page", Request())
 
@@ -192,7 +193,9 @@ def test_contradiction_about_feasibility(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_no_plan_and_no_start_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes: dict[str, Answer] = {"page": without_plan, "belady-size": nowhere}
     install(monkeypatch, belady=nowhere, stream=nowhere, whole=nowhere, **fakes)
-    monkeypatch.setattr("spmopt.schedulers.registry.STARTS", dict.fromkeys(STARTS, STARTS["whole"]))
+    entry = replace(registry.SCHEDULERS["page"], starts=SCHEDULERS["whole"].starts)
+    own = {**registry.SCHEDULERS, "page": entry}
+    monkeypatch.setattr(registry, "SCHEDULERS", replace(SCHEDULERS, own=own))
     page, whole = compare(INSTANCE, ["page", "whole"], Request())
     assert (page.status, page.verified) == (Status.UNKNOWN, False)
     assert page.bound is not None

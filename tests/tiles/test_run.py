@@ -10,7 +10,7 @@ from spmopt.cli.tiling.view import table
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.hardware.machines import load_machine
-from spmopt.schedulers.registry import find, start_names
+from spmopt.schedulers.registry import find
 from spmopt.solve import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
 from spmopt.tiles.case import Case, products
@@ -247,7 +247,7 @@ def test_page_cut_short_is_no_worse_than_double_buffering() -> None:
         time_limit_s=0.0,
     )
     double = run(asked)
-    starts = [run(replace(asked, replacement=name)) for name in start_names(find("page"))]
+    starts = [run(replace(asked, replacement=name)) for name in find("page").starts]
     assert min(row.value for row in starts) > double.value
     page = run(replace(asked, replacement="page"))
     assert page.value <= double.value

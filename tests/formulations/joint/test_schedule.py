@@ -20,7 +20,7 @@ from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.result import Certificate, Result, Status
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.schedulers.registry import STARTS
+from spmopt.schedulers.registry import find
 from spmopt.solve import compare, solve
 from spmopt.verify import bound
 from tests.formulations.joint.solved import small, solved
@@ -62,7 +62,7 @@ def test_never_worse_than_a_policy_that_keeps_parts(name: str) -> None:
 
 
 def _beside_all_policies(name: str) -> list[Result]:
-    return compare(golden(name), [*STARTS["joint"], "joint"], ASKED)
+    return compare(golden(name), [*find("joint").starts, "joint"], ASKED)
 
 
 def test_searches_from_a_plan_of_whole_tensors(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Runs schedulers on one instance: starts, checks, and bounds of each order."""
+"""Run schedulers on one instance: their starts, checks, and bounds of each order."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from spmopt.assemble import assemble
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
-from spmopt.core.objective import REPLAY
 from spmopt.core.order import reordered
 from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate, Outcome
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Incumbent, Request
 from spmopt.core.table import Ints
-from spmopt.schedulers.registry import BOUNDER, Entry, Kind, find, start_names
+from spmopt.schedulers.registry import BOUNDER, Kind, SchedulerEntry, find
 from spmopt.solve.records import (
     Bound,
     Key,
-    Legal,
     Proof,
     Run,
+    VerifiedSchedule,
     order_key,
     proofs_of,
     within_class,
@@ -30,16 +29,16 @@ from spmopt.solve.records import (
 from spmopt.verify import bound, require_legal
 
 
-class Bench:
+class ScheduleRunner:
     """Runs schedulers on one instance, each policy once."""
 
     def __init__(self, instance: Instance, request: Request) -> None:
         self._instance = instance
         self._request = request
-        self._policies: dict[str, Run] = {}
+        self._policies: dict[tuple[str, int], Run] = {}
         self._asked = ""
 
-    def run_asked(self, entry: Entry) -> Run:
+    def run_asked(self, entry: SchedulerEntry) -> Run:
         """Run a scheduler that was asked for; news of those that it starts from are its own."""
         self._asked = entry.name
         self._tell(Incumbent())
@@ -51,19 +50,20 @@ class Bench:
     def _tell(self, news: Incumbent) -> None:
         self._request.on_incumbent(replace(news, scheduler=self._asked))
 
-    def _tell_legal(self, legal: Legal) -> None:
+    def _tell_legal(self, legal: VerifiedSchedule) -> None:
         other_order = legal.order is not None
         self._tell(Incumbent(value=legal.value, verified=True, other_order=other_order))
 
-    def run(self, entry: Entry) -> Run:
+    def run(self, entry: SchedulerEntry) -> Run:
         """Run one scheduler and verify its schedule."""
         if entry.kind is Kind.FORMULATION:
-            return self._optimise(entry)
+            return self._optimize(entry)
         if entry.kind is Kind.RELAXATION:
             return self._call(entry)
-        if entry.name not in self._policies:
-            self._policies[entry.name] = self._call(entry)
-        return self._policies[entry.name]
+        key = entry.name, 0 if isinstance(entry.target, str) else id(entry.target)
+        if key not in self._policies:
+            self._policies[key] = self._call(entry)
+        return self._policies[key]
 
     def best_bounds(self, runs: Sequence[Run]) -> dict[Key, Bound]:
         """Evaluate every certificate exactly; the best one of each order.
@@ -84,8 +84,8 @@ class Bench:
         if order is None:
             return proofs_of([self.run(find(BOUNDER))])
         request = self._request.part(bounds=False)  # news are of the listed order
-        bench = Bench(reordered(self._instance, order), request)
-        found = proofs_of([bench.run(find(BOUNDER))])
+        runner = ScheduleRunner(reordered(self._instance, order), request)
+        found = proofs_of([runner.run(find(BOUNDER))])
         return [(replace(certificate, order=order), cut_short) for certificate, cut_short in found]
 
     def _best(self, proofs: Sequence[Proof]) -> Bound:
@@ -105,13 +105,13 @@ class Bench:
             self._tell(Incumbent(bound=value, certified=True))
         return Bound(value=value, certificate=certificate)
 
-    def _optimise(self, entry: Entry) -> Run:
+    def _optimize(self, entry: SchedulerEntry) -> Run:
         """From the best policy on, and never worse; those that it asks for count in its seconds."""
         starts = [self._call(replace(entry, target=entry.alone))] if entry.alone else []
         if starts and starts[0].legal is not None:
             return starts[0]
         spent_s = sum(run.solve_s for run in starts)
-        for name in start_names(entry):
+        for name in entry.starts:
             if not self._request.stop() or all(run.legal is None for run in starts):
                 starts.append(self.run(find(name)))
         legal = self._legal(entry)
@@ -135,16 +135,18 @@ class Bench:
         outcome = within_class(run.outcome, best.value)
         return replace(run, outcome=outcome, legal=best, notes=(*run.notes, note))
 
-    def _legal(self, entry: Entry) -> list[Legal]:
+    def _legal(self, entry: SchedulerEntry) -> list[VerifiedSchedule]:
         """Schedules of policies that ``entry`` can start from, the best first."""
-        free = self._request.objective == REPLAY  # its optimiser decides the order too
+        free = self._request.objective.replayed  # its optimizer decides the order too
         pages = free or entry.granularity == "contiguous"
         kept = ("whole", "page" if pages else entry.granularity)
         runs = [run for run in self._policies.values() if run.entry.granularity in kept]
         legal = [run.legal for run in runs if run.legal is not None and (free or run.order is None)]
         return sorted(legal, key=lambda schedule: schedule.value)
 
-    def _call(self, entry: Entry, starts: Sequence[Legal] = (), spent_s: float = 0.0) -> Run:
+    def _call(
+        self, entry: SchedulerEntry, starts: Sequence[VerifiedSchedule] = (), spent_s: float = 0.0
+    ) -> Run:
         def report(message: str, done: float | None) -> None:
             self._request.report(f"{entry.name}: {message}", done)
 
@@ -181,14 +183,14 @@ class Bench:
                 legal = self._verify(entry.name, outcome.plan)
         return Run(entry=entry, outcome=outcome, legal=legal, solve_s=wall, cpu_s=cpu, notes=notes)
 
-    def _verify(self, origin: str, plan: Plan) -> Legal:
+    def _verify(self, origin: str, plan: Plan) -> VerifiedSchedule:
         try:
             schedule = assemble(self._instance, plan)
         except ScheduleError as error:
             raise ScheduleError(f"scheduler {origin}: {error}") from None
         return self._check(origin, plan, schedule)
 
-    def _check(self, origin: str, plan: Plan | None, schedule: Schedule) -> Legal:
+    def _check(self, origin: str, plan: Plan | None, schedule: Schedule) -> VerifiedSchedule:
         try:
             totals = require_legal(self._instance, schedule).totals
         except ScheduleError as error:
@@ -196,4 +198,6 @@ class Bench:
         if totals is None:
             raise ScheduleError(f"scheduler {origin}: the verifier gave no totals")
         value = totals.value(self._request.objective)
-        return Legal(origin=origin, plan=plan, schedule=schedule, totals=totals, value=value)
+        return VerifiedSchedule(
+            origin=origin, plan=plan, schedule=schedule, totals=totals, value=value
+        )

@@ -1,0 +1,158 @@
+"""The door of every policy, own or foreign: whatever it decides becomes an outcome.
+
+See :data:`spmopt.core.scheduler.Policy` for what a policy may return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from inspect import Parameter, signature
+from typing import Any
+
+import numpy as np
+
+from spmopt.assemble.index import row_at
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.modes import SEVERAL_MODES, fitting_modes
+from spmopt.core.order import listed_order
+from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan, Residency, Schedule, Stores
+from spmopt.core.scheduler import Request, Scheduler
+from spmopt.core.timeline import Access, Timeline, timeline
+from spmopt.policies.transfers.hide import hide_transfers
+from spmopt.policies.transfers.rows import joined
+
+
+def scheduler_of(policy: Callable[..., Any]) -> Scheduler:
+    """Return the scheduler that asks ``policy`` for its decisions."""
+    asks = _takes_request(policy)
+
+    def scheduler(instance: Instance, request: Request) -> Outcome:
+        return outcome_of(instance, policy(instance, request) if asks else policy(instance))
+
+    return scheduler
+
+
+def outcome_of(instance: Instance, decision: object) -> Outcome:
+    """Return the outcome of what a policy decided.
+
+    Raises
+    ------
+    InputError
+        It is nothing that a policy may return.
+    InfeasibleError
+        It left the modes to the program, and an operation fits in none of its own.
+    """
+    if isinstance(decision, Outcome):
+        return decision
+    if isinstance(decision, Schedule):
+        return Outcome(plan=None, schedule=decision)
+    if isinstance(decision, Plan):
+        return Outcome(plan=decision)
+    if not isinstance(decision, Residency):
+        decision = _residency(instance, decision)
+    arrays = timeline(instance, listed_order(instance), fitting_modes(instance))
+    plan = completed(arrays, decision)
+    residency = plan.residency
+    if (residency.size_bytes == arrays.size_bytes[residency.tensor]).all():
+        plan = hide_transfers(instance.machine, arrays, plan)
+    several = any(len(operation.modes) > 1 for operation in instance.operations)
+    return Outcome(plan=plan, notes=(SEVERAL_MODES,) if several else ())
+
+
+def completed(arrays: Timeline, residency: Residency) -> Plan:
+    """Plan of ``residency``, with stationary operands in their steps, and the stores it needs.
+
+    What leaves the scratchpad is stored in its last step, as far as DRAM lacks it and something
+    needs it.
+    """
+    found = joined(residency)
+    pinned = np.flatnonzero(arrays.stationary)
+    pinned = pinned[row_at(found, arrays.step[pinned], arrays.tensor[pinned]) < 0]
+    step, tensor = arrays.step[pinned], arrays.tensor[pinned]
+    lacking = Residency(
+        tensor=tensor, begin=step, end=step + 1, size_bytes=arrays.size_bytes[tensor]
+    )
+    residency = joined(found, lacking)
+    return Plan(
+        operation=arrays.operation,
+        mode=arrays.mode,
+        residency=residency,
+        stores=_stores(arrays, residency),
+    )
+
+
+def _stores(arrays: Timeline, residency: Residency) -> Stores:
+    """Stores of what DRAM lacks when it leaves."""
+    accesses: dict[int, list[int]] = {}
+    for access, tensor in enumerate(arrays.tensor.tolist()):
+        accesses.setdefault(tensor, []).append(access)
+    stores: list[tuple[int, int, int]] = []
+    lacking = 0
+    rows = residency.rows()
+    for row, following in zip(rows, [*rows[1:], (-1, -1, -1, 0)], strict=False):
+        tensor, begin, end, size = row
+        own = [a for a in accesses.get(tensor, []) if arrays.step[a] < end]
+        if any(arrays.kind[a] != Access.READ for a in own if arrays.step[a] >= begin):
+            lacking = size
+        left = following[3] if following[:2] == (tensor, end) else 0
+        if lacking > left and own and arrays.live_after[own[-1]]:
+            stores.append((end - 1, tensor, lacking - left))
+        lacking = min(lacking, left)
+    return Stores.of_rows(sorted(stores))
+
+
+def _residency(instance: Instance, decision: object) -> Residency:
+    """Rows of whole tensors from (tensor, first step, step after the last one)."""
+    names = {tensor.name: index for index, tensor in enumerate(instance.tensors)}
+    count, steps = len(instance.tensors), len(instance.operations)
+    rows: list[tuple[int, int, int, int]] = []
+    if not isinstance(decision, Iterable):
+        raise InputError(
+            f"a policy returned {type(decision).__name__}; return (tensor, first step, end) for "
+            "each stay, a Residency, Plan, Schedule or Outcome"
+        )
+    for given in decision:
+        try:
+            tensor, begin, end = given
+            index = names[tensor] if isinstance(tensor, str) else int(tensor)
+            begin, end = int(begin), int(end)
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                f"a policy returned {given!r}; give (tensor, first step, end), the tensor by "
+                "index or name"
+            ) from None
+        if not (0 <= index < count and 0 <= begin < end <= steps):
+            raise InputError(
+                f"a policy returned {given!r}; there are {count} tensors and {steps} steps"
+            )
+        rows.append((index, begin, end, instance.tensors[index].size_bytes))
+    return Residency.of_rows(_union(sorted(rows)))
+
+
+def _union(rows: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+    """Rows of whole tensors without overlaps."""
+    found: list[tuple[int, int, int, int]] = []
+    for tensor, begin, end, size in rows:
+        if found and found[-1][0] == tensor and begin <= found[-1][2]:
+            found[-1] = (tensor, found[-1][1], max(end, found[-1][2]), size)
+        else:
+            found.append((tensor, begin, end, size))
+    return found
+
+
+def _takes_request(policy: Callable[..., Any]) -> bool:
+    """Whether the policy is called with the request too: its second parameter needs a value."""
+    try:
+        given = list(signature(policy).parameters.values())
+    except ValueError:  # a builtin that does not say
+        return True
+    places = [
+        each
+        for each in given
+        if each.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    if len(places) < 2:
+        return any(each.kind is Parameter.VAR_POSITIONAL for each in given)
+    return places[1].default is Parameter.empty or places[1].name == "request"

@@ -6,10 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from numbers import Rational
+from typing import TYPE_CHECKING
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.core.machine import Machine
 from spmopt.core.plugins import Registry
+
+if TYPE_CHECKING:  # it loads numpy
+    from spmopt.core.machine import Machine
 
 _PICO = Fraction(1, 10**12)
 _EXCESS = "costs {} more than"

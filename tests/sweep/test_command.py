@@ -239,7 +239,7 @@ def test_shards_are_joined(run: Run, tmp_path: Path) -> None:
         ("bert-tiny --lowering none", "use tiled or ideal"),
         ("bert-tiny --optimizer adam", "is for training; add --training"),
         ("bert-tiny --param layres=2", "did you mean layers?"),
-        ("bert-tiny --objective beauty", "choose traffic, time, replay or energy"),
+        ("bert-tiny --objective beauty", "choose one of energy, replay, time, traffic"),
         ("bert-tiny --jobs 0", "--jobs 0: must be at least 1"),
         ("bert-tiny --tolerance nan", "--tolerance nan: must be a number, 0 or more"),
         ("bert-tiny -s belday", "did you mean belady?"),

@@ -187,6 +187,7 @@ _tune = Typer(cls=SearchOrShow, help="Search machines for networks; show what wa
 _tune.command()(search)
 _tune.command()(show)
 app.add_typer(_tune, name="tune", rich_help_panel=_MANY)
-app.command(rich_help_panel=_MANY)(study)
+_moved = {"ignore_unknown_options": True, "allow_extra_args": True}
+app.command(hidden=True, context_settings=_moved)(study)
 app.command(rich_help_panel=_MANY)(bench)
 add_quiet((*app.registered_commands, *_tune.registered_commands))

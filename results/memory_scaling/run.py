@@ -1,0 +1,117 @@
+"""Technologies from 1 to 32 MiB (figures 9 and 10 of DeepNVM++), by another source of figures."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from results.shared import memory
+from results.shared.common import Table, in_percent
+from results.shared.memory import MIB, OPTIMAL, READINGS, RIVALS, TITLES, both, less, more, relative
+from results.shared.plots import canvas, dress, legend, lines, ratio_axes
+
+ROLES = ("sram", *RIVALS)
+MEASURES = {
+    "energy": "energy",
+    "time": "time_s",
+    "EDP": "edp",
+    "energy with DRAM and arithmetic": "system",
+}
+
+
+def points(rows: pd.DataFrame, role: str, column: str) -> list[pd.Series]:
+    """Ratios to SRAM at each capacity and stage: figure 10 has means of each."""
+    return [relative(point, role, column) for _, point in rows.groupby(["spm_bytes", "training"])]
+
+
+def at_best(column: str) -> Callable[[str, pd.DataFrame], float]:
+    """How many times less than SRAM where that is most, of means of workloads."""
+    return lambda role, rows: max(map(less, points(rows, role, column)))
+
+
+def at_worst(column: str) -> Callable[[str, pd.DataFrame], float]:
+    """How many times as much as SRAM where that is most, of means of workloads."""
+    return lambda role, rows: max(map(more, points(rows, role, column)))
+
+
+def area_saved(role: str, rows: pd.DataFrame) -> float:
+    """Percent of SRAM's area that is saved, mean of capacities."""
+    means = [more(point) for point in points(rows, role, "area_mm2")]
+    return 100 * (1 - sum(means) / len(means))
+
+
+CLAIMS = [
+    *both("energy, times less, at best", (31.2, 36.4), at_best("energy"), is_less=True),
+    *both("latency, times less, at best", (2.1, 2.6), at_best("time_s"), is_less=True),
+    *both("latency, times SRAM's, at worst", (3.2, 2.0), at_worst("time_s")),
+    *both("EDP, times less, at best", (65.0, 95.0), at_best("edp"), is_less=True),
+    *both("area saved, mean, %", (58.0, 65.0), area_saved, is_percent=True),
+]
+
+
+def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
+    """Claims in every reading, then means by capacity."""
+    rows = memory.measures(rows)
+    yield memory.claimed(rows, CLAIMS)
+    heads = [f"{title}: {TITLES[role]}" for title in MEASURES for role in RIVALS]
+    heads += [f"leakage of energy, %: {TITLES[role]}" for role in ROLES]
+    for reading in rows.reading.unique():
+        table = []
+        for size, own in memory.optimal(rows, reading).groupby("spm_bytes"):
+            means = [more(relative(own, r, c)) for c in MEASURES.values() for r in RIVALS]
+            shares = [memory.share(own, "leakage_j", "energy", role) for role in ROLES]
+            cells = [*(f"{mean:.3f}" for mean in means), *map(in_percent, shares)]
+            table.append([f"{size / MIB:g} MiB", *cells])
+        yield Table(
+            title=f"In terms of SRAM, mean of workloads, {reading}, {OPTIMAL}",
+            heads=["capacity", *heads],
+            lines=table,
+        )
+
+
+def by_capacity(rows: pd.DataFrame, role: str, column: str) -> pd.Series:
+    """How many times less than SRAM a role takes, mean of workloads, by MiB."""
+    found = {size / MIB: less(relative(o, role, column)) for size, o in rows.groupby("spm_bytes")}
+    return pd.Series(found)
+
+
+def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
+    """Energy and EDP of SRAM over those of MRAM, over the capacity."""
+    rows = memory.measures(rows)
+    figure, axes = canvas(
+        2,
+        len(READINGS),
+        6.2,
+        "Energy and energy-delay product (EDP) of the scratchpad alone (without DRAM): SRAM over "
+        "MRAM, by capacity\ncurves through runs of NVSim (22 nm), GTX 1080 Ti, mean of 5 networks "
+        f"and 2 stages, optimal schedules;\n{memory.OVER_ONE}\n{memory.READINGS_SHOWN}",
+    )
+    shown: list[pd.Series] = []
+    for (measure, column), some in zip((("energy", "energy"), ("EDP", "edp")), axes, strict=True):
+        for reading, ax in zip(READINGS, some, strict=True):
+            own = memory.optimal(rows, reading)
+            curves = {TITLES[role]: by_capacity(own, role, column) for role in RIVALS}
+            lines(ax, curves, (1, 2, 4, 8, 16, 32), cut=False)
+            dress(ax, reading, "scratchpad, MiB", f"{measure}, SRAM over MRAM")
+            shown += curves.values()
+    ratio_axes([ax for some in axes for ax in some], pd.concat(shown))
+    legend(figure)
+    return figure
+
+
+STUDY = memory.memory_study(
+    __file__,
+    memory.Assumptions(sram="nvsim-sram", stt="nvsim-stt", sot="nvsim-sot"),
+    {2**power * MIB: ROLES for power in range(6)},
+    tables,
+    draw,
+)
+
+if __name__ == "__main__":
+    sys.exit(STUDY.main())

@@ -1,0 +1,335 @@
+"""What all studies share: cases become rows, kept and resumed; rows become the tables of a page."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import platform
+import subprocess
+import sys
+from argparse import ArgumentParser
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from spmopt.core.errors import SpmoptError
+from spmopt.experiments.executors import processors
+from spmopt.experiments.queue import TaskQueue
+from spmopt.experiments.run import run
+from spmopt.experiments.store import Journal
+from spmopt.experiments.store import Table as RowTable
+from spmopt.sweep import run as spmopt_sweep
+from spmopt.sweep.cases import Case
+from spmopt.sweep.rows import Columns
+from spmopt.sweep.work import Search
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("spmopt", "numpy", "highspy", "highspy-extras", "ortools")
+SAME = ("commit", "versions", "computer")  # of runs that can be gone on with
+BEGIN, END = "<!-- tables, written by run.py -->", "<!-- end of tables -->"
+MB = 10**6
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of texts; the first ``left`` columns are words, the others figures."""
+
+    heads: Sequence[str]
+    lines: Iterable[Sequence[str]]
+    title: str = ""
+    left: int = 1
+
+    def markdown(self) -> str:
+        """Return it below its title."""
+        rule = [":--"] * self.left + ["--:"] * (len(self.heads) - self.left)
+        lines = [f"| {' | '.join(cells)} |" for cells in (self.heads, rule, *self.lines)]
+        return "\n".join([f"## {self.title}\n"] * bool(self.title) + lines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """A question whose answer is made of rows.
+
+    Attributes
+    ----------
+    file
+        The script: its folder has ``rows.csv``, the page ``README.md`` and the picture.
+    cases
+        By name, in the order of their rows, what ``work`` (by default :func:`swept`) is called
+        with, each in some process.
+    quick
+        A tiny case, for a look at the rows within seconds.
+    tables
+        Made of rows and figures.
+    draw
+        A picture of the same.
+    figures
+        Measures what is in no row; kept in the first line of ``rows.csv``.
+    finish
+        Rows that follow from all others.
+    assume
+        The same study under other assumptions, texts by name.
+    """
+
+    file: str
+    cases: Callable[[], Mapping[str, Any]]
+    quick: Any
+    tables: Callable[[pd.DataFrame, Mapping[str, float]], Iterable[Table]]
+    work: Callable[[Any], Sequence[Row]] = field(default_factory=lambda: swept)
+    draw: Callable[[pd.DataFrame, Mapping[str, float]], Figure] | None = None
+    figures: Callable[[], Mapping[str, float]] = dict
+    finish: Callable[[Sequence[Row]], Sequence[Row]] | None = None
+    assume: Callable[[Mapping[str, str]], Study] | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where rows, page and picture are."""
+        return Path(self.file).parent
+
+    def page(self, folder: Path) -> str:
+        """Return what stands between the marks of the page: where, and the tables."""
+        head, rows = read(folder / "rows.csv")
+        tables = [table.markdown() for table in self.tables(rows, head["figures"])]
+        return "\n\n".join([BEGIN, where(head), *tables, END])
+
+    def publish(self, folder: Path) -> None:
+        """Write tables and picture anew, from recorded rows."""
+        replace_tables(folder / "README.md", self.page(folder))
+        if self.draw is not None:
+            head, rows = read(folder / "rows.csv")
+            figure = self.draw(rows, head["figures"])
+            figure.savefig(folder / "plot.png", metadata={"Software": None})
+
+    def measure(self, folder: Path, command: str, jobs: int) -> None:
+        """Run what a killed run left to do; write ``rows.csv``."""
+        here, cases = environment(), self.cases()
+        identity = {"command": command, **{name: here[name] for name in SAME}}
+        kept = Journal(folder / ".rows.part.jsonl", identity, tell, replace=True)
+        with TaskQueue(jobs if jobs > 1 else 0, report=tell) as queue:
+            run(cases, self.work, kept, queue, report=tell)
+        rows = [row for name in cases for row in kept.get(name)]
+        rows += [] if self.finish is None else self.finish(rows)
+        head = {"study": self.folder.name, "command": command, **here, "figures": self.figures()}
+        write(folder / "rows.csv", head, rows)
+        kept.remove()
+
+    def main(self, arguments: Sequence[str] | None = None) -> int:
+        """Do what the command line says."""
+        parser = ArgumentParser(description=sys.modules["__main__"].__doc__)
+        parser.add_argument("--page", action="store_true", help="tables and picture of known rows")
+        parser.add_argument("--quick", action="store_true", help="rows of a tiny case, printed")
+        parser.add_argument("--only", metavar="TEXT", help="rows of cases so named, printed")
+        parser.add_argument("--jobs", type=int, default=processors(), help="processes")
+        parser.add_argument("--output", type=Path, default=self.folder, help="another folder")
+        parser.add_argument("--assume", action="append", default=[], metavar="NAME=VALUE")
+        given = parser.parse_args(arguments)
+        study = self
+        if given.assume:
+            if self.assume is None or given.output == self.folder or given.page:
+                parser.error("--assume: for studies that have assumptions, with --output FOLDER")
+            try:
+                study = self.assume(dict(text.split("=", 1) for text in given.assume))
+            except (ValueError, SpmoptError) as error:
+                parser.error(f"--assume: {error}")
+        if given.quick or given.only is not None:
+            found = {"quick": study.quick} if given.quick else named(study.cases(), given.only)
+            rows = [row for case in found.values() for row in study.work(case)]
+            print(pd.DataFrame(rows).T.to_string() if rows else f"no case has {given.only!r}")
+            return 0 if rows else 2
+        if not given.page:
+            words = [f"python results/{self.folder.name}/run.py"]
+            words += [f"--assume {text}" for text in given.assume]
+            try:
+                study.measure(given.output, " ".join(words), given.jobs)
+            except KeyboardInterrupt:
+                tell("interrupted: the same command goes on from here")
+                return 130
+        study.publish(given.output)
+        return 0
+
+
+def named(cases: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Cases whose names have every word of ``text``."""
+    words = text.lower().split()
+    return {k: case for k, case in cases.items() if all(word in k.lower() for word in words)}
+
+
+def tell(message: str, part: float | None = None) -> None:
+    """Report progress."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def write(path: Path, head: Mapping[str, Any], rows: Sequence[Row]) -> None:
+    """Write rows as CSV, below a line of JSON that tells how they came."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(f"# {json.dumps(head)}\n")
+        lines = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        lines.writeheader()
+        for row in rows:
+            lines.writerow(
+                {
+                    k: str(v).lower() if v in (True, False) and isinstance(v, bool) else v
+                    for k, v in row.items()
+                }
+            )
+
+
+def read(path: Path) -> tuple[dict[str, Any], pd.DataFrame]:
+    """Return head and rows that :func:`write` wrote."""
+    with path.open(encoding="utf-8") as file:
+        head: dict[str, Any] = json.loads(file.readline().removeprefix("# "))
+    rows = pd.read_csv(path, skiprows=1, keep_default_na=False, na_values=[""])
+    return head, rows
+
+
+def replace_tables(page: Path, tables: str) -> None:
+    """Put tables between the marks of a page."""
+    text = page.read_text(encoding="utf-8") if page.exists() else f"{BEGIN}{END}\n"
+    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
+    page.write_text(before + tables + after, encoding="utf-8")
+
+
+def environment() -> dict[str, Any]:
+    """Date, commit, versions and computer, as JSON values."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        "versions": {"python": platform.python_version(), **{p: installed(p) for p in PACKAGES}},
+        "computer": {"cpu": cpu(), "cores": processors(), "system": platform.system()},
+        "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def commit() -> str:
+    """Commit of the source, with a mark when files outside of results/ differ from it."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip()
+
+    head = git("rev-parse", "HEAD") or "unknown"
+    changes = git("status", "--porcelain", "--", ".", ":(exclude)results")
+    return f"{head} with changes" if changes else head
+
+
+def installed(package: str) -> str:
+    """Version of a package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def cpu() -> str:
+    """Name of the processor."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def where(head: Mapping[str, Any], more: str = "") -> str:
+    """Return date, source, computer and packages as a line of the page."""
+    computer = head["computer"]
+    packages = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
+    return (
+        f"{head['date']}, commit {head['commit']}; {computer['cpu']}, {computer['cores']} cores, "
+        f"{computer['system']}{more}; {packages}."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """Schedulers at all capacities of a case; ``part`` is in the column of that name."""
+
+    part: str
+    case: Case
+    schedulers: tuple[str, ...]
+    search: Search = Search()  # noqa: RUF009
+
+
+def swept(asked: Sweep) -> list[Row]:
+    """Run a sweep in this process: a row for each capacity and scheduler, all verified."""
+    return run_parts([asked], 0)[0]
+
+
+def run_parts(parts: Sequence[Sweep], jobs: int) -> tuple[list[Row], int]:
+    """Run sweeps in processes; give rows, and how many solutions their curves took."""
+    table = RowTable(None, Columns(["part"]), {})
+    asked = [
+        spmopt_sweep.Sweep(
+            cases=(replace(each.case, extra=(("part", each.part), *each.case.extra)),),
+            schedulers=each.schedulers,
+            search=each.search,
+        )
+        for each in parts
+    ]
+    with TaskQueue(jobs) as queue:
+        done = spmopt_sweep.run_sweeps(asked, table, queue, warn=tell)
+    return list(table.rows), done.solves
+
+
+def sweeps(*parts: Sweep) -> dict[str, Sweep]:
+    """By part, network, batch and rates, which tell cases apart."""
+    return {
+        " ".join(
+            str(word)
+            for word in (
+                each.part,
+                each.case.network.label,
+                "training" if each.case.network.training else "forward",
+                each.case.network.known_batch,
+                each.case.machine.dram_bytes_per_s,
+                each.case.machine.operations_per_s,
+            )
+        ): each
+        for each in parts
+    }
+
+
+def one(value: float) -> str:
+    """Return a number with one digit; none is ``0.0``."""
+    return f"{value:z.1f}"
+
+
+def in_percent(share: float) -> str:
+    """Return a share of one in percent, under a heading that says so."""
+    return one(100 * share)
+
+
+def percent(share: float) -> str:
+    """Return a share of one, as ``12.3 %``."""
+    return f"{in_percent(share)} %"
+
+
+def signed(value: float) -> str:
+    """Return a number with its sign and one digit, ``0.0`` without one."""
+    text = f"{value:+.1f}"
+    return text[1:] if float(text) == 0 else text
+
+
+def change(ratio: float) -> str:
+    """Return a change in percent with its sign, as ``-48.1 %`` for 0.519."""
+    return f"{signed(100 * (ratio - 1))} %"
+
+
+def megabytes(size_bytes: float) -> str:
+    """Return a capacity or traffic, as ``24 MB``, ``1.25 GB``."""
+    return f"{size_bytes / 1e9:.4g} GB" if size_bytes >= 1e9 else f"{size_bytes / 1e6:.4g} MB"
+
+
+def milliseconds(seconds: float) -> str:
+    """Return a time in milliseconds, four digits."""
+    return f"{1e3 * seconds:#.4g}".rstrip(".")

@@ -1,1 +1,0 @@
-"""Studies: one command from a question to a table, a picture and sentences."""

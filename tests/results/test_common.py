@@ -1,0 +1,140 @@
+"""Rows of a tiny study: kept, gone on with after a kill, published; scripts as they are started."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from results.banks.run import BUDGET_BYTES, SRAM, designs, largest
+from results.shared import common
+from results.shared.common import END, Row, Study, Table, read
+from spmopt.hardware.technologies import load_technology
+from tests.results.pages import RESULTS
+
+RAN: list[int] = []
+
+
+def work(case: int) -> list[Row]:
+    RAN.append(case)
+    if case == 3:
+        raise KeyboardInterrupt
+    return [{"case": case, "half": case / 2, "odd": bool(case % 2), "note": None}]
+
+
+def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
+    yield Table(
+        title="Cases",
+        heads=["case", "half"],
+        lines=[[str(c), str(h)] for c, h in zip(rows.case, rows.half, strict=True)],
+    )
+    yield Table(heads=["figure"], lines=[[f"{figures['two']}"]])
+
+
+def study(folder: Path, last: int) -> Study:
+    cases = {str(case): case for case in range(1, last)}
+    return Study(
+        file=str(folder / "run.py"),
+        cases=lambda: cases,
+        work=work,
+        quick=9,
+        tables=tables,
+        figures=lambda: {"two": 2.0},
+        finish=lambda rows: [{**rows[0], "case": 0}],
+        assume=lambda settings: study(folder, int(settings["last"])),
+    )
+
+
+@pytest.fixture(autouse=True)
+def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = common.environment()
+    monkeypatch.setattr(common, "environment", lambda: here)
+    RAN.clear()
+
+
+def test_rows_are_kept_and_published(tmp_path: Path) -> None:
+    page = tmp_path / "README.md"
+    page.write_text(f"before\n{common.BEGIN}old{END}\nafter\n")
+    assert study(tmp_path, 3).main(["--jobs", "1"]) == 0
+    head, rows = read(tmp_path / "rows.csv")
+    assert rows.case.tolist() == [1, 2, 0]
+    assert rows.odd.tolist() == [True, False, True]
+    assert head["command"] == f"python results/{tmp_path.name}/run.py"
+    text = page.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith(f"{END}\nafter\n")
+    assert "## Cases\n\n| case | half |\n| :-- | --: |\n| 1 | 0.5 |" in text
+    assert not list(tmp_path.glob(".rows*"))
+    page.write_text(page.read_text().replace("0.5", "7"))
+    assert study(tmp_path, 3).main(["--page"]) == 0
+    assert page.read_text() == text
+    assert RAN == [1, 2]
+
+
+def test_a_killed_run_goes_on(tmp_path: Path) -> None:
+    assert study(tmp_path, 5).main(["--jobs", "1"]) == 130
+    assert not (tmp_path / "rows.csv").exists()
+    RAN.clear()
+    assert study(tmp_path, 3).main(["--jobs", "1"]) == 0
+    assert RAN == []  # 1 and 2 were kept
+
+
+def test_one_look_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert study(tmp_path, 5).main(["--quick"]) == 0
+    assert RAN == [9]
+    assert study(tmp_path, 5).main(["--only", "2"]) == 0
+    assert RAN == [9, 2]
+    assert study(tmp_path, 5).main(["--only", "x"]) == 2
+    assert "no case has 'x'" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())
+
+
+def test_assumptions_have_another_folder(tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.mkdir()
+    with pytest.raises(SystemExit):
+        study(tmp_path, 5).main(["--assume", "last=3"])
+    assert (
+        study(tmp_path, 5).main(["--assume", "last=3", "--output", str(other), "--jobs", "1"]) == 0
+    )
+    head, rows = read(other / "rows.csv")
+    assert head["command"].endswith("--assume last=3")
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["ablation", "policies", "memory_training", "gradient_cores", "gradient_partitions"]
+)
+def test_scripts_run_from_anywhere(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(RESULTS / name / "run.py"), "--quick"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "verified" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def test_designs_take_the_area_and_no_more() -> None:
+    budget = load_technology(SRAM).at(BUDGET_BYTES).point.area_mm2
+    assert len({design.label for design in designs()}) == 1 + 2 * 4
+    for design in designs():
+        banks: list[Any] = design.banks(None)
+        area = sum(each.technology.at(each.spm_bytes).point.area_mm2 for each in banks)
+        assert 0.99 * budget < area <= budget
+        assert len(banks) == (2 if 0 < design.share < 1 else 1)
+    size = largest(load_technology("nvsim-stt"), 2.0)
+    assert load_technology("nvsim-stt").at(size + 4096).point.area_mm2 > 2.0
+
+
+@pytest.mark.parametrize("name", ["capacity", "gradient_reads", "memory_scaling", "policies"])
+def test_pictures_are_drawn(name: str, tmp_path: Path) -> None:
+    from importlib import import_module
+
+    drawn = import_module(f"results.{name}.run").STUDY
+    head, rows = read(RESULTS / name / "rows.csv")
+    drawn.draw(rows, head["figures"]).savefig(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 20_000

@@ -431,7 +431,7 @@ def verified(instance: Instance, replacement: str) -> tuple[Schedule, Totals]:
     """Schedule for time; raises ScheduleError where there is no legal schedule."""
     request = Request(objective=MAKESPAN, threads=1, **_REQUEST)
     found = solved(instance, find(replacement), request)
-    if found is None:
+    if found.schedule is None or found.totals is None:
         raise ScheduleError(f"{instance.name}: {replacement} found no schedule")
     return found.schedule, found.totals
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from spmopt.sweep.pool import Pool
+from spmopt.experiments.queue import TaskQueue
 from spmopt.tiles.case import DOUBLE_BUFFER, Case, Chosen, choose, finalists
 from spmopt.tiles.run import Row, best, finish
 
@@ -18,7 +18,7 @@ Found = tuple[int, Row]
 
 
 def run_all(
-    cases: Sequence[Case], pool: Pool, tell: Callable[[str], None] = lambda _: None
+    cases: Sequence[Case], queue: TaskQueue, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[list[Found]]:
     """Run every case as :func:`~spmopt.tiles.run.run` does, in processes.
 
@@ -28,7 +28,7 @@ def run_all(
 
     Parameters
     ----------
-    pool
+    queue
         Entered; who works.
     tell
         Told of progress.
@@ -42,8 +42,8 @@ def run_all(
     InputError, ScheduleError
         As for one case.
     """
-    batch = _Batch(cases, pool, tell)
-    for _ in pool.steps():
+    batch = _Batch(cases, queue, tell)
+    for _ in queue.steps():
         yield batch.take()
 
 
@@ -61,8 +61,10 @@ class _Asked:
 class _Batch:
     """Choices and runs under way; keys are cases without what does not matter."""
 
-    def __init__(self, cases: Sequence[Case], pool: Pool, tell: Callable[[str], None]) -> None:
-        self._cases, self._pool, self._tell = cases, pool, tell
+    def __init__(
+        self, cases: Sequence[Case], queue: TaskQueue, tell: Callable[[str], None]
+    ) -> None:
+        self._cases, self._queue, self._tell = cases, queue, tell
         self._chosen: dict[Case, Chosen] = {}
         self._waiting: dict[Case, list[_Asked]] = {}
         self._running: dict[_Key, list[_Asked]] = {}
@@ -87,7 +89,7 @@ class _Batch:
             if key not in self._waiting:
                 self._waiting[key] = []
                 task = partial(choose, candidate)
-                self._pool.add((numbers[0], _CHOICE), task, partial(self._choice, key))
+                self._queue.add((numbers[0], _CHOICE), task, partial(self._choice, key))
             self._waiting[key].append(asked)
 
     def _choice(self, key: Case, chosen: Chosen) -> None:
@@ -119,7 +121,7 @@ class _Batch:
             if key not in self._running:
                 self._running[key] = []
                 task = partial(finish, case, replace(chosen, case=ran))
-                self._pool.add((asked.numbers[0], _RUN), task, partial(self._row, key))
+                self._queue.add((asked.numbers[0], _RUN), task, partial(self._row, key))
             self._running[key].append(asked)
         return key
 

@@ -11,10 +11,8 @@ from math import ceil, gcd, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
-from spmopt.core.timeline import relaxed_mode
 from spmopt.tiles.layer import Grid
 
 Floats = NDArray[np.float64]
@@ -82,15 +80,13 @@ def traffic_bound(
     return best
 
 
-def makespan_bound(instance: Instance, traffic_bytes: int) -> int:
-    """Cycles that no schedule with at least ``traffic_bytes`` of traffic stays under (R6).
+def makespan_bound(machine: Machine, compute_cycles: int, traffic_bytes: int) -> int:
+    """Return cycles that no schedule with at least so much computing and traffic stays under (R6).
 
     All the computing, or the transfers at full bandwidth: with ``duplex`` half of them each way.
     """
-    machine = instance.machine
-    computing = sum(relaxed_mode(each).compute_cycles for each in instance.operations)
     channel = -(-traffic_bytes // 2) if machine.duplex else traffic_bytes
-    return max(computing, -(-channel * machine.clock_hz // machine.dram_bytes_per_s))
+    return max(compute_cycles, -(-channel * machine.clock_hz // machine.dram_bytes_per_s))
 
 
 def least_touched(volume: Floats, box: Sides) -> Floats:

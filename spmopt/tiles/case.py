@@ -19,7 +19,6 @@ from spmopt.tiles.layer import Grid, Layer, Tile
 from spmopt.tiles.order import ALGORITHM_1, ORDERS, Order, format_order, parse_order
 from spmopt.tiles.partition import (
     AXIS_NAMES,
-    format_partition,
     made,
     on_cores,
     parse_partition,
@@ -104,7 +103,7 @@ class Case:
             raise InputError(
                 f"replacement {self.replacement}: gives a bound, no schedule; name another"
             )
-        self.entry.require(self.aim, able(self.aim, bounders=False))
+        self.entry.require(self.goal, able(self.goal, bounders=False))
         self._require_order()
         if self.tile is not None:
             require_few(self.grid)
@@ -132,11 +131,6 @@ class Case:
         return self.order in (SEARCHED, OPTIMAL)
 
     @property
-    def leaves_order(self) -> bool:
-        """Whether the order is one that is chosen, and not only a way of writing one."""
-        return self.is_searched or self.order.partition(":")[0] in (BEST, ALGORITHM_1)
-
-    @property
     def entry(self) -> SchedulerEntry:
         """The replacement."""
         return find(self.replacement)
@@ -152,7 +146,7 @@ class Case:
         return self.entry.chosen.get("reuse", "shared") if self.is_double_buffered else "shared"
 
     @property
-    def aim(self) -> Objective:
+    def goal(self) -> Objective:
         """The objective, as schedulers take it."""
         return objective_named(self.objective, self.machine)
 
@@ -193,6 +187,11 @@ class Chosen:
         """What the choice minimises: the objective, ties by the other one."""
         time, traffic = self.figures.makespan_cycles, self.figures.traffic_bytes
         return (time, traffic) if self.case.objective == "time" else (traffic, time)
+
+
+def leaves_order(order: str) -> bool:
+    """Whether an order is one that is chosen, and not only a way of writing one."""
+    return order in (SEARCHED, OPTIMAL) or order.partition(":")[0] in (BEST, ALGORITHM_1)
 
 
 def products(case: Case, grid: Grid) -> Ints:
@@ -240,9 +239,8 @@ def choose(case: Case) -> Chosen:
         No tile fits, or the one given does not.
     """
     if case.tile is not None:
-        layer, tile = case.layer, case.tile
-        tile = Tile(m=min(tile.m, layer.m), k=min(tile.k, layer.k), n=min(tile.n, layer.n))
-        fixed = replace(case, tile=tile)
+        m, k, n = map(min, case.tile.sizes, case.layer.sizes)
+        fixed = replace(case, tile=Tile(m=m, k=k, n=n))
         return Chosen(case=_as_made(fixed), figures=_figures(fixed))
     found = choose_tile(
         case.layer,
@@ -272,8 +270,7 @@ def finalists(case: Case, found: Iterable[Chosen]) -> tuple[Chosen, ...]:
 def _as_made(case: Case) -> Case:
     if case.partition == WHOLE:
         return case
-    parts = made(case.grid, parse_partition(case.partition))
-    return replace(case, partition=format_partition(parts))
+    return replace(case, partition=str(made(case.grid, parse_partition(case.partition))))
 
 
 def _figures(case: Case) -> Figures:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
+from typing import Self
 
 import numpy as np
 
@@ -38,12 +41,12 @@ class Layer:
     kernel: int = field(default=1, compare=False)
 
     def __post_init__(self) -> None:
-        for what in ("m", "k", "n", "groups", "kernel"):
-            if getattr(self, what) < 1:
-                raise InputError(
-                    f"layer {self.name}: {what} is {getattr(self, what)}; "
-                    "every size must be at least 1"
-                )
+        _require_positive(self, f"layer {self.name}", ("m", "k", "n", "groups", "kernel"))
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """M, K and N."""
+        return self.m, self.k, self.n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,12 +69,7 @@ class Convolution:
     groups: int = 1
 
     def __post_init__(self) -> None:
-        for what in self.__slots__[1:]:
-            if getattr(self, what) < 1:
-                raise InputError(
-                    f"layer {self.name}: {what.replace('_', ' ')} is {getattr(self, what)}; "
-                    "it must be at least 1"
-                )
+        _require_positive(self, f"layer {self.name}", self.__slots__[1:])
         for side in ("height", "width"):
             window, ifmap = getattr(self, f"filter_{side}"), getattr(self, f"ifmap_{side}")
             if window > ifmap:
@@ -111,16 +109,35 @@ class Tile:
     n: int
 
     def __post_init__(self) -> None:
-        for what in self.__slots__:
-            if getattr(self, what) < 1:
-                raise InputError(
-                    f"tile: {what} is {getattr(self, what)}; every size must be at least 1"
-                )
+        _require_positive(self, "tile", self.__slots__)
+
+    @classmethod
+    def of(cls, sizes: tuple[int, int, int]) -> Self:
+        """Make a tile of these sizes along M, K and N."""
+        m, k, n = sizes
+        return cls(m=m, k=k, n=n)
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Along M, K and N."""
+        return self.m, self.k, self.n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """One product of ``layer`` in tiles; those at the far edges hold what is left."""
+    """One product of ``layer`` in tiles; those at the far edges hold what is left.
+
+    The backward pass of Y (M, N) = X (M, K) W (K, N) is two products that share dY:
+    dX (M, K) = dY W^T and dW (K, N) = X^T dY. With rows of tiles i along M, k along K and j along
+    N, each is made of the same I K J tile products:
+
+    * dX: ``dX[i,k] += dY[i,j] W[k,j]^T``,
+    * dW: ``dW[k,j] += X[i,k]^T dY[i,j]``,
+    * Y, in the forward pass: ``Y[i,j] += X[i,k] W[k,j]``.
+
+    Product (i, k, j) has the number ``(i K + k) J + j`` in dX, ``I K J`` more in dW, twice as many
+    more in Y.
+    """
 
     layer: Layer
     tile: Tile
@@ -128,26 +145,19 @@ class Grid:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Tiles I along M, K along K and J along N."""
-        return (
-            -(-self.layer.m // self.tile.m),
-            -(-self.layer.k // self.tile.k),
-            -(-self.layer.n // self.tile.n),
-        )
+        i, k, j = (-(-a // b) for a, b in zip(self.layer.sizes, self.tile.sizes, strict=True))
+        return i, k, j
 
     @property
     def products(self) -> int:
         """Tile products of each result, I K J."""
-        rows, inner, columns = self.shape
-        return rows * inner * columns
+        return prod(self.shape)
 
     @property
     def sides(self) -> tuple[Ints, Ints, Ints]:
         """(I,), (K,), (J,) Elements of each row of tiles along M, K and N."""
-        return (
-            _cut(self.layer.m, self.tile.m),
-            _cut(self.layer.k, self.tile.k),
-            _cut(self.layer.n, self.tile.n),
-        )
+        m, k, n = map(_cut, self.layer.sizes, self.tile.sizes)
+        return m, k, n
 
     def indices(self, products: Ints) -> tuple[Ints, Ints, Ints]:
         """i, k and j of tile products, numbered as in any result."""
@@ -159,3 +169,12 @@ def _cut(length: int, piece: int) -> Ints:
     sizes = np.full(-(-length // piece), piece, np.int64)
     sizes[-1] = length - piece * (sizes.size - 1)
     return sizes
+
+
+def _require_positive(record: object, what: str, names: Sequence[str]) -> None:
+    for name in names:
+        if getattr(record, name) < 1:
+            raise InputError(
+                f"{what}: {name.replace('_', ' ')} is {getattr(record, name)}; "
+                "every size must be at least 1"
+            )

@@ -1,4 +1,4 @@
-"""Partitions: a layer cut into smaller ones, whose gradients are computed one after another.
+"""Partitions: a layer cut into smaller ones, computed one after another, or on several cores.
 
 J. Kim et al., "Improving Data Reuse in NPU On-chip Memory with Interleaved Gradient Order for DNN
 Training", MICRO 2023, section 5. A cut
@@ -10,6 +10,11 @@ Training", MICRO 2023, section 5. A cut
 A piece is whole rows of tiles; pieces are as equal as that lets them be, the longer ones first. A
 layer with fewer tiles along the axis than parts asked for is cut into one piece a row of tiles.
 As text, a partition is ``m/2``, ``k/2`` or ``n/2``.
+
+Cores run in lock-step (an assumption; sections 5 and 6.3 say only that partitions run
+concurrently): a step ends when the last core is done, and the next begins. They share one SPM and
+one DRAM channel, so a tile that several of them read is there once. Pieces are dealt to the cores
+in turn; a core that has no products left is idle.
 """
 
 from __future__ import annotations
@@ -25,7 +30,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.tiles.layer import Grid, Layer
-from spmopt.tiles.order import ORDERS, Order
+from spmopt.tiles.order import Order
 from spmopt.tiles.program import IDLE
 
 AXIS_NAMES = ("m", "k", "n")
@@ -47,6 +52,9 @@ class Partition:
             raise InputError(f"partition: axis {self.axis!r} is unknown; use m, k or n")
         if self.parts < 1:
             raise InputError(f"partition: {self.parts} parts; give at least 1")
+
+    def __str__(self) -> str:
+        return f"{self.axis}/{self.parts}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,13 +78,11 @@ class Piece:
 
 def pieces(grid: Grid, partition: Partition) -> tuple[Piece, ...]:
     """Cut ``grid``; there are at most as many pieces as tiles along the axis."""
-    axis = AXIS_NAMES.index(partition.axis)
-    sides = np.array_split(grid.sides[axis], made(grid, partition).parts)
-    found, first = [], 0
-    for side in sides:
-        lengths = [grid.layer.m, grid.layer.k, grid.layer.n]
-        lengths[axis] = int(side.sum())
-        m, k, n = lengths
+    axis, found, first = AXIS_NAMES.index(partition.axis), [], 0
+    for side in np.array_split(grid.sides[axis], made(grid, partition).parts):
+        m, k, n = (
+            int(side.sum()) if a == axis else size for a, size in enumerate(grid.layer.sizes)
+        )
         own = replace(grid, layer=replace(grid.layer, m=m, k=k, n=n))
         found.append(Piece(whole=grid, axis=axis, first=first, grid=own))
         first += side.size
@@ -84,23 +90,9 @@ def pieces(grid: Grid, partition: Partition) -> tuple[Piece, ...]:
 
 
 def made(grid: Grid, partition: Partition) -> Partition:
-    """The partition with as many parts as :func:`pieces` makes."""
+    """Return the partition with as many parts as :func:`pieces` makes."""
     most = grid.shape[AXIS_NAMES.index(partition.axis)]
     return replace(partition, parts=min(partition.parts, most))
-
-
-def orders_of_pieces(
-    grid: Grid, partition: Partition, order: OrderOf, *, input_gradient: bool = True
-) -> list[Ints]:
-    """Order the tile products of every piece, by their numbers in ``grid``."""
-
-    # Most pieces are equal.
-    @cache
-    def walked(piece: Grid) -> Ints:
-        own = order if isinstance(order, Order) else order(piece.layer)
-        return own.through(piece, input_gradient=input_gradient)
-
-    return [piece.numbers(walked(piece.grid)) for piece in pieces(grid, partition)]
 
 
 def partitioned(
@@ -108,7 +100,16 @@ def partitioned(
 ) -> Ints:
     """Return the order of all tile products on one core: that of the pieces, one after another.
 
-    What is a sum over the pieces goes on in the same tiles of dX or dW.
+    What is a sum over the pieces goes on in the same tiles of dX or dW. Parameters are those of
+    :func:`on_cores`; the result is (2 I K J,) a permutation, or (I K J,) the products of dW alone.
+    """
+    return on_cores(grid, partition, order, 1, input_gradient=input_gradient)[:, 0]
+
+
+def on_cores(
+    grid: Grid, partition: Partition, order: OrderOf, cores: int, *, input_gradient: bool = True
+) -> Ints:
+    """Return the tile products of every step: piece c on core c, then c + ``cores``, and so on.
 
     Parameters
     ----------
@@ -122,55 +123,17 @@ def partitioned(
     Returns
     -------
     Ints
-        (2 I K J,) a permutation, or (I K J,) the products of dW alone; see
-        :func:`~spmopt.tiles.passes.backward`.
-    """
-    own = orders_of_pieces(grid, partition, order, input_gradient=input_gradient)
-    return np.concatenate(own)
-
-
-def parse_partition(text: str) -> Partition:
-    """Read ``m/2``.
-
-    Raises
-    ------
-    InputError
-        It is no partition.
-    """
-    found = _PARTITION.fullmatch(text)
-    if found is None:
-        raise InputError(f"partition {text!r}: write m/2, k/2 or n/2 for two pieces")
-    return Partition(axis=found[1], parts=int(found[2]))
-
-
-def format_partition(partition: Partition) -> str:
-    """Text that :func:`parse_partition` reads back."""
-    return f"{partition.axis}/{partition.parts}"
-
-
-def on_cores(
-    grid: Grid, partition: Partition, order: OrderOf, cores: int, *, input_gradient: bool = True
-) -> Ints:
-    """Return the tile products of every step: piece c on core c, then c + ``cores``, and so on.
-
-    Parameters
-    ----------
-    grid
-        The layer in tiles.
-    order
-        For every piece, or a function that chooses by the piece's sizes.
-    input_gradient
-        Whether dX is computed.
-
-    Returns
-    -------
-    Ints
         (steps, cores) Numbers of tile products, ``IDLE`` where a core has none; see
         :func:`~spmopt.tiles.passes.backward`.
     """
     _require_cores(cores)
-    own = orders_of_pieces(grid, partition, order, input_gradient=input_gradient)
-    return dealt(own, cores)
+
+    @cache  # most pieces are equal
+    def walked(piece: Grid) -> Ints:
+        own = order if isinstance(order, Order) else order(piece.layer)
+        return own.through(piece, input_gradient=input_gradient)
+
+    return dealt([each.numbers(walked(each.grid)) for each in pieces(grid, partition)], cores)
 
 
 def dealt(own: list[Ints], cores: int) -> Ints:
@@ -180,17 +143,6 @@ def dealt(own: list[Ints], cores: int) -> Ints:
     for core, queue in enumerate(queues):
         steps[: queue.size, core] = queue
     return steps
-
-
-def baseline(grid: Grid, cores: int, *, input_gradient: bool = True) -> Ints:
-    """Return the steps that the paper's techniques are compared with: data parallel, sequential.
-
-    Each core has its share of the batch (a cut along M, "common for GEMM": section 5) and computes
-    dX, then dW, which is a sum over the cores. The paper calls its baseline a vanilla system
-    with the same number of cores; that it cuts along M is an assumption. One core has no cut.
-    """
-    cut = Partition(axis="m", parts=cores)
-    return on_cores(grid, cut, ORDERS["sequential"], cores, input_gradient=input_gradient)
 
 
 def scaled(machine: Machine, cores: int) -> Machine:
@@ -213,6 +165,20 @@ def scaled(machine: Machine, cores: int) -> Machine:
         area=replace(machine.area, engine_mm2=cores * machine.area.engine_mm2),
         memory=None if machine.memory is None else machine.memory.times(cores),
     )
+
+
+def parse_partition(text: str) -> Partition:
+    """Read ``m/2``, as ``str`` writes it.
+
+    Raises
+    ------
+    InputError
+        It is no partition.
+    """
+    found = _PARTITION.fullmatch(text)
+    if found is None:
+        raise InputError(f"partition {text!r}: write m/2, k/2 or n/2 for two pieces")
+    return Partition(axis=found[1], parts=int(found[2]))
 
 
 def _require_cores(cores: int) -> None:

@@ -1,9 +1,9 @@
-"""The backward pass of a layer as an instance: tile products are operations, tiles are tensors.
+"""A pass of a layer as an instance: tile products are operations, tiles are tensors.
 
-Tiles of dY, X and W are in DRAM at the start, those of dX and dW must be there at the end. The
-first product of a tile of dX or dW writes it blindly, every later one updates it in place, so
-partial sums spill and return like any tensor. Sums commute: the first product is the only
-predecessor of the later ones, which may run in any order.
+Inputs are in DRAM at the start: tiles of dY, X and W, or of X and W in the forward pass; results
+must be there at the end. The first product of a tile of a result writes it blindly, every later one
+updates it in place, so partial sums spill and return like any tensor. Sums commute: the first
+product is the only predecessor of the later ones, which may run in any order.
 
 Several cores run in lock-step: an operation is what they compute at the same time. It takes as long
 as the longest of its products, and its operands are those of all of them, each once. A tile that
@@ -13,23 +13,35 @@ an operation ``sum dW[k,j]`` adds them to it, element by element, with all cores
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
-from typing import Literal, TypeVar
+from itertools import pairwise, product
+from typing import TypeVar
 
 import numpy as np
 
 from spmopt.core.errors import InputError
-from spmopt.core.instance import STATIONARY, STREAMED, Instance, Mode, Operation, Tensor
+from spmopt.core.instance import STATIONARY, STREAMED, Instance, Mode, Operation, Tensor, TensorKind
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 from spmopt.tiles.layer import Grid, Layer, Tile
 from spmopt.tiles.order import Walk
 from spmopt.tiles.partition import Partition, dealt, pieces
-from spmopt.tiles.program import RESULTS, Program
+from spmopt.tiles.program import AXES, RESULTS, Program
+
+BY_ROWS = Walk(loops="ijk")
+"""The usual walk of the forward pass: a tile of Y is finished before the next begins, by rows."""
+_KINDS = {
+    "dY": TensorKind.GRADIENT,
+    "X": TensorKind.ACTIVATION,
+    "W": TensorKind.WEIGHT,
+    "dX": TensorKind.GRADIENT,
+    "dW": TensorKind.WEIGHT_GRADIENT,
+    "Y": TensorKind.ACTIVATION,
+}
+_T = TypeVar("_T")
 
 
 def backward(
@@ -72,11 +84,7 @@ def backward(
         SPM.
     """
     program = Program.of(grid, machine, order, element_bytes=element_bytes, add_early=add_early)
-    return build(program, computing="dW", resident=resident)
-
-
-BY_ROWS = Walk(loops="ijk")
-"""The usual walk: a tile of Y is finished before the next begins, by rows."""
+    return _instance(program, computing="dW", resident=resident)
 
 
 def forward(
@@ -89,21 +97,12 @@ def forward(
 ) -> Instance:
     """Y of one layer in tiles; of several groups, one.
 
-    Parameters
-    ----------
-    grid, machine, element_bytes, resident
-        As for :func:`~spmopt.tiles.passes.backward`.
-    order : (I K J,) or (steps, cores)
-        Numbers of the products of Y: :func:`forward_order` or :func:`forward_on_cores`.
-
-    Raises
-    ------
-    InputError
-        Not such an order, elements without bytes, or tiles of an operation that do not fit in the
-        SPM.
+    It costs what the weight gradient of another layer does: :func:`mirrored`. Parameters and errors
+    are those of :func:`backward`; ``order`` (I K J,) or (steps, cores) is of products of Y, as
+    :func:`forward_order` or :func:`forward_on_cores` give it.
     """
     program = Program.of(grid, machine, order, element_bytes=element_bytes)
-    return build(program, computing="Y", resident=resident)
+    return _instance(program, computing="Y", resident=resident)
 
 
 def forward_order(grid: Grid, walk: Walk = BY_ROWS) -> Ints:
@@ -121,51 +120,20 @@ def forward_on_cores(grid: Grid, cores: int, walk: Walk = BY_ROWS) -> Ints:
 
 
 def mirrored(grid: Grid) -> Grid:
-    """The grid whose weight gradient is computed by products of the same tiles and cycles.
+    """Return the grid whose weight gradient is computed by products of the same tiles and cycles.
 
     Y (M, N) = X (M, K) W (K, N) sums over K as dW (K, N) = X^T dY sums over M: with M and K
     exchanged, dY has the tiles of W, X those of X transposed, dW those of Y. Product (i, k, j) of Y
     is (k, i, j) of that dW. Traffic under double buffering is the same, time but for the order in
     which it spreads transfers of a batch, that of numbers.
     """
-    layer, tile = grid.layer, grid.tile
-    return Grid(layer=mirrored_layer(layer), tile=Tile(m=tile.k, k=tile.m, n=tile.n))
+    tile = grid.tile
+    return Grid(layer=mirrored_layer(grid.layer), tile=Tile(m=tile.k, k=tile.m, n=tile.n))
 
 
 def mirrored_layer(layer: Layer) -> Layer:
-    """The layer of :func:`mirrored`."""
+    """Return the layer of :func:`mirrored`."""
     return replace(layer, m=layer.k, k=layer.m)
-
-
-def build(program: Program, *, computing: str, resident: bool) -> Instance:
-    """Make the instance of ``program``.
-
-    Parameters
-    ----------
-    computing
-        Result that it must compute.
-    resident
-        Whether operands must be in the SPM.
-
-    Raises
-    ------
-    InputError
-        It computes something else, or the tiles of an operation do not fit in the SPM.
-    """
-    name, results = program.grid.layer.name, program.products.results
-    if computing not in results:
-        raise InputError(f"layer {name}: the order computes {results[-1]}, not {computing}")
-    if resident:
-        require_room(program)
-    tensors = _tensors(program)
-    return Instance(
-        name=name,
-        machine=program.machine,
-        tensors=tensors,
-        operations=made(program, tensors, resident=resident),
-        lowering="tiles",
-        source=_source(program),
-    )
 
 
 def require_room(program: Program) -> None:
@@ -176,7 +144,7 @@ def require_room(program: Program) -> None:
     needs = np.add.reduceat(pages[program.tensor], program.first[:-1])
     most = int(needs.max())
     if most > room:
-        operation = names(program, _tensors(program))[int(np.argmax(needs))]
+        operation = _names(program, _tensors(program))[int(np.argmax(needs))]
         raise InputError(
             f"layer {program.grid.layer.name}: tiles of m {tile.m}, k {tile.k}, n {tile.n} need "
             f"{most * page} bytes of SPM at once, in pages of {page}, for {operation}, but "
@@ -184,133 +152,153 @@ def require_room(program: Program) -> None:
         )
 
 
-def _tensors(program: Program) -> tuple[Tensor, ...]:
-    """Tiles, then partial tiles, named ``dW@1[k,j]`` for that of core 1."""
-    whole, sums = program.tiles.tensors(), program.sums
-    return (*whole, *map(_partial, (whole[t] for t in sums.tile.tolist()), sums.core.tolist()))
-
-
-def _partial(tile: Tensor, core: int) -> Tensor:
-    return replace(tile, name=tile.name.replace("[", f"@{core}["), keep=False)
+def _instance(program: Program, *, computing: str, resident: bool) -> Instance:
+    layer, results = program.grid.layer, program.results
+    if computing not in results:
+        raise InputError(f"layer {layer.name}: the order computes {results[-1]}, not {computing}")
+    if resident:
+        require_room(program)
+    tensors = _tensors(program)
+    columns = (
+        _names(program, tensors),
+        _reads(program),
+        _writes(program),
+        _modes(program, resident),
+        _predecessors(program),
+        _kinds(program),
+    )
+    return Instance(
+        name=layer.name,
+        machine=program.machine,
+        tensors=tensors,
+        operations=tuple(
+            Operation(
+                name=name, reads=reads, writes=writes, modes=modes, predecessors=before, kind=kind
+            )
+            for name, reads, writes, modes, before, kind in zip(*columns, strict=True)
+        ),
+        lowering="tiles",
+        source=_source(program),
+    )
 
 
 def _source(program: Program) -> str:
-    layer, tile, cores = program.grid.layer, program.grid.tile, program.products.cores
-    what = "the forward pass" if program.products.results == ("Y",) else "gradients"
+    layer, tile, cores = program.grid.layer, program.grid.tile, program.cores
+    what = "the forward pass" if program.results == ("Y",) else "gradients"
     return (
         f"{what} of a product, M {layer.m}, K {layer.k}, N {layer.n}, in tiles of {tile.m}, "
         f"{tile.k}, {tile.n}, elements of {program.element_bytes} bytes"
     ) + (f", on {cores} cores" if cores > 1 else "")
 
 
-_T = TypeVar("_T")
-_Numbers = tuple[int, ...]
-_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
-
-
-def made(program: Program, tensors: Sequence[Tensor], *, resident: bool) -> tuple[Operation, ...]:
-    """Make the operations, in their order; ``resident``: operands must be in the SPM."""
+def _tensors(program: Program) -> tuple[Tensor, ...]:
+    """Tiles ``dY[i,j]`` and so on, then partial tiles, ``dW@1[k,j]`` for that of core 1."""
+    places = [
+        (matrix, row, column)
+        for matrix in program.first_tile
+        for row, column in product(*(range(program.grid.shape[axis]) for axis in AXES[matrix]))
+    ]
+    partial = zip(program.partial_tile.tolist(), program.partial_core.tolist(), strict=True)
+    named = [(matrix, "", row, column, matrix in RESULTS) for matrix, row, column in places]
+    for tile, core in partial:
+        matrix, row, column = places[tile]
+        named.append((matrix, f"@{core}", row, column, False))
     return tuple(
-        Operation(
-            name=name, reads=reads, writes=writes, modes=modes, predecessors=before, kind=kind
+        Tensor(
+            name=f"{matrix}{of_core}[{row},{column}]",
+            size_bytes=size,
+            kind=_KINDS[matrix],
+            in_dram=matrix not in RESULTS,
+            keep=keep,
         )
-        for name, reads, writes, modes, before, kind in zip(
-            names(program, tensors),
-            _reads(program),
-            _in_order(program, _writes(program)),
-            _modes(program, resident),
-            _in_order(program, _predecessors(program)),
-            _in_order(program, _kinds(program)),
-            strict=True,
+        for (matrix, of_core, row, column, keep), size in zip(
+            named, program.size_bytes.tolist(), strict=True
         )
     )
-
-
-def names(program: Program, tensors: Sequence[Tensor]) -> list[str]:
-    """Of the operations, in their order."""
-    products = program.products
-    each = [
-        f"{RESULTS[result]}({i},{k},{j})"
-        for result, i, k, j in zip(
-            (products.product // program.grid.products).tolist(),
-            *(index.tolist() for index in program.grid.indices(products.product)),
-            strict=True,
-        )
-    ]
-    steps = ["+".join(each[low:high]) for low, high in pairwise(products.begin.tolist())]
-    sums = [f"sum {tensors[tile].name}" for tile in program.additions.tile.tolist()]
-    return _in_order(program, [*steps, *sums])
 
 
 def _in_order(program: Program, found: Sequence[_T]) -> list[_T]:
-    """What belongs to steps, then to additions, in the order of the operations."""
+    """Return what belongs to steps, then to additions, in the order of the operations."""
     return [found[turn] for turn in np.argsort(program.place).tolist()]
 
 
-def _reads(program: Program) -> list[_Numbers]:
-    """In the order of the operations: all accesses but those that only write, which are last."""
-    only_written = np.bincount(
-        np.searchsorted(program.first, np.flatnonzero(program.kind == Access.WRITE), "right") - 1,
-        minlength=program.place.size,
-    )
-    tensor: list[int] = program.tensor.tolist()
-    begin, end = program.first[:-1], program.first[1:] - only_written
-    return [tuple(tensor[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
+def _by_step(program: Program, found: Sequence[_T]) -> Iterator[Sequence[_T]]:
+    """Split what belongs to products by their steps."""
+    return (found[low:high] for low, high in pairwise(program.begin.tolist()))
 
 
-def _writes(program: Program) -> list[_Numbers]:
-    into: list[int] = program.sums.into.tolist()
-    steps = [tuple(into[a:b]) for a, b in pairwise(program.products.begin.tolist())]
-    return [*steps, *((tile,) for tile in program.additions.tile.tolist())]
+def _names(program: Program, tensors: Sequence[Tensor]) -> list[str]:
+    made = (program.product // program.grid.products).tolist()
+    places = zip(*(index.tolist() for index in program.grid.indices(program.product)), strict=True)
+    each = [
+        f"{RESULTS[result]}({i},{k},{j})" for result, (i, k, j) in zip(made, places, strict=True)
+    ]
+    sums = [f"sum {tensors[tile].name}" for tile in program.added.tolist()]
+    return _in_order(program, [*map("+".join, _by_step(program, each)), *sums])
 
 
 def _kinds(program: Program) -> list[str]:
-    numbers = (program.products.product // program.grid.products).tolist()
+    """Results that are computed, in alphabetical order: of two these are dW and dX."""
+    made, begin = program.product // program.grid.products, program.begin[:-1]
+    ends = np.maximum.reduceat(made, begin), np.minimum.reduceat(made, begin)
     steps = [
-        "+".join(sorted({RESULTS[number] for number in numbers[a:b]}))
-        for a, b in pairwise(program.products.begin.tolist())
+        RESULTS[one] if one == other else f"{RESULTS[one]}+{RESULTS[other]}"
+        for one, other in zip(*(end.tolist() for end in ends), strict=True)
     ]
-    return [*steps, *("sum" for _ in program.additions.tile)]
+    return _in_order(program, [*steps, *("sum" for _ in program.added)])
 
 
-def _predecessors(program: Program) -> list[_Numbers]:
+def _reads(program: Program) -> list[tuple[int, ...]]:
+    """All accesses but those that only write, which are last."""
+    wrote = np.add.reduceat(program.kind == Access.WRITE, program.first[:-1], dtype=np.int64)
+    tensor: list[int] = program.tensor.tolist()
+    begin, end = program.first[:-1], program.first[1:] - wrote
+    return [tuple(tensor[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
+
+
+def _writes(program: Program) -> list[tuple[int, ...]]:
+    steps = map(tuple, _by_step(program, program.into.tolist()))
+    return _in_order(program, [*steps, *((tile,) for tile in program.added.tolist())])
+
+
+def _predecessors(program: Program) -> list[tuple[int, ...]]:
     """Of a step those in which its sums began; of an addition all steps with parts of them."""
-    products, sums, place = program.products, program.sums, program.place
-    start: list[int] = place[sums.start].tolist()
-    own: list[int] = place[products.step].tolist()
-    steps = [
-        tuple(sorted({start[p] for p in range(a, b) if start[p] != own[p]}))
-        for a, b in pairwise(products.begin.tolist())
-    ]
-    return [*steps, *_summed(program)]
-
-
-def _summed(program: Program) -> list[_Numbers]:
-    """Of each addition the operations that have a product of its tile."""
-    sums, steps = program.sums, program.products.steps
-    tile = np.append(np.arange(program.tiles.count), sums.tile)[sums.into]
-    tile, step = np.divmod(np.unique(tile * steps + program.products.step), steps)
-    operations: list[int] = program.place[step].tolist()
-    low, high = (np.searchsorted(tile, program.additions.tile, side) for side in _SIDES)
-    return [tuple(operations[a:b]) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
+    operation, tensor, kind = program.operation, program.tensor, program.kind
+    began = np.empty(program.size_bytes.size, np.int64)
+    wrote = kind == Access.WRITE
+    began[tensor[wrote]] = operation[wrote]
+    added = program.place[program.begin.size - 1 :]
+    in_step = ~np.isin(operation, added)
+    later = (kind == Access.UPDATE) & in_step
+    before = [(operation[later], began[tensor[later]])]
+    if added.size:
+        addition = np.full(program.size_bytes.size, -1, np.int64)
+        addition[program.added] = added
+        addition[program.tiles :] = addition[program.partial_tile]
+        parts = (kind != Access.READ) & in_step & (addition[tensor] >= 0)
+        before.append((addition[tensor[parts]], operation[parts]))
+    count = program.place.size
+    keys = np.unique(np.concatenate([one * count + other for one, other in before]))
+    ends = np.searchsorted(keys, np.arange(count + 1) * count).tolist()
+    earlier: list[int] = (keys % count).tolist()
+    return [tuple(earlier[low:high]) for low, high in pairwise(ends)]
 
 
 def _modes(program: Program, resident: bool) -> list[tuple[Mode, ...]]:
-    operands: list[int] = np.diff(program.first).tolist()
     columns = (
+        np.diff(program.first),
         program.compute_cycles,
         program.macs,
         program.moved_bytes(without=Access.WRITE),
         program.moved_bytes(without=Access.READ),
     )
-    amounts = zip(*(column.tolist() for column in columns), strict=True)
-    return [_mode(resident, *row) for row in zip(operands, amounts, strict=True)]
+    return [_mode(resident, row) for row in zip(*(c.tolist() for c in columns), strict=True)]
 
 
 @lru_cache(maxsize=1024)
-def _mode(resident: bool, operands: int, amounts: tuple[int, int, int, int]) -> tuple[Mode, ...]:
+def _mode(resident: bool, amounts: tuple[int, int, int, int, int]) -> tuple[Mode, ...]:
     """Make equal modes one record: there are few, because few sizes of tiles are."""
-    cycles, macs, read, written = amounts
+    operands, cycles, macs, read, written = amounts
     mode = Mode(
         compute_cycles=cycles,
         operands=(STATIONARY if resident else STREAMED,) * operands,

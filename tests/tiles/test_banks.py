@@ -19,7 +19,7 @@ from spmopt.tiles.partition import Partition, on_cores, scaled
 from spmopt.tiles.passes import backward
 from spmopt.tiles.program import Program
 from spmopt.tiles.run import run
-from spmopt.tiles.tiling import evaluate, timeline
+from spmopt.tiles.tiling import evaluate
 from tests.tiles.cases import ANY_ORDER, grid, machine
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
@@ -63,7 +63,7 @@ def test_a_step_ends_no_sooner_than_its_banks(
         )
         assert other.compute_cycles == max(mode.compute_cycles, ceil(seconds))
         assert replace(other, compute_cycles=mode.compute_cycles) == mode
-    computed = timeline(Program.of(cells, held, products)).compute_cycles
+    computed = Program.of(cells, held, products).timeline().compute_cycles
     assert computed.tolist() == listed_timeline(after).compute_cycles.tolist()
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.sweep.pool import Pool
+from spmopt.experiments.queue import TaskQueue
 from spmopt.tiles import batch
 from spmopt.tiles.batch import run_all
 from spmopt.tiles.case import Case, Chosen
@@ -27,8 +27,8 @@ CASES = [
 
 
 def rows_of(cases: Sequence[Case], jobs: int) -> dict[int, Row]:
-    with Pool(jobs) as pool:
-        return {number: row for some in run_all(cases, pool) for number, row in some}
+    with TaskQueue(jobs) as queue:
+        return {number: row for some in run_all(cases, queue) for number, row in some}
 
 
 def test_rows_are_those_of_single_cases(monkeypatch: pytest.MonkeyPatch) -> None:

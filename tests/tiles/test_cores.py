@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import SystolicArray
+from spmopt.core.table import Ints
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.hardware.machines import load_machine
@@ -17,7 +18,6 @@ from spmopt.tiles.layer import Grid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.partition import (
     Partition,
-    baseline,
     on_cores,
     parse_partition,
     partitioned,
@@ -29,6 +29,11 @@ from tests.tiles.cases import ANY_ORDER, grid, machine
 from tests.tiles.test_partition import ANY_GRID, ANY_PARTITION
 
 SEQUENTIAL = ORDERS["sequential"]
+
+
+def baseline(cells: Grid, cores: int) -> Ints:
+    """Data parallel, sequential: each core has its share of the batch."""
+    return on_cores(cells, Partition(axis="m", parts=cores), ORDERS["sequential"], cores)
 
 
 def steps(cells: Grid, cut: str, cores: int) -> list[list[int]]:

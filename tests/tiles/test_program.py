@@ -20,7 +20,6 @@ from spmopt.tiles.order import Order, Walk
 from spmopt.tiles.partition import Partition, on_cores
 from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order
 from spmopt.tiles.program import AXES, IDLE, INPUTS, RESULTS, Program
-from spmopt.tiles.tiling import timeline
 from tests.tiles.cases import ANY_ORDER, ANY_WALK, grid, machine
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
@@ -192,7 +191,7 @@ def test_gradients(
         table = products.reshape(products.shape[0], -1)
         assert told(instance) == list(Plain(cells, spm, table).run(add_early=add_early))
         program = Program.of(cells, spm, products, element_bytes=element_bytes, add_early=add_early)
-        require_same(timeline(program), instance)
+        require_same(program.timeline(), instance)
 
 
 @settings(max_examples=50, deadline=None)
@@ -202,4 +201,4 @@ def test_forward(*, cells: Grid, walk: Walk, spm: Machine, cores: int) -> None:
         instance = forward(cells, spm, products)
         table = products.reshape(products.shape[0], -1)
         assert told(instance) == list(Plain(cells, spm, table).run(add_early=False))
-        require_same(timeline(Program.of(cells, spm, products)), instance)
+        require_same(Program.of(cells, spm, products).timeline(), instance)

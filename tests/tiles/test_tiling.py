@@ -17,7 +17,7 @@ from spmopt.tiles.layer import Grid, Layer, Tile
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import Partition, partitioned
 from spmopt.tiles.passes import backward
-from spmopt.tiles.tiling import Choice, Room, axis_sizes, choose_tile, evaluate, tile_space
+from spmopt.tiles.tiling import HalfSpm, TileChoice, axis_sizes, choose_tile, evaluate, tile_space
 from tests.tiles.cases import machine
 
 NAMES = list(ORDERS)
@@ -34,7 +34,7 @@ def best_of_all(layer: Layer, spm: Machine, name: str) -> tuple[int, int]:
     return min(found)
 
 
-def value(choice: Choice) -> tuple[int, int]:
+def value(choice: TileChoice) -> tuple[int, int]:
     return choice.figures.makespan_cycles, choice.figures.traffic_bytes
 
 
@@ -100,17 +100,12 @@ def test_by_traffic() -> None:
     assert by_time.figures.traffic_bytes > by_traffic.figures.traffic_bytes
 
 
-def test_figures_are_those_of_the_schedule_and_the_source_says_how() -> None:
+def test_figures_are_those_of_the_schedule() -> None:
     layer = Layer(name="res3_1x1", m=4 * 784, k=512, n=128)
     npu, order = load_machine("small-npu"), ORDERS["interleaved"]
     choice = choose_tile(layer, npu, order=order)
     cells = Grid(layer=layer, tile=choice.tile)
-    instance = choice.recorded(backward(cells, npu, order.through(cells)))
-    assert instance.source == (
-        f"gradients of a product, M 3136, K 512, N 128, in tiles of {choice.tile.m}, "
-        f"{choice.tile.k}, {choice.tile.n}, elements of 4 bytes, chosen by makespan under double "
-        f"buffering ({choice.tried} of {choice.candidates} sizes tried)"
-    )
+    instance = backward(cells, npu, order.through(cells))
     totals = solve(instance, "double-buffer", Request()).totals
     assert totals is not None
     assert value(choice) == (totals.makespan_cycles, totals.traffic_bytes)
@@ -135,7 +130,7 @@ def test_of_partitions_and_without_dx() -> None:
 
 def test_cores_share_the_half() -> None:
     npu = load_machine("small-npu")
-    one, two = (Room(machine=npu, element_bytes=4, cores=cores) for cores in (1, 2))
+    one, two = (HalfSpm(machine=npu, element_bytes=4, cores=cores) for cores in (1, 2))
     assert one.has((180, 180, 180))
     assert not two.has((180, 180, 180))
     # dY twice the pages of W and X: a pair has all but dY twice.
@@ -153,7 +148,7 @@ def test_sizes_along_an_axis() -> None:
 
 
 def test_sizes_without_an_array_are_few() -> None:
-    room = Room(machine=machine(10**6), element_bytes=4, cores=1)
+    room = HalfSpm(machine=machine(10**6), element_bytes=4, cores=1)
     space = tile_space(Layer(name="long", m=50176, k=64, n=3), room)
     assert max(map(len, space.axes)) <= 32
     assert space.axes[0][0] == 1024

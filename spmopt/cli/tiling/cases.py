@@ -16,7 +16,7 @@ from spmopt.core.machine import Machine
 from spmopt.tiles.case import OPTIMAL, WHOLE, Case
 from spmopt.tiles.layer import Tile
 from spmopt.tiles.run import require_small
-from spmopt.tiles.tiling import Room, require_tiles
+from spmopt.tiles.tiling import HalfSpm, require_tiles
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,7 +102,7 @@ def _require_few(cases: Sequence[Case]) -> None:
     errors = []
     for case in cases:
         if case.tile is None:
-            room = Room(machine=case.machine, element_bytes=case.element_bytes, cores=case.cores)
+            room = HalfSpm(machine=case.machine, element_bytes=case.element_bytes, cores=case.cores)
             require_tiles(case.layer, room)
         elif case.order == OPTIMAL:
             try:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:  # it would load numpy, and help should not
     from collections.abc import Sequence
 
     from spmopt.cli.tiling.cases import Asked
-    from spmopt.sweep.table import Table
-    from spmopt.tiles.records import Counted
+    from spmopt.experiments.store import Table
+    from spmopt.tiles.records import Record
 
 
 @flat
@@ -47,7 +47,7 @@ def tiles(
     from spmopt.cli.terminal.output import messages, tell, warn
     from spmopt.cli.terminal.progress import progress
     from spmopt.cli.tiling.cases import asked
-    from spmopt.sweep.table import Table
+    from spmopt.experiments.store import Table
     from spmopt.tiles.records import COLUMNS
 
     if output is not None:
@@ -109,16 +109,17 @@ def _keys(wanted: Asked) -> list[tuple[str, ...]]:
     return [COLUMNS.key_about(about(case, known.count)) for case, known in pairs]
 
 
-def _known(wanted: Asked, table: Table, output: Path | None) -> dict[int, Counted]:
+def _known(wanted: Asked, table: Table, output: Path | None) -> dict[int, Record]:
     """Rows that are there already, by the number of their case."""
-    from spmopt.tiles.records import counted_of
+    from spmopt.tiles.records import spent_of
 
     found = {}
     for number, key in enumerate(_keys(wanted)):
         row = table.get(key)
         if row is not None:
             try:
-                found[number] = counted_of(row, wanted.cases[number])
+                spent_of(row)
+                found[number] = row
             except InputError as error:
                 raise InputError(
                     f"{output}: row of {key[0]}: {error}; remove the line, and it is computed anew"
@@ -126,36 +127,37 @@ def _known(wanted: Asked, table: Table, output: Path | None) -> dict[int, Counte
     return found
 
 
-def _run(wanted: Asked, effort: Effort, found: dict[int, Counted], table: Table) -> None:
+def _run(wanted: Asked, effort: Effort, found: dict[int, Record], table: Table) -> None:
     """Add the rows that are not yet in ``found``, by the number of their case, to it and a file."""
     from spmopt.cli.terminal.output import messages
     from spmopt.cli.terminal.progress import progress
     from spmopt.cli.tiling.cases import located
-    from spmopt.sweep.pool import Pool, processors
+    from spmopt.experiments.executors import processors
+    from spmopt.experiments.queue import TaskQueue
     from spmopt.tiles.batch import run_all
-    from spmopt.tiles.records import Counted, record
+    from spmopt.tiles.records import record
 
     total = len(wanted.cases)
     missing = [number for number in range(total) if number not in found]
     jobs = max(1, min(len(missing), processors() if effort.jobs is None else effort.jobs))
-    with progress(messages(), remaining=True) as report, Pool(jobs) as pool:
+    with progress(messages(), remaining=True) as report, TaskQueue(jobs) as queue:
 
         def tell(message: str) -> None:
             report(f"{len(found)} of {total} rows; {message}", len(found) / total)
 
         try:
-            for some in run_all([wanted.cases[number] for number in missing], pool, tell):
+            for some in run_all([wanted.cases[number] for number in missing], queue, tell):
                 new = {
-                    missing[place]: Counted(row=row, count=wanted.known[missing[place]].count)
+                    missing[place]: record(row, wanted.known[missing[place]].count)
                     for place, row in some
                 }
                 found |= new
-                table.add(map(record, new.values()))
+                table.add(new.values())
         except InputError as error:
             raise located(error, wanted.layers) from None
 
 
-def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
+def _draw(wanted: Asked, rows: Sequence[Record]) -> None:
     from spmopt.cli.terminal.output import results, say
     from spmopt.cli.tiling.machine import as_computing
     from spmopt.cli.tiling.view import DISPENSABLE, LEFT, remarks, sums, table
@@ -192,11 +194,11 @@ def _draw(wanted: Asked, rows: Sequence[Counted]) -> None:
         say(f"{note[0].upper()}{note[1:]}.")
 
 
-def _print_records(wanted: Asked, rows: Sequence[Counted]) -> None:
+def _print_records(wanted: Asked, rows: Sequence[Record]) -> None:
     from spmopt.cli.terminal.output import print_json
     from spmopt.cli.tiling.view import sums
     from spmopt.io.instance import encode_machine
-    from spmopt.tiles.records import figures, record
+    from spmopt.tiles.records import figures
 
     complete = len(rows) == len(wanted.cases)
     print_json(
@@ -204,7 +206,7 @@ def _print_records(wanted: Asked, rows: Sequence[Counted]) -> None:
             "title": wanted.title,
             "machine": encode_machine(wanted.machine),
             "notes": list(wanted.notes),
-            "rows": [dict(record(each)) for each in rows],
+            "rows": [dict(each) for each in rows],
             "totals": [
                 {
                     "order": each.way[0],

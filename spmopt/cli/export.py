@@ -11,7 +11,7 @@ from spmopt.cli.flat import flat
 from spmopt.cli.options import Json, Output, Source
 from spmopt.core.errors import InputError
 
-_TARGET = "formulations.second.export"  # by name: it loads PuLP
+_TARGET = "formulations.pulp_model.schedule"  # by name: it loads PuLP
 
 
 @flat

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pulp
 
+from formulations.pulp_model.model import Case
+from formulations.pulp_model.plans import plan_of
+from formulations.pulp_model.timed import TimedModel
+from formulations.pulp_model.traffic import TrafficModel
 from formulations.residency.bound.prices import Multipliers
 from formulations.residency.whole import schedule
 from formulations.residency.whole.timed_columns import nearby
 from formulations.residency.whole.timed_model import build
 from formulations.residency.whole.transfers import Setting
 from formulations.residency.whole.uses import Uses
-from formulations.second import timed, traffic
-from formulations.second.case import Case
-from formulations.second.plans import plan_of
 from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
@@ -70,12 +71,9 @@ def second(
     families: Sequence[Any] | None = None,
 ) -> Solved:
     """Optimum of the second model, with rows of all families or of some."""
-    case = Case.of(instance, objective)
-    model: traffic.Traffic | timed.Timed
-    if objective.cycle == 0:
-        model, problem = traffic.build(case, families)
-    else:
-        model, problem = timed.build(case, families, spread=spread)
+    case = Case(instance, objective)
+    model = TrafficModel(case) if objective.cycle == 0 else TimedModel(case, spread=spread)
+    problem = model.problem(families)
     more = {} if solver != "HiGHS" else {"threads": 1, "mip_feasibility_tolerance": 1e-9}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # of what PuLP 4 will change

@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.second import timed, traffic
+from formulations.pulp_model import model, timed, traffic
+from formulations.pulp_model.timed import TimedModel
+from formulations.pulp_model.traffic import TrafficModel
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
 from spmopt.core.scheduler import Request
 from spmopt.solve import compare
-from tests.formulations.second.models import second
+from tests.formulations.pulp_model.models import second
 from tests.formulations.small import small_optimum as best
 from tests.formulations.whole.cases import all_or_nothing, byte_energy, verified_value
 from tests.instances import golden
@@ -61,30 +63,34 @@ def test_time_is_nearly_always_that_of_brute_force() -> None:
 
 
 NEEDED = [
-    (traffic._linked, 6, EXACT, 35, 28),
-    (traffic._stationary, 44, EXACT, 32, 28),
-    (traffic.capacity, 19, BYTES, 9, 6),
-    (traffic.stored_once, 0, EXACT, 4, 0),
-    (timed._linked, 14, EXACT, 31, 21),
-    (timed._stationary, 13, EXACT, 35, 29),
-    (timed.capacity, 19, BYTES, 27, 18),
-    (timed.part_pages, 28, EXACT, 44, 41),
-    (timed.growth, 5, EXACT, 45, 15),
-    (timed.dirt, 0, EXACT, 12, 11),
-    (timed.nothing_lost, 0, EXACT, 12, 11),
-    (timed.channel, 0, EXACT, 12, 11),
-    (timed.serial, 0, BYTES, 11, 6),
+    (TrafficModel, model.linked, (6, EXACT), 35, 28),
+    (TrafficModel, model.stationary, (44, EXACT), 32, 28),
+    (TrafficModel, traffic.capacity, (19, BYTES), 9, 6),
+    (TrafficModel, traffic.stored_once, (0, EXACT), 4, 0),
+    (TimedModel, model.linked, (14, EXACT), 31, 21),
+    (TimedModel, model.stationary, (13, EXACT), 35, 29),
+    (TimedModel, timed.capacity, (19, BYTES), 27, 18),
+    (TimedModel, timed.part_pages, (28, EXACT), 44, 41),
+    (TimedModel, timed.growth, (5, EXACT), 45, 15),
+    (TimedModel, timed.dirt, (0, EXACT), 12, 11),
+    (TimedModel, timed.nothing_lost, (0, EXACT), 12, 11),
+    (TimedModel, timed.channel, (0, EXACT), 12, 11),
+    (TimedModel, timed.serial, (0, BYTES), 11, 6),
 ]
-"""A family, an instance, and the optimum with and without its rows."""
+"""A model, a family of it, an instance, and the optimum with and without its rows."""
 
 
-@pytest.mark.parametrize(("family", "seed", "features", "with_it", "without"), NEEDED)
+@pytest.mark.parametrize(("of", "family", "drawn", "with_it", "without"), NEEDED)
 def test_each_family_is_needed(
-    family: Any, seed: int, features: dict[str, Any], with_it: int, without: int
+    of: type[TrafficModel | TimedModel],
+    family: Any,
+    drawn: tuple[int, dict[str, Any]],
+    with_it: int,
+    without: int,
 ) -> None:
-    instance = random_instance(seed, **features)
-    module, objective = (traffic, TRAFFIC) if family in traffic.FAMILIES else (timed, MAKESPAN)
-    others = [other for other in module.FAMILIES if other is not family]
+    instance = random_instance(drawn[0], **drawn[1])
+    objective = TRAFFIC if of is TrafficModel else MAKESPAN
+    others = [other for other in of.families if other is not family]
     assert best(instance, objective, "whole").value == with_it
     assert second(instance, objective).value == pytest.approx(with_it)
     assert second(instance, objective, families=others).value == pytest.approx(without)
@@ -102,14 +108,15 @@ def test_a_piece_returns_after_it_left() -> None:
         Op(reads="x", stationary="x"),
     ]
     instance = tiny({"x": (8, "")}, operations, spm=10, page_bytes=1)
-    others = [family for family in timed.FAMILIES if family is not timed.one_copy]
+    others = [family for family in TimedModel.families if family is not timed.one_copy]
     assert second(instance, MAKESPAN).value == pytest.approx(4 + 10 + 4)
     assert second(instance, MAKESPAN, families=others).value == pytest.approx(4 + 10 + 2)
 
 
 def test_every_family_has_a_test() -> None:
-    tested = {row[0] for row in NEEDED} | {timed.one_copy}
-    assert tested == {*traffic.FAMILIES, *timed.FAMILIES}
+    tested = {row[:2] for row in NEEDED} | {(TimedModel, timed.one_copy)}
+    known = {(of, family) for of in (TrafficModel, TimedModel) for family in of.families}
+    assert tested == known
 
 
 def test_a_part_takes_its_own_pages() -> None:

@@ -12,10 +12,9 @@ import numpy as np
 import pulp
 import pytest
 
-from formulations.second import backends, work
-from formulations.second.backends import require
-from formulations.second.case import Case
-from formulations.second.schedule import schedule
+from formulations.pulp_model import solver as solving
+from formulations.pulp_model.model import Case
+from formulations.pulp_model.schedule import schedule
 from formulations.solver import apart
 from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
@@ -24,7 +23,7 @@ from spmopt.core.scheduler import Request
 from spmopt.policies import belady
 from spmopt.solve import solve
 from tests.cli.run import Run
-from tests.formulations.second.models import second
+from tests.formulations.pulp_model.models import second
 from tests.formulations.whole.cases import verified_value
 from tests.instances import golden
 from tests.tiny import Op, tiny
@@ -39,7 +38,7 @@ def named(name: str, monkeypatch: pytest.MonkeyPatch, *there: str) -> str:
         "listSolvers",
         lambda **what: list(there) if what.get("onlyAvailable") else KNOWN,
     )
-    return require(name)
+    return solving.require(name)
 
 
 KNOWN = pulp.listSolvers()
@@ -72,7 +71,7 @@ def test_what_is_missing_is_said_with_what_is_there(monkeypatch: pytest.MonkeyPa
         "of pulp:cbc, pulp:highs"
     )
     with pytest.raises(InputError, match=r"no solver of PuLP called 'higs'; did you mean highs\?"):
-        require("higs")
+        solving.require("higs")
 
 
 @BOTH
@@ -146,9 +145,9 @@ def test_programs_end_with_the_process_that_started_them(tmp_path: Path) -> None
 def test_too_large_a_model_is_not_built(
     monkeypatch: pytest.MonkeyPatch, limit: str, objective: Objective
 ) -> None:
-    monkeypatch.setattr(f"formulations.second.schedule.{limit}", 10)
+    monkeypatch.setattr(f"formulations.pulp_model.schedule.{limit}", 10)
     instance = golden.instance("mlp")
-    assert Case.of(instance, objective).gap_steps() > 10
+    assert Case(instance, objective).interval_steps() > 10
     start = belady(instance, Request()).plan
     outcome = schedule(instance, Request(objective=objective, start=start), solver="highs")
     assert outcome.plan is start
@@ -213,9 +212,9 @@ def test_a_wrong_infeasible_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_pat
         problem.assignStatus(pulp.LpStatusInfeasible, pulp.LpSolutionInfeasible)
 
     wrong = SimpleNamespace(actualSolve=infeasible)
-    monkeypatch.setattr(backends, "solver", lambda name, limits, **more: wrong)
-    limits = backends.Limits(gap=0.0, seconds=60.0, threads=1, folder=tmp_path)
-    found = work.solved(golden.instance("mlp"), TRAFFIC, "CPLEX_CMD", limits)
+    monkeypatch.setattr(solving, "solver", lambda name, limits, **more: wrong)
+    limits = solving.Limits(gap=0.0, seconds=60.0, threads=1, folder=tmp_path)
+    found = solving.solved(golden.instance("mlp"), TRAFFIC, "CPLEX_CMD", limits)
     assert found.plan is None
     assert found.bound == -float("inf")
     assert "calls the program infeasible, which it is not" in found.notes[0]

@@ -1,26 +1,25 @@
-"""The scheduler ``whole`` with a backend of PuLP."""
+"""The scheduler ``whole`` with a backend of PuLP; and its program as text of a file format."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
 
 from formulations.classes import WHOLE
-from formulations.second import work
-from formulations.second.backends import Limits, require
-from formulations.second.case import Case
-from formulations.second.work import STOP, Found
+from formulations.pulp_model.model import Case
+from formulations.pulp_model.solver import STOP, Limits, SolverResult, build, require, solved
 from formulations.solver import apart
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
+from spmopt.core.objective import Objective
 from spmopt.core.result import ClassBound, Outcome
 from spmopt.core.scheduler import Request
 
-_MOST_TIMED, _MOST_STEPS = 150_000, 2_000_000  # steps of all gaps, with time and without
+_MOST_TIMED, _MOST_STEPS = 150_000, 2_000_000  # steps of all intervals, with time and without
 _TOO_LARGE = "too large for a model in PuLP: the schedule that it would start from"
 _PARTLY_KEPT = "parts of tensors stay between uses: cheaper than the class allows"
 _MARGIN = 1e-6  # relative, that solvers may be off
@@ -45,8 +44,8 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
     notes = []
     if any(len(operation.modes) > 1 for operation in instance.operations):
         notes.append(SEVERAL_MODES)
-    case = Case.of(instance, request.objective)
-    if case.gap_steps() > (_MOST_TIMED if request.objective.cycle > 0 else _MOST_STEPS):
+    case = Case(instance, request.objective)
+    if case.interval_steps() > (_MOST_TIMED if request.objective.cycle > 0 else _MOST_STEPS):
         return Outcome(plan=request.start, notes=(*notes, _TOO_LARGE))
     found = _found(instance, request, name)
     if found is None:
@@ -59,10 +58,42 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
     return _outcome(instance, request, found, class_bound, notes)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedProgram:
+    """A program to minimize; ``unit`` says what one of its objective is."""
+
+    text: str
+    columns: int
+    rows: int
+    unit: str
+
+
+def exported(instance: Instance, objective: Objective, form: str) -> ExportedProgram:
+    """Return the program for ``objective`` as ``mps`` (free format) or ``lp`` (CPLEX's).
+
+    Raises
+    ------
+    InfeasibleError
+        Stationary operands and scratch of an operation do not fit the SPM.
+    """
+    model, problem = build(instance, objective)
+    with TemporaryDirectory(prefix="spmopt-") as folder:
+        path = Path(folder) / f"program.{form}"
+        (problem.writeMPS if form == "mps" else problem.writeLP)(str(path))
+        text = path.read_text(encoding="utf-8")
+    unit = model.case.unit
+    return ExportedProgram(
+        text=text,
+        columns=problem.numVariables(),
+        rows=problem.numConstraints(),
+        unit=objective.unit if unit == 1 else f"{float(unit):g} {objective.unit}",
+    )
+
+
 def _outcome(
     instance: Instance,
     request: Request,
-    found: Found,
+    found: SolverResult,
     class_bound: ClassBound | None,
     notes: list[str],
 ) -> Outcome:
@@ -83,7 +114,7 @@ def _outcome(
     return Outcome(plan=plan, class_bound=class_bound, notes=tuple(notes))
 
 
-def _found(instance: Instance, request: Request, name: str) -> Found | None:
+def _found(instance: Instance, request: Request, name: str) -> SolverResult | None:
     """What the solver finds; None if it was ended before."""
     request.report(f"solving with {name}", None)
     with TemporaryDirectory(prefix="spmopt-") as folder:
@@ -94,8 +125,8 @@ def _found(instance: Instance, request: Request, name: str) -> Found | None:
             folder=Path(folder),
         )
         try:
-            found: Found = apart.call(
-                f"{work.__name__}:solved",
+            found: SolverResult = apart.call(
+                f"{solved.__module__}:solved",
                 instance,
                 request.objective,
                 name,

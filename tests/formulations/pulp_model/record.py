@@ -1,6 +1,6 @@
-"""Solve every golden instance by both models: ``python -m tests.formulations.second.record``.
+"""Solve every golden instance by both models: ``python -m tests.formulations.pulp_model.record``.
 
-Writes ``results/second.md``. Fails where their optima differ by more than 1e-6.
+Writes ``results/pulp_model.md``. Fails where their optima differ by more than 1e-6.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from spmopt.bench.environment import environment, today
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
 from spmopt.io.document import write_text
-from tests.formulations.second.models import first, second
+from tests.formulations.pulp_model.models import first, second
 from tests.instances import golden
 
 T = TypeVar("T")
-FILE = Path(__file__).parents[3] / "results" / "second.md"
+FILE = Path(__file__).parents[3] / "results" / "pulp_model.md"
 RELAXED = ("gnmt-small", "resnet50-small", "transformer-small")  # in the model of time
 UNPROVED = ("gnmt-small",)  # by CBC, of traffic
 WITHIN = 1e-6
@@ -71,7 +71,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _parser(known: Sequence[str]) -> ArgumentParser:
     parser = ArgumentParser(
-        prog="python -m tests.formulations.second.record",
+        prog="python -m tests.formulations.pulp_model.record",
         description="Solve every golden instance by both models of whole tensors, which takes "
         f"minutes, and write {FILE.parent.name}/{FILE.name}.",
     )
@@ -87,7 +87,10 @@ def _parser(known: Sequence[str]) -> ArgumentParser:
 
 def page(stamp: str, rows: Sequence[Sequence[str]]) -> str:
     """The command first, then what, what comes out, where, and the table."""
-    parts = ["    python -m tests.formulations.second.record", "# The two models of whole tensors"]
+    parts = [
+        "    python -m tests.formulations.pulp_model.record",
+        "# The two models of whole tensors",
+    ]
     table = [_HEADS, (*[":--"] * 3, *["--:"] * (len(_HEADS) - 3)), *rows]
     parts += [_ABOUT, _outcome(rows), stamp]
     return "\n\n".join([*parts, "\n".join(f"| {' | '.join(cells)} |" for cells in table)]) + "\n"

@@ -9,11 +9,11 @@ from typing import Any
 import highspy
 import pytest
 
-from formulations.second.export import exported
-from formulations.second.names import labels
+from formulations.pulp_model.model import labels
+from formulations.pulp_model.schedule import exported
 from spmopt.core.objective import objective_named
 from tests.cli.run import Run
-from tests.formulations.second.models import second
+from tests.formulations.pulp_model.models import second
 from tests.instances import golden
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.formulations.second.record import FILE, main, page
+from tests.formulations.pulp_model.record import FILE, main, page
 
 
 def test_the_page_is_made_of_its_rows() -> None:

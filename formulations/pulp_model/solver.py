@@ -1,0 +1,291 @@
+"""Solvers of PuLP: by name, and at work in a process of their own.
+
+``pulp:cbc`` is whichever of PuLP's solvers of that name is there. In the process that
+:mod:`formulations.solver.apart` starts a solver can be ended at any time, and writes its files into
+a folder that goes with it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from inspect import signature
+from math import isfinite
+from pathlib import Path
+from threading import Event, Thread, current_thread, main_thread
+from time import monotonic
+from typing import Any
+
+import pulp
+from highspy import Highs, cb
+
+from formulations.pulp_model.model import Case, WholeModel
+from formulations.pulp_model.plans import plan_of
+from formulations.pulp_model.timed import TimedModel
+from formulations.pulp_model.traffic import TrafficModel
+from spmopt.core.errors import InputError, SpmoptError, unknown
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.schedule import Plan
+
+STOP = "stop"
+"""A file of this name in the folder asks for the best so far."""
+_POLL_S = 0.1
+_MARGIN = 1e-5
+_ALSO = {"COIN_CMD": "cbc", "FSCIP_CMD": "scip"}
+_LOG = "solver.log"
+_LOG_BOUND = re.compile(r"^Lower bound:\s+(\S+)", re.MULTILINE)
+_LOG_DIGITS = 5e-4  # to which the log rounds the bound
+_VALUE_DIGITS = 1e-7  # relative; solution files have eight digits
+
+_BOUND: Mapping[str, Callable[[Any], float]] = {
+    "HiGHS": lambda model: model.getInfo().mip_dual_bound,
+    "GUROBI": lambda model: model.ObjBound,
+    "CPLEX_PY": lambda model: model.solution.MIP.get_best_objective(),
+    "SCIP_PY": lambda model: model.getDualbound(),
+    "XPRESS_PY": lambda model: model.attributes.bestbound,
+    "COPT": lambda model: model.BestBnd,
+}
+"""Where those that have one tell their lower bound; the others when they are done, or nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When a solver ends: a relative gap and wall seconds; how many threads; where its files go."""
+
+    gap: float
+    seconds: float
+    threads: int
+    folder: Path
+
+
+def require(name: str) -> str:
+    """PuLP's name of the solver called ``name``, in any case: ``cbc`` is ``PULP_CBC_CMD``.
+
+    Of several that are there, one in this process comes before one that is a program of its own.
+
+    Raises
+    ------
+    InputError
+        No such solver, or it is not installed; with those that are.
+    """
+    with _quiet():
+        known = _by_name(pulp.listSolvers())
+        wanted = name.lower()
+        if wanted not in known:
+            raise unknown("solver of PuLP", name, sorted(known))
+        there = pulp.listSolvers(onlyAvailable=True)
+    own = [solver for solver in known[wanted] if solver in there]
+    if not own:
+        choices = ", ".join(f"pulp:{one}" for one in sorted(_short(_by_name(there))))
+        raise InputError(
+            f"--backend pulp:{wanted}: PuLP finds no {' or '.join(known[wanted])} here; "
+            f"install it, or use one of {choices}"
+        )
+    return min(own, key=lambda solver: solver.endswith("_CMD"))
+
+
+def solver(name: str, limits: Limits, **more: Any) -> Any:
+    """The PuLP solver ``name``, quiet, with those of the settings that it has."""
+    with _quiet():
+        accepted = signature(type(pulp.getSolver(name, msg=False)).__init__).parameters
+        settings = {
+            "gapRel": limits.gap,
+            "timeLimit": limits.seconds,
+            "threads": limits.threads,
+            "logPath": str(limits.folder / _LOG),
+            **more,
+        }
+        known = {key: value for key, value in settings.items() if key in accepted}
+        found = pulp.getSolver(name, msg=False, **known)
+    found.tmpDir = str(limits.folder)
+    return found
+
+
+def bound(name: str, problem: Any, value: float | None, limits: Limits) -> float:
+    """Lower bound of the optimum as the solver claims it, or minus infinity.
+
+    ``value`` is that of its solution, if it calls it optimal.
+    """
+    claimed = -float("inf")
+    if name in _BOUND and problem.isMIP():
+        claimed = float(_BOUND[name](problem.solverModel))
+    elif "CBC" in name or name == "COIN_CMD":
+        log = limits.folder / _LOG
+        stated = _LOG_BOUND.findall(log.read_text()) if log.exists() else []
+        claimed = float(stated[-1]) - _LOG_DIGITS if stated else claimed
+    known = [one for one in (claimed, -float("inf")) if one < float("inf")]
+    if value is not None:  # HiGHS has 0 where presolve leaves nothing to search
+        known.append(value - max(limits.gap, _VALUE_DIGITS) * abs(value))
+    return max(known)
+
+
+def build(instance: Instance, objective: Objective) -> tuple[WholeModel, Any]:
+    """Return the model for an objective, simpler where time has no price, and its PuLP problem."""
+    case = Case(instance, objective)
+    model = TrafficModel(case) if objective.cycle == 0 else TimedModel(case)
+    return model, model.problem()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverResult:
+    """A plan, and a bound in the objective's units or minus infinity; what is to be noted."""
+
+    plan: Plan | None
+    bound: float
+    solver: str
+    notes: tuple[str, ...] = ()
+
+
+def solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> SolverResult:
+    """Build the model, and solve it with PuLP's solver ``name``.
+
+    Raises
+    ------
+    SpmoptError
+        The solver failed.
+    """
+    began = monotonic()
+    model, problem = build(instance, objective)
+    author = f"{name} by PuLP {pulp.__version__}"
+    left = replace(limits, seconds=limits.seconds - (monotonic() - began))
+    if left.seconds <= 0:  # which for some solvers is no limit
+        return SolverResult(plan=None, bound=-float("inf"), solver=author)
+    done = _run(problem, name, left)
+    if problem.sol_status == pulp.LpSolutionInfeasible and not done:
+        # Every operation fits and the rest can stream: there is a solution.
+        wrong = f"{author} calls the program infeasible, which it is not"
+        return SolverResult(plan=None, bound=-float("inf"), solver=author, notes=(wrong,))
+    optimal = done and problem.sol_status == pulp.LpSolutionOptimal
+    value = pulp.value(problem.objective) if optimal else None
+    return SolverResult(
+        plan=plan_of(model) if done else None,
+        bound=bound(name, problem, value, left) * float(model.case.unit),
+        solver=author,
+    )
+
+
+def _run(problem: Any, name: str, limits: Limits) -> bool:
+    """Whether the solver left a solution; whatever it calls it, it is checked."""
+    with _told_to_stop(limits.folder / STOP) as more, _inside(limits.folder):
+        warnings.simplefilter("ignore")
+        Highs.resetGlobalScheduler(True)  # else it keeps to the threads of the call before
+        try:
+            problem.solve(solver(name, limits, **more(name)))
+        except pulp.PulpSolverError as error:
+            raise SpmoptError(f"backend pulp: {name} failed: {error}") from None
+        except IndexError:  # PuLP reads values of HiGHS that has none yet
+            return False
+    return _is_solution(problem)
+
+
+def _is_solution(problem: Any) -> bool:
+    """Whether the values of the variables meet the rows, as nearly as files with 8 digits can."""
+    for one in problem.variables():
+        value = one.varValue
+        if value is None or not isfinite(value):
+            return False
+        if one.cat == pulp.LpInteger and abs(value - round(value)) > _MARGIN:
+            return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return all(_holds(row) for row in problem.constraints.values())
+
+
+def _holds(row: Any) -> bool:
+    terms = [factor * one.varValue for one, factor in row.items()]
+    over = sum(terms) + row.constant
+    margin = _MARGIN * (1 + sum(map(abs, terms)))
+    return bool(abs(over) <= margin if row.sense == 0 else over * row.sense >= -margin)
+
+
+@contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """Work in a folder, where some solvers leave their logs, and print there, not on screen."""
+    before = Path.cwd()
+    screens = [os.dup(number) for number in (1, 2)]
+    os.chdir(folder)
+    try:
+        with warnings.catch_warnings(), (folder / "printed").open("wb") as file:
+            for number in (1, 2):
+                os.dup2(file.fileno(), number)
+            yield
+    finally:
+        for number, screen in zip((1, 2), screens, strict=True):
+            os.dup2(screen, number)
+            os.close(screen)
+        os.chdir(before)
+
+
+@contextmanager
+def _told_to_stop(file: Path) -> Iterator[Callable[[str], dict[str, Any]]]:
+    """Interrupt the solver when ``file`` appears; give settings that it needs for that.
+
+    Solvers that are programs get the signal of Ctrl-C, upon which they write what they have;
+    HiGHS is asked for by a callback. Others are ended by whoever waits for this process.
+    """
+    told, over = Event(), Event()
+
+    def watch() -> None:
+        while not over.wait(_POLL_S):
+            if file.exists():
+                told.set()
+                os.killpg(os.getpgrp(), signal.SIGINT)
+                return
+
+    def more(name: str) -> dict[str, Any]:
+        return _callback(told) if name == "HiGHS" else {}
+
+    if current_thread() is not main_thread() or os.getpgrp() != os.getpid():
+        yield more  # not in a process of its own
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    Thread(target=watch, daemon=True).start()
+    try:
+        yield more
+    finally:
+        over.set()
+        signal.signal(signal.SIGINT, before)
+
+
+def _callback(told: Event) -> dict[str, Any]:
+    def listen(kind: Any, message: str, output: Any, answer: Any, data: Any) -> None:
+        del kind, message, output, data
+        if told.is_set():
+            answer.user_interrupt = True
+
+    return {
+        "callbackTuple": (listen, None),
+        "callbacksToActivate": [
+            cb.HighsCallbackType.kCallbackSimplexInterrupt,
+            cb.HighsCallbackType.kCallbackMipInterrupt,
+        ],
+    }
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without PuLP's warnings of what its next version will change."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def _by_name(solvers: list[str]) -> dict[str, list[str]]:
+    """Solvers by PuLP's own name and by its parts, in lower case."""
+    found: dict[str, list[str]] = {}
+    for one in solvers:
+        words = {one.lower(), *one.lower().split("_"), _ALSO.get(one, one.lower())}
+        for word in words - {"cmd", "py", "dll", "pulp"}:
+            found.setdefault(word, []).append(one)
+    return found
+
+
+def _short(names: Mapping[str, list[str]]) -> list[str]:
+    """Names without a shorter one for the same solvers."""
+    return [name for name in names if "_" not in name]

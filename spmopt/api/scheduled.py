@@ -14,7 +14,7 @@ from spmopt.core.errors import InputError, unknown
 from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
 from spmopt.core.result import Result
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.report.comparison import compare_view
 from spmopt.report.tables import Part
 from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find

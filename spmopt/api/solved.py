@@ -15,8 +15,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Result
 from spmopt.core.schedule import Schedule
 from spmopt.io.document import write_text
-from spmopt.io.files import read_result, write_result
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.report.analysis import analysis_parts
 from spmopt.report.headings import require_schedule
 from spmopt.report.page import page_of

@@ -11,7 +11,7 @@ from typing import Any
 from spmopt.bench.environment import environment, load_average, today
 from spmopt.bench.suite import Figures, Row, Suite
 from spmopt.core.errors import InputError
-from spmopt.io.document import header, read_json, write_text
+from spmopt.io.document import read_json, write_text
 
 Runs = dict[str, list[dict[str, Any]]]
 """Figures of each run, by the label of the part."""
@@ -45,7 +45,8 @@ class Record:
         """
         head: dict[str, Any] = {
             "command": command,
-            **header("bench"),
+            "format": "spmopt-bench",
+            "version": 1,
             "suite": suite.name,
             "date": today(),
             **environment(),

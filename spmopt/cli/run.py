@@ -177,8 +177,7 @@ def _print_records(
 
 
 def _write(path: Path, instance: Instance, result: Result) -> None:
-    from spmopt.io.files import write_result
-    from spmopt.io.result import StoredResult
+    from spmopt.io.files import StoredResult, write_result
 
     write_result(path, StoredResult.made_here(instance, result))
 

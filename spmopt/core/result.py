@@ -177,6 +177,10 @@ class Result:
     notes: tuple[str, ...] = field(default=())
     tolerance: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.tolerance is not None and self.tolerance < 0:
+            raise InputError(f"tolerance: must be 0 or more, is {self.tolerance:g}")
+
     @property
     def gap(self) -> float | None:
         """Relative distance to the certified bound."""

@@ -22,7 +22,7 @@ class Table:
         for field in fields(self):
             column = np.array(getattr(self, field.name), dtype=np.int64)
             if column.ndim != 1 or (length is not None and column.size != length):
-                raise ValueError(f"{type(self).__name__}.{field.name}: columns differ in length")
+                raise ValueError(f"columns differ in length, see {field.name}")
             length = column.size
             column.flags.writeable = False
             object.__setattr__(self, field.name, column)

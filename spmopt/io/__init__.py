@@ -1,4 +1,4 @@
-"""Instances, schedules and results as versioned, lossless JSON files.
+"""Instances, schedules and results as versioned, lossless JSON files; buffers as CSV.
 
-The formats are described by JSON Schemas in ``spmopt/io/schemas``; see :func:`schema`.
+:func:`spmopt.io.files.schema` makes the JSON Schemas of the formats from the records.
 """

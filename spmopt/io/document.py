@@ -1,53 +1,19 @@
-"""JSON documents with a format and a version, written whole or not at all."""
+"""Files of JSON and other text, written whole or not at all, and not over a stream in use."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+import stat
+from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
+from typing import Never
 
 from spmopt.core.errors import InputError
-from spmopt.io.fields import Fields
-from spmopt.io.streams import require_no_stream
 
-VERSION = 1
-"""Version of every format; raised when a file of the old one can no longer be read."""
-
-Json = Mapping[str, object]
-_TAKEN_BY = {
-    "spmopt-instance": "; an instance is for 'spmopt solve' and 'spmopt compare'",
-    "spmopt-result": "; a result is for 'spmopt verify' and 'spmopt analyze'",
-}
-
-
-def header(kind: str) -> dict[str, object]:
-    """Return the first fields of a document of ``kind``: instance, schedule or result."""
-    return {"format": f"spmopt-{kind}", "version": VERSION}
-
-
-def body(
-    value: object, where: str, kind: str, names: Iterable[str], extra: Sequence[str] = ()
-) -> Fields:
-    """Check the header of a document and return its fields; those in ``extra`` may be missing.
-
-    Raises
-    ------
-    InputError
-        Another format or version, a missing or an unknown field.
-    """
-    if not isinstance(value, dict):
-        raise InputError(f"{where or 'document'}: must be an object")
-    found, version = value.get("format"), value.get("version")
-    if found != f"spmopt-{kind}":
-        hint = "" if where else _TAKEN_BY.get(str(found), "")
-        raise InputError(f"{where or 'document'}: format is {found!r}, not 'spmopt-{kind}'{hint}")
-    if version != VERSION:
-        raise InputError(
-            f"{where or 'document'}: version is {version!r}, but this program reads {VERSION}; "
-            "write the file again, or use the version of spmopt that wrote it"
-        )
-    return Fields.of(value, where, ("format", "version", *names), extra)
+_FOLDERS = ("/dev/fd", "/proc/self/fd")
+_STANDARD = {1: "standard output", 2: "standard error"}
 
 
 def read_json(path: Path) -> object:
@@ -62,6 +28,7 @@ def read_json(path: Path) -> object:
         return json.loads(
             path.read_text(encoding="utf-8"),
             parse_constant=_refuse_constant,
+            parse_float=_finite,
             object_pairs_hook=_refuse_duplicates,
         )
     except OSError as error:
@@ -72,7 +39,7 @@ def read_json(path: Path) -> object:
         ) from None
 
 
-def write_json(path: Path, document: Json) -> None:
+def write_json(path: Path, document: Mapping[str, object]) -> None:
     """Write ``document`` to ``path``, which holds the old content or the whole new one.
 
     Raises
@@ -112,7 +79,7 @@ def require_writable(path: Path) -> None:
         No file can be written there.
     """
     try:
-        require_no_stream(path)
+        _require_no_stream(path)
         if path.is_dir():
             raise InputError(f"{path}: is a folder; name a file in it")
         require_folder(path.parent)
@@ -154,8 +121,13 @@ def _replace(path: Path, text: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def _refuse_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON number")
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _refuse_constant(text)
+
+
+def _refuse_constant(name: str) -> Never:
+    raise ValueError(f"{name} is no JSON number, or too large")
 
 
 def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -163,3 +135,44 @@ def _refuse_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
     if len(fields) != len(pairs):
         raise ValueError("an object has the same field twice")
     return fields
+
+
+def _require_no_stream(path: Path) -> None:
+    """Refuse a name of standard output, and one of a file that a stream of ours is open on.
+
+    Such a file would be replaced, and what the stream says besides would go into the old one. A
+    pipe under another name (``/dev/fd/63``) holds nothing that could be lost.
+
+    Raises
+    ------
+    InputError
+        It is one of them.
+    """
+    number = 1 if path == Path("-") else _descriptor(path)
+    regular = path.is_file()
+    if number is None and regular:
+        number = next((k for k in _STANDARD if _is_open_on(k, path)), None)
+    if number == 1 or (number is not None and regular):
+        stream = _STANDARD.get(number, f"descriptor {number}")
+        raise InputError(f"{path}: is where {stream} goes; name another file")
+
+
+def _descriptor(path: Path) -> int | None:
+    """Number of the stream that ``path`` is a name of, perhaps by way of links."""
+    folders = [Path(name).resolve() for name in _FOLDERS if Path(name).is_dir()]
+    passed: set[Path] = set()
+    while path not in passed:
+        passed.add(path)
+        if path.parent.resolve() in folders and path.name.isdecimal():
+            return int(path.name)
+        if path.is_symlink():
+            path = path.parent / path.readlink()
+    return None
+
+
+def _is_open_on(number: int, path: Path) -> bool:
+    try:
+        own = os.fstat(number)
+        return stat.S_ISREG(own.st_mode) and os.path.samestat(own, path.stat())
+    except OSError:
+        return False

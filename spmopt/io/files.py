@@ -1,30 +1,223 @@
-"""Reading and writing whole files."""
+"""Instances, schedules and results as versioned, lossless JSON documents and files.
+
+An instance has one array per column, so that 20,000 operations stay small and quick. A result
+stands alone: the verifier needs nothing else to check schedule and bound.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
-from importlib.resources import files
+import platform
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, make_dataclass, replace
+from functools import cache
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from types import GenericAlias
+from typing import Any, Self, TypeVar, get_type_hints
 
+from spmopt import __version__
 from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
+from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor
+from spmopt.core.machine import Area, Machine
+from spmopt.core.objective import REPLAY
+from spmopt.core.result import Result
 from spmopt.core.schedule import Schedule
+from spmopt.io.codec import Json, decode, encode, joined, record_schema, require_fields
 from spmopt.io.document import read_json, write_json
-from spmopt.io.instance import decode_instance, encode_instance
-from spmopt.io.result import StoredResult, decode_result, encode_result
-from spmopt.io.schedule import decode_schedule, encode_schedule
 
 T = TypeVar("T")
+VERSION = 2
+"""Version of every format that is written; files of version 1 are read as well."""
 KINDS = ("instance", "schedule", "result")
+_TAKEN_BY = {
+    "spmopt-instance": "; an instance is for 'spmopt solve' and 'spmopt compare'",
+    "spmopt-result": "; a result is for 'spmopt verify' and 'spmopt analyze'",
+}
 
 
-def schema(kind: str) -> dict[str, Any]:
+def _columns_of(record: type, *, without: str = "") -> dict[str, Any]:
+    """Types of the columns of many records, by field."""
+    hints = get_type_hints(record)
+    names = [f.name for f in fields(record) if f.name != without]
+    return {name: GenericAlias(list, hints[name]) for name in names}
+
+
+def _record(title: str, /, **types: Any) -> Any:
+    return make_dataclass(title, types.items(), frozen=True, kw_only=True)
+
+
+_Tensors = _record("Tensors", **_columns_of(Tensor))
+_Operations = _record("Operations", **_columns_of(Operation, without="modes"))
+_Operands = {name: GenericAlias(list, kind) for name, kind in _columns_of(Operand).items()}
+_Modes = _record("Modes", operation=list[int], **_columns_of(Mode, without="operands"), **_Operands)
+_Instance = _record(
+    "Instance",
+    **{"name": str, "lowering": str, "source": str, "machine": Machine},
+    tensors=_Tensors,
+    operations=_Operations,
+    modes=_Modes,
+)
+"""What a file says of an instance: one list for each field of its records."""
+_RESULT = tuple(f.name for f in fields(Result))
+
+
+def _objective_lacks(old: Json) -> Json:
+    return {"replayed": old.get("name") == REPLAY.name}
+
+
+_LACKING: Mapping[str, Mapping[str, Callable[[Json], Json]]] = {
+    "instance": {
+        "machine": lambda _: {"area": encode(Area()), "memory": None},
+        "machine.energy": lambda _: {"source": ""},
+    },
+    "schedule": {},
+    "result": {
+        "": lambda _: {"tolerance": None},
+        "objective": _objective_lacks,
+        "certificate": lambda _: {"order": None},
+        "certificate.objective": _objective_lacks,
+        "totals": lambda _: {"dma_commands": None, "dma_descriptors": None},
+    },
+}
+"""What files of version 1 may lack, by the path of its object, and what that means."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredResult:
+    """A result together with the instance that it solves and the versions that made it."""
+
+    instance: Instance
+    result: Result
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def made_here(cls, instance: Instance, result: Result) -> Self:
+        """One that this program has made."""
+        versions = {"spmopt": __version__, "python": platform.python_version()}
+        return cls(instance=instance, result=result, versions=versions)
+
+
+def encode_instance(instance: Instance) -> Json:
+    """Return ``instance`` as a JSON document."""
+    operations = instance.operations
+    modes = [(index, mode) for index, op in enumerate(operations) for mode in op.modes]
+    operands = {
+        name: [list(map(attrgetter(name), mode.operands)) for _, mode in modes]
+        for name in _Operands
+    }
+    return {
+        **_header("instance"),
+        "name": instance.name,
+        "lowering": instance.lowering,
+        "source": instance.source,
+        "machine": encode(instance.machine),
+        "tensors": _columns(_Tensors, instance.tensors),
+        "operations": _columns(_Operations, operations),
+        "modes": {
+            **_columns(_Modes, [mode for _, mode in modes], {"operation", *operands}),
+            "operation": [index for index, _ in modes],
+            **operands,
+        },
+    }
+
+
+def encode_schedule(schedule: Schedule) -> Json:
+    """Return ``schedule`` as a JSON document."""
+    return {**_header("schedule"), **encode(schedule)}
+
+
+def encode_result(stored: StoredResult) -> Json:
+    """Return a result as a JSON document."""
+    result = stored.result
+    return {
+        **_header("result"),
+        "versions": dict(stored.versions),
+        **encode(replace(result, schedule=None)),
+        "instance": encode_instance(stored.instance),
+        "schedule": None if result.schedule is None else encode_schedule(result.schedule),
+    }
+
+
+def decode_instance(value: object, where: str = "") -> Instance:
+    """Read what :func:`encode_instance` wrote; ``where`` is its path in a larger document.
+
+    Raises
+    ------
+    InputError
+        Not an instance of a known version, or one that contradicts itself.
+    """
+    document = decode(_body(value, where, "instance"), _Instance, where)
+    modes = _modes(document, where)
+    operations = _rows(document.operations, joined(where, "operations"))
+    return Instance(
+        name=document.name,
+        lowering=document.lowering,
+        source=document.source,
+        machine=document.machine,
+        tensors=tuple(Tensor(**row) for row in _rows(document.tensors, joined(where, "tensors"))),
+        operations=tuple(
+            Operation(**row, modes=tuple(own)) for row, own in zip(operations, modes, strict=True)
+        ),
+    )
+
+
+def decode_schedule(value: object, where: str = "") -> Schedule:
+    """Read what :func:`encode_schedule` wrote; whether it is legal, the verifier says.
+
+    Raises
+    ------
+    InputError
+        Not a schedule of a known version, or columns that do not fit together.
+    """
+    return decode(_body(value, where, "schedule"), Schedule, where)
+
+
+def decode_result(value: object, where: str = "") -> StoredResult:
+    """Read what :func:`encode_result` wrote; whether it is true, the verifier says.
+
+    Raises
+    ------
+    InputError
+        Not a result of a known version, or one with a field of the wrong type.
+    """
+    document = _body(value, where, "result")
+    require_fields(document, (*_RESULT, "instance", "versions"), where)
+    own = {name: document[name] for name in _RESULT}
+    result = decode({**own, "schedule": None}, Result, where)
+    if own["schedule"] is not None:
+        schedule = decode_schedule(own["schedule"], joined(where, "schedule"))
+        result = replace(result, schedule=schedule)
+    return StoredResult(
+        instance=decode_instance(document["instance"], joined(where, "instance")),
+        result=result,
+        versions=decode(document["versions"], dict[str, str], joined(where, "versions")),
+    )
+
+
+def schema(kind: str) -> Json:
     """Return the JSON Schema of ``kind``: ``instance``, ``schedule`` or ``result``."""
-    text = (files("spmopt.io") / "schemas" / f"{kind}.schema.json").read_text(encoding="utf-8")
-    document: dict[str, Any] = json.loads(text)
-    return document
+    body, within = record_schema(
+        {"instance": _Instance, "schedule": Schedule, "result": Result}[kind]
+    )
+    own = within.pop(body["$ref"].rpartition("/")[2])
+    properties, required = own["properties"], own["required"]
+    if kind == "result":
+        strings = {"type": "object", "additionalProperties": {"type": "string"}}
+        versions = {"description": "of the programs that made it", **strings}
+        schedule = {"anyOf": [{"$ref": f"urn:spmopt:schedule:{VERSION}"}, {"type": "null"}]}
+        instance = {"$ref": f"urn:spmopt:instance:{VERSION}"}
+        properties |= {"versions": versions, "instance": instance, "schedule": schedule}
+        required = [*required, "versions", "instance"]
+    header = {name: {"const": value} for name, value in _header(kind).items()}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:spmopt:{kind}:{VERSION}",
+        "title": kind.capitalize(),
+        **own,
+        "properties": {**header, **properties},
+        "required": [*header, *required],
+        "$defs": within,
+    }
 
 
 def write_instance(path: Path, instance: Instance) -> None:
@@ -57,9 +250,74 @@ def read_result(path: Path) -> StoredResult:
     return _read(path, decode_result)
 
 
-def _read(path: Path, decode: Callable[[object], T]) -> T:
+def _read(path: Path, decode_document: Callable[[object], T]) -> T:
     document = read_json(path)
     try:
-        return decode(document)
+        return decode_document(document)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def _header(kind: str) -> Json:
+    return {"format": f"spmopt-{kind}", "version": VERSION}
+
+
+def _body(value: object, where: str, kind: str) -> Json:
+    """Check the header of a document; return the rest, brought to the version of today."""
+    place = where or "document"
+    if not isinstance(value, dict):
+        raise InputError(f"{place}: must be an object")
+    found, version = value.get("format"), value.get("version")
+    if found != f"spmopt-{kind}":
+        hint = "" if where else _TAKEN_BY.get(str(found), "")
+        raise InputError(f"{place}: format is {found!r}, not 'spmopt-{kind}'{hint}")
+    if type(version) is not int or not 1 <= version <= VERSION:
+        raise InputError(
+            f"{place}: version is {version!r}, but this program reads 1 to {VERSION}; "
+            "write the file again, or use the version of spmopt that wrote it"
+        )
+    body: Any = {name: inner for name, inner in value.items() if name not in _header(kind)}
+    if version == 1:
+        for path, lacking in _LACKING[kind].items():
+            body = _filled(body, path.split("."), lacking)
+    return dict(body)
+
+
+def _filled(value: Any, path: Sequence[str], lacking: Callable[[Json], Json]) -> Any:
+    """``value`` with what is ``lacking`` in its object at ``path``, where there is one."""
+    if not isinstance(value, dict):
+        return value
+    name, *rest = path or [""]
+    if not name:
+        return {**lacking(value), **value}
+    return {**value, name: _filled(value[name], rest, lacking)} if name in value else value
+
+
+def _columns(kind: Any, records: Sequence[object], without: Collection[str] = ()) -> Json:
+    names = [f.name for f in fields(kind) if f.name not in without]
+    return {name: list(map(attrgetter(name), records)) for name in names}
+
+
+def _rows(columns: Any, where: str) -> list[Json]:
+    """The fields of one record after the other."""
+    names = [f.name for f in fields(columns)]
+    lists = [getattr(columns, name) for name in names]
+    if len(set(map(len, lists))) > 1:
+        raise InputError(f"{where}: columns differ in length")
+    return [dict(zip(names, row, strict=True)) for row in zip(*lists, strict=True)]
+
+
+def _modes(document: Any, where: str) -> list[list[Mode]]:
+    """Modes of each operation, in the order of the file."""
+    place, operations = joined(where, "modes"), len(document.operations.name)
+    modes: list[list[Mode]] = [[] for _ in range(operations)]
+    operand = cache(lambda passes, stationary: Operand(passes=passes, stationary=stationary))
+    for row in _rows(document.modes, place):
+        operation, passes, stationary = (row.pop(name) for name in ("operation", *_Operands))
+        if not 0 <= operation < operations:
+            raise InputError(f"{place}.operation: must be 0 to {operations - 1}, not {operation}")
+        if len(passes) != len(stationary):
+            raise InputError(f"{place}.stationary: must be as long as passes in every row")
+        operands = tuple(map(operand, passes, stationary))
+        modes[operation].append(Mode(**row, operands=operands))
+    return modes

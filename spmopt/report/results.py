@@ -12,7 +12,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.result import Result, Status, Totals
 from spmopt.hardware.energy import EnergyReport, area_report
-from spmopt.io.instance import encode_machine
+from spmopt.io.codec import encode
 from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
 from spmopt.report.headings import (
     bank_names,
@@ -116,7 +116,7 @@ def instance_record(instance: Instance) -> Record:
         "operations": len(instance.operations),
         "tensors": len(instance.tensors),
         "tensor_bytes": tensor_bytes(instance),
-        "machine": encode_machine(instance.machine),
+        "machine": encode(instance.machine),
         "area": {**asdict(area), "total_mm2": area.total_mm2},
     }
 

@@ -27,5 +27,5 @@ def test_rows_by_index_and_by_mask() -> None:
 
 def test_columns_of_other_lengths() -> None:
     two = np.zeros(2, np.int64)
-    with pytest.raises(ValueError, match=r"Residency\.begin: columns differ in length"):
+    with pytest.raises(ValueError, match=r"columns differ in length, see begin"):
         Residency(tensor=two, begin=two[:1], end=two, size_bytes=two)

@@ -13,7 +13,7 @@ from spmopt.core.objective import energy_objective
 from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
 from spmopt.core.schedule import Commands, Placements, Residency, Schedule, Steps
 from spmopt.core.table import Ints
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 
 
 def schedule(rows: int) -> Schedule:

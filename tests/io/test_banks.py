@@ -12,10 +12,17 @@ from spmopt.core.errors import InputError
 from spmopt.core.objective import energy_objective
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
-from spmopt.io.files import read_instance, read_result, write_instance, write_result
-from spmopt.io.instance import decode_instance, encode_instance
-from spmopt.io.result import StoredResult, encode_result
-from spmopt.io.schedule import encode_schedule
+from spmopt.io.files import (
+    StoredResult,
+    decode_instance,
+    encode_instance,
+    encode_result,
+    encode_schedule,
+    read_instance,
+    read_result,
+    write_instance,
+    write_result,
+)
 from spmopt.solve import solve
 from tests.banked import banked
 from tests.banks_by_hand import instance, moving

@@ -9,8 +9,14 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import STREAMED, Instance, Mode, Operation, Tensor
 from spmopt.hardware.machines import load_machine
 from spmopt.io.document import write_text
-from spmopt.io.files import read_instance, read_result, read_schedule, write_instance, write_result
-from spmopt.io.instance import encode_instance
+from spmopt.io.files import (
+    encode_instance,
+    read_instance,
+    read_result,
+    read_schedule,
+    write_instance,
+    write_result,
+)
 from tests.io.samples import stored
 
 INSTANCE = Instance(
@@ -58,7 +64,12 @@ def test_truncated(tmp_path: Path, part: float) -> None:
         ("[]", "document: must be an object"),
         ("{}", "format is None, not 'spmopt-instance'"),
         ('{"format": "spmopt-result", "version": 1}', "format is 'spmopt-result'"),
-        ('{"format": "spmopt-instance", "version": 2}', "version is 2, but this program reads 1"),
+        ('{"format": "spmopt-instance", "version": 3}', "version is 3, but this program reads 1"),
+        ('{"format": "spmopt-instance", "version": 0}', "version is 0, but this program reads 1"),
+        ('{"format": "spmopt-instance", "version": true}', "version is True, but this program"),
+        ('{"format": "spmopt-instance", "version": 1.0}', "version is 1.0, but this program"),
+        ('{"format": "spmopt-instance", "version": 2}', "name: is missing"),
+        ('{"a": 1e999}', "1e999 is no JSON number, or too large"),
         ('{"format": "spmopt-instance"}', "version is None"),
     ],
 )
@@ -80,7 +91,7 @@ def changed(path: str, value: object) -> str:
 @pytest.mark.parametrize(
     ("path", "value", "expected"),
     [
-        ("name", 3, "name: must be a text"),
+        ("name", 3, "name: must be a text, is a whole number"),
         ("surname", 3, "no field called 'surname'; did you mean name?"),
         ("machine.spm_bytes", 1.5, "machine.spm_bytes: must be a whole number"),
         ("machine.spm_bytes", True, "machine.spm_bytes: must be a whole number"),
@@ -95,11 +106,11 @@ def changed(path: str, value: object) -> str:
         ("modes.macs.0", 2**60 + 1, "at most 2**60 can be computed with"),
         ("machine.spm_bytes", 10**30, "spm_bytes is 1000000000000000000000000000000, but at most"),
         ("machine.dma_setup_cycles", 2**60, "cycles, but at most 2**60"),
-        ("tensors.size_bytes.0", "8", "tensors.size_bytes: must be an array of whole number only"),
-        ("tensors.kind.0", "wight", "tensors.kind: must be one of input, weight"),
+        ("tensors.size_bytes.0", "8", "tensors.size_bytes[0]: must be a whole number, is a text"),
+        ("tensors.kind.0", "wight", "tensors.kind[0]: must be one of input, weight"),
         ("tensors.name", [], "tensors: columns differ in length"),
         ("operations.reads.0", [10**6], "no such tensor"),
-        ("operations.reads.0", ["x"], "operations.reads: must be arrays of whole number only"),
+        ("operations.reads.0", ["x"], "operations.reads[0][0]: must be a whole number, is a text"),
         ("operations.predecessors.0", [0], "not an earlier operation"),
         ("modes.operation.0", 99, "modes.operation: must be 0 to"),
         ("modes.operation.0", -1, "modes.operation: must be 0 to"),
@@ -130,8 +141,8 @@ def test_missing_file_and_folder(tmp_path: Path) -> None:
         ("tolerance", -1, "tolerance: must be 0 or more"),
         ("bound", 3, "bound: must be a text"),
         ("status", "done", "status: must be one of optimal"),
-        ("notes", [1], "notes: must be an array of text only"),
-        ("versions", {"spmopt": 1}, "versions.spmopt: must be a text"),
+        ("notes", [1], r"notes\[0\]: must be a text, is a whole number"),
+        ("versions", {"spmopt": 1}, r"versions\[...\]: must be a text"),
     ],
 )
 def test_bad_result(tmp_path: Path, name: str, value: object, expected: str) -> None:
@@ -152,7 +163,7 @@ def test_columns_hold_64_bits_of_equal_length(tmp_path: Path) -> None:
         read_result(path)
     document["schedule"]["steps"]["mode"] = []
     path.write_text(json.dumps(document))
-    with pytest.raises(InputError, match=r"schedule.steps: columns differ in length"):
+    with pytest.raises(InputError, match=r"schedule.steps: columns differ in length, see mode"):
         read_result(path)
 
 

@@ -1,11 +1,13 @@
 import json
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import SystolicArray
 from spmopt.core.order import same_order
@@ -79,47 +81,63 @@ def test_results_are_lossless(tmp_path: Path, seed: int) -> None:
         assert same, field.name
 
 
-def test_files_without_a_tolerance_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "r.json"
+def version_1(path: Path, *lacking: str) -> Any:
+    """A file of version 1 of a result, and without some of its fields."""
     write_result(path, stored(random_instance(0)))
     document = json.loads(path.read_text())
-    del document["tolerance"]
+    for part in (document, document["instance"], document["schedule"]):
+        assert part["version"] == 2
+        part["version"] = 1
+    for name in lacking:
+        *outer, last = name.split(".")
+        inner = document
+        for key in outer:
+            inner = inner[key]
+        del inner[last]
     path.write_text(json.dumps(document))
-    assert read_result(path).result.tolerance is None
+    return document
 
 
-def test_files_without_counts_of_transfers_are_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lacking", "meaning"),
+    [
+        ("tolerance", {"tolerance": None}),
+        ("totals.dma_commands", {"totals.dma_commands": None}),
+        ("totals.dma_descriptors", {"totals.dma_descriptors": None}),
+        ("certificate.order", {"certificate.order": None}),
+    ],
+)
+def test_version_1_may_lack_what_came_later(
+    tmp_path: Path, lacking: str, meaning: dict[str, object]
+) -> None:
     path = tmp_path / "r.json"
-    before = stored(random_instance(0)).result.totals
-    write_result(path, stored(random_instance(0)))
-    document = json.loads(path.read_text())
-    del document["totals"]["dma_commands"], document["totals"]["dma_descriptors"]
+    document = version_1(path, lacking)
+    found: Any = read_result(path).result
+    for name, value in meaning.items():
+        for part in name.split("."):
+            found = getattr(found, part)
+        assert found == value
+    document["version"] = document["instance"]["version"] = document["schedule"]["version"] = 2
     path.write_text(json.dumps(document))
-    assert before is not None
-    expected = replace(before, dma_commands=None, dma_descriptors=None)
-    assert read_result(path).result.totals == expected
+    with pytest.raises(InputError, match=f"{lacking}: is missing"):
+        read_result(path)
+
+
+def test_an_objective_of_version_1_says_by_its_name_that_it_is_replayed(tmp_path: Path) -> None:
+    path = tmp_path / "r.json"
+    document = version_1(path)
+    for objective in (document["objective"], document["certificate"]["objective"]):
+        objective["name"] = "replay"
+        assert "replayed" not in objective
+    path.write_text(json.dumps(document))
+    assert read_result(path).result.objective.replayed
 
 
 def test_files_from_before_there_were_technologies_are_read(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
-    instance = random_instance(0)
-    write_result(path, stored(instance))
-    document = json.loads(path.read_text())
-    machine = document["instance"]["machine"]
-    del machine["area"], machine["memory"], machine["energy"]["source"]
-    path.write_text(json.dumps(document))
-    assert read_result(path).instance == instance
-
-
-def test_files_without_the_order_of_a_certificate_are_read(tmp_path: Path) -> None:
-    path = tmp_path / "r.json"
-    write_result(path, stored(random_instance(0)))
-    document = json.loads(path.read_text())
-    del document["certificate"]["order"]
-    path.write_text(json.dumps(document))
-    certificate = read_result(path).result.certificate
-    assert certificate is not None
-    assert certificate.order is None
+    lacking = ("instance.machine.area", "instance.machine.memory", "instance.machine.energy.source")
+    version_1(path, *lacking)
+    assert read_result(path).instance == random_instance(0)
 
 
 def test_a_relaxation_has_no_schedule(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
-from spmopt.io.files import read_instance
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult, read_instance
 from spmopt.report.schedule_view import ScheduleView
 from spmopt.solve import solve
 

@@ -13,7 +13,7 @@ import optuna
 import pytest
 
 from spmopt.cli import Code
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.search.evaluation.evaluate import result_of
 from spmopt.search.findings import replay
 from spmopt.search.space.setup import Setup

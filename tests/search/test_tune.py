@@ -7,8 +7,7 @@ import pytest
 from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.io.files import read_result, write_result
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.search.evaluation.evaluate import evaluate
 from spmopt.search.findings.replay import candidate_of, network_named, result_for, trial_numbered
 from spmopt.search.findings.shown import front, never_held, require_feasible, tally

@@ -18,8 +18,7 @@ from spmopt.core.order import depth_first, reordered
 from spmopt.core.result import Certificate, Outcome, Result, Status
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
-from spmopt.io.files import read_result, write_result
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.policies.belady import distance
 from spmopt.policies.residency.ranked import keep_whole
 from spmopt.report.comparison import compare_view

@@ -22,8 +22,7 @@ from spmopt.core.objective import (
     register_objective,
 )
 from spmopt.core.scheduler import Request
-from spmopt.io.files import read_result, write_result
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.report.comparison import compare_view, verdict
 from spmopt.solve import compare
 from tests.brute_force import optimum

@@ -13,7 +13,7 @@ from spmopt.cli import Code
 from spmopt.cli.looking.subject import Subject
 
 if TYPE_CHECKING:  # it would load Optuna, and help should not
-    from spmopt.io.result import StoredResult
+    from spmopt.io.files import StoredResult
     from spmopt.report.fronts import Front
     from spmopt.report.page.front import Shown
     from spmopt.search.findings.found import Found

@@ -197,14 +197,14 @@ def _draw(wanted: Asked, rows: Sequence[Record]) -> None:
 def _print_records(wanted: Asked, rows: Sequence[Record]) -> None:
     from spmopt.cli.terminal.output import print_json
     from spmopt.cli.tiling.view import sums
-    from spmopt.io.instance import encode_machine
+    from spmopt.io.codec import encode
     from spmopt.tiles.records import figures
 
     complete = len(rows) == len(wanted.cases)
     print_json(
         {
             "title": wanted.title,
-            "machine": encode_machine(wanted.machine),
+            "machine": encode(wanted.machine),
             "notes": list(wanted.notes),
             "rows": [dict(each) for each in rows],
             "totals": [

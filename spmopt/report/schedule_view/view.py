@@ -18,7 +18,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.order import same_order
 from spmopt.core.result import Result, Totals
 from spmopt.core.table import Ints, Table
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.metrics import in_unit
 from spmopt.report.headings import describe, spoken
 from spmopt.report.occupancy import occupied_bytes

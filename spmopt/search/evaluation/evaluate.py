@@ -15,7 +15,7 @@ from spmopt import __version__
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.result import Result, Status
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.metrics import metrics
 from spmopt.schedulers.registry import BOUNDER
 from spmopt.search.evaluation.packed import packed

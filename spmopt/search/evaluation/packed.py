@@ -7,7 +7,7 @@ import json
 import zlib
 
 from spmopt.core.errors import InputError
-from spmopt.io.result import StoredResult, decode_result, encode_result
+from spmopt.io.files import StoredResult, decode_result, encode_result
 
 
 def packed(stored: StoredResult) -> bytes:

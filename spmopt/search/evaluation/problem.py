@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Area, Bank, Energy, Memory
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.search.evaluation.packed import unpacked
 from spmopt.search.space.candidate import Candidate
 from spmopt.verify import bound, verify

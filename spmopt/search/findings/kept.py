@@ -7,7 +7,7 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.search.space.setup import Setup
 from spmopt.search.study.record import NETWORKS
 from spmopt.search.study.schedules import Schedules

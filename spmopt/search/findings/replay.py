@@ -9,7 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.metrics import metrics
 from spmopt.report.quantities import percent
 from spmopt.search.evaluation.evaluate import result_of

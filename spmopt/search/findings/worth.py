@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.result import Certificate
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.metrics import in_unit
 from spmopt.search.space.candidate import Candidate
 from spmopt.sweep.cases import Network

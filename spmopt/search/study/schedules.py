@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from spmopt.core.errors import InputError
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.search.evaluation.packed import unpacked
 from spmopt.search.study.storage import sqlite_file
 

@@ -11,8 +11,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.core.scheduler import Request
-from spmopt.io.files import read_instance
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult, read_instance
 from spmopt.metrics import metrics
 from spmopt.report.contrast import contrast_record
 from spmopt.report.page import page, page_of

@@ -9,7 +9,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Schedule
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult
 from spmopt.report.schedule_view import TIMINGS, ScheduleView
 from spmopt.verify import verify
 from tests.verify.random_plans import rich_schedule

@@ -19,8 +19,7 @@ from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request
-from spmopt.io.files import read_instance
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult, read_instance
 from spmopt.metrics import metrics
 from spmopt.report.analysis import detail
 from spmopt.report.headings import barrier_notes

@@ -23,8 +23,7 @@ from spmopt.bench.suite import Case, Column, Figures, Part, Row, Suite, Target
 from spmopt.bench.table import markdown, write
 from spmopt.bench.worker import build
 from spmopt.core.scheduler import Request
-from spmopt.io.files import write_result
-from spmopt.io.result import StoredResult
+from spmopt.io.files import StoredResult, write_result
 from spmopt.solve import compare
 from tests.report.page.browser.chromium import NEEDED, chromium, installed
 from tests.report.page.browser.timing import ZOOMS, looked_at, written

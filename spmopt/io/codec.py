@@ -1,0 +1,216 @@
+"""Records as JSON and back, read strictly, and the JSON Schema of a record.
+
+The fields of a record are those of its JSON object. ``msgspec`` checks types and makes the records,
+which check themselves; what it passes over, an unknown field or one left out, is refused here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from enum import StrEnum
+from fractions import Fraction
+from functools import cache
+from inspect import getdoc
+from types import NoneType, UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+import numpy as np
+
+from spmopt.core.errors import InputError, unknown
+from spmopt.core.instance import TensorKind
+from spmopt.core.machine import Machine
+from spmopt.core.objective import Objective
+from spmopt.core.result import Certificate, Status, Totals
+from spmopt.core.schedule import Schedule
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+_OPTIONAL: Mapping[type, tuple[tuple[str, ...], ...]] = {
+    Machine: (("banks",),),
+    Schedule: (("moves",),),
+    Certificate: (("banks",),),
+    Objective: (("replayed",), ("bank_read_byte", "bank_write_byte")),
+    Totals: (("moved_bytes", "bank_read_bytes", "bank_write_bytes"),),
+}
+"""Fields left out of JSON where all of their group are empty or false, as without banks."""
+_FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
+_LARGEST_FRACTION = 10**100  # what is computed from it must still be a double
+_WORDS = {
+    "int": "a whole number",
+    "float": "a finite number",
+    "str": "a text",
+    "bool": "true or false",
+    "array": "an array",
+    "object": "an object",
+    "null": "null",
+}
+_CHOICES: Mapping[str, type[StrEnum]] = {"status": Status, "kind": TensorKind}
+_EXPECTED = re.compile(r"Expected `([\w |]+)`, got `(\w+)`")
+_MISSING = re.compile(r"Object missing required field `(\w+)`")
+
+
+def encode(record: Any) -> Json:
+    """Return a record as a JSON object; fractions become texts, columns and tuples arrays."""
+    groups = _OPTIONAL.get(type(record), ())
+    empty = [group for group in groups if not any(getattr(record, name) for name in group)]
+    hidden = {name for group in empty for name in group}
+    names = [field.name for field in fields(record)]
+    return {name: _plain(getattr(record, name)) for name in names if name not in hidden}
+
+
+def decode(value: object, kind: type[T], where: str) -> T:
+    """Make a record of ``kind``, or a mapping, of a JSON value; ``where`` is its path.
+
+    Raises
+    ------
+    InputError
+        A field is missing, unknown or of another type, or the record refuses it: one line that
+        begins with the path of the field.
+    """
+    _check_fields(value, kind, where)
+    try:
+        return msgspec.convert(value, kind, dec_hook=_decode_value)
+    except msgspec.ValidationError as error:
+        raise InputError(_reworded(str(error), where)) from None
+
+
+def joined(where: str, name: str) -> str:
+    """Path of field ``name`` of the object at ``where``."""
+    return f"{where}.{name}" if where else name
+
+
+def require_fields(
+    value: Json, names: Sequence[str], where: str, optional: Sequence[str] = ()
+) -> None:
+    """Refuse an object without a field of ``names`` that is not ``optional``, or with another."""
+    for name in value:
+        if name not in names:
+            raise InputError(f"{where or 'document'}: {unknown('field', name, names)}")
+    for name in names:
+        if name not in value and name not in optional:
+            raise InputError(f"{joined(where, name)}: is missing")
+
+
+def record_schema(kind: type) -> tuple[Json, Json]:
+    """Return the JSON Schema of a record, and of those within it by name."""
+    within: Json = {}
+    return _schema(kind, within), within
+
+
+def _plain(value: Any) -> object:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Fraction | StrEnum):
+        return str(value)
+    if isinstance(value, tuple):
+        return [_plain(one) for one in value]
+    return encode(value) if is_dataclass(value) else value
+
+
+def _decode_value(kind: type, value: object) -> object:
+    """A fraction, or a column of 64-bit integers; msgspec adds the path to errors."""
+    if kind is Fraction:
+        return _fraction(value)
+    if not isinstance(value, list) or set(map(type, value)) - {int}:
+        raise ValueError("must be an array of whole numbers only")
+    try:
+        return np.array(value, dtype=np.int64)
+    except OverflowError:
+        raise ValueError("must be numbers of 64 bits") from None
+
+
+def _fraction(value: object) -> Fraction:
+    if not isinstance(value, str):
+        raise ValueError("must be a text, an exact number as '3' or '3/7'")
+    if not _FRACTION.fullmatch(value) or re.search("/0+$", value):
+        raise ValueError("must be a fraction in quotes, as '3' or '3/7'")
+    number = Fraction(value)
+    if abs(number) >= _LARGEST_FRACTION:
+        raise ValueError("must be below 1e100")
+    return number
+
+
+def _reworded(message: str, where: str) -> str:
+    """One line that begins with the path: ``machine.spm_bytes: must be a whole number``."""
+    text, _, path = message.partition(" - at `$")
+    place = (where + path.removesuffix("`")).removeprefix(".")
+    missing, expected = _MISSING.fullmatch(text), _EXPECTED.fullmatch(text)
+    if missing:
+        return f"{joined(place, missing[1])}: is missing"
+    if expected:
+        wanted, got = (
+            " or ".join(_WORDS.get(name, name) for name in names.split(" | "))
+            for names in expected.groups()
+        )
+        text = f"must be {wanted}, is {got}"
+    elif text.startswith("Invalid enum value"):
+        options = _CHOICES[re.findall(r"\w+", re.sub(r"\[.*?\]", "", place))[-1]]
+        given = text.removeprefix("Invalid enum value ")
+        text = f"must be one of {', '.join(options)}, not {given}"
+    elif text == "Number out of range":
+        text = "must be a finite number"
+    return f"{place or 'document'}: {text}"
+
+
+_hints = cache(get_type_hints)
+
+
+def _optional(kind: type) -> tuple[str, ...]:
+    return tuple(name for group in _OPTIONAL.get(kind, ()) for name in group)
+
+
+def _check_fields(value: object, hint: Any, where: str) -> None:
+    """Refuse fields that a record does not have, and those left out, also if they have a default.
+
+    First of all, because a record that got a default in place of a field complains of others.
+    """
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        for one in inner:
+            _check_fields(value, one, where)
+    elif origin is tuple and isinstance(value, list) and is_dataclass(inner[0]):
+        for index, each in enumerate(value):
+            _check_fields(each, inner[0], f"{where}[{index}]")
+    elif is_dataclass(hint) and isinstance(hint, type) and isinstance(value, dict):
+        hints = _hints(hint)
+        require_fields(value, list(hints), where, _optional(hint))
+        for name, one in value.items():
+            _check_fields(one, hints[name], joined(where, name))
+
+
+_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null"}
+
+
+def _schema(hint: Any, within: Json) -> Json:
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin in (Union, UnionType):
+        found: Json = {"anyOf": [_schema(one, within) for one in inner]}
+    elif origin in (tuple, list):
+        found = {"type": "array", "items": _schema(inner[0], within)}
+    elif origin is np.ndarray:
+        whole = {"type": "integer", "minimum": -(2**63), "maximum": 2**63 - 1}
+        found = {"type": "array", "items": whole}
+    elif hint is Fraction:
+        found = {"type": "string", "pattern": "^-?[0-9]+(/0*[1-9][0-9]*)?$"}
+    elif is_dataclass(hint) and isinstance(hint, type):
+        within[hint.__name__] = within.get(hint.__name__) or _object(hint, within)
+        found = {"$ref": f"#/$defs/{hint.__name__}"}
+    else:
+        choices = issubclass(hint, StrEnum)
+        found = {"enum": [str(one) for one in hint]} if choices else {"type": _NAMES[hint]}
+    return found
+
+
+def _object(kind: Any, within: Json) -> Json:
+    hints = _hints(kind)
+    return {
+        "description": (getdoc(kind) or "").partition("\n\n")[0].replace("\n", " "),
+        "type": "object",
+        "properties": {name: _schema(hint, within) for name, hint in hints.items()},
+        "required": [name for name in hints if name not in _optional(kind)],
+        "additionalProperties": False,
+    }

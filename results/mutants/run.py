@@ -1,7 +1,7 @@
 """Count how many random faults the tests notice, in the verifier and in the formulations.
 
 ``python results/mutants/run.py [--package verify] [--count 100] [--seed 1]`` draws places of the
-package at random, one of the mutations of cosmic-ray (``pip install cosmic-ray``) at each, and runs
+package at random, one of the mutations of cosmic-ray (extra ``mutants``) at each, and runs
 the tests of the package's folder on a copy of the repository. ``mutants.csv`` keeps a row for each,
 and a run that was stopped goes on with those that have none.
 """

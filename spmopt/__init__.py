@@ -1,3 +1,63 @@
-"""Optimal, verified schedules for software-managed scratchpad memories."""
+"""Optimal, verified schedules for software-managed scratchpad memories of DNN accelerators.
+
+::
+
+    import spmopt
+
+    workload = spmopt.load("resnet18", training=True, batch=4)
+    machine = spmopt.machine("rtx2080ti", spm="8MB")
+    instance = spmopt.lower(workload, machine)
+    solution = spmopt.solve(instance, "page")
+    table = spmopt.compare(instance, ["belady", "page"])
+    table.to_frame()
+
+All public names stand here; each is loaded when it is first used.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
 
 __version__ = "0.1.0"
+
+_HOMES: dict[str, str] = {}
+
+
+def _homes() -> dict[str, str]:
+    """Read from the stub, which type checkers read too, where each name is from."""
+    if not _HOMES:
+        import ast
+        from pathlib import Path
+
+        tree = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+        for node in tree.body:
+            if isinstance(node, ast.ImportFrom):
+                _HOMES.update({alias.name: str(node.module) for alias in node.names})
+    return _HOMES
+
+
+class _Package(ModuleType):
+    """Keeps functions under names that packages have too.
+
+    Importing ``spmopt.verify`` would bind the name ``verify`` to the package.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and name in _homes()):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _homes():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_homes()[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_homes()})

@@ -1,53 +1,47 @@
-"""The program from Python: what the commands do, with results that show themselves.
+"""The functions of the program; all of them stand in :mod:`spmopt` itself.
 
-::
-
-    from spmopt import api
-
-    case = api.instance("resnet18", training=True, spm="8MB")
-    compared = api.compare(case, ["belady", "page"])
-    print(compared)                      # in a notebook just: compared
-    compared.best.save_page("page.html")
-
-What the functions return prints as the command line does, and shows itself in notebooks.
+Names of the time when they stood here work for one version.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from warnings import warn
 
-from spmopt.api.drawn import Drawn
-from spmopt.api.instances import instance
-from spmopt.api.scheduled import Compared, compare, solve
-from spmopt.api.shown import Shown, show
-from spmopt.api.solved import Analysed, Solved, read
-from spmopt.api.swept import Swept, sweep
+from spmopt.api.inputs import load, lower, machine
 
-if TYPE_CHECKING:
-    from spmopt.api.searched import Searched, tune
-
-__all__ = [
-    "Analysed",
-    "Compared",
-    "Drawn",
-    "Searched",
-    "Shown",
-    "Solved",
-    "Swept",
-    "compare",
-    "instance",
-    "read",
-    "show",
-    "solve",
-    "sweep",
-    "tune",
-]
+_RENAMED = {
+    "Analysed": "Breakdowns",
+    "Compared": "ComparisonTable",
+    "Drawn": "Drawing",
+    "Searched": "HardwareSearch",
+    "Solved": "Solution",
+    "Swept": "SweepTable",
+    "instance": "lower",
+}
+_KEPT = ("compare", "read", "show", "solve", "sweep", "tune")
 
 
 def __getattr__(name: str) -> Any:
-    """What loads Optuna waits until it is asked for."""
-    if name not in ("Searched", "tune"):
+    """Return what has another name or home now."""
+    if name not in (*_KEPT, *_RENAMED):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from spmopt.api import searched
+    now = _RENAMED.get(name, name)
+    warn(f"spmopt.api.{name}: use spmopt.{now}", DeprecationWarning, stacklevel=2)
+    if name == "instance":
+        return _instance
+    import spmopt
 
-    return getattr(searched, name)
+    return getattr(spmopt, now)
+
+
+def _instance(network: Any, **options: Any) -> Any:
+    """Load, build and lower, as ``api.instance`` did."""
+    loaded = ("training", "batch", "optimizer", "parameters", "assume_pointwise")
+    own = {name: options.pop(name) for name in loaded if name in options}
+    lowering, base = options.pop("lowering", None), options.pop("machine", None)
+    workload = load(network, **own)
+    if workload.instance is not None and base is None:
+        base = workload.instance.machine
+    on = machine(**options) if base is None else machine(base, **options)
+    return lower(workload, on, lowering=lowering)

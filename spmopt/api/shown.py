@@ -1,33 +1,139 @@
-"""What shows itself: as text where it is printed, as a table where a notebook asks for HTML."""
+"""What the functions return: records that print, show themselves in notebooks, become frames."""
 
 from __future__ import annotations
 
 import builtins
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
-from spmopt.report.tables import Part, as_html, plain_text
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from spmopt.report.tables import Part
 
 
 class Shown(ABC):
-    """Base of what the functions of :mod:`spmopt.api` return.
+    """Base of results.
 
     ``print`` gives the text of the command line; Jupyter, VS Code and others that ask for
-    ``_repr_html_`` get the same figures as tables, without any script.
+    ``_repr_html_`` get the same figures as tables, without scripts.
     """
 
     @abstractmethod
-    def parts(self) -> Iterator[Part]:
-        """What is shown, from top to bottom."""
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield what is shown, from top to bottom; ``width``: of a terminal."""
+
+    @abstractmethod
+    def record(self) -> Mapping[str, object]:
+        """Return all figures as one JSON object."""
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return the figures as flat rows."""
+        return [self.record()]
+
+    def to_frame(self) -> DataFrame:
+        """Return :meth:`rows` as a data frame of pandas.
+
+        Raises
+        ------
+        InputError
+            pandas is not installed.
+        """
+        try:
+            from pandas import DataFrame
+        except ImportError:
+            raise InputError(
+                "to_frame: pandas is not installed; pip install 'spmopt[frame]'"
+            ) from None
+        return DataFrame.from_records([dict(row) for row in self.rows()])
 
     def __str__(self) -> str:
+        from spmopt.report.tables import plain_text
+
         return plain_text(self.parts())
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
+        from spmopt.report.tables import as_html
+
         return as_html(self.parts())
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Drawing:
+    """A picture that a notebook shows and a file keeps.
+
+    Attributes
+    ----------
+    title
+        One line on what is drawn.
+    write
+        Writes the picture to a file, in the format of its suffix.
+    record
+        What was drawn, as a JSON object.
+    """
+
+    title: str
+    write: Callable[[Path], None]
+    record: Mapping[str, object]
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def __str__(self) -> str:
+        return self.title
+
+    def save(self, path: str | Path) -> None:
+        """Write a .png, .svg or .pdf file; raises :class:`InputError` for any other name."""
+        self.write(Path(path))
+
+    def _repr_png_(self) -> bytes:
+        with TemporaryDirectory(prefix="spmopt-") as folder:
+            path = Path(folder) / "picture.png"
+            self.save(path)
+            return path.read_bytes()
+
+    def _repr_html_(self) -> str:
+        data = b64encode(self._repr_png_()).decode()
+        return f'<img src="data:image/png;base64,{data}" alt="{escape(self.title)}">'
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Document:
+    """A text to be written to a file: a page, a trace, a program.
+
+    Attributes
+    ----------
+    title
+        One line on what it holds.
+    text
+        Content of the file.
+    record
+        What it holds, as a JSON object.
+    """
+
+    title: str
+    text: str
+    record: Mapping[str, object]
+
+    def __repr__(self) -> str:
+        return f"<{self.title}>"
+
+    def save(self, path: str | Path) -> None:
+        """Write the file; raises :class:`InputError` if that cannot be."""
+        from spmopt.io.document import write_text
+
+        write_text(Path(path), self.text)
 
 
 def show(thing: object) -> None:

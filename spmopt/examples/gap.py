@@ -11,7 +11,7 @@ Run it as ``python -m spmopt.examples.gap FOLDER``, or cell by cell in a noteboo
 import sys
 from pathlib import Path
 
-from spmopt import api
+import spmopt
 
 folder = Path(sys.argv[1] if len(sys.argv) == 2 else "gap")
 folder.mkdir(parents=True, exist_ok=True)
@@ -21,26 +21,27 @@ folder.mkdir(parents=True, exist_ok=True)
 # that "gap to bound" means the same in every row: the optimum lies between the bound and the best
 # row. `belady-size` weighs a tensor's bytes against its absence, `:granularity=page` keeps heads of
 # tensors where the whole does not fit.
-case = api.instance("mobilenetv2", training=True, batch=4, spm="8MB")
+workload = spmopt.load("mobilenetv2", training=True, batch=4)
+instance = spmopt.lower(workload, spmopt.machine(spm="8MB"))
 rules = ["lru", "belady", "belady-size", "belady-size:granularity=page"]
-compared = api.compare(case, [*rules, "page"], time_limit=12.0, tolerance=1e-3)
-api.show(compared)
+comparison = spmopt.compare(instance, [*rules, "page"], time_limit=12.0, tolerance=1e-3)
+spmopt.show(comparison)
 
 # %% How far from the optimum is a rule, at least and at most?
 # At least: against the best schedule found. At most: against the bound.
-least, most = compared.excess("belady")
-api.show(f"belady takes {100 * least:.1f} to {100 * most:.1f} % more time than the optimum")
+least, most = comparison.excess("belady")
+spmopt.show(f"belady takes {100 * least:.1f} to {100 * most:.1f} % more time than the optimum")
 
 # %% Where does it lose that time?
 # By causes of stalls, and by layers: `stream in` is an operand that crosses again because it was
 # given up, or because it never fitted.
-api.show(compared["belady"].analyse())
-api.show(compared["page"].analyse())
+spmopt.show(spmopt.analyze(comparison["belady"]))
+spmopt.show(spmopt.analyze(comparison["page"]))
 
 # %% What does the optimum keep that the rule evicts?
-# Strong colours in the maps: kept by this schedule, and not by the other one.
-names = ("belady", compared.best.result.scheduler)
-difference = compared.draw(*names)
+# Strong colors in the maps: kept by this schedule, and not by the other one.
+pair = (comparison["belady"], comparison.best)
+difference = spmopt.plot(pair)
 difference.save(folder / "difference.png")
-api.show(difference)
-compared["belady"].save_page(folder / "belady-and-optimum.html", compared.best)
+spmopt.show(difference)
+spmopt.report(pair).save(folder / "belady-and-optimum.html")

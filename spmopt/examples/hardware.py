@@ -11,7 +11,7 @@ import json
 import sys
 from pathlib import Path
 
-from spmopt import api
+import spmopt
 
 folder = Path(sys.argv[1] if len(sys.argv) == 2 else "hardware")
 folder.mkdir(parents=True, exist_ok=True)
@@ -40,7 +40,7 @@ gbps = 0.1
 # Every machine of this small space is asked for once (`grid`). Each gets a schedule with a
 # certified bound, so that the answer is about the hardware and not about a heuristic. Machines that
 # bounds prove to be off the front are excluded without being scheduled.
-found = api.tune(
+found = spmopt.tune(
     "squeezenet",
     space,
     training=True,
@@ -50,20 +50,20 @@ found = api.tune(
     trials=16,
     time_limit=3.0,
 )
-api.show(found)
+spmopt.show(found)
 
 # %% The front among all machines
 # What was excluded by proof is a cross where any schedule of it is at best.
-picture = found.draw()
+picture = spmopt.plot(found)
 picture.save(folder / "front.png")
-api.show(picture)
+spmopt.show(picture)
 
 # %% The schedule of the fastest machine
 # Its gap says how much of the time could be the scheduler's fault, at most.
-fastest = found.solved(found.front[0])
-api.show(fastest)
-fastest.save_page(folder / "fastest.html")
+fastest = found.solution(found.front[0])
+spmopt.show(fastest)
+spmopt.report(fastest).save(folder / "fastest.html")
 
 # %% Figures for plots and tables of your own
 # The front as rows: fields, objectives, and what each network comes to.
-(folder / "front.json").write_text(json.dumps(found.rows, indent=2), encoding="utf-8")
+(folder / "front.json").write_text(json.dumps(found.rows(), indent=2), encoding="utf-8")

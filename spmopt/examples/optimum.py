@@ -10,43 +10,45 @@ Run it as ``python -m spmopt.examples.optimum FOLDER``, or cell by cell in a not
 import sys
 from pathlib import Path
 
-from spmopt import api
+import spmopt
 
 folder = Path(sys.argv[1] if len(sys.argv) == 2 else "optimum")
 folder.mkdir(parents=True, exist_ok=True)
 
 # %% What is scheduled
-# A network and a machine make an instance: operations in order, with cycles and bytes. `spm` takes
-# the place of the machine's own scratchpad; `api.instance` has the other settings.
-case = api.instance("resnet18", training=True, batch=4, machine="rtx2080ti", spm="4MB")
+# A network and a machine make an instance: operations in order, with cycles and bytes. `spm`
+# replaces the machine's own scratchpad; `help(spmopt.machine)` lists the other settings.
+workload = spmopt.load("resnet18", training=True, batch=4)
+instance = spmopt.lower(workload, spmopt.machine("rtx2080ti", spm="4MB"))
 
 # %% The optimum
 # `page` decides which pages of which tensor stay on chip, when. It starts from the greedy rules,
 # and ends when the gap between its schedule and the certified bound is at most one part in ten
 # thousand. The bound holds for every legal schedule in this order of operations: it comes from
-# prices for room and for transfers, and is evaluated in exact integers, without a solver.
-solved = api.solve(case, "page", time_limit=15.0, tolerance=1e-4)
-api.show(solved)
+# prices for capacity and for transfers, and is evaluated in exact integers, without a solver.
+solution = spmopt.solve(instance, "page", time_limit=15.0, tolerance=1e-4)
+spmopt.show(solution)
 
 # %% Is it really legal?
 # The schedule was verified before it came back: by every rule, and by a replay that follows each
 # page by its contents. A file of it can be checked by anyone, at any time, with `spmopt verify`, or
-# by reading it: `api.read` verifies all that the file claims.
-solved.save(folder / "resnet18.json")
-again = api.read(folder / "resnet18.json")
-api.show(f"status: {again.result.status}, verified: {again.result.verified}")
+# by reading it: `spmopt.read` verifies all that the file claims.
+solution.save(folder / "resnet18.json")
+again = spmopt.read(folder / "resnet18.json")
+spmopt.show(f"status: {again.status}, verified: {again.result.verified}")
 
 # %% Who holds the scratchpad, when?
-# A rectangle is a stay of a tensor: from left to right its time, from bottom to top its addresses.
-picture = solved.draw("map")
+# A rectangle is a residency interval of a tensor: from left to right its time, from bottom to top
+# its addresses.
+picture = spmopt.plot(solution, picture="map")
 picture.save(folder / "map.png")
-api.show(picture)
+spmopt.show(picture)
 
 # %% Where does the time go?
 # The step is bound by computation where the engine is busy, and by DRAM where it stalls.
-api.show(solved.analyse())
+spmopt.show(spmopt.analyze(solution))
 
 # %% All of it on one page
 # One file for any browser, without a network: pan and zoom the map, follow a tensor, sort tables.
-solved.save_page(folder / "resnet18.html")
-solved.save_trace(folder / "resnet18.trace.json")
+spmopt.report(solution).save(folder / "resnet18.html")
+spmopt.trace(solution).save(folder / "resnet18.trace.json")

@@ -136,7 +136,7 @@ def detail(analysis: Analysis, per: str) -> Columns:
 def analysis_record(analysis: Analysis, result: Result, per: str | None) -> Record:
     """Return what ``--json`` prints; rows of ``per`` stand under its plural."""
     machine, network = analysis.instance.machine, analysis.network()
-    (whole,) = _records({"name": [analysis.instance.name], **_columns(network, _GROUP)})
+    (whole,) = records({"name": [analysis.instance.name], **_columns(network, _GROUP)})
     stalls = network.stall_by_cause[:, 0] / machine.clock_hz
     record: Record = {
         "instance": instance_record(analysis.instance),
@@ -144,11 +144,11 @@ def analysis_record(analysis: Analysis, result: Result, per: str | None) -> Reco
         "ridge_point_flop_per_byte": ridge_point(machine),
         "network": {**whole, "loaded_in_vain_bytes": analysis.vain_bytes},
         "stall_s_by_cause": {c.words: float(stalls[c]) for c in Cause if c is not Cause.NONE},
-        "types": _records(_groups(analysis.types(), "kind")),
-        "scopes": _records(_scopes(analysis.scopes())),
+        "types": records(_groups(analysis.types(), "kind")),
+        "scopes": records(_scopes(analysis.scopes())),
     }
     if per is not None:
-        record[f"{per}s"] = _records(detail(analysis, per))
+        record[f"{per}s"] = records(detail(analysis, per))
     return record
 
 
@@ -227,7 +227,8 @@ def _uses(analysis: Analysis) -> Columns:
     }
 
 
-def _records(columns: Columns) -> list[Record]:
+def records(columns: Columns) -> list[Record]:
+    """Return a record for each row."""
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 

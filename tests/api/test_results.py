@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt import api
+import spmopt
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.io.files import read_instance, read_result, write_result
@@ -24,8 +24,8 @@ def case() -> Instance:
 
 
 @pytest.fixture(scope="module")
-def compared(case: Instance) -> api.Compared:
-    return api.compare(case, ["lru", "page", "fluid"])
+def compared(case: Instance) -> spmopt.ComparisonTable:
+    return spmopt.compare(case, ["lru", "page", "fluid"])
 
 
 @pytest.fixture
@@ -33,7 +33,9 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
     return runner(capsys)
 
 
-def test_a_comparison_is_that_of_the_command_line(compared: api.Compared, run: Run) -> None:
+def test_a_comparison_is_that_of_the_command_line(
+    compared: spmopt.ComparisonTable, run: Run
+) -> None:
     view = compare_view(compared.instance, compared.results)
     page = Page(compared._repr_html_())
     assert page.paragraphs == [view.heading, *view.remarks]
@@ -46,22 +48,22 @@ def test_a_comparison_is_that_of_the_command_line(compared: api.Compared, run: R
         assert mine.split()[: apart - 1] == theirs.split()[: apart - 1]
 
 
-def test_a_result_shows_the_figures_of_its_sheet(compared: api.Compared) -> None:
+def test_a_result_shows_the_figures_of_its_sheet(compared: spmopt.ComparisonTable) -> None:
     solved = compared["page"]
     lines = str(solved).splitlines()
     page = Page(solved._repr_html_())
     (table,) = page.tables
-    assert [f"{name:<10} {text}" for name, text in table] == lines[2 : 2 + len(table)]
+    assert [f"{name:<10} {text}" for name, text in table] == lines[2:]
     assert page.paragraphs == [lines[0]]
     assert ["status", "optimal"] in [list(row) for row in table]
 
 
 def test_an_analysis_has_a_table_for_each_of_the_command_lines(
-    compared: api.Compared, run: Run, tmp_path: Path
+    compared: spmopt.ComparisonTable, run: Run, tmp_path: Path
 ) -> None:
     compared["page"].save(tmp_path / "r.json")
     for per in (None, "layer", "tensor", "use"):
-        analysed = compared["page"].analyse(per)
+        analysed = spmopt.analyze(compared["page"], per=per)
         option = "" if per is None else f" --per {per}"
         printed = run(f"analyze {tmp_path / 'r.json'}{option}").out
         assert str(analysed) == printed.rstrip("\n")
@@ -79,46 +81,48 @@ def test_names_are_text(case: Instance) -> None:
         replace(each, name=f"{HOSTILE}{k}") for k, each in enumerate(case.operations)
     )
     named = replace(case, name=HOSTILE, tensors=tensors, operations=operations)
-    solved = api.solve(named, "lru")
+    solved = spmopt.solve(named, "lru")
     assert HOSTILE in Page(solved._repr_html_()).paragraphs[0]
-    names = {row[0] for row in Page(solved.analyse("tensor")._repr_html_()).tables[-1][1:]}
+    names = {
+        row[0] for row in Page(spmopt.analyze(solved, per="tensor")._repr_html_()).tables[-1][1:]
+    }
     assert names == {each.name for each in tensors}
-    (image,) = Page(solved.draw("occupancy")._repr_html_()).images
+    (image,) = Page(spmopt.plot(solved, picture="occupancy")._repr_html_()).images
     assert HOSTILE in str(image["alt"])
 
 
-def test_a_picture_is_inline(compared: api.Compared, tmp_path: Path) -> None:
-    drawn = compared["page"].draw("occupancy")
+def test_a_picture_is_inline(compared: spmopt.ComparisonTable, tmp_path: Path) -> None:
+    drawn = spmopt.plot(compared["page"], picture="occupancy")
     (image,) = Page(drawn._repr_html_()).images
     assert str(image["src"]).startswith("data:image/png;base64,")
     drawn.save(tmp_path / "o.png")
     assert (tmp_path / "o.png").read_bytes() == drawn._repr_png_()
     with pytest.raises(InputError, match="no format of pictures"):
         drawn.save(tmp_path / "o.docx")
-    both = compared.draw("lru", "page")
-    assert str(both) == f"compare of {compared.instance.name}, lru and page"
+    both = spmopt.plot([compared["lru"], compared["page"]])
+    assert str(both) == f"compare of {compared.instance.name}, A: lru; B: page"
 
 
-def test_files(compared: api.Compared, tmp_path: Path) -> None:
+def test_files(compared: spmopt.ComparisonTable, tmp_path: Path) -> None:
     solved = compared["page"]
     path = tmp_path / "r.json"
     solved.save(path)
-    again = api.read(path)
+    again = spmopt.read(path)
     assert again.result.value == solved.result.value
     assert again.stored.versions.keys() == {"spmopt", "python"}
-    solved.save_page(tmp_path / "p.html", compared["lru"])
+    spmopt.report([solved, compared["lru"]]).save(tmp_path / "p.html")
     assert "<html" in (tmp_path / "p.html").read_text(encoding="utf-8")
-    solved.save_trace(tmp_path / "t.json", timing="replay")
+    spmopt.trace(solved, timing="replay").save(tmp_path / "t.json")
     assert '"traceEvents"' in (tmp_path / "t.json").read_text(encoding="utf-8")
     stored = read_result(path)
     value = stored.result.value
     assert value is not None
     write_result(path, replace(stored, result=replace(stored.result, value=value + 1)))
     with pytest.raises(ScheduleError, match="not verified"):
-        api.read(path)
+        spmopt.read(path)
 
 
-def test_the_best_and_how_far_the_others_are(compared: api.Compared) -> None:
+def test_the_best_and_how_far_the_others_are(compared: spmopt.ComparisonTable) -> None:
     assert compared.best.result.scheduler == "page"
     assert [each.result.scheduler for each in compared] == ["lru", "page", "fluid"]
     assert len(compared) == 3
@@ -132,37 +136,36 @@ def test_the_best_and_how_far_the_others_are(compared: api.Compared) -> None:
     assert compared.excess("page")[0] == 0
 
 
-def test_what_is_not_there_is_said(compared: api.Compared, case: Instance) -> None:
+def test_what_is_not_there_is_said(compared: spmopt.ComparisonTable, case: Instance) -> None:
     with pytest.raises(InputError, match="did you mean page"):
         compared["pag"]
     with pytest.raises(InputError, match="fluid: needs a schedule"):
         compared.excess("fluid")
     with pytest.raises(InputError, match="mlp, fluid: holds no schedule, but a bound on"):
-        compared["fluid"].analyse()
+        spmopt.analyze(compared["fluid"])
     with pytest.raises(InputError, match="name at least one"):
-        api.compare(case, [])
-    nothing = api.compare(read_instance(INSTANCES / "infeasible.json"), ["lru"])
+        spmopt.compare(case, [])
+    nothing = spmopt.compare(read_instance(INSTANCES / "infeasible.json"), ["lru"])
     assert "infeasible" in str(nothing)
     with pytest.raises(InputError, match="no scheduler of the comparison has a schedule"):
         _ = nothing.best
 
 
 def test_instances_are_those_of_the_command_line(run: Run, tmp_path: Path) -> None:
-    made = api.instance(
-        "bert-tiny", batch=2, training=True, spm="1MB", settings={"energy.mac_pj": 1.5}
-    )
+    workload = spmopt.load("bert-tiny", batch=2, training=True)
+    machine = spmopt.machine(spm="1MB", settings={"energy.mac_pj": 1.5})
+    made = spmopt.lower(workload, machine)
     options = "--batch 2 --training --spm 1MB --set energy.mac_pj=1.5"
     assert run(f"instance bert-tiny {options} -o {tmp_path / 'i.json'}").code == 0
     assert read_instance(tmp_path / "i.json") == made
-    assert api.instance(tmp_path / "i.json") == made
+    assert spmopt.lower(spmopt.load(tmp_path / "i.json")) == made
     with pytest.raises(InputError, match="bert-tin"):
-        api.instance("bert-tin")
-    banks = api.instance("bert-tiny", batch=2, bank=["1MB:nvsim-sram", "1MB:deepnvm-stt"][:1])
-    assert len(banks.machine.banks) == 1
+        spmopt.load("bert-tin")
+    assert len(spmopt.machine(bank=["1MB:nvsim-sram"]).banks) == 1
 
 
 def test_usual_schedulers_know_the_objective(case: Instance) -> None:
-    names = [each.result.scheduler for each in api.compare(case, objective="replay")]
+    names = [each.result.scheduler for each in spmopt.compare(case, objective="replay")]
     assert "page" not in names
     assert "lru" in names
 
@@ -175,23 +178,27 @@ def test_long_tables_are_cut() -> None:
 
 
 def test_show_uses_what_a_notebook_offers(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compared: api.Compared
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    compared: spmopt.ComparisonTable,
 ) -> None:
-    api.show(compared["page"])
+    spmopt.show(compared["page"])
     assert capsys.readouterr().out == f"{compared['page']}\n"
     shown: list[object] = []
     monkeypatch.setattr("builtins.display", shown.append, raising=False)
-    api.show(compared)
+    spmopt.show(compared)
     assert shown == [compared]
     assert repr(compared) == str(compared)
-    assert len(repr(compared["page"].draw("map"))) < 200
-    api.show("a text")
+    assert len(repr(spmopt.plot(compared["page"], picture="map"))) < 200
+    spmopt.show("a text")
     assert capsys.readouterr().out == "a text\n"
     assert capsys.readouterr().out == ""
 
 
 def test_a_notebook_gets_no_output_beside_what_it_asks_for(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], compared: api.Compared
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    compared: spmopt.ComparisonTable,
 ) -> None:
     """rich displays lines by itself where it finds itself in a notebook."""
     monkeypatch.setattr("rich.console._is_jupyter", lambda: True)

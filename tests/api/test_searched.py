@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt import api
+import spmopt
 from spmopt.core.errors import InputError
 from spmopt.report.tables import Grid
 from spmopt.search.findings.found import found_of
@@ -26,11 +26,11 @@ def space(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def found(space: Path) -> api.Searched:
-    return api.tune(MLP, space, objectives=("time", "cost"), sampler="grid", trials=8)
+def found(space: Path) -> spmopt.HardwareSearch:
+    return spmopt.tune(MLP, space, objectives=("time", "cost"), sampler="grid", trials=8)
 
 
-def test_it_shows_what_the_command_line_shows(found: api.Searched) -> None:
+def test_it_shows_what_the_command_line_shows(found: spmopt.HardwareSearch) -> None:
     parts = list(study_parts(found.study, found.setup, found_of(found.study, found.setup)))
     page = Page(found._repr_html_())
     (table,) = page.tables
@@ -41,9 +41,9 @@ def test_it_shows_what_the_command_line_shows(found: api.Searched) -> None:
         assert line in str(found)
 
 
-def test_schedules_of_its_trials(found: api.Searched, tmp_path: Path) -> None:
-    first = found.rows[0]
-    solved = found.solved(found.front[0])
+def test_schedules_of_its_trials(found: spmopt.HardwareSearch, tmp_path: Path) -> None:
+    first = found.rows()[0]
+    solved = found.solution(found.front[0])
     assert solved.result.schedule is not None
     require_legal(solved.instance, solved.result.schedule, solved.result.totals)
     totals = solved.result.totals
@@ -51,8 +51,8 @@ def test_schedules_of_its_trials(found: api.Searched, tmp_path: Path) -> None:
     seconds = totals.makespan_cycles / solved.instance.machine.clock_hz
     assert seconds == pytest.approx(first["time_s"], rel=1e-3)
     with pytest.raises(InputError, match="99"):
-        found.solved(99)
-    found.draw().save(tmp_path / "front.svg")
+        found.solution(99)
+    spmopt.plot(found).save(tmp_path / "front.svg")
     assert "<svg" in (tmp_path / "front.svg").read_text(encoding="utf-8")
 
 
@@ -64,7 +64,7 @@ def test_a_study_that_is_kept(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for trials in (1, 2):
-        kept = api.tune(
+        kept = spmopt.tune(
             MLP, space, objectives=("time", "cost"), trials=trials, storage="t.db", study="kept"
         )
     assert len(kept.study.get_trials()) == 2
@@ -74,18 +74,18 @@ def test_a_study_that_is_kept(
 
 
 def test_bounds_have_no_schedules(space: Path) -> None:
-    bounds = api.tune(MLP, space, objectives=("time", "cost"), trials=1, scheduler="bound")
+    bounds = spmopt.tune(MLP, space, objectives=("time", "cost"), trials=1, scheduler="bound")
     with pytest.raises(InputError, match="gives bounds, no schedules"):
-        bounds.solved(0)
+        bounds.solution(0)
 
 
 def test_bad_input_is_said_in_a_line(space: Path) -> None:
     with pytest.raises(InputError, match=r"none\.toml"):
-        api.tune(MLP, "none.toml")
+        spmopt.tune(MLP, "none.toml")
     with pytest.raises(InputError, match="speed"):
-        api.tune(MLP, space, objectives=("speed",))
+        spmopt.tune(MLP, space, objectives=("speed",))
 
 
 def test_what_is_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        _ = getattr(api, "not" + "hing")
+        _ = getattr(spmopt, "not" + "hing")

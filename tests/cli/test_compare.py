@@ -15,7 +15,7 @@ def test_those_that_do_not_know_the_replay_are_left_out(run: Run) -> None:
     assert ran.code == 0
     names = [result["scheduler"] for result in ran.record["results"]]
     assert names == [name for name in COMPARED if name not in UNABLE]
-    assert ran.err.startswith("left out, for they do not minimise replay: whole, page, fluid; ")
+    assert ran.err.startswith("left out, for they do not minimize replay: whole, page, fluid; ")
 
 
 def test_named_ones_are_refused_with_those_that_do(run: Run) -> None:

@@ -49,7 +49,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --scheduler belday", "did you mean belady?"),
         (f"solve {SMALL} --objective beauty", "choose one of energy, replay, time, traffic"),
         (f"solve {SMALL} --lowering none", "use tiled or ideal"),
-        (f"solve {SMALL} --optimizer adam", "--optimizer adam: is for training; add --training"),
+        (f"solve {SMALL} --optimizer adam", "--optimizer adam: is for training; add training"),
         (f"solve {SMALL} --training --optimizer adm", "use one of sgd, momentum, adam"),
         (f"solve {SMALL} --batch 0", "batch must be an integer of at least 1"),
         ("solve resnet18 --batch 1000000000000", "at most 2**60 can be computed with"),
@@ -99,8 +99,8 @@ def test_truncated_and_cyclic_files(run: Run, tmp_path: Path) -> None:
         ("--batch 2", "--batch"),
         ("--machine a100", "--machine"),
         ("--lowering ideal", "--lowering"),
-        ("--throughput 1TFLOP/s", "throughput"),
-        ("--set array.rows=4", "array.rows"),
+        ("--throughput 1TFLOP/s", "--throughput"),
+        ("--set array.rows=4 --set array.columns=4", "array"),
     ],
 )
 def test_an_instance_is_lowered_already(run: Run, tmp_path: Path, option: str, name: str) -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.schedulers.registry import SCHEDULERS
 from tests.cli.run import Run
 from tests.cli.test_failures import SMALL
 from tests.solve.fakes import bounds_only, install
@@ -16,19 +15,30 @@ def shown(run: Run, command: str) -> str:
     return " ".join(re.sub("[│╭╮╰╯─]", " ", run(f"{command} --help").out).split())
 
 
-@pytest.mark.parametrize("command", ["solve", "compare"])
-def test_schedulers_are_explained(run: Run, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
-    monkeypatch.setenv("COLUMNS", "400")
-    text = shown(run, command)
-    for entry in SCHEDULERS.values():
-        assert f"{entry.name} - {entry.summary}" in text
+COMMANDS = (
+    *("solve", "compare", "verify", "analyze", "explain", "trace", "plot", "report", "instance"),
+    *("export", "networks", "schedulers", "machines", "technologies", "sweep"),
+    *("tune show", ""),
+)
+LONG = {"tune": 60, "place": 60, "tiles": 60}
+"""Lines of commands whose input takes explaining."""
 
 
-def test_objectives_and_lowerings_are_explained(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", [*COMMANDS, *LONG])
+def test_help_fits_a_screen(run: Run, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    assert len(run(f"{command} --help").out.splitlines()) <= LONG.get(command, 44)
+
+
+def test_help_all_shows_the_rest(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "400")
-    text = shown(run, "solve")
+    main, rest = run("solve --help").out, run("solve --help-all").out
+    for option in ("--dma-setup", "--set", "--bank", "--param", "--threads", "--backend"):
+        assert option not in main
+        assert option in rest
     for name in ("time", "traffic", "energy", "tiled", "ideal"):
-        assert re.search(rf" {name} - \w+", text), name
+        assert re.search(rf"\b{name}\b", rest), name
+    assert "--dma-setup" not in run("solve --help").out
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,11 @@ from time import sleep
 
 import pytest
 
-import spmopt.cli.run
+import spmopt.cli.schedule
+from spmopt.api.shown import Shown
 from spmopt.cli import main
 from spmopt.cli.terminal.interrupt import Interrupted, leaving
-from spmopt.cli.terminal.output import say
+from spmopt.cli.terminal.output import emit
 from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
@@ -61,7 +62,7 @@ def test_while_the_network_is_built(
         except BaseException as error:
             raise ImportError("a library's own words for it") from error
 
-    monkeypatch.setattr(spmopt.cli.run, "load_instance", pressed)
+    monkeypatch.setattr(spmopt.cli.schedule, "build", pressed)
     before = signal.getsignal(signal.SIGINT)
     assert main(["solve", "bert-tiny"]) == 130
     assert signal.getsignal(signal.SIGINT) == before
@@ -104,12 +105,11 @@ def test_while_results_are_printed(monkeypatch: pytest.MonkeyPatch, run: Run) ->
     install(monkeypatch, fluid=bounds_only)
     whole = run(f"solve {SMALL} -s belady").out
 
-    def pressed(text: str, indent: int = 0) -> None:
-        if text.startswith("belady"):
-            signal.raise_signal(signal.SIGINT)
-        say(text, indent)
+    def pressed(found: Shown, as_json: bool) -> None:
+        signal.raise_signal(signal.SIGINT)
+        emit(found, as_json)
 
-    monkeypatch.setattr(spmopt.cli.run, "say", pressed)
+    monkeypatch.setattr("spmopt.cli.terminal.output.emit", pressed)
     ran = run(f"solve {SMALL} -s belady")
     assert ran.code == 130
     assert len(ran.out.splitlines()) == len(whole.splitlines())

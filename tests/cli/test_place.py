@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.cli.place import _nothing
+from spmopt.api.placing import BufferPlacement
 from spmopt.core.placement import Placed, Placement, require_placement
 from spmopt.core.result import Status
 from spmopt.io.minimalloc import read_buffers
@@ -61,7 +61,7 @@ def test_what_was_placed_stays_where_it_is(run: Run, tmp_path: Path) -> None:
     assert ran.code == 0
     assert first.read_text() == second.read_text()
     assert ran.err == (
-        f"warning: {first}: all offsets are fixed; to place anew, take the column offset out\n"
+        f"warning: {first}: all offsets are fixed; to place anew, remove the column offset\n"
     )
 
 
@@ -152,10 +152,8 @@ def test_one_odd_buffer(run: Run, tmp_path: Path) -> None:
 def test_without_a_result_it_is_said_why() -> None:
     none = Placed(status=Status.UNKNOWN, placement=None, bound_bytes=7)
     for interrupted, why in ((False, "within the limits"), (True, "until the interruption")):
-        assert (
-            _nothing(none, interrupted=interrupted)
-            == f"no placement found {why}; none is lower than 7 bytes"
-        )
+        found = BufferPlacement((), none, stopped=interrupted)
+        assert found.sentence() == f"no placement found {why}; none is lower than 7 bytes"
 
 
 def test_files_in_the_wrong_place(run: Run, tmp_path: Path) -> None:

@@ -50,16 +50,18 @@ def test_every_command_is_shown() -> None:
 @pytest.mark.parametrize("words", lines(), ids=" ".join)
 def test_shown_options_exist(words: list[str], run: Run) -> None:
     command = words[:2] if words[1:2] == ["show"] else words[:1]
-    help_text = run(f"{' '.join(command)} --help").out
+    help_text = run(f"{' '.join(command)} --help-all").out
     for word in words[1:]:
         if word.startswith("-"):
             assert re.search(rf"(?<![\w-]){word}\b", help_text), word
 
 
 def test_every_option_named_in_prose_exists(run: Run) -> None:
-    known = set(
-        re.findall(r"--[a-z-]+", " ".join(run(f"{c} --help").out for c in (*COMMANDS, "tune show")))
-    )
+    known = {
+        option
+        for command in (*COMMANDS, "tune show")
+        for option in re.findall(r"--[a-z-]+", run(f"{command} --help-all").out)
+    }
     prose = re.sub(r"```.*?```", "", MANUAL, flags=re.DOTALL)
     named = set(re.findall(r"`(--[a-z-]+)", prose))
     assert len(named) > 10

@@ -53,7 +53,7 @@ def test_text_is_a_line(run: Run, stored: Path, tmp_path: Path) -> None:
 def test_help_explains_the_timings(run: Run) -> None:
     text = run("trace --help").out
     for timing in TIMINGS:
-        assert f"{timing} - " in text
+        assert timing in text
 
 
 def test_refusals(run: Run, stored: Path, tmp_path: Path) -> None:

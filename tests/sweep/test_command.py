@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-import spmopt.sweep.run
 from spmopt.cli.terminal.interrupt import Interrupted
 from spmopt.io.files import write_instance
+from spmopt.sweep import run as run_module
 from tests.cli.run import Run, runner
 from tests.solve.fakes import bounds_only, install
 from tests.tiny import Op, tiny
@@ -140,7 +140,7 @@ def test_an_objective_that_a_scheduler_lacks(run: Run) -> None:
 
 def interrupt_after(count: int) -> Callable[..., object]:
     """A stand-in for the last step of a point, pressed after some of them."""
-    finish = spmopt.sweep.run._Run._finish
+    finish = run_module._Run._finish
     calls = 0
 
     def counted(*arguments: Any) -> None:
@@ -159,7 +159,7 @@ def test_interrupted_and_taken_up_again(
     whole, part = tmp_path / "whole.csv", tmp_path / "part.csv"
     assert run(f"{LINE} -o {whole}").code == 0
     with monkeypatch.context() as patch:
-        patch.setattr(spmopt.sweep.run._Run, "_finish", interrupt_after(2))
+        patch.setattr(run_module._Run, "_finish", interrupt_after(2))
         ran = run(f"{LINE} -o {part}")
     assert ran.code == 130
     solutions = tmp_path / ".part.csv.part"
@@ -172,7 +172,7 @@ def test_interrupted_and_taken_up_again(
     assert len(untimed(part)) == 2 + 4
     with monkeypatch.context() as patch:
         # The curve was complete: no program is solved again.
-        patch.setattr(spmopt.sweep.run, "enclose", None)
+        patch.setattr(run_module, "enclose", None)
         ran = run(f"{LINE} -o {part}")
     assert ran.code == 0
     assert f"{part}: 10 rows" in ran.out

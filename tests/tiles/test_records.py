@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.cli.tiling.view import sums, table
+from spmopt.api.gradient_tables import sums, table
 from spmopt.core.errors import InputError
 from spmopt.experiments.store import Table
 from spmopt.tiles.layer import Layer, Tile

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from spmopt.cli.tiling.view import table
+from spmopt.api.gradient_tables import table
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.hardware.machines import load_machine

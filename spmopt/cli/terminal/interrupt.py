@@ -88,6 +88,17 @@ def interruptible(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
 
 
 @contextmanager
+def losing(has_schedule: Callable[[], bool]) -> Iterator[None]:
+    """Let a second Ctrl-C say what is lost by it."""
+    try:
+        yield
+    except Interrupted:
+        if not has_schedule():
+            raise
+        raise Interrupted("left at once; what was found so far was not kept") from None
+
+
+@contextmanager
 def _handler(handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     """Handle SIGINT by ``handle``; only the main thread may say so."""
     if current_thread() is not main_thread():

@@ -8,10 +8,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
 from spmopt.cli.terminal.streams import discard
+
+if TYPE_CHECKING:
+    from spmopt.api.shown import Document, Drawing, Shown
 
 
 class _Console(Console):
@@ -24,9 +29,9 @@ _QUIET = ContextVar("quiet", default=False)
 
 
 @contextmanager
-def silenced() -> Iterator[None]:
+def silenced(quiet: bool = True) -> Iterator[None]:
     """Print neither results nor messages; errors are printed elsewhere, and stay."""
-    before = _QUIET.set(True)
+    before = _QUIET.set(quiet)
     try:
         yield
     finally:
@@ -70,6 +75,25 @@ def print_text(text: str) -> None:
     """Print a text as it is, for people and programs."""
     if not _QUIET.get():
         print(text, end="")
+
+
+def emit(found: Shown, as_json: bool) -> None:
+    """Print a result, for people or as JSON."""
+    from spmopt.report.tables import draw_parts, terminal_width
+
+    if as_json:
+        print_json(found.record())
+        return
+    console = results()
+    draw_parts(found.parts(terminal_width(console)), console)
+
+
+def emit_file(found: Drawing | Document, path: Path, as_json: bool, **more: object) -> None:
+    """Print what was written to a file, for people or as JSON."""
+    if as_json:
+        print_json({"file": str(path), **more, **found.record})
+    else:
+        say(f"{path}: {found.title}")
 
 
 def say(text: str, indent: int = 0) -> None:

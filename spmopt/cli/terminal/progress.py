@@ -18,6 +18,9 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from spmopt.api.callbacks import Callbacks
+from spmopt.cli.terminal.interrupt import Interrupted
+from spmopt.cli.terminal.output import messages, tell, warn
 from spmopt.report.tables import aligned, folded, layout
 
 DELAY_S = 1.0
@@ -100,6 +103,21 @@ def watched(console: Console, *, remaining: bool = False) -> Iterator[tuple[Repo
         with lock:
             done = True
             display.stop()
+
+
+@contextmanager
+def watching(*, remaining: bool = False) -> Iterator[Callbacks]:
+    """Give callbacks that show progress and warnings."""
+    with watching_rows(remaining=remaining) as (callbacks, _):
+        yield callbacks
+
+
+@contextmanager
+def watching_rows(*, remaining: bool = False) -> Iterator[tuple[Callbacks, Show]]:
+    """As :func:`watching`; the second function shows rows from then on."""
+    with watched(messages(), remaining=remaining) as (report, show):
+        ends = (Interrupted, KeyboardInterrupt)
+        yield Callbacks(progress=report, note=tell, warn=warn, interrupts=ends), show
 
 
 class _Display(Progress):

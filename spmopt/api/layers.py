@@ -1,23 +1,35 @@
-"""From the options to the layers that are meant."""
+"""Layers whose gradients are computed: of a network, of a topology, or one product."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from spmopt.cli.inputs import parameters
-from spmopt.cli.tiling.options import Layers
+from spmopt.api.callbacks import Callbacks
 from spmopt.core.errors import InputError
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.scalesim import read_text, read_topology
 
 _SIZES = re.compile(r"([0-9]{1,15})[xX]([0-9]{1,15})[xX]([0-9]{1,15})")
-_OF_NETWORKS = ("param", "assume_pointwise", "products_of_activations")
+_OF_NETWORKS = ("parameters", "assume_pointwise", "products_of_activations")
 _SHOWN = 3
-Report = Callable[[str, float | None], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerOptions:
+    """Which layers; fields are as for :func:`spmopt.api.gradients.gradients`."""
+
+    source: str | None
+    gemm: str | None
+    batch: int | None
+    parameters: Mapping[str, int]
+    assume_pointwise: bool
+    products_of_activations: bool
+    only: str | None
+    all_input_gradients: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +55,7 @@ class Read:
     notes: tuple[str, ...] = ()
 
 
-def read_layers(layers: Layers, report: Report, warn: Callable[[str], None]) -> Read:
+def read_layers(layers: LayerOptions, callbacks: Callbacks) -> Read:
     """Layers asked for, each size once.
 
     Raises
@@ -51,16 +63,16 @@ def read_layers(layers: Layers, report: Report, warn: Callable[[str], None]) -> 
     InputError
         Not one source of layers, or one that cannot be used; options that have no effect.
     """
-    read = _layers(layers, report, warn)
+    read = _layers(layers, callbacks)
     found = _told_apart(_folded(_only(read.layers, layers.only)))
     return replace(read, layers=found, notes=(*read.notes, *_of_kernels(found)))
 
 
-def _layers(layers: Layers, report: Report, warn: Callable[[str], None]) -> Read:
+def _layers(layers: LayerOptions, callbacks: Callbacks) -> Read:
     source = layers.source
     if layers.gemm is not None and source is None:
         _refuse(layers, "one product has none; name a network", ("batch", *_OF_NETWORKS))
-        layer = Layer(name=layers.gemm, **sizes_of(layers.gemm, "--gemm"))
+        layer = Layer(name=layers.gemm, **sizes_of(layers.gemm, "gemm"))
         known = Known(layer=layer, input_gradient=True, where="--gemm")
         return Read(title=layers.gemm, layers=(known,))
     if source is None or layers.gemm is not None:
@@ -70,10 +82,10 @@ def _layers(layers: Layers, report: Report, warn: Callable[[str], None]) -> Read
     if source.lower().endswith(".csv"):
         _refuse(layers, f"{source} is a topology; name a network", _OF_NETWORKS)
         return _topology(Path(source), layers)
-    return _network(source, layers, report, warn)
+    return _network(source, layers, callbacks)
 
 
-def _topology(path: Path, layers: Layers) -> Read:
+def _topology(path: Path, layers: LayerOptions) -> Read:
     """A file and its layers; the first one is the first of its network."""
     batch = 1 if layers.batch is None else layers.batch
     found = read_topology(path, batch)
@@ -94,22 +106,22 @@ def _topology(path: Path, layers: Layers) -> Read:
     return Read(title=f"{path.name}, batch {batch}", layers=known)
 
 
-def _network(name: str, layers: Layers, report: Report, warn: Callable[[str], None]) -> Read:
+def _network(name: str, layers: LayerOptions, callbacks: Callbacks) -> Read:
     from spmopt.frontends import zoo
     from spmopt.frontends.networks import load_network
     from spmopt.tiles.networks import first_layers, layers_of, products_of_activations
 
     if name.lower().endswith(".json"):
         raise InputError(f"{name}: is lowered already, without layers; name a network instead")
-    report(f"building {name}", None)
+    callbacks.progress(f"building {name}", None)
     graph = load_network(
         name,
         batch=layers.batch,
         training=False,
         optimizer=None,
         assume_pointwise=layers.assume_pointwise,
-        warn=warn,
-        **parameters(layers.param or ()),
+        warn=callbacks.warn,
+        **layers.parameters,
     )
     first = frozenset() if layers.all_input_gradients else first_layers(graph)
     found = tuple(
@@ -143,7 +155,7 @@ def _only(found: tuple[Known, ...], words: str | None) -> tuple[Known, ...]:
     )
     if not kept:
         names = _some([known.layer.name for known in found])
-        raise InputError(f"--only {words!r}: no layer has these words in its name, as {names}")
+        raise InputError(f"only {words!r}: no layer has these words in its name, as {names}")
     return kept
 
 
@@ -189,11 +201,11 @@ def _told_apart(found: tuple[Known, ...]) -> tuple[Known, ...]:
     return tuple(apart)
 
 
-def _refuse(layers: Layers, why: str, options: tuple[str, ...]) -> None:
+def _refuse(layers: LayerOptions, why: str, options: tuple[str, ...]) -> None:
     """Refuse options that have no effect."""
     for name in options:
         if getattr(layers, name):
-            raise InputError(f"--{name.replace('_', '-')}: {why}")
+            raise InputError(f"{name}: {why}")
 
 
 def sizes_of(text: str, option: str) -> dict[str, int]:

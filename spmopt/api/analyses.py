@@ -1,0 +1,202 @@
+"""Analyses of a schedule: where time and traffic go, why it stalls, what more would help."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.scheduling import Solution
+from spmopt.api.shown import Shown
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spmopt.analysis import Analysis
+    from spmopt.analysis.explanation import Explanation
+    from spmopt.analysis.shadow_prices import ShadowPrices
+    from spmopt.report.tables import Part
+
+PER = {
+    "operation": "each operation, in the order of the schedule",
+    "layer": "each operation with its gradients, forward and backward",
+    "tensor": "each tensor",
+    "use": "each tensor in each operation, and the interval until its next use",
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Breakdowns(Shown):
+    """Time, traffic and reuse of a schedule, by kinds of operations and by scopes.
+
+    Attributes
+    ----------
+    solution
+        Analyzed schedule.
+    analysis
+        All figures, as arrays.
+    per
+        What the rows are of: a key of :data:`PER`, or None for the tables alone.
+    """
+
+    solution: Solution
+    analysis: Analysis
+    per: str | None = None
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield the tables."""
+        from spmopt.report.analysis import analysis_parts
+
+        del width
+        yield from analysis_parts(self.analysis, self.solution.result, self.per)
+
+    def record(self) -> Mapping[str, object]:
+        """Return all figures, as ``spmopt analyze --json``."""
+        from spmopt.report.analysis import analysis_record
+
+        return analysis_record(self.analysis, self.solution.result, self.per)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return a row for each operation, or what ``per`` names."""
+        from spmopt.report.analysis import detail, records
+
+        return records(detail(self.analysis, self.per or "operation"))
+
+    def save_csv(self, path: str | Path) -> None:
+        """Write :meth:`rows` as CSV."""
+        from spmopt.io.document import write_text
+        from spmopt.report.analysis import csv_text
+
+        write_text(Path(path), csv_text(self.analysis, self.per or "operation"))
+
+
+def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
+    """Break time, traffic and reuse of a schedule down.
+
+    Parameters
+    ----------
+    solution
+        What :func:`solve` and :func:`read` return.
+    per
+        Also show figures of each operation, layer, tensor or use.
+
+    Returns
+    -------
+    Breakdowns
+        Tables, and rows of what ``per`` names.
+
+    Raises
+    ------
+    InputError
+        There is no schedule, no such ``per``, or steps wait for ports of banks.
+    """
+    from spmopt.analysis import Analysis
+    from spmopt.core.errors import unknown
+
+    if per is not None and per not in PER:
+        raise unknown("choice for --per", per, PER)
+    instance = solution.instance
+    if any(bank.has_rates for bank in instance.machine.banks):
+        raise InputError(
+            f"analyze: {instance.name} waits for ports of banks, which no figure here tells; give "
+            "banks without ports, as --bank 2MB:nvsim-sram"
+        )
+    return Breakdowns(solution, Analysis.of(instance, solution.schedule), per)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Stalls(Shown):
+    """Stalls of a schedule, what caused each, and what more of each resource is worth.
+
+    Attributes
+    ----------
+    solution
+        Explained schedule.
+    explanation
+        All figures, as arrays.
+    worth
+        Shadow prices of scratchpad and bandwidth; None without a certificate of its order.
+    steps
+        Steps that are shown.
+    in_full
+        Whether all of their transfers are.
+    """
+
+    solution: Solution
+    explanation: Explanation
+    worth: ShadowPrices | None
+    steps: Sequence[int]
+    in_full: bool = False
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield the summary, the steps and the worth."""
+        from spmopt.report.explanation import explanation_parts
+
+        del width
+        yield from explanation_parts(
+            self.explanation,
+            self.worth,
+            self.solution.result,
+            self.steps,
+            in_full=self.in_full,
+        )
+
+    def record(self) -> Mapping[str, object]:
+        """Return all figures, as ``spmopt explain --json``."""
+        from spmopt.report.explanation import explanation_record
+
+        return explanation_record(self.explanation, self.worth, self.solution.result, self.steps)
+
+    def save_csv(self, path: str | Path) -> None:
+        """Write every transfer that a step waits for as CSV."""
+        from spmopt.io.document import write_text
+        from spmopt.report.explanation import csv_text
+
+        steps = self.steps if self.in_full else None
+        write_text(Path(path), csv_text(self.explanation, steps))
+
+
+def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Stalls:
+    """Explain why a schedule stalls, and what more scratchpad and bandwidth would be worth.
+
+    Parameters
+    ----------
+    solution
+        What :func:`solve` and :func:`read` return.
+    top
+        Number of steps to show, those with the longest stalls.
+    step
+        Show this step instead, counted from 0, in full.
+
+    Returns
+    -------
+    Stalls
+        Causes, steps and shadow prices.
+
+    Raises
+    ------
+    InputError
+        There is no schedule or no such step, or the machine has banks.
+    """
+    from spmopt.analysis.explanation import Explanation
+    from spmopt.analysis.shadow_prices import ShadowPrices
+    from spmopt.core.order import same_order
+
+    instance, schedule, result = solution.instance, solution.schedule, solution.result
+    if top < 1:
+        raise InputError(f"top {top}: must be at least 1")
+    if instance.machine.banks:
+        raise InputError(
+            f"explain: the scratchpad of {instance.name} has banks, which it does not tell apart; "
+            "use analyze, or one scratchpad"
+        )
+    found = Explanation.of(instance, schedule)
+    count = len(schedule.steps)
+    if step is not None and not 0 <= step < count:
+        raise InputError(f"step {step}: there are steps 0 to {count - 1}")
+    worth = None
+    certificate = result.certificate
+    if certificate is not None and same_order(certificate.order, result.order):
+        worth = ShadowPrices.of(instance, certificate)
+    steps = found.largest(top) if step is None else [step]
+    return Stalls(solution, found, worth, steps, in_full=step is not None)

@@ -1,0 +1,543 @@
+"""Gradients of layers in tiles: orders compared, and replacements under them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from hashlib import sha256
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt import __version__
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.inputs import machine as machine_of
+from spmopt.api.scheduling import require_limits
+from spmopt.api.shown import Shown
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spmopt.api.layers import Known
+    from spmopt.core.machine import Machine
+    from spmopt.experiments.store import Table
+    from spmopt.hardware.settings import Setting
+    from spmopt.report.tables import Part
+    from spmopt.tiles.case import Case
+    from spmopt.tiles.records import Record
+    from spmopt.tiles.scalesim import Config
+
+_SRAMS = 3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GradientTable(Shown):
+    """Rows of layers, each in several orders, partitions and replacements.
+
+    Attributes
+    ----------
+    asked
+        Layers, machine and cases.
+    counted
+        Rows that were computed, in the order of the cases.
+    left
+        What an interrupt left undone, in words; empty when complete.
+    """
+
+    asked: _Asked
+    counted: Sequence[Record]
+    left: str = ""
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return figures of one layer each; ``count`` says how many there are of it."""
+        return [dict(each) for each in self.counted]
+
+    def record(self) -> Mapping[str, object]:
+        """Return rows and totals, as ``spmopt tiles --json``."""
+        from spmopt.api.gradient_tables import sums
+        from spmopt.io.codec import encode
+        from spmopt.tiles.records import figures
+
+        return {
+            "title": self.asked.title,
+            "machine": encode(self.asked.machine),
+            "notes": list(self.asked.notes),
+            "rows": self.rows(),
+            "totals": [
+                {
+                    **dict(zip(("order", "partition", "replacement"), each.way, strict=True)),
+                    **figures(each.spent),
+                    "time_s": each.time_s,
+                }
+                for each in (sums(self.counted) if self._is_complete else ())
+            ],
+        }
+
+    @property
+    def _is_complete(self) -> bool:
+        return len(self.counted) == len(self.asked.cases)
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield heading, table and remarks."""
+        from spmopt.api.gradient_tables import DISPENSABLE, LEFT, remarks, sums, table
+        from spmopt.report.headings import describe
+        from spmopt.report.tables import Grid, Line
+
+        del width
+        if not self.counted:
+            return
+        asked, case = self.asked, self.asked.cases[0]
+        count = sum(known.count for known in asked.layers)
+        layers = "1 layer" if count == 1 else f"{count} layers, {len(asked.layers)} sizes"
+        cores = f", {case.cores} cores in lock-step" if case.cores > 1 else ""
+        machine = describe(_as_computing(asked.machine, case.cores))
+        yield Line(
+            text=f"{asked.title} ({layers}) on {machine}{cores}; gradients in tiles, "
+            f"elements of {case.element_bytes} bytes; objective {case.objective}"
+        )
+        yield Line()
+        totals = sums(self.counted) if self._is_complete and len(asked.layers) > 1 else ()
+        drawn = table(self.counted, totals)
+        yield Grid(
+            columns=drawn.columns,
+            rows=drawn.rows,
+            left=LEFT,
+            dispensable=DISPENSABLE,
+            words=("layer", "order"),
+        )
+        yield Line()
+        yield from (Line(text=line) for line in remarks(drawn, self.counted))
+        without = [known.layer.name for known in asked.layers if not known.input_gradient]
+        if without:
+            yield Line(text=f"No dX, which nothing needs: {', '.join(without)}.")
+        yield from (Line(text=f"{note[0].upper()}{note[1:]}.") for note in asked.notes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """Different layers, and cases of all of them; ``known`` is the layer of each case."""
+
+    title: str
+    layers: tuple[Known, ...]
+    machine: Machine
+    cases: tuple[Case, ...]
+    known: tuple[Known, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def keys(self) -> list[tuple[str, ...]]:
+        """What tells the rows of the cases apart."""
+        from spmopt.tiles.records import COLUMNS, about
+
+        pairs = zip(self.cases, self.known, strict=True)
+        return [COLUMNS.key_about(about(case, known.count)) for case, known in pairs]
+
+
+def gradients(
+    source: str | None = None,
+    *,
+    gemm: str | None = None,
+    batch: int | None = None,
+    parameters: Mapping[str, int] | None = None,
+    assume_pointwise: bool = False,
+    products_of_activations: bool = False,
+    only: str | None = None,
+    all_input_gradients: bool = False,
+    order: Sequence[str] = ("sequential", "interleaved", "dx-major", "dw-major", "algorithm-1"),
+    replacement: Sequence[str] = ("double-buffer",),
+    partition: Sequence[str] | None = None,
+    cores: int = 1,
+    tile: str | None = None,
+    element_bytes: int = 4,
+    add_early: bool = False,
+    machine: str = "small-npu",
+    cfg: str | Path | None = None,
+    settings: Mapping[str, Setting] | None = None,
+    objective: str = "time",
+    time_limit: float = 60.0,
+    tolerance: float = 1e-4,
+    jobs: int | None = None,
+    output: str | Path | None = None,
+    callbacks: Callbacks = QUIET,
+) -> GradientTable:
+    """Compare orders of a layer's gradients in tiles, and replacements under them.
+
+    Parameters
+    ----------
+    source
+        Network name, ONNX file, or SCALE-Sim topology (.csv). Convolutions are products of im2col
+        rows.
+    gemm
+        One layer instead: X (M, K) times W (K, N).
+    batch
+        Batch size of all cores together; default: that of the network, 1 for a topology.
+    parameters, assume_pointwise
+        As for :func:`load`.
+    products_of_activations
+        Include a network's products of two activations (attention), whose gradients are both of
+        activations, and named dX and dW all the same.
+    only
+        Layers whose names contain these words.
+    all_input_gradients
+        Compute dX of first layers too, which nothing needs.
+    order
+        Some of sequential, interleaved, dx-major, dw-major; algorithm-1, one of these four by the
+        layer's shape; best of the four, by running each under the replacement; searched, by local
+        search over walks from the best under double buffering; optimal, by search of all orders
+        (64 tile products of 64 tiles at most), the least traffic under optimal residency; or one
+        of the four with walks of its own, e.g. interleaved:dx=kij~:dw=kij@2x4x2/jki: loops from
+        the outermost, i along M, k along K, j along N; ~ turns round at the end of a loop; @2x4x2
+        goes by blocks of so many tiles along i, k, j; /jki are the loops over blocks.
+    replacement
+        What stays in the scratchpad, by some schedulers: double-buffer, lru, belady, page
+        (optimal, with a bound of the order), ...
+    partition
+        Some of none, m/2, k/2, n/2 (any number of parts, at most one a row of tiles) and best
+        (under double buffering, of none, 2 and 4 parts, on several cores CORES); default: none, on
+        several cores m/CORES.
+    cores
+        Number of cores; SPM, bandwidth and rate grow as well.
+    tile
+        Size of tiles; default: chosen for each layer and order, under double buffering.
+    element_bytes
+        Bytes of an element.
+    add_early
+        On several cores, add partial sums once they are complete, not at the end.
+    machine
+        Machine name or TOML file.
+    cfg
+        SCALE-Sim .cfg: its array, SRAM and, with InterfaceBandwidth USER, bandwidth (of three
+        interfaces) replace those of the machine.
+    settings
+        As for :func:`spmopt.machine`, by key: spm, bandwidth, energy.mac_pj, ...
+    objective
+        What choices minimize: time or traffic.
+    time_limit
+        Time limit of a replacement that optimizes, for each layer, in seconds.
+    tolerance
+        Gap at which it may stop.
+    jobs
+        Number of processes; default: all processors.
+    output
+        CSV file that rows are added to as they finish; a run of the same options is resumed.
+    callbacks
+        Receive progress and warnings.
+
+    Returns
+    -------
+    GradientTable
+        One row for each layer, order, partition and replacement.
+
+    Raises
+    ------
+    InputError
+        Not one source of layers, or an option that cannot be used or has no effect.
+    """
+    options = dict(locals())
+    del options["callbacks"], options["jobs"], options["output"]
+    from spmopt.api.layers import LayerOptions, read_layers, sizes_of
+    from spmopt.tiles.case import Case
+    from spmopt.tiles.layer import Tile
+
+    require_limits(time_limit, tolerance, jobs=jobs)
+    on, notes = _machine(machine, cfg, settings or {}, element_bytes, cores)
+    read = read_layers(
+        LayerOptions(
+            source=source,
+            gemm=gemm,
+            batch=batch,
+            parameters=parameters or {},
+            assume_pointwise=assume_pointwise,
+            products_of_activations=products_of_activations,
+            only=only,
+            all_input_gradients=all_input_gradients,
+        ),
+        callbacks,
+    )
+    plain = partial(
+        Case,
+        machine=on,
+        cores=cores,
+        tile=None if tile is None else Tile(**sizes_of(tile, "tile")),
+        element_bytes=element_bytes,
+        add_early=add_early,
+        objective=objective,
+        tolerance=tolerance,
+        time_limit_s=time_limit,
+    )
+    ways = _ways(replacement, partition, order, cores)
+    pairs = _pairs(plain, read.layers, ways)
+    asked = _Asked(
+        title=read.title,
+        layers=read.layers,
+        machine=on,
+        cases=tuple(case for _, case in pairs),
+        known=tuple(known for known, _ in pairs),
+        notes=(*read.notes, *notes),
+    )
+    return _computed(asked, options, jobs, None if output is None else Path(output), callbacks)
+
+
+def _machine(
+    base: str,
+    cfg: str | Path | None,
+    settings: Mapping[str, Setting],
+    element_bytes: int,
+    cores: int,
+) -> tuple[Machine, tuple[str, ...]]:
+    """Return all cores together, and notes: the machine, what a .cfg says, then single settings.
+
+    Raises
+    ------
+    InputError
+        A machine, file or setting that cannot be used, or a rate that has no effect.
+    """
+    from spmopt.tiles.partition import scaled
+    from spmopt.tiles.scalesim import read_config
+
+    notes: tuple[str, ...] = ()
+    if cfg is None:
+        machine = machine_of(base, settings=settings)
+    else:
+        clock = {key: value for key, value in settings.items() if key == "clock"}
+        config = read_config(Path(cfg))
+        plain = machine_of(base, settings=clock)
+        machine = machine_of(
+            _configured(config, Path(cfg), plain, element_bytes), settings=settings
+        )
+        if "bandwidth" not in settings:
+            notes = _of_bandwidth(config, machine, element_bytes)
+    _require_effect(machine, settings, cores)
+    machine = scaled(machine, cores)
+    return machine, (*notes, *_of_rates(machine, cores))
+
+
+def _as_computing(machine: Machine, cores: int) -> Machine:
+    """``machine`` with the rate of its arrays, which products take, where it has some."""
+    rate = _array_rate(machine, cores)
+    return machine if rate is None else replace(machine, operations_per_s=rate)
+
+
+def _configured(config: Config, path: Path, machine: Machine, element_bytes: int) -> Machine:
+    """SCALE-Sim's three SRAMs are one scratchpad here, and their three interfaces one channel."""
+    from spmopt.hardware.machines import override
+
+    array = config.array
+    settings: dict[str, Setting] = {
+        "name": config.name,
+        "source": str(path),
+        "spm": config.sram_bytes,
+        "throughput": array.operations_per_s(machine.clock_hz),
+        "array.rows": array.rows,
+        "array.columns": array.columns,
+        "array.dataflow": array.dataflow,
+    }
+    if config.words_per_cycle is not None:
+        words = _SRAMS * config.words_per_cycle * machine.clock_hz
+        settings["bandwidth"] = words * element_bytes
+    return override(machine, settings)
+
+
+def _of_bandwidth(config: Config, machine: Machine, element_bytes: int) -> tuple[str, ...]:
+    """Say where the bandwidth is from."""
+    from spmopt.report.quantities import si
+
+    shown = si(machine.dram_bytes_per_s, "B/s")
+    if config.words_per_cycle is not None:
+        words = "1 word" if config.words_per_cycle == 1 else f"{config.words_per_cycle} words"
+        return (
+            f"bandwidth of the .cfg: {_SRAMS} interfaces x {words} a cycle x {element_bytes} bytes "
+            f"x {si(machine.clock_hz, 'Hz')} = {shown}, one channel for all",
+        )
+    unused = "" if config.unused_bandwidth is None else f", Bandwidth ({config.unused_bandwidth})"
+    passed = f"{unused} is passed over" if unused else ", and gives none"
+    return (
+        f"the .cfg has InterfaceBandwidth CALC{passed}: {shown} is that of the machine; write USER "
+        "to use it, or give --bandwidth",
+    )
+
+
+def _require_effect(machine: Machine, settings: Mapping[str, Setting], cores: int) -> None:
+    """Refuse a rate that nothing is computed at."""
+    from spmopt.report.quantities import si
+
+    array = machine.array
+    if "throughput" in settings and array is not None and cores == 1:
+        rate = si(array.operations_per_s(machine.clock_hz), "FLOP/s")
+        raise InputError(
+            f"throughput: has no effect, products take the cycles of the {array.rows} x "
+            f"{array.columns} array ({rate}); change "
+            "--set array.rows=, array.columns= or --clock, or name a machine without an array"
+        )
+
+
+def _of_rates(machine: Machine, cores: int) -> tuple[str, ...]:
+    """Say that additions take the machine's own rate, which need not be that of its arrays."""
+    from spmopt.report.quantities import si
+
+    rate = _array_rate(machine, cores)
+    if rate is None or cores == 1 or rate == machine.operations_per_s:
+        return ()
+    return (
+        f"products take the arrays' rate, {si(rate, 'FLOP/s')}, additions of partial sums the "
+        f"machine's, {si(machine.operations_per_s, 'FLOP/s')}",
+    )
+
+
+def _array_rate(machine: Machine, cores: int) -> int | None:
+    return (
+        None if machine.array is None else cores * machine.array.operations_per_s(machine.clock_hz)
+    )
+
+
+def _pairs(
+    plain: partial[Case], layers: Sequence[Known], ways: Sequence[tuple[str, str, str]]
+) -> list[tuple[Known, Case]]:
+    """Return every layer in every way, with its case."""
+    try:
+        pairs = [
+            (
+                known,
+                plain(
+                    layer=known.layer,
+                    input_gradient=known.input_gradient,
+                    order=order,
+                    replacement=replacement,
+                    partition=partition,
+                ),
+            )
+            for known in layers
+            for replacement, partition, order in ways
+        ]
+        _require_few([case for _, case in pairs])
+    except InputError as error:
+        raise _located(error, layers) from None
+    return pairs
+
+
+def _located(error: InputError, layers: Iterable[Known]) -> InputError:
+    """Say where the layer is from that an error is about."""
+    for known in layers:
+        if str(error).startswith(f"layer {known.layer.name}:"):
+            return InputError(f"{known.where}: {error}")
+    return error
+
+
+def _require_few(cases: Sequence[Case]) -> None:
+    """Refuse what takes too many tile products, before any is run.
+
+    To search all orders is refused where no layer in tiles of the size given is small enough.
+    """
+    from spmopt.tiles.case import OPTIMAL
+    from spmopt.tiles.run import require_small
+    from spmopt.tiles.tiling import HalfSpm, require_tiles
+
+    errors = []
+    for case in cases:
+        if case.tile is None:
+            half = HalfSpm(machine=case.machine, element_bytes=case.element_bytes, cores=case.cores)
+            require_tiles(case.layer, half)
+        elif case.order == OPTIMAL:
+            try:
+                require_small(case)
+            except InputError as error:
+                errors.append(InputError(f"layer {case.layer.name}: {error}"))
+    if errors and len(errors) == sum(case.order == OPTIMAL for case in cases):
+        raise errors[0]
+
+
+def _ways(
+    replacement: Sequence[str], partition: Sequence[str] | None, order: Sequence[str], cores: int
+) -> list[tuple[str, str, str]]:
+    """Return replacements, partitions and orders, in all combinations."""
+    from spmopt.tiles.case import WHOLE
+
+    cut = [WHOLE if cores == 1 else f"m/{cores}"] if partition is None else partition
+    for name, given in (("replacement", replacement), ("partition", cut), ("order", order)):
+        if not given:
+            raise InputError(f"{name}: name at least one")
+    kept, cuts, orders = (tuple(dict.fromkeys(given)) for given in (replacement, cut, order))
+    return list(product(kept, cuts, orders))
+
+
+def _computed(
+    asked: _Asked,
+    options: Mapping[str, object],
+    jobs: int | None,
+    output: Path | None,
+    callbacks: Callbacks,
+) -> GradientTable:
+    """Compute the rows that a file does not have yet."""
+    from spmopt.experiments.store import Table
+    from spmopt.tiles.records import COLUMNS
+
+    identity = {
+        "spmopt": __version__,
+        **{name: str(value) for name, value in options.items() if value is not None},
+        "cases": sha256(repr(asked.cases).encode()).hexdigest()[:16],
+    }
+    table = Table(output, COLUMNS, identity)
+    found = _known(asked, table, output)
+    left = ""
+    try:
+        _run(asked, jobs, found, table, callbacks)
+    except callbacks.interrupts:
+        left = f"{len(found)} of {len(asked.cases)} rows"
+        if output is not None and found:
+            left += f" are in {output}: the same command goes on from there"
+    finally:
+        table.close(asked.keys)
+        if output is not None and not len(table):
+            output.unlink(missing_ok=True)
+    return GradientTable(asked, [found[number] for number in sorted(found)], left)
+
+
+def _known(asked: _Asked, table: Table, output: Path | None) -> dict[int, Record]:
+    """Return rows that are there already, by the number of their case."""
+    from spmopt.tiles.records import spent_of
+
+    found = {}
+    for number, key in enumerate(asked.keys):
+        row = table.get(key)
+        if row is not None:
+            try:
+                spent_of(row)
+                found[number] = row
+            except InputError as error:
+                raise InputError(
+                    f"{output}: row of {key[0]}: {error}; remove the line, and it is computed anew"
+                ) from None
+    return found
+
+
+def _run(
+    asked: _Asked,
+    jobs: int | None,
+    found: dict[int, Record],
+    table: Table,
+    callbacks: Callbacks,
+) -> None:
+    """Add the rows that are not yet in ``found``, by the number of their case, to it and a file."""
+    from spmopt.experiments.executors import processors
+    from spmopt.experiments.queue import TaskQueue
+    from spmopt.tiles.batch import run_all
+    from spmopt.tiles.records import record
+
+    total = len(asked.cases)
+    missing = [number for number in range(total) if number not in found]
+    jobs = max(1, min(len(missing), processors() if jobs is None else jobs))
+
+    def tell(message: str) -> None:
+        callbacks.progress(f"{len(found)} of {total} rows; {message}", len(found) / total)
+
+    with TaskQueue(jobs) as queue:
+        try:
+            for some in run_all([asked.cases[number] for number in missing], queue, tell):
+                new = {
+                    missing[place]: record(row, asked.known[missing[place]].count)
+                    for place, row in some
+                }
+                found |= new
+                table.add(new.values())
+        except InputError as error:
+            raise _located(error, asked.layers) from None

@@ -1,0 +1,355 @@
+"""Workloads and machines: what is scheduled, and on what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spmopt.core.instance import Instance
+    from spmopt.core.machine import Machine
+    from spmopt.graph.ir import Graph
+    from spmopt.hardware.settings import Setting
+
+DEFAULT_MACHINE = "rtx2080ti"
+_OPTIONS = ("name_or_path", "batch", "training", "optimizer", "assume_pointwise", "warn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """A network to schedule: a graph, or an instance that is lowered already.
+
+    Attributes
+    ----------
+    title
+        Name in tables: that of the network, with its batch and other options.
+    source
+        Name or path that it was loaded by.
+    graph
+        Forward or training graph; None where ``instance`` is given.
+    instance
+        A lowered instance, whose cycles and sizes are fixed.
+    """
+
+    title: str
+    source: str
+    graph: Graph | None = None
+    instance: Instance | None = None
+
+    def __repr__(self) -> str:
+        return f"<Workload {self.title}>"
+
+
+def is_stored(source: object) -> bool:
+    """Return whether ``source`` names a JSON file."""
+    return str(source).lower().endswith(".json")
+
+
+def load(
+    source: str | Path | Graph | Instance,
+    *,
+    training: bool = False,
+    batch: int | None = None,
+    optimizer: str | None = None,
+    parameters: Mapping[str, int] | None = None,
+    assume_pointwise: bool = False,
+    callbacks: Callbacks = QUIET,
+) -> Workload:
+    """Load a network, or an instance that was lowered before.
+
+    Parameters
+    ----------
+    source
+        Network name (see :func:`list_networks`), ONNX file, instance as JSON file, graph or
+        instance.
+    training
+        Derive the graph of one training step.
+    batch
+        Batch size; default: that of the network.
+    optimizer
+        Optimizer of the training step: sgd, momentum or adam; default: none.
+    parameters
+        Parameter of the network, e.g. steps=50, or size of a symbolic dimension of an ONNX file.
+    assume_pointwise
+        Treat unknown operators of an ONNX file as point-wise.
+    callbacks
+        Receive progress and warnings.
+
+    Returns
+    -------
+    Workload
+        To be lowered by :func:`lower`.
+
+    Raises
+    ------
+    InputError
+        A network or file that cannot be used, or an option that does not go with it.
+    """
+    from spmopt.core.instance import Instance
+    from spmopt.graph.ir import Graph
+
+    given: dict[str, object] = {
+        "training": training,
+        "batch": batch is not None,
+        "optimizer": optimizer is not None,
+        "parameters": bool(parameters),
+        "assume_pointwise": assume_pointwise,
+    }
+    if isinstance(source, Instance) or is_stored(source):
+        return _stored(source, [name for name, is_given in given.items() if is_given])
+    require_training(optimizer, training)
+    for name in (name for name in parameters or {} if name in _OPTIONS):
+        raise InputError(f"parameters: {name} is an option of its own")
+    if isinstance(source, Graph):
+        return _of_graph(source, training, optimizer, [n for n in given if given[n]])
+    from spmopt.frontends import zoo
+    from spmopt.frontends.networks import load_network
+
+    path = Path(source)
+    if path.suffix.lower() == ".onnx" and path.is_dir():
+        raise InputError(f"{source}: is a folder; name a file in it")
+    callbacks.progress(f"building {source}", None)
+    graph = load_network(
+        source,
+        batch=batch,
+        training=training,
+        optimizer=optimizer,
+        assume_pointwise=assume_pointwise,
+        warn=callbacks.warn,
+        **parameters or {},
+    )
+    parts = [f"{path.name} training" if training else path.name]
+    if batch is None and str(source) in zoo.names():
+        batch = zoo.entry(str(source)).batch
+    parts += [] if batch is None else [f"batch {batch}"]
+    parts += [] if optimizer is None else [optimizer]
+    parts += [f"{name}={value}" for name, value in (parameters or {}).items()]
+    return Workload(title=", ".join(parts), source=str(source), graph=graph)
+
+
+def _of_graph(
+    graph: Graph, training: bool, optimizer: str | None, given: Sequence[str]
+) -> Workload:
+    from spmopt.graph.training import training_graph
+
+    for name in (name for name in given if name not in ("training", "optimizer")):
+        raise InputError(f"{name}: {graph.name} is built already; build it so")
+    if training:
+        graph = training_graph(graph, optimizer=optimizer)
+    return Workload(title=graph.name, source=graph.name, graph=graph)
+
+
+def _stored(source: object, given: Sequence[str]) -> Workload:
+    from spmopt.core.instance import Instance
+    from spmopt.io.files import read_instance
+
+    shown = source.name if isinstance(source, Instance) else str(source)
+    for name in given:
+        raise already_lowered(name, shown)
+    if not isinstance(source, Instance):
+        path = Path(str(source))
+        if path.is_dir():
+            raise InputError(f"{path}: is a folder; name a file in it")
+        source = read_instance(path)
+    return Workload(title=source.name, source=shown, instance=source)
+
+
+def already_lowered(option: str, source: str, why: str = "") -> InputError:
+    """Return the error for an option that a lowered instance cannot follow."""
+    return InputError(f"{option}: {source} is lowered already{why}; name a network instead")
+
+
+def require_training(optimizer: str | None, training: bool) -> None:
+    """Raise :class:`InputError` for an optimizer that is none, or that has nothing to do."""
+    if optimizer is None or training:
+        return
+    from spmopt.graph.training import require_optimizer
+
+    require_optimizer(optimizer)
+    raise InputError(f"optimizer {optimizer}: is for training; add training")
+
+
+def machine(
+    base: str | Path | Machine = DEFAULT_MACHINE,
+    *,
+    spm: str | int | None = None,
+    bandwidth: str | int | None = None,
+    throughput: str | int | None = None,
+    clock: str | int | None = None,
+    page: str | int | None = None,
+    dma_setup: str | int | None = None,
+    duplex: bool | None = None,
+    technology: str | None = None,
+    banks: str | int | None = None,
+    bank: Sequence[str] = (),
+    settings: Mapping[str, Setting] | None = None,
+    callbacks: Callbacks = QUIET,
+) -> Machine:
+    """Load a machine, and change some of its settings.
+
+    Quantities are texts with a unit, or whole numbers in base units (bytes, bytes per second,
+    operations per second, hertz).
+
+    Parameters
+    ----------
+    base
+        Name (see :func:`list_machines`), TOML file, or another machine.
+    spm
+        Scratchpad size, e.g. 24MB or 24MiB.
+    bandwidth
+        DRAM bandwidth, e.g. 616GB/s.
+    throughput
+        Compute rate, e.g. 13.45TFLOP/s.
+    clock
+        Clock frequency, e.g. 1545MHz.
+    page
+        Page size of the scratchpad, e.g. 4KiB.
+    dma_setup
+        Start-up time of a DMA command, in cycles.
+    duplex
+        Give reads and writes of DRAM the full bandwidth each.
+    technology
+        Memory technology of the scratchpad: name (see :func:`list_technologies`) or TOML file.
+    banks
+        Number of banks of the scratchpad's technology that work in parallel; default: unlimited.
+    bank
+        Part of the scratchpad with a technology of its own, e.g. 2MB:nvsim-sram; may be repeated.
+        Streams bypass the scratchpad through the first. With a number of ports, e.g.
+        4MB:nvsim-stt:64, accesses take time.
+    settings
+        Any setting of a machine file, e.g. energy.mac_pj=1.5; may be repeated.
+    callbacks
+        Receive warnings.
+
+    Returns
+    -------
+    Machine
+        The changed machine; the given one is not touched.
+
+    Raises
+    ------
+    InputError
+        An unknown machine or setting, or a value that cannot be used.
+    """
+    from spmopt.core.machine import Machine
+    from spmopt.hardware.machines import load_machine, override
+    from spmopt.hardware.scratchpad import disagreement, sources_of
+
+    given = {
+        "spm": spm,
+        "bandwidth": bandwidth,
+        "throughput": throughput,
+        "clock": clock,
+        "page": page,
+        "dma_setup": dma_setup,
+        "duplex": duplex,
+        "technology": technology,
+        "banks": banks,
+    }
+    changes = {**(settings or {}), **{k: value for k, value in given.items() if value is not None}}
+    if isinstance(base, Machine):
+        found = override(base, changes)
+    else:
+        found = load_machine(str(base), changes)
+    found = _with_banks(found, bank, given)
+    mixed = disagreement(sources_of(found))
+    if mixed is not None:
+        callbacks.warn(mixed)
+    return found
+
+
+def _with_banks(machine: Machine, bank: Sequence[str], given: Mapping[str, object]) -> Machine:
+    """Replace the scratchpad by the parts that ``bank`` describes."""
+    if not bank:
+        return machine
+    for key in ("spm", "technology", "banks"):
+        if given[key] is not None:
+            raise InputError(f"{key} and --bank: banks make up the scratchpad; give one of them")
+    from spmopt.hardware.scratchpad import with_banks
+    from spmopt.hardware.settings import read_banks
+
+    return with_banks(machine, read_banks(bank, "--bank"))
+
+
+def lower(
+    workload: Workload | Graph | Instance,
+    machine: Machine | None = None,
+    *,
+    lowering: str | None = None,
+    callbacks: Callbacks = QUIET,
+) -> Instance:
+    """Lower a workload for a machine: fix sizes, cycles and the order of operations.
+
+    Parameters
+    ----------
+    workload
+        What :func:`load` returns, or a graph or instance of one's own. An instance is given
+        another machine only as far as its cycles stay what they are.
+    machine
+        What :func:`spmopt.machine` returns; default: rtx2080ti, or that of the instance.
+    lowering
+        How operations use DRAM. tiled: a product keeps its smallest operand on chip, larger ones
+        are processed in panels (default); ideal: every operand crosses the DRAM boundary once.
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Instance
+        Ready for :func:`solve` and :func:`compare`.
+
+    Raises
+    ------
+    InputError
+        An unknown operator or lowering, or a machine that changes an instance's cycles.
+    """
+    from spmopt.graph.lower import lower as lower_graph
+
+    if not isinstance(workload, Workload):
+        workload = load(workload)
+    if workload.instance is not None:
+        if lowering is not None:
+            raise already_lowered("lowering", workload.source)
+        return _on(workload.instance, machine, workload.source)
+    assert workload.graph is not None
+    callbacks.progress("lowering", None)
+    on = _default_machine() if machine is None else machine
+    instance = lower_graph(workload.graph, on, lowering=lowering or "tiled")
+    return replace(instance, name=workload.title, source=workload.source)
+
+
+def _banked(machine: Machine) -> tuple[object, ...]:
+    """Return what the cycles of accesses to banks of one technology follow."""
+    memory = machine.memory
+    return () if memory is None else (memory.technology, memory.banks, machine.spm_bytes)
+
+
+def _default_machine() -> Machine:
+    return machine()
+
+
+def _on(instance: Instance, machine: Machine | None, source: str) -> Instance:
+    """Return a lowered instance on another machine, if its cycles are the same there."""
+    if machine is None:
+        return instance
+    before = instance.machine
+    fixed: dict[str, tuple[object, object]] = {
+        "throughput": (before.operations_per_s, machine.operations_per_s),
+        "clock": (before.clock_hz, machine.clock_hz),
+        "array": (before.array, machine.array),
+    }
+    memory, why = before.memory, ", its cycles are fixed"
+    if memory is not None and memory.banks is not None:
+        why = f", its cycles are those of {memory.banks} banks of {memory.technology}"
+        fixed["technology"] = (_banked(before), _banked(machine))
+    elif machine.memory is not None and machine.memory.banks is not None:
+        fixed["banks"] = (None, machine.memory.banks)
+    for key, (old, new) in fixed.items():
+        if old != new:
+            raise already_lowered(key, source, why)
+    return replace(instance, machine=machine)

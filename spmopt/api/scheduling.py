@@ -1,0 +1,458 @@
+"""Scheduling: one scheduler, or several against one certified bound; verified files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.shown import Shown
+from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
+
+if TYPE_CHECKING:
+    from spmopt.audit import Audit
+    from spmopt.core.instance import Instance
+    from spmopt.core.result import Result
+    from spmopt.core.schedule import Schedule
+    from spmopt.io.files import StoredResult
+    from spmopt.metrics import Metrics
+    from spmopt.report.schedule_view import ScheduleView
+    from spmopt.report.tables import Part
+
+_JOINT = "joint does, of small instances"
+_WIDE = 100
+"""Most characters of a line that is drawn."""
+
+
+def require_limits(time_limit: float, tolerance: float, **counts: int | None) -> None:
+    """Raise :class:`InputError` for a limit or a count that makes no sense."""
+    for name, value in (("time_limit", time_limit), ("tolerance", tolerance)):
+        if not isfinite(value) or value < 0:
+            raise InputError(f"{name} {value}: must be a number, 0 or more")
+    for name, count in counts.items():
+        if count is not None and count < 1:
+            raise InputError(f"{name} {count}: must be at least 1")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution(Shown):
+    """A verified schedule of an instance, with its certified bound.
+
+    What there is no schedule or no bound for is None. Attributes are in base units, which their
+    names end in.
+    """
+
+    stored: StoredResult
+    path: Path | None = None
+    """File that it was read from."""
+
+    @property
+    def instance(self) -> Instance:
+        """Scheduled instance."""
+        return self.stored.instance
+
+    @property
+    def result(self) -> Result:
+        """Schedule, exact totals, bound and certificate."""
+        return self.stored.result
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule; raises :class:`InputError` where there is none."""
+        from spmopt.report.headings import require_schedule
+
+        return require_schedule(self._where, self.instance, self.result)
+
+    @property
+    def _where(self) -> str:
+        return str(self.path or f"{self.instance.name}, {self.result.scheduler}")
+
+    @property
+    def status(self) -> str:
+        """``optimal``, ``feasible``, ``infeasible`` or ``unknown``."""
+        return str(self.result.status)
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance of the objective to the certified bound."""
+        return self.result.gap
+
+    @property
+    def metrics(self) -> Metrics | None:
+        """Times (s), energy by parts (J), power (W) and utilization of the schedule."""
+        from spmopt.metrics import metrics
+
+        totals = self.result.totals
+        return None if totals is None else metrics(self.instance.machine, totals)
+
+    @property
+    def makespan_s(self) -> float | None:
+        """Sum of the durations of all steps."""
+        return None if self.metrics is None else self.metrics.time_s
+
+    @property
+    def energy_j(self) -> float | None:
+        """Energy of DRAM, scratchpad, arithmetic and leakage."""
+        return None if self.metrics is None else self.metrics.energy_j
+
+    @property
+    def traffic_bytes(self) -> int | None:
+        """Bytes moved between DRAM and scratchpad."""
+        return None if self.result.totals is None else self.result.totals.traffic_bytes
+
+    @property
+    def peak_spm_bytes(self) -> int | None:
+        """Largest number of bytes in use."""
+        return None if self.result.totals is None else self.result.totals.peak_spm_bytes
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield heading, figures, and occupancy of the scratchpad over time."""
+        from spmopt.report.results import result_parts
+
+        yield from result_parts(self.instance, self.result, min(width or _WIDE, _WIDE))
+
+    def record(self) -> Mapping[str, object]:
+        """Return instance and figures, as ``spmopt solve --json``."""
+        from spmopt.report.results import results_record
+
+        return results_record(self.instance, [self.result])
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return one row of figures."""
+        from spmopt.report.results import result_record
+
+        return [result_record(self.instance.machine, self.result)]
+
+    def picture(self, *, timing: str = "steps", source: str = "") -> ScheduleView:
+        """Lay out all that can be seen of the schedule, as arrays; see :func:`plot`.
+
+        Raises
+        ------
+        InputError
+            There is no schedule, or nothing of it can be shown.
+        """
+        from spmopt.report.headings import require_schedule
+        from spmopt.report.schedule_view import ScheduleView
+
+        require_schedule(self._where, self.instance, self.result)
+        return ScheduleView.of(self.stored, timing=timing, source=source)
+
+    def save(self, path: str | Path) -> None:
+        """Write a result file, which holds all that :func:`verify` needs."""
+        from spmopt.io.files import write_result
+
+        write_result(Path(path), self.stored)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparisonTable(Shown):
+    """Solutions of one instance, held against one certified bound.
+
+    ``comparison["page"]`` is the solution of a scheduler.
+
+    Attributes
+    ----------
+    instance
+        What was scheduled.
+    results
+        One a scheduler, in the order asked for.
+    not_run
+        Schedulers that were left out because the run was stopped.
+    """
+
+    instance: Instance
+    results: Sequence[Result]
+    not_run: Sequence[str] = ()
+
+    def __getitem__(self, scheduler: str) -> Solution:
+        from spmopt.core.errors import unknown
+        from spmopt.io.files import StoredResult
+
+        for result in self.results:
+            if result.scheduler == scheduler:
+                return Solution(StoredResult.made_here(self.instance, result))
+        raise unknown("scheduler of the comparison", scheduler, [r.scheduler for r in self.results])
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Solution]:
+        return (self[result.scheduler] for result in self.results)
+
+    @property
+    def best(self) -> Solution:
+        """Best schedule; raises :class:`InputError` where there is none."""
+        known = [result for result in self.results if result.value is not None]
+        if not known:
+            raise InputError(f"{self.instance.name}: no scheduler of the comparison has a schedule")
+        return self[min(known, key=lambda result: result.value or 0).scheduler]
+
+    def excess(self, scheduler: str) -> tuple[float, float]:
+        """Return how far a schedule is above the optimum of its order, relatively.
+
+        Returns
+        -------
+        tuple of float
+            At least, against the best schedule in the listed order; at most, against the bound.
+
+        Raises
+        ------
+        InputError
+            It has no schedule or no bound, or another order than the best one.
+        """
+        result = self[scheduler].result
+        listed = [each.value for each in self.results if each.value and each.order is None]
+        if result.value is None or result.gap is None or result.order is not None or not listed:
+            raise InputError(
+                f"{scheduler}: needs a schedule in the listed order, and a bound on it"
+            )
+        return float(result.value / min(listed) - 1), result.gap
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield a table with a row for each scheduler, and remarks."""
+        from spmopt.report.comparison import compare_view
+
+        del width
+        yield from compare_view(self.instance, self.results, self.not_run).parts()
+
+    def record(self) -> Mapping[str, object]:
+        """Return instance and figures, as ``spmopt compare --json``."""
+        from spmopt.report.results import results_record
+
+        return results_record(self.instance, self.results, self.not_run)
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return one row of figures for each scheduler."""
+        return [row for solution in self for row in solution.rows()]
+
+
+def solve(
+    instance: Instance,
+    scheduler: str = "page",
+    *,
+    objective: str = "time",
+    time_limit: float = 60.0,
+    tolerance: float = 1e-4,
+    threads: int = 2,
+    callbacks: Callbacks = QUIET,
+) -> Solution:
+    """Schedule an instance, verify the schedule and certify its bound.
+
+    Parameters
+    ----------
+    instance
+        What :func:`lower` returns.
+    scheduler
+        Name (see :func:`list_schedulers`), with options after colons.
+    objective
+        What to minimize: time, replay (time without barriers between steps), traffic or energy.
+    time_limit
+        Time limit of each scheduler, in seconds.
+    tolerance
+        Gap at which a schedule counts as optimal.
+    threads
+        Number of threads of a solver.
+    callbacks
+        Receive progress and incumbents, and stop the search.
+
+    Returns
+    -------
+    Solution
+        The verified schedule, where one was found, and the bound.
+
+    Raises
+    ------
+    InputError
+        An unknown scheduler or objective, or one that does not go with the other.
+    """
+    found = compare(
+        instance,
+        [scheduler],
+        objective=objective,
+        time_limit=time_limit,
+        tolerance=tolerance,
+        threads=threads,
+        callbacks=callbacks,
+    )
+    return next(iter(found))
+
+
+def compare(
+    instance: Instance,
+    schedulers: Sequence[str] | None = None,
+    *,
+    objective: str = "time",
+    time_limit: float = 60.0,
+    tolerance: float = 1e-4,
+    threads: int = 2,
+    callbacks: Callbacks = QUIET,
+) -> ComparisonTable:
+    """Run several schedulers, all held against the best certified bound.
+
+    Parameters
+    ----------
+    instance
+        What :func:`lower` returns.
+    schedulers
+        Names; default: all usual ones that support the objective.
+    objective, time_limit, tolerance, threads, callbacks
+        As for :func:`solve`.
+
+    Returns
+    -------
+    ComparisonTable
+        One result a scheduler.
+
+    Raises
+    ------
+    InputError
+        An unknown scheduler or objective, or one that does not go with the other.
+    """
+    from spmopt.core.objective import objective_named
+    from spmopt.core.scheduler import Request
+    from spmopt.schedulers.registry import find
+    from spmopt.solve import compare as run
+
+    require_limits(time_limit, tolerance, threads=threads)
+    request = Request(
+        objective=objective_named(objective, instance.machine),
+        tolerance=tolerance,
+        time_limit_s=time_limit,
+        threads=threads,
+        stop=callbacks.stop,
+        report=callbacks.progress,
+        on_incumbent=callbacks.on_incumbent,
+    )
+    given = usual_schedulers(instance, objective)[0] if schedulers is None else schedulers
+    names = list(dict.fromkeys(find(name).name for name in given))
+    if not names:
+        raise InputError("schedulers: name at least one")
+    results = run(instance, names, request)
+    return ComparisonTable(instance, results, names[len(results) :])
+
+
+def usual_schedulers(instance: Instance, objective: str) -> tuple[list[str], str]:
+    """Return the schedulers that a comparison has by default, and a note on those left out."""
+    from spmopt.core.objective import Objective, objective_entry
+    from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find
+
+    asked = objective_entry(objective).of
+    usual = COMPARED_BANKS if instance.machine.banks else COMPARED
+    able = [n for n in usual if not isinstance(asked, Objective) or find(n).takes(asked)]
+    unable = [name for name in usual if name not in able]
+    if not unable:
+        return able, ""
+    return able, f"left out, for they do not minimize {objective}: {', '.join(unable)}; {_JOINT}"
+
+
+def read(path: str | Path, *, callbacks: Callbacks = QUIET) -> Solution:
+    """Read and verify a result file.
+
+    Parameters
+    ----------
+    path
+        File that :meth:`Solution.save` wrote.
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Solution
+        All that the file claims is true.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    ScheduleError
+        Its schedule breaks a rule, or something that it claims is not true.
+    """
+    found = verify(path, callbacks=callbacks)
+    if found.violations:
+        raise ScheduleError(f"{path}: not verified: {found.violations[0]}")
+    return found.solution
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Verification(Shown):
+    """What the verifier found.
+
+    Attributes
+    ----------
+    solution
+        As it was given.
+    audit
+        Recomputed figures, and what does not hold.
+    """
+
+    solution: Solution
+    audit: Audit
+
+    @property
+    def violations(self) -> Sequence[object]:
+        """Rules broken and claims that are not true; empty when all is well."""
+        return self.audit.violations
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield what holds, or what does not."""
+        from spmopt.report.tables import Line
+        from spmopt.report.verification import verification_lines
+
+        del width
+        head, *lines = verification_lines(self.solution.instance, self.solution.result, self.audit)
+        yield Line(text=head)
+        yield from (Line(text=line, indent=12) for line in lines)
+
+    def record(self) -> Mapping[str, object]:
+        """Return the recomputed figures, as ``spmopt verify --json``."""
+        from spmopt.report.verification import verification_record
+
+        return verification_record(self.solution.instance, self.solution.result, self.audit)
+
+
+def verify(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Verification:
+    """Recompute everything that a result claims, without any solver.
+
+    Parameters
+    ----------
+    result
+        Result file, or solution.
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Verification
+        Violations and recomputed figures.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read.
+    """
+    from spmopt.audit import audit
+
+    if not isinstance(result, Solution):
+        result = unverified(result, callbacks)
+    callbacks.progress("verifying", None)
+    return Verification(result, audit(result.instance, result.result))
+
+
+def unverified(path: str | Path, callbacks: Callbacks = QUIET) -> Solution:
+    """Read a result file; nothing that it claims is checked."""
+    from spmopt.io.files import read_result
+
+    callbacks.progress(f"reading {path}", None)
+    return Solution(read_result(Path(path)), Path(path))
+
+
+def require_feasible(solution: Solution) -> None:
+    """Raise :class:`InfeasibleError`, with its reasons, where no legal schedule exists."""
+    from spmopt.core.modes import unfit
+    from spmopt.core.result import Status
+
+    if solution.result.status is Status.INFEASIBLE:
+        raise InfeasibleError(unfit(solution.instance) or "; ".join(solution.result.notes))

@@ -1,0 +1,547 @@
+"""Sweeps: schedulers over ranges of machines and batches, as rows."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from io import StringIO
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from spmopt import __version__
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.inputs import (
+    DEFAULT_MACHINE,
+    already_lowered,
+    is_stored,
+    load,
+    lower,
+    require_training,
+)
+from spmopt.api.inputs import machine as machine_of
+from spmopt.api.scheduling import require_limits
+from spmopt.api.shown import Drawing, Shown
+from spmopt.core.errors import InputError, unknown
+
+if TYPE_CHECKING:
+    from spmopt.core.machine import Machine
+    from spmopt.experiments.store import Table
+    from spmopt.hardware.settings import Setting
+    from spmopt.report.curves import Curves
+    from spmopt.report.tables import Part
+    from spmopt.sweep.cases import Case, Network
+    from spmopt.sweep.rows import Row
+    from spmopt.sweep.run import Sweep
+    from spmopt.sweep.work import Search
+
+Axis = str | int | Sequence[str | int]
+"""Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
+_UNHEARD = Callbacks(warn=lambda message: None)
+_AXES = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SweepTable(Shown):
+    """Rows of a sweep: one for each point and scheduler.
+
+    Attributes
+    ----------
+    table
+        Values by column, as ``spmopt sweep -o`` writes them.
+    names
+        Columns.
+    extra
+        Those of other machine settings that were swept.
+    path
+        File that they were read from, if any.
+    texts
+        The rows as fields of CSV lines.
+    left
+        What an interrupt left undone, in words; empty where the sweep is complete.
+    """
+
+    table: Sequence[Row]
+    names: Sequence[str]
+    extra: Sequence[str]
+    path: Path | None = None
+    texts: Sequence[Sequence[str]] = ()
+    left: str = ""
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return values by column."""
+        return self.table
+
+    def record(self) -> Mapping[str, object]:
+        """Return all rows, as ``spmopt sweep --json``."""
+        return {"rows": list(self.table)}
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield what differs between rows as a table, and what all have in common."""
+        from spmopt.report.tables import Grid, Line
+
+        del width
+        names, rows = self.names, self.texts
+        differ = [k for k in range(len(names)) if len({row[k] for row in rows}) > 1]
+        same = [(names[k], rows[0][k]) for k in range(len(names)) if k not in differ and rows]
+        common = ", ".join(f"{name} {text}" for name, text in same if text)
+        yield Line(text=f"{len(rows)} rows; {common}")
+        yield Line()
+        yield Grid(
+            columns=[names[k] for k in differ], rows=[[row[k] for k in differ] for row in rows]
+        )
+
+    def text(self) -> str:
+        """Return the table as CSV."""
+        text = StringIO()
+        csv.writer(text, lineterminator="\n").writerows([self.names, *self.texts])
+        return text.getvalue()
+
+    def summary(self) -> Iterator[str]:
+        """Say how many rows there are, and how well the relaxation is enclosed."""
+        from spmopt.report.quantities import percent
+
+        verified = sum(row["verified"] is True for row in self.table)
+        yield f"{len(self.table)} rows, {verified} of them schedules, all verified"
+        gaps = [
+            gap
+            for row in self.table
+            if row["verified"] is None and isinstance(gap := row["gap"], float)
+        ]
+        if gaps:
+            yield f"the relaxation is enclosed to within {percent(max(gaps)).removeprefix('+')}"
+
+    def curves(self) -> Curves:
+        """Return what there is to draw: quantities over what was swept, bounds as bands.
+
+        Raises
+        ------
+        InputError
+            There are no such rows.
+        """
+        from spmopt.report.curves import curves_of
+
+        try:
+            return curves_of(self.table, self.names, self.extra)
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}" if self.path else str(error)) from None
+
+    def draw(self, x: str | None = None, y: str | None = None) -> Drawing:
+        """Draw a quantity over another, by column or label; by default the first there is."""
+        curves = self.curves()
+        view = curves.view(x, y)
+
+        def write(path: Path) -> None:
+            # Only a picture needs matplotlib.
+            from spmopt.report.plots.curves import save_curves
+
+            save_curves(curves, view, path)
+
+        title = f"{curves.subject}, {view.y.label} over {view.x.label}"
+        return Drawing(title, write, {"x": view.x.key, "y": view.y.key})
+
+    def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
+        """Return what a page shows in a line, its text, and a record of it."""
+        from spmopt.report.page.curves import curves_page
+
+        callbacks.progress("making the page", None)
+        curves = self.curves()
+        about = f"{curves.subject}, {len(curves.rows)} rows"
+        return about, curves_page(curves), {"rows": len(curves.rows)}
+
+
+def read_sweep(path: str | Path) -> SweepTable:
+    """Read the CSV file of a sweep.
+
+    Parameters
+    ----------
+    path
+        File that :func:`sweep` wrote.
+
+    Returns
+    -------
+    SweepTable
+        Its rows.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or is not of a sweep.
+    """
+    from spmopt.sweep.stored import stored_sweep
+
+    found = stored_sweep(Path(path))
+    texts = [[str(row[name]) for name in found.names] for row in found.rows]
+    return SweepTable(found.rows, found.names, found.extra, Path(path), texts)
+
+
+def sweep(
+    networks: str | Sequence[str],
+    schedulers: Sequence[str] = ("belady", "page", "fluid"),
+    *,
+    training: bool = False,
+    batch: Axis | None = None,
+    optimizer: str | None = None,
+    parameters: Mapping[str, int] | None = None,
+    assume_pointwise: bool = False,
+    lowering: str | None = None,
+    machine: str | Sequence[str] | None = None,
+    spm: Axis | None = None,
+    bandwidth: Axis | None = None,
+    throughput: Axis | None = None,
+    clock: Axis | None = None,
+    page: Axis | None = None,
+    dma_setup: Axis | None = None,
+    duplex: bool | None = None,
+    technology: Axis | None = None,
+    banks: Axis | None = None,
+    settings: Mapping[str, Axis] | None = None,
+    objective: str = "time",
+    time_limit: float = 60.0,
+    tolerance: float = 1e-3,
+    jobs: int | None = None,
+    scheduler_address: str | None = None,
+    wait_for_workers: int = 0,
+    shard: str | None = None,
+    output: str | Path | None = None,
+    callbacks: Callbacks = QUIET,
+) -> SweepTable:
+    """Run schedulers over ranges of scratchpads, machines and batches.
+
+    Parameters
+    ----------
+    networks
+        Network names, ONNX files, or instances as JSON files.
+    schedulers
+        Names (see :func:`list_schedulers`); fluid is the bound.
+    training, optimizer, parameters, assume_pointwise
+        As for :func:`load`.
+    batch
+        Batch sizes, e.g. 8:256:x2; default: that of each network.
+    lowering
+        As for :func:`lower`.
+    machine
+        Machine names or TOML files; default: rtx2080ti.
+    spm, bandwidth, throughput, clock, page, dma_setup, duplex, technology, banks
+        As for :func:`spmopt.machine`; lists, or texts with commas and ranges, as 24MB:1000MB:2MB.
+    settings
+        Any other setting of a machine file, e.g. energy.mac_pj=1,2; may be repeated. Commas stand
+        between the banks of one machine, semicolons between those of several.
+    objective, time_limit
+        As for :func:`solve`.
+    tolerance
+        Gap at which a schedule counts as optimal, and to which bounds are enclosed.
+    jobs
+        Number of processes; default: all processors.
+    scheduler_address
+        Dask scheduler whose workers replace processes, e.g. tcp://host:8786.
+    wait_for_workers
+        Number of workers that the Dask scheduler must have before anything starts.
+    shard
+        Run only the I-th of N parts of the points, into a file of its own, which :func:`merge`
+        joins with the others.
+    output
+        CSV file that rows are added to as they finish; a sweep of the same options is resumed.
+    callbacks
+        Receive progress and warnings.
+
+    Returns
+    -------
+    SweepTable
+        One row for each point and scheduler.
+
+    Raises
+    ------
+    InputError
+        A network, range or scheduler that cannot be used, or a file of another sweep.
+    """
+    from spmopt.hardware.settings import KEYS
+    from spmopt.sweep.work import Search
+
+    require_limits(time_limit, tolerance, jobs=jobs)
+    swept: dict[str, Axis | bool | None] = {
+        "spm": spm,
+        "bandwidth": bandwidth,
+        "throughput": throughput,
+        "clock": clock,
+        "page": page,
+        "dma_setup": dma_setup,
+        "duplex": duplex,
+        "technology": technology,
+        "banks": banks,
+    }
+    for key in settings or {}:
+        if key not in KEYS:
+            raise unknown("machine setting", key, KEYS)
+    given = {**(settings or {}), **swept}
+    axes = {key: _values(key, value) for key, value in given.items() if value is not None}
+    names = [networks] if isinstance(networks, str) else list(networks)
+    found = networks_of(
+        names,
+        training=training,
+        batch=batch,
+        optimizer=optimizer,
+        parameters=parameters,
+        assume_pointwise=assume_pointwise,
+        lowering=lowering,
+    )
+    cases = [case for network in found for case in _cases_of(network, machine, axes)]
+    chosen = _schedulers(schedulers, objective, cases)
+    options = {
+        "networks": names,
+        "training": training,
+        "batch": batch,
+        "optimizer": optimizer,
+        "param": _texts(parameters),
+        "assume_pointwise": assume_pointwise,
+        "lowering": lowering,
+        "machine": machine,
+        **swept,
+        "set": _texts(settings),
+        "scheduler": list(chosen),
+    }
+    run = _Run(
+        cases=cases,
+        schedulers=chosen,
+        options={"spmopt": __version__, **{k: v for k, v in options.items() if v is not None}},
+        search=Search(objective=objective, tolerance=tolerance, time_limit_s=time_limit),
+        jobs=jobs,
+        address=scheduler_address,
+        wait_for_workers=wait_for_workers,
+        shard=shard,
+        output=None if output is None else Path(output),
+    )
+    return run(callbacks)
+
+
+def networks_of(
+    names: Sequence[str], *, batch: Axis | None = None, lowering: str | None = None, **options: Any
+) -> list[Network]:
+    """Return every network at every batch size, each once.
+
+    Raises
+    ------
+    InputError
+        An unknown network, or an option that does not go with one.
+    """
+    from spmopt.frontends import zoo
+    from spmopt.graph.lower import LOWERINGS
+    from spmopt.sweep.axes import axis, count
+    from spmopt.sweep.cases import Network
+
+    require_training(options["optimizer"], options["training"])
+    if lowering not in (None, *LOWERINGS):
+        raise InputError(f"lowering {lowering!r} is unknown; use {' or '.join(LOWERINGS)}")
+    batches: Sequence[int | None] = (None,)
+    if batch is not None:
+        texts = [batch] if isinstance(batch, str | int) else batch
+        batches = [value for text in texts for value in axis(str(text), "batch", count)]
+    found: dict[Network, None] = {}
+    for name in dict.fromkeys(names):
+        if is_stored(name):
+            if lowering is not None:
+                raise already_lowered("lowering", name)
+            instance = load(name, batch=batches[0], **options).instance
+            assert instance is not None
+            found[Network(name=name, lowering=instance.lowering)] = None
+            continue
+        if not name.lower().endswith(".onnx"):
+            try:
+                zoo.entry(name)
+            except InputError as error:
+                raise InputError(
+                    f"{error} (a file must end in .onnx, a stored instance in .json)"
+                ) from None
+        for size in batches:
+            parameters = tuple((options["parameters"] or {}).items())
+            own = {**options, "parameters": parameters, "lowering": lowering or LOWERINGS[0]}
+            found[Network(name=name, batch=size, **own)] = None
+    return list(found)
+
+
+def _texts(pairs: Mapping[str, object] | None) -> list[str] | None:
+    return [f"{key}={value}" for key, value in pairs.items()] if pairs else None
+
+
+def _values(key: str, given: Axis | bool) -> tuple[Setting, ...]:
+    """Return values of a machine setting in base units, each once."""
+    from spmopt.sweep.axes import setting_axis
+
+    parts = [given] if isinstance(given, str | int) else given
+    values = (
+        value
+        for part in parts
+        for value in ((part,) if isinstance(part, int) else setting_axis(key, part, key))
+    )
+    return tuple(dict.fromkeys(values))
+
+
+def _schedulers(names: Sequence[str], objective: str, cases: Sequence[Case]) -> tuple[str, ...]:
+    """Check names, with every machine, before anything is scheduled."""
+    from spmopt.core.objective import objective_named
+    from spmopt.schedulers.registry import able, find
+
+    aim = objective_named(objective, cases[0].machine)
+    entries = [find(name) for name in names]
+    for banks in dict.fromkeys(bool(case.machine.banks) for case in cases):
+        for entry in entries:
+            entry.require(aim, able(aim, banks=banks))
+            entry.require_banks(banks)
+    if not entries:
+        raise InputError("schedulers: name at least one")
+    return tuple(dict.fromkeys(entry.name for entry in entries))
+
+
+def _cases_of(
+    network: Network,
+    machines: str | Sequence[str] | None,
+    axes: Mapping[str, tuple[Setting, ...]],
+) -> list[Case]:
+    """Combine a network with every machine and all settings; capacities go together."""
+    from spmopt.hardware.machines import load_machine
+
+    others = {key: values for key, values in axes.items() if key != "spm"}
+    least = {"spm": min(map(int, axes["spm"]))} if "spm" in axes else {}
+    combined = [
+        {**dict(zip(others, values, strict=True)), **least} for values in product(*others.values())
+    ]
+    if not network.is_lowered:
+        texts = [machines] if isinstance(machines, str) else machines or [DEFAULT_MACHINE]
+        names = dict.fromkeys(name.strip() for text in texts for name in text.split(","))
+        return [
+            case
+            for name in names
+            for settings in combined
+            for case in _cases(network, load_machine(name, settings), settings, axes)
+        ]
+    if machines is not None:
+        raise already_lowered("machine", network.name)
+    workload = load(network.name)
+    assert workload.instance is not None
+    before = workload.instance.machine
+    return [
+        case
+        for settings in combined
+        for case in _cases(
+            network,
+            lower(workload, machine_of(before, settings=settings, callbacks=_UNHEARD)).machine,
+            settings,
+            axes,
+        )
+    ]
+
+
+def _cases(
+    network: Network,
+    machine: Machine,
+    settings: Mapping[str, Setting],
+    axes: Mapping[str, tuple[Setting, ...]],
+) -> list[Case]:
+    """Return one case of all capacities; with a technology, whose figures differ, one of each."""
+    from spmopt.hardware.machines import override
+    from spmopt.sweep.cases import Case
+
+    capacities = [int(value) for value in axes.get("spm", (machine.spm_bytes,))]
+    extra = tuple(
+        (key, str(settings[key]))
+        for key, values in axes.items()
+        if len(values) > 1 and key not in (*_AXES, "duplex")
+    )
+    if machine.memory is None:
+        for size in capacities:
+            replace(machine, spm_bytes=size)  # says what is wrong with it
+        groups = [(machine, tuple(capacities))]
+    else:
+        groups = [(override(machine, {"spm": size}), (size,)) for size in capacities]
+    return [
+        Case(network=network, machine=each, capacities=sizes, extra=extra) for each, sizes in groups
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Run:
+    """A sweep that is ready to run; ``options`` is all that its rows depend on."""
+
+    cases: Sequence[Case]
+    schedulers: tuple[str, ...]
+    options: Mapping[str, Any]
+    search: Search
+    jobs: int | None
+    address: str | None
+    wait_for_workers: int
+    shard: str | None
+    output: Path | None
+
+    def __call__(self, callbacks: Callbacks) -> SweepTable:
+        """Run what is missing."""
+        from spmopt.experiments.store import Table
+        from spmopt.sweep.rows import Columns
+        from spmopt.sweep.run import Sweep
+        from spmopt.sweep.solutions import count_solutions, solutions_path
+
+        search, extra = self.search, [key for key, _ in self.cases[0].extra]
+        whole = Sweep(cases=tuple(self.cases), schedulers=self.schedulers, search=search)
+        sweep, cut = whole.shard(self.shard)
+        limits = {"tolerance": search.tolerance, "time_limit": search.time_limit_s}
+        identity = {**self.options, "objective": search.objective, **limits, **cut}
+        table = Table(self.output, Columns(extra, on_chip=True), identity, callbacks.note)
+        count, left = len(sweep.keys(table)), ""
+        try:
+            if not self._run(sweep, table, callbacks):
+                callbacks.note(f"{count - len(table)} of {count} rows are with other processes")
+        except callbacks.interrupts:
+            left = f"{len(table)} of {count} rows"
+            if self.output is not None:
+                part = solutions_path(self.output)
+                solved = 0 if part is None else count_solutions(part)
+                kept = f", {solved} solutions for their bounds in {part}" if solved else ""
+                left += f" are in {self.output}{kept}: the same command goes on from there"
+        names, *texts = csv.reader(StringIO(table.text()))
+        return SweepTable(table.rows, names, extra, None, texts, left)
+
+    def _run(self, sweep: Sweep, table: Table, callbacks: Callbacks) -> bool:
+        """Fill the table; return whether all rows are there."""
+        from spmopt.experiments.executors import processors
+        from spmopt.experiments.queue import TaskQueue
+        from spmopt.hardware.scratchpad import disagreement, sources_of
+        from spmopt.sweep.run import run_sweeps
+
+        mixed = disagreement(source for case in self.cases for source in sources_of(case.machine))
+        if mixed is not None:
+            callbacks.warn(mixed)
+        queue = TaskQueue(
+            processors() if self.jobs is None else self.jobs,
+            self.address,
+            wait_for_workers=self.wait_for_workers,
+            report=callbacks.note,
+        )
+        with queue:
+            return run_sweeps(
+                [sweep], table, queue, report=callbacks.progress, warn=callbacks.warn
+            ).complete
+
+
+def merge(files: Sequence[str | Path], output: str | Path) -> tuple[int, Sequence[str]]:
+    """Join the files of shards of a sweep into one, in the order of the sweep.
+
+    Parameters
+    ----------
+    files
+        CSV files that :func:`sweep` wrote with ``shard``.
+    output
+        CSV file of the whole sweep.
+
+    Returns
+    -------
+    tuple
+        Number of rows, and what is missing of the whole.
+
+    Raises
+    ------
+    InputError
+        Files of different sweeps, or one that cannot be read or written.
+    """
+    from spmopt.experiments.store import merge as joined
+
+    return joined([Path(file) for file in files], Path(output))

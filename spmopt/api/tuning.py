@@ -1,0 +1,534 @@
+"""Hardware search: machines of a space, scheduled, verified and bounded; what was found."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.inputs import is_stored
+from spmopt.api.scheduling import Solution, require_limits
+from spmopt.api.shown import Drawing, Shown
+from spmopt.api.sweeping import networks_of
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from optuna.storages import BaseStorage
+    from optuna.study import Study
+    from optuna.trial import FrozenTrial
+
+    from spmopt.core.machine import Machine
+    from spmopt.io.files import StoredResult
+    from spmopt.report.fronts import Front
+    from spmopt.report.page.front import Shown as TrialView
+    from spmopt.report.tables import Part
+    from spmopt.search.findings.found import Found
+    from spmopt.search.space.setup import Setup
+    from spmopt.search.study.schedules import Schedules
+    from spmopt.sweep.cases import Network
+
+STORAGE = "tune.db"
+"""Where studies are kept by default."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HardwareSearch(Shown):
+    """A study of machines: its front, and the schedules of its trials.
+
+    Attributes
+    ----------
+    study
+        Study of Optuna.
+    setup
+        Networks, space and objectives.
+    schedules
+        Result files of the trials.
+    where
+        Storage, as the command line names it; None in memory.
+    found
+        What is shown of it.
+    left
+        What an interrupt left undone, in words; empty where the search is complete.
+    """
+
+    study: Study
+    setup: Setup
+    schedules: Schedules
+    found: Found
+    where: str | None = None
+    left: str = ""
+
+    @property
+    def front(self) -> list[int]:
+        """Numbers of the shown trials, best first by the first objective."""
+        return [trial.number for trial in self.found.trials]
+
+    def rows(self) -> Sequence[Mapping[str, object]]:
+        """Return the front as rows: fields, objectives, figures."""
+        from spmopt.search.findings.records import rows
+
+        return rows(self.found, self.setup)
+
+    def record(self) -> Mapping[str, object]:
+        """Return all that was found, as ``spmopt tune show --json``."""
+        from spmopt.search.findings.records import study_record
+
+        return study_record(self.study, self.setup, self.found)
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield counts, the front as a table, and what matters."""
+        from spmopt.search.findings.parts import study_parts
+
+        del width
+        yield from study_parts(self.study, self.setup, self.found)
+
+    def solution(
+        self, trial: int, network: str | None = None, *, callbacks: Callbacks = QUIET
+    ) -> Solution:
+        """Return the verified schedule of a trial, made again where it was not kept.
+
+        Parameters
+        ----------
+        trial
+            Number of the trial.
+        network
+            Whose schedule, where the study has several networks.
+        callbacks
+            Receive progress.
+
+        Raises
+        ------
+        InputError
+            No such trial or network, or the search gives bounds in place of schedules.
+        """
+        from spmopt.search.findings.replay import network_named, result_for, trial_numbered
+
+        if self.setup.bound_only:
+            raise InputError(f"scheduler {self.setup.scheduler} gives bounds, no schedules")
+        found = trial_numbered(self.study, trial)
+        which = network_named(self.setup, network)
+        tell = partial(_without_part, callbacks)
+        return Solution(result_for(self.setup, found, which, self.schedules, tell))
+
+    def trial(self, number: int) -> SearchTrial:
+        """Return a trial; raises :class:`InputError` where there is none of that number."""
+        from spmopt.search.findings.replay import trial_numbered
+
+        return SearchTrial(trial_numbered(self.study, number), self.setup)
+
+    def require_feasible(self) -> None:
+        """Raise :class:`InputError` where no machine of the space can be built."""
+        from spmopt.search.findings.shown import require_feasible
+
+        require_feasible(self.study, self.setup)
+
+    def never_held(self) -> str:
+        """Say why the front is empty."""
+        from spmopt.search.findings.shown import never_held
+
+        return never_held(self.study, self.setup)
+
+    def save_csv(self, path: str | Path) -> None:
+        """Write :meth:`rows` as CSV."""
+        from spmopt.io.document import write_text
+
+        text, rows = StringIO(), self.rows()
+        heads = list(dict.fromkeys(key for row in rows for key in row))
+        writer = csv.DictWriter(text, heads, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        write_text(Path(path), text.getvalue())
+
+    def with_worth(self, *, callbacks: Callbacks = QUIET) -> HardwareSearch:
+        """Return it with what more of each resource is worth on every machine of the front."""
+        from spmopt.search.findings.found import worth_of
+
+        tell = partial(_without_part, callbacks)
+        worth = worth_of(self.setup, self.found, self.schedules, tell)
+        return replace(self, found=replace(self.found, worth=worth))
+
+    def draw(self, x: str | None = None, y: str | None = None) -> Drawing:
+        """Draw the front among all trials by two figures; by default the first two objectives."""
+        front = self._front({})
+        across, up = front.pair(x, y)
+
+        def write(path: Path) -> None:
+            # Only a picture needs matplotlib.
+            from spmopt.report.plots.fronts import save_front
+
+            save_front(front, path, x, y)
+
+        record = {"study": front.name, "front": list(front.members), "x": across.key, "y": up.key}
+        return Drawing(f"study {front.name}, {up.label} over {across.label}", write, record)
+
+    def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
+        """Return what a page shows in a line, its text, and a record of it."""
+        from spmopt.report.page.front import front_page
+        from spmopt.search.findings.kept import kept_results
+
+        callbacks.progress("verifying the schedules of the front", None)
+        kept = kept_results(self.setup, self.found.trials, self.schedules)
+        front = self._front(kept)
+        callbacks.progress("making the page", None)
+        text = front_page(front, self._views(kept))
+        schedules = sum(each.result.schedule is not None for each in kept.values())
+        record = {"study": front.name, "front": list(front.members), "schedules": schedules}
+        return f"study {front.name}, {len(front.members)} trials", text, record
+
+    def _front(self, kept: Mapping[tuple[int, str], StoredResult]) -> Front:
+        """Lay it out, with what more is worth on the machines whose results are kept."""
+        from spmopt.search.findings.front import front_of
+        from spmopt.search.findings.replay import candidate_of
+        from spmopt.search.findings.worth import prices_of
+
+        worth = tuple(
+            (trial.number, network.label, prices)
+            for trial in self.found.trials
+            for network in self.setup.networks
+            if (stored := kept.get((trial.number, network.label))) is not None
+            and (prices := prices_of(stored, candidate_of(self.setup, trial), network)) is not None
+        )
+        return front_of(self.study, self.setup, replace(self.found, worth=worth))
+
+    def _views(self, kept: Mapping[tuple[int, str], StoredResult]) -> Iterator[TrialView]:
+        """Yield schedules of the members, the best first; and what shows those without room."""
+        from spmopt.report.page.front import Shown as TrialView
+
+        if self.setup.bound_only:
+            return
+        options = ("--storage", self.where or STORAGE, "--study", self.study.study_name)
+        for trial in self.found.trials:
+            for network in self.setup.networks:
+                stored = kept.get((trial.number, network.label))
+                several = ("--network", network.label) if len(self.setup.networks) > 1 else ()
+                name = f"trial-{trial.number}"
+                written = ("tune", "show", *options, "--trial", str(trial.number), *several)
+                yield TrialView(
+                    trial=trial.number,
+                    network=network.label,
+                    commands=(
+                        shlex.join(("spmopt", *written, "-o", f"{name}.json")),
+                        shlex.join(("spmopt", "report", f"{name}.json", "-o", f"{name}.html")),
+                    ),
+                    record=None
+                    if stored is None or stored.result.schedule is None
+                    else partial(_view_data, stored),
+                )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SearchTrial(Shown):
+    """One trial of a search: its machine, figures, and what each network comes to.
+
+    Attributes
+    ----------
+    trial
+        Trial of Optuna.
+    setup
+        What the study is about.
+    """
+
+    trial: FrozenTrial
+    setup: Setup
+
+    def parts(self, width: int | None = None) -> Iterator[Part]:
+        """Yield its state, fields, figures and networks."""
+        from spmopt.report.tables import Line
+
+        del width
+        yield Line(text=f"trial {self.trial.number}: {self._state()}")
+        fields = list(self._fields())
+        wide = max((len(name) for name, _ in fields), default=0)
+        yield from (Line(text=f"  {name:<{wide}}  {text}") for name, text in fields)
+        yield from (Line(text=f"  {line}", indent=4) for line in self._networks())
+
+    def _state(self) -> str:
+        from spmopt.search.findings.lines import state_text
+
+        return state_text(self.trial)
+
+    def _fields(self) -> Iterator[tuple[str, str]]:
+        """Yield names and texts of fields, figures and constraints."""
+        from spmopt.search.findings.built import built_of
+        from spmopt.search.findings.lines import figure_text
+        from spmopt.search.findings.values import shown_fields
+        from spmopt.search.study.record import FIGURES
+
+        setup, trial = self.setup, self.trial
+        yield from shown_fields(trial.params, built_of(setup, trial)).items()
+        figures: Mapping[str, float] = trial.user_attrs.get(FIGURES) or {}
+        yield from ((name, figure_text(name, value, setup)) for name, value in figures.items())
+        limits = {str(limit) for limit in setup.space.constraints}
+        for key, excess in trial.constraints.items():
+            if key in limits:
+                yield key, "holds" if excess <= 0 else "does not hold"
+
+    def _networks(self) -> Iterator[str]:
+        """Yield a line for each network, and what else is to be said of the trial."""
+        from spmopt.search.findings.built import built_of
+        from spmopt.search.findings.lines import beyond_lines, network_text, proof_text
+        from spmopt.search.study.record import NETWORKS, PROOF
+
+        setup, trial = self.setup, self.trial
+        for name, one in (trial.user_attrs.get(NETWORKS) or {}).items():
+            yield f"{name}: {network_text(one, setup)}"
+        yield from beyond_lines({trial.number: built_of(setup, trial)})
+        if PROOF in trial.user_attrs:
+            yield proof_text(trial.user_attrs[PROOF])
+
+    def record(self) -> Mapping[str, object]:
+        """Return its figures, as ``spmopt tune show --trial --json``."""
+        from spmopt.search.findings.records import trial_record
+
+        return trial_record(self.trial, self.setup)
+
+
+def _view_data(stored: StoredResult) -> Mapping[str, object]:
+    from spmopt.report.schedule_view import ScheduleView, schedule_record
+
+    return schedule_record(ScheduleView.of(stored))
+
+
+def _without_part(callbacks: Callbacks, message: str) -> None:
+    callbacks.progress(message, None)
+
+
+def read_search(
+    storage: str | Path = STORAGE, *, study: str | None = None, top: int | None = None
+) -> HardwareSearch:
+    """Read what a hardware search has found.
+
+    Parameters
+    ----------
+    storage
+        SQLite file, database URL, or journal:FILE.
+    study
+        Name of the study; default: the only one in the storage.
+    top
+        Number of the best trials by the first objective to show instead of the front.
+
+    Returns
+    -------
+    HardwareSearch
+        Its front.
+
+    Raises
+    ------
+    InputError
+        No such storage or study.
+    """
+    from spmopt.search.findings.found import found_of
+    from spmopt.search.study.storage import open_known, storage_errors
+    from spmopt.search.study.studies import known, schedules_of
+
+    if top is not None and top < 1:
+        raise InputError(f"top {top}: must be at least 1")
+    with storage_errors(str(storage)):
+        kept, setup = known(open_known(str(storage)), study)
+        return HardwareSearch(
+            kept, setup, schedules_of(kept), found_of(kept, setup, top), str(storage)
+        )
+
+
+def tune(
+    networks: str | Sequence[str],
+    space: str | Path,
+    *,
+    training: bool = False,
+    batch: int | None = None,
+    optimizer: str | None = None,
+    parameters: Mapping[str, int] | None = None,
+    assume_pointwise: bool = False,
+    lowering: str | None = None,
+    objectives: Sequence[str] = ("time", "area"),
+    scheduler: str = "page",
+    schedule_for: str | None = None,
+    time_limit: float = 60.0,
+    tolerance: float = 1e-3,
+    trials: int = 100,
+    sampler: str = "tpe",
+    seed: int = 0,
+    prune: bool = True,
+    workers: int = 1,
+    scheduler_address: str | None = None,
+    timeout: float | None = None,
+    storage: str | Path | None = None,
+    study: str | None = None,
+    keep_schedules: str | Path | None = None,
+    callbacks: Callbacks = QUIET,
+) -> HardwareSearch:
+    """Search machines for networks: schedules of each, verified, with certified bounds.
+
+    Parameters
+    ----------
+    networks
+        Network names, ONNX files, or instances as JSON files.
+    space
+        TOML file: machine, fields, constraints, cost, weights of networks.
+    training, optimizer, parameters, assume_pointwise
+        As for :func:`load`.
+    batch
+        Batch size, where it is no field of the space.
+    lowering
+        As for :func:`lower`.
+    objectives
+        Figures to minimize: time, energy, traffic, power, edp, edap, area, cost and others.
+    scheduler
+        Scheduler (see :func:`list_schedulers`); or best-policy, the best of all greedy rules; or
+        bound, no schedule but the certified bound.
+    schedule_for
+        What schedules minimize: time, energy or traffic; default: the first objective among
+        these, else time.
+    time_limit
+        Time limit of each schedule, in seconds.
+    tolerance
+        Gap at which a schedule counts as optimal.
+    trials
+        Total number of trials in the study.
+    sampler
+        Sampler: tpe, nsga2, nsga3 (three objectives or more), cma-es (one objective, ranges only),
+        gp (Gaussian processes; needs torch), random, grid or brute-force (every point once).
+    seed
+        Seed of the sampler; the same seed and workers reproduce the trials.
+    prune
+        Exclude machines whose bounds prove them to be off the front.
+    workers
+        Number of processes that schedule; 0: schedule in this one.
+    scheduler_address
+        Dask scheduler whose workers evaluate trials, e.g. tcp://host:8786.
+    timeout
+        Time in seconds after which no trial is started.
+    storage
+        SQLite file, database URL, or journal:FILE; several processes may share one.
+    study
+        Name of the study, resumed if it exists; default: that of the space.
+    keep_schedules
+        Folder for schedules; default: next to a SQLite file, else none are kept.
+    callbacks
+        Receive progress and warnings.
+
+    Returns
+    -------
+    HardwareSearch
+        The front; without ``storage`` the study is gone with this process.
+
+    Raises
+    ------
+    InputError
+        A network, space or option that cannot be used.
+    """
+    from spmopt.search.findings.found import found_of
+    from spmopt.search.space.doubts import doubts, require_energies
+    from spmopt.search.space.setup import Setup
+    from spmopt.search.space.space import read_space
+    from spmopt.search.study.schedules import Schedules, folder_for
+    from spmopt.search.study.storage import in_memory, open_storage, storage_errors
+    from spmopt.search.study.studies import begin
+    from spmopt.search.tuning.effort import Effort
+    from spmopt.search.tuning.samplers import require_sampler
+    from spmopt.search.tuning.tune import tune as run
+
+    require_limits(time_limit, tolerance)
+    of_networks = networks_of(
+        [networks] if isinstance(networks, str) else networks,
+        training=training,
+        batch=batch,
+        optimizer=optimizer,
+        parameters=parameters,
+        assume_pointwise=assume_pointwise,
+        lowering=lowering,
+    )
+    scheduled = [word for word in objectives if word in ("time", "energy", "traffic")]
+    setup = Setup(
+        networks=tuple(of_networks),
+        space=read_space(Path(space), _machine_of(of_networks)),
+        objectives=_figures(objectives),
+        scheduler=scheduler,
+        schedule_for=schedule_for or (*scheduled, "time")[0],
+        tolerance=tolerance,
+        time_limit_s=time_limit,
+    )
+    if batch is not None and setup.space.has_batch:
+        raise InputError("batch: the space says it; leave one out")
+    setup.space.require_possible(setup.names)
+    require_energies(setup)
+    for name, value, least in (("trials", trials, 1), ("workers", workers, 0), ("seed", seed, 0)):
+        if value < least:
+            raise InputError(f"{name} {value}: must be at least {least}")
+    if timeout is not None and not timeout >= 0:
+        raise InputError(f"timeout {timeout}: must be 0 or more")
+    require_sampler(sampler, setup.space, setup.objectives)
+    effort = Effort(
+        trials=trials,
+        sampler=sampler,
+        seed=seed,
+        workers=workers,
+        address=scheduler_address,
+        timeout_s=timeout,
+        prune=prune,
+    )
+    _warn_of_networks(setup, callbacks)
+    name = study or Path(space).stem
+    kept: BaseStorage = in_memory() if storage is None else open_storage(str(storage))
+    keep = None if keep_schedules is None else Path(keep_schedules)
+    folder = keep if storage is None else folder_for(str(storage), name, keep)
+    begun = begin(kept, name, setup, folder)
+    for doubt in doubts(setup):
+        callbacks.warn(doubt)
+    schedules, left = Schedules(folder), ""
+    guard: AbstractContextManager[object] = nullcontext()
+    if storage is not None:
+        guard = storage_errors(str(storage))
+    try:
+        with guard:
+            run(begun, setup, effort, storage=kept, schedules=schedules, tell=callbacks.progress)
+    except callbacks.interrupts:
+        left = "the same command goes on from here"
+    where = None if storage is None else str(storage)
+    return HardwareSearch(begun, setup, schedules, found_of(begun, setup), where, left)
+
+
+def _figures(words: Sequence[str]) -> tuple[str, ...]:
+    """Return names of figures; raises :class:`InputError` for one that is named twice."""
+    from spmopt.search.space.figures import figure_named
+
+    found: dict[str, None] = {}
+    for word in words:
+        name = figure_named(word, "objective")
+        if name in found:
+            raise InputError(f"objective {','.join(words)}: {word} is named twice; leave one out")
+        found[name] = None
+    return tuple(found)
+
+
+def _machine_of(networks: Sequence[Network]) -> Machine | None:
+    """Return the machine of stored instances; None where there are none."""
+    from spmopt.io.files import read_instance
+
+    stored = [Path(network.name) for network in networks if is_stored(network.name)]
+    machines = {read_instance(path).machine for path in stored}
+    if len(machines) > 1:
+        raise InputError(
+            f"{', '.join(map(str, stored))}: are of different machines; search them one by one"
+        )
+    return next(iter(machines), None)
+
+
+def _warn_of_networks(setup: Setup, callbacks: Callbacks) -> None:
+    """Say what is doubtful about networks from files, before they are built in silence."""
+    from spmopt.sweep.cases import Case
+    from spmopt.sweep.work import prepare
+
+    for network in setup.networks:
+        if network.name.lower().endswith(".onnx"):
+            machine = setup.space.machine
+            case = Case(network=network, machine=machine, capacities=(machine.spm_bytes,))
+            for text in prepare(case)[1]:
+                callbacks.warn(text)

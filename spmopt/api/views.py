@@ -1,0 +1,293 @@
+"""Pictures, pages and files of schedules, sweeps and searches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
+
+from spmopt.api.callbacks import QUIET, Callbacks
+from spmopt.api.scheduling import Solution
+from spmopt.api.shown import Document, Drawing
+from spmopt.api.sweeping import SweepTable
+from spmopt.api.tuning import HardwareSearch
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spmopt.core.instance import Instance
+    from spmopt.report.schedule_view import ScheduleView
+
+PICTURES = {
+    "map": "residency of tensors in the scratchpad",
+    "occupancy": "bytes on chip, by kinds of tensors",
+    "lanes": "engine, DMA in and out, and stalls by cause",
+    "price": "what a little more scratchpad is worth",
+    "all": "these four on one time axis (default)",
+    "roofline": "layers by operations per byte and per second",
+    "compare": "what each of two schedules keeps that the other does not, and where time is "
+    "gained (default for two)",
+}
+TIMINGS = ("steps", "replay")
+
+Subject: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch
+"""What can be drawn."""
+
+
+def plot(
+    subject: Subject,
+    *,
+    picture: str | None = None,
+    timing: str = "steps",
+    x: str | None = None,
+    y: str | None = None,
+    callbacks: Callbacks = QUIET,
+) -> Drawing:
+    """Draw a schedule, two of one instance, a sweep or a search.
+
+    Parameters
+    ----------
+    subject
+        Solution, two solutions of one instance, sweep or search.
+    picture
+        What to draw of schedules: map, occupancy, lanes, price, all, roofline or compare;
+        default: all, for two schedules compare.
+    timing
+        When things happen: steps (one after the other, as the makespan counts) or replay (without
+        barriers between steps).
+    x
+        Horizontal axis of a sweep or search, e.g. scratchpad or time.
+    y
+        Vertical axis of a sweep or search, e.g. time, gap or area_mm2.
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Drawing
+        Shows itself in a notebook; ``save`` writes .png, .svg or .pdf.
+
+    Raises
+    ------
+    InputError
+        No such picture or axes, or nothing to draw.
+    """
+    solutions = _solutions(subject)
+    require_options(bool(solutions), picture=picture, x=x, y=y)
+    if isinstance(subject, SweepTable | HardwareSearch):
+        return subject.draw(x, y)
+    from spmopt.core.errors import unknown
+    from spmopt.report.schedule_view.view import headings
+
+    name = picture or ("all" if len(solutions) == 1 else "compare")
+    if name not in PICTURES:
+        raise unknown("choice for --picture", name, PICTURES)
+    pictures = laid_out(solutions, timing, callbacks)
+    made = "; ".join(headings(pictures))
+
+    def write(path: Path) -> None:
+        # Only a picture needs matplotlib.
+        from spmopt.report.plots.schedule import save_picture
+
+        save_picture(name, pictures, path)
+
+    title = f"{name} of {pictures[0].instance.name}, {made}"
+    return Drawing(title, write, {"picture": name, "timing": timing})
+
+
+def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
+    """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
+
+    Parameters
+    ----------
+    subject
+        Solution, two solutions of one instance, sweep or search.
+    timing
+        When things happen: steps (one after the other, as the makespan counts) or replay (without
+        barriers between steps).
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Document
+        One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
+        roofline; curves with bounds as bands; the front of a search with its schedules.
+
+    Raises
+    ------
+    InputError
+        Nothing can be shown.
+    """
+    from spmopt.report.quantities import si
+
+    solutions = _solutions(subject)
+    if isinstance(subject, SweepTable | HardwareSearch):
+        about, text, record = subject.page(callbacks)
+    else:
+        from spmopt.report.page import page_of
+        from spmopt.report.schedule_view.view import headings
+
+        pictures = laid_out(solutions, timing, callbacks)
+        callbacks.progress("making the page", None)
+        text = page_of(pictures)
+        about = f"{pictures[0].instance.name}, {'; '.join(headings(pictures))}"
+        record = {"timing": timing}
+    size = len(text.encode())
+    return Document(f"{about}; {si(size, 'B')}", text, {**record, "bytes": size})
+
+
+def trace(solution: Solution, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
+    """Make a trace of a schedule, for https://ui.perfetto.dev or chrome://tracing.
+
+    Parameters
+    ----------
+    solution
+        What :func:`solve` and :func:`read` return.
+    timing
+        When things happen: steps (one after the other, as the makespan counts) or replay (without
+        barriers between steps).
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Document
+        JSON in the Trace Event format.
+
+    Raises
+    ------
+    InputError
+        There is no schedule.
+    """
+    from spmopt.report.quantities import si
+    from spmopt.report.trace import trace_events, trace_text
+
+    (picture,) = laid_out([solution], timing, callbacks)
+    events = trace_events(picture)
+    cycles = picture.times.cycles
+    time_s = cycles / picture.instance.machine.clock_hz
+    name = picture.instance.name
+    return Document(
+        f"{name}, {si(time_s, 's')}, {len(events)} events",
+        trace_text(picture, events),
+        {
+            "instance": name,
+            "timing": timing,
+            "cycles": cycles,
+            "time_s": time_s,
+            "events": len(events),
+        },
+    )
+
+
+def export(
+    instance: Instance,
+    *,
+    objective: str = "time",
+    format: str = "mps",
+    callbacks: Callbacks = QUIET,
+) -> Document:
+    """Export the integer program of the scheduler whole, for any solver.
+
+    Columns and rows bear the names of tensors and steps, counted from 0.
+
+    Parameters
+    ----------
+    instance
+        What :func:`lower` returns.
+    objective
+        What to minimize: time, traffic or energy.
+    format
+        File format: mps or lp.
+    callbacks
+        Receive progress.
+
+    Returns
+    -------
+    Document
+        The program.
+
+    Raises
+    ------
+    InputError
+        An unknown format, or an objective or machine that the scheduler does not support.
+    """
+    from importlib import import_module
+
+    from spmopt.core.objective import objective_named, option_name
+    from spmopt.schedulers.registry import find
+
+    if format not in ("mps", "lp"):
+        raise InputError(f"format {format}: no such format; give mps or lp")
+    aim = objective_named(objective, instance.machine)
+    find("whole").require(aim)
+    find("whole").require_banks(bool(instance.machine.banks))
+    callbacks.progress("building the program", None)
+    # By name: it loads PuLP.
+    program = import_module("formulations.pulp_model.schedule").exported(instance, aim, format)
+    spoken = option_name(aim.name)
+    size = f"{program.columns} columns, {program.rows} rows"
+    record = {
+        "format": format,
+        "instance": instance.name,
+        "objective": spoken,
+        "columns": program.columns,
+        "rows": program.rows,
+        "unit": program.unit,
+    }
+    title = f"{instance.name}, {size}, {spoken} in {program.unit}"
+    return Document(title, program.text, record)
+
+
+def laid_out(
+    solutions: Sequence[Solution], timing: str, callbacks: Callbacks = QUIET
+) -> list[ScheduleView]:
+    """Verify schedules and lay them out.
+
+    Raises
+    ------
+    InputError
+        No such timing, or no schedule.
+    """
+    from spmopt.core.errors import unknown
+
+    if timing not in TIMINGS:
+        raise unknown("choice for --timing", timing, TIMINGS)
+    found = []
+    for solution, source in zip(solutions, _sources(solutions), strict=True):
+        callbacks.progress(f"verifying {source or solution.instance.name}", None)
+        found.append(solution.picture(timing=timing, source=source))
+    return found
+
+
+def _sources(solutions: Sequence[Solution]) -> list[str]:
+    """Return names of files, in full where they are alike."""
+    paths = [each.path for each in solutions]
+    stems = [path.stem if path else "" for path in paths]
+    if len({*stems}) == len(stems):
+        return stems
+    return [str(path) if path else "" for path in paths]
+
+
+def _solutions(subject: object) -> list[Solution]:
+    if isinstance(subject, Solution):
+        return [subject]
+    return list(subject) if isinstance(subject, Sequence) else []
+
+
+def require_options(
+    of_schedules: bool,
+    *,
+    picture: str | None = None,
+    x: str | None = None,
+    y: str | None = None,
+) -> None:
+    """Raise :class:`InputError` for an option that is of something else."""
+    for option, is_odd in (
+        ("picture", picture is not None and not of_schedules),
+        ("x", x is not None and of_schedules),
+        ("y", y is not None and of_schedules),
+    ):
+        if is_odd:
+            other = "a sweep or a search" if of_schedules else "schedules"
+            raise InputError(f"{option}: is for {other}; leave it out")

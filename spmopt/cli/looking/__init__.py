@@ -1,1 +1,0 @@
-"""The commands that draw: pages, pictures, traces."""

@@ -1,0 +1,122 @@
+"""The project file: default options, from the nearest ``spmopt.toml`` upward."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from typer import Context
+
+from spmopt.api.inputs import is_stored
+from spmopt.core.errors import InputError, unknown
+
+NAME = "spmopt.toml"
+_FILES = ("machine", "technology", "space", "cfg")
+"""Options that may name a file, from the folder of the project file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Defaults:
+    """Where the values of a command are from.
+
+    ``written`` are on the command line, ``used`` from the project file ``path``.
+    """
+
+    written: tuple[str, ...]
+    used: tuple[str, ...]
+    path: Path | None
+
+    @staticmethod
+    def of(context: Context, values: dict[str, Any]) -> Defaults:
+        """Tell them apart; what a stored instance or result fixes is taken back in ``values``."""
+        sources = {name: getattr(context.get_parameter_source(name), "name", "") for name in values}
+        used = [name for name, source in sources.items() if source == "DEFAULT_MAP"]
+        if any(is_stored(value) for value in values.values() if isinstance(value, str)):
+            plain = {each.name: each.get_default(context) for each in _plain(context)}
+            values.update({name: plain[name] for name in used})
+            used = []
+        return Defaults(
+            written=tuple(name for name, source in sources.items() if source == "COMMANDLINE"),
+            used=tuple(used),
+            path=found_file() if used else None,
+        )
+
+    def sentence(self) -> str:
+        """Say which options are from the project file."""
+        names = ", ".join(self.used).replace("_", "-").replace("base", "machine")
+        return f"note: {names} as in {self.path}"
+
+
+def _plain(context: Context) -> Iterator[Any]:
+    """Yield the parameters of a command, in a context without the project file."""
+    context.default_map = None
+    yield from context.command.params
+
+
+def found_file() -> Path | None:
+    """Return the project file that holds here."""
+    here = Path.cwd()
+    return next(
+        (path for folder in (here, *here.parents) if (path := folder / NAME).is_file()), None
+    )
+
+
+def default_map(commands: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Read the project file: options of every command that has them, then of single commands.
+
+    Parameters
+    ----------
+    commands
+        Commands by name.
+
+    Raises
+    ------
+    InputError
+        It is not TOML, or names an option or a command that there is none of.
+    """
+    path = found_file()
+    if path is None:
+        return None
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None
+    own = {name: found.pop(name) for name in commands if isinstance(found.get(name), dict)}
+    known = {name: _options(each) for name, each in commands.items()}
+    every = {key: name for names in known.values() for key, name in names.items()}
+    result: dict[str, Any] = {}
+    for command, names in known.items():
+        mine = own.get(command, {})
+        for options, allowed in ((found, every), (mine, names)):
+            for key in options:
+                if key not in allowed:
+                    raise InputError(f"{path}: {unknown('option', key, allowed)}")
+        result[command] = {
+            names[key]: _placed(key, value, path.parent)
+            for key, value in {**found, **mine}.items()
+            if key in names
+        }
+        for part in getattr(commands[command], "commands", ()):
+            result[command][part] = dict(result[command])
+    return result
+
+
+def _options(command: Any) -> dict[str, str]:
+    """Return parameters by their options, without dashes; those of a group's commands too."""
+    found = {
+        flag.removeprefix("--"): each.name
+        for each in command.params
+        for flag in each.opts
+        if flag.startswith("--")
+    }
+    for part in getattr(command, "commands", {}).values():
+        found |= _options(part)
+    return found
+
+
+def _placed(key: str, value: Any, folder: Path) -> Any:
+    is_file = key in _FILES and isinstance(value, str) and value.endswith((".toml", ".cfg"))
+    return str(folder / value) if is_file else value

@@ -1,0 +1,302 @@
+"""The commands that schedule a network, or look at one schedule in detail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option, Typer
+
+from spmopt.api import analyses, inputs, scheduling
+from spmopt.cli import Code
+from spmopt.cli.binding import Call, command, flag
+from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, OptionalOutput, Output
+from spmopt.core.errors import InfeasibleError, InputError
+
+if TYPE_CHECKING:  # they would load numpy, and help should not
+    from spmopt.api.callbacks import Callbacks
+    from spmopt.api.scheduling import ComparisonTable, Solution
+    from spmopt.core.instance import Instance
+    from spmopt.core.result import Result
+
+_BACKEND = (
+    "Solve the PuLP model of the scheduler instead, by pulp:cbc, pulp:highs, pulp:gurobi, "
+    "pulp:cplex, pulp:scip or another solver of PuLP."
+)
+_Csv = Annotated[
+    Path | None, Option("--csv", help="File to write rows to; an existing one is replaced.")
+]
+_OF_VIEW = ("per", "top", "step")
+"""Options of what is shown of a schedule."""
+Stop = Callable[[], bool]
+
+
+def add(app: Typer) -> None:
+    """Add the commands."""
+    network: dict[str, Any] = {"Network": inputs.load, "Machine": inputs.machine}
+    lowered = {**network, "Lowering": inputs.lower}
+    searched = {**lowered, "Search": scheduling.solve}
+    command(app, panel=SCHEDULES, **searched)(solve)
+    command(app, panel=SCHEDULES, **lowered, Search=scheduling.compare)(compare)
+    command(app, panel=SCHEDULES)(verify)
+    command(app, panel=SCHEDULES, Options=analyses.analyze, **searched)(analyze)
+    command(app, panel=SCHEDULES, Options=analyses.explain, **searched)(explain)
+    command(app, panel=INPUTS, **lowered)(instance)
+
+
+def solve(
+    call: Call,
+    network: Network,
+    backend: Annotated[str | None, Option(metavar="pulp:NAME", help=_BACKEND, hidden=True)] = None,
+    output: OptionalOutput = None,
+    json: Json = False,
+) -> int:
+    """Schedule a network, verify the schedule and certify its bound."""
+    from spmopt.cli.terminal.output import emit
+    from spmopt.io.document import require_writable
+
+    if output is not None:
+        require_writable(output)
+    name = call.values["scheduler"] + ("" if backend is None else f"@{backend}")
+    with scheduled(call, network, [name]) as (found, stopped):
+        (solution,) = found
+        emit(solution, json)
+        if output is not None:
+            solution.save(output)
+        return exit_code(found.results, stopped())
+
+
+def compare(
+    call: Call,
+    network: Network,
+    output: Annotated[
+        Path | None,
+        Option(
+            "--output",
+            "-o",
+            help="Folder to write a result file of each to, e.g. page.json; those there are "
+            "replaced.",
+        ),
+    ] = None,
+    json: Json = False,
+) -> int:
+    """Compare schedulers, all against the best certified bound."""
+    from spmopt.cli.terminal.output import emit, tell
+    from spmopt.io.document import require_writable
+    from spmopt.schedulers.registry import find
+
+    given: list[str] | None = call.values["schedulers"]
+    if given is not None:
+        given = [find(name).name for name in given]
+
+    def chosen(instance: Instance) -> Sequence[str]:
+        names, note = given, ""
+        if names is None:
+            names, note = scheduling.usual_schedulers(instance, call.values["objective"])
+        if output is not None:
+            for name in names:
+                require_writable(output / f"{name}.json")
+        if note:
+            tell(note)
+        return names
+
+    with scheduled(call, network, chosen) as (found, stopped):
+        emit(found, json)
+        if output is not None:
+            for solution in found:
+                solution.save(output / f"{solution.result.scheduler}.json")
+        return exit_code(found.results, stopped())
+
+
+def verify(
+    result: Annotated[Path, Argument(help="Result file.")],
+    json: Json = False,
+) -> int:
+    """Recompute everything that a result file claims, without any solver."""
+    from spmopt.cli.terminal.output import emit
+    from spmopt.cli.terminal.progress import watching
+
+    with watching() as callbacks:
+        found = scheduling.verify(result, callbacks=callbacks)
+    emit(found, json)
+    return Code.NOT_VERIFIED if found.violations else Code.OK
+
+
+def analyze(call: Call, network: Network, csv: _Csv = None, json: Json = False) -> int:
+    """Show where a schedule's time, traffic and reuse go; a result file can stand for NETWORK.
+
+    The columns are explained below the tables, and in the README.
+    """
+    from spmopt.cli.terminal.output import emit
+    from spmopt.core.errors import unknown
+
+    per = call.values["per"]
+    if per is not None and per not in analyses.PER:
+        raise unknown("choice for --per", per, analyses.PER)
+    if csv is not None:
+        _require_new(csv, call, network)
+    with legal(call, network) as (solution, code):
+        if solution.result.schedule is not None:
+            found = call(analyses.analyze, solution)
+            if csv is not None:
+                found.save_csv(csv)
+            emit(found, json)
+        return code()
+
+
+def explain(call: Call, network: Network, csv: _Csv = None, json: Json = False) -> int:
+    """Explain why a schedule stalls, and what more SPM and bandwidth are worth.
+
+    A result file can stand for NETWORK.
+    """
+    from spmopt.cli.terminal.output import emit, print_json
+
+    if call.values["top"] < 1:
+        raise InputError(f"--top {call.values['top']}: must be at least 1")
+    if csv is not None:
+        _require_new(csv, call, network)
+    try:
+        with legal(call, network) as (solution, code):
+            if solution.result.schedule is not None:
+                found = call(analyses.explain, solution)
+                if csv is not None:
+                    found.save_csv(csv)
+                emit(found, json)
+            return code()
+    except InfeasibleError as error:
+        if not json or error.conflict is None:
+            raise
+        from spmopt.report.results import conflict_record
+
+        print_json({"status": "infeasible", "conflict": conflict_record(error.conflict)})
+        return Code.INFEASIBLE
+
+
+def instance(call: Call, network: Network, output: Output, json: Json = False) -> int:
+    """Write the instance of a network as JSON."""
+    from spmopt.cli.terminal.output import print_json, say
+    from spmopt.cli.terminal.progress import watching
+    from spmopt.io.document import require_writable
+    from spmopt.io.files import write_instance
+    from spmopt.report.results import instance_record
+
+    require_writable(output)
+    with watching() as callbacks:
+        found = build(call, network, callbacks)
+        write_instance(output, found)
+    if json:
+        print_json(instance_record(found))
+    else:
+        size = f"{len(found.operations)} operations, {len(found.tensors)} tensors"
+        say(f"{output}: {found.name}, {size}")
+    return Code.OK
+
+
+def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
+    """Build the instance that options describe; a wrong machine does not wait for a network."""
+    if not inputs.is_stored(network):
+        machine = call(inputs.machine, callbacks=callbacks)
+        workload = call(inputs.load, network, callbacks=callbacks)
+    else:
+        workload = call(inputs.load, network, callbacks=callbacks)
+        if "base" in call.given:
+            raise inputs.already_lowered("--machine", network)
+        assert workload.instance is not None
+        base = workload.instance.machine
+        machine = call(inputs.machine, base, callbacks=callbacks)
+    return call(inputs.lower, workload, machine, callbacks=callbacks)
+
+
+@contextmanager
+def scheduled(
+    call: Call, network: str, schedulers: Sequence[str] | Callable[[Instance], Sequence[str]]
+) -> Iterator[tuple[ComparisonTable, Stop]]:
+    """Schedule; what is done within, a first Ctrl-C does not end, and the last value tells of."""
+    from dataclasses import replace
+
+    from spmopt.cli.terminal.interrupt import interruptible, losing
+    from spmopt.cli.terminal.live import Live
+    from spmopt.cli.terminal.output import tell
+    from spmopt.cli.terminal.progress import watching_rows
+    from spmopt.core.objective import objective_named
+    from spmopt.metrics import in_unit
+    from spmopt.report.quantities import si
+
+    with ExitStack() as display:
+        callbacks, show = display.enter_context(watching_rows())
+        instance = build(call, network, callbacks)
+        names = schedulers(instance) if callable(schedulers) else schedulers
+        aim = objective_named(call.values["objective"], instance.machine)
+        with interruptible(tell) as stopped:
+            live = Live(
+                lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
+            )
+            show(live)
+            callbacks = replace(callbacks, stop=stopped, on_incumbent=live.hear)
+            with losing(lambda: live.has_schedule):
+                found = call(scheduling.compare, instance, names, callbacks=callbacks)
+                display.close()
+                yield found, stopped
+
+
+@contextmanager
+def legal(call: Call, network: str) -> Iterator[tuple[Solution, Callable[[], Code]]]:
+    """Give a verified solution, from a file or made now, and the exit code for it."""
+    from spmopt.cli.terminal.output import tell
+    from spmopt.schedulers.registry import Kind, find
+    from spmopt.verify import require_legal
+
+    if _is_result(network):
+        for name in (n for n in call.given if n in call.values and n not in _OF_VIEW):
+            raise InputError(
+                f"{flag(name)}: {network} is scheduled already; name a network instead"
+            )
+        solution = scheduling.unverified(network)
+        scheduling.require_feasible(solution)
+        require_legal(solution.instance, solution.schedule, solution.result.totals)
+        yield solution, lambda: Code.OK
+        return
+    scheduler = call.values["scheduler"]
+    if find(scheduler).kind is Kind.RELAXATION:
+        raise InputError(f"scheduler {scheduler}: gives a bound, no schedule; name another")
+    with scheduled(call, network, [scheduler]) as (found, stopped):
+        (solution,) = found
+        scheduling.require_feasible(solution)
+        if solution.result.schedule is None:
+            tell(f"{scheduler}: no schedule found within the limits")
+        yield solution, lambda: exit_code(found.results, stopped())
+
+
+def exit_code(found: Sequence[Result], interrupted: bool) -> Code:
+    """Return what scheduling came to."""
+    from spmopt.core.result import Status
+
+    if interrupted:
+        return Code.INTERRUPTED
+    if all(result.status is Status.INFEASIBLE for result in found):
+        return Code.INFEASIBLE
+    if all(result.schedule is None and result.bound is None for result in found):
+        return Code.NOTHING_FOUND
+    return Code.OK
+
+
+def _is_result(network: str) -> bool:
+    if not inputs.is_stored(network) or not Path(network).is_file():
+        return False
+    from spmopt.io.document import read_json
+
+    document = read_json(Path(network))
+    return isinstance(document, dict) and document.get("format") == "spmopt-result"
+
+
+def _require_new(csv: Path, call: Call, network: str) -> None:
+    """Fail before the work unless rows can be written to ``csv``, which is not to be read."""
+    from spmopt.io.document import require_writable
+
+    for name in (network, str(call.values["base"])):
+        if csv.is_file() and Path(name).is_file() and csv.samefile(name):
+            raise InputError(f"--csv {csv}: would replace the file that is read; name another")
+    require_writable(csv)

@@ -1,1 +1,0 @@
-"""The command of gradients in tiles."""

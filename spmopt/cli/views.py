@@ -1,0 +1,232 @@
+"""The commands that draw schedules, sweeps and searches, or write them for other programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from typer import Argument, Option, Typer
+
+from spmopt.api import inputs, scheduling, sweeping, tuning, views
+from spmopt.cli import Code
+from spmopt.cli.binding import Call, command
+from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, Output
+from spmopt.cli.schedule import build
+from spmopt.core.errors import InputError
+
+if TYPE_CHECKING:
+    from spmopt.api.callbacks import Callbacks
+
+_PAGES = (".html", ".htm")
+_SQLITE = b"SQLite format 3\0"
+"""What a database of SQLite begins with."""
+_Schedule = Annotated[
+    Path | None,
+    Argument(
+        help="Result file, as 'spmopt solve -o' writes it, or the CSV file of a sweep.",
+        show_default=False,
+    ),
+]
+_Other = Annotated[
+    Path | None,
+    Argument(
+        metavar="SCHEDULE2",
+        help="Another of the same instance, to compare with.",
+        show_default=False,
+    ),
+]
+
+
+def add(app: Typer) -> None:
+    """Add the commands."""
+    front: dict[str, Any] = {"Front of a search": tuning.read_search}
+    command(app, panel=SCHEDULES, Options=views.trace)(trace)
+    command(app, panel=SCHEDULES, Options=views.plot, **front)(plot)
+    command(app, panel=SCHEDULES, Options=views.report, **front)(report)
+    network: dict[str, Any] = {"Network": inputs.load, "Machine": inputs.machine}
+    command(app, panel=INPUTS, Options=views.export, **network, Lowering=inputs.lower)(export)
+
+
+def trace(
+    call: Call,
+    schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
+    output: Output,
+    json: Json = False,
+) -> int:
+    """Write a schedule as a trace, for https://ui.perfetto.dev or chrome://tracing."""
+    from spmopt.cli.terminal.output import emit_file
+    from spmopt.cli.terminal.progress import watching
+
+    _require_output(call, output, [schedule])
+    with watching() as callbacks:
+        _require_result(schedule)
+        solution = scheduling.unverified(schedule, callbacks)
+        found = call(views.trace, solution, callbacks=callbacks)
+        callbacks.progress(f"writing {output}", None)
+        found.save(output)
+    emit_file(found, output, json)
+    return Code.OK
+
+
+def plot(
+    *,
+    call: Call,
+    output: Output,
+    schedule: _Schedule = None,
+    other: _Other = None,
+    json: Json = False,
+) -> int:
+    """Draw a schedule, two of one instance, a sweep or a search, as .png, .svg or .pdf."""
+    from spmopt.cli.terminal.output import emit_file
+    from spmopt.cli.terminal.progress import watching
+    from spmopt.report.plots.style import require_format
+
+    files = _files(call, schedule, other)
+    require_format(output)
+    _require_output(call, output, files)
+    with watching() as callbacks:
+        subject = _subject(call, files, callbacks)
+        found = call(views.plot, subject, callbacks=callbacks)
+        callbacks.progress(f"drawing {output}", None)
+        found.save(output)
+    emit_file(found, output, json, **_read(files))
+    return Code.OK
+
+
+def report(
+    *,
+    call: Call,
+    output: Output,
+    schedule: _Schedule = None,
+    other: _Other = None,
+    open: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
+    json: Json = False,
+) -> int:
+    """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
+
+    One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
+    roofline; curves with bounds as bands; the front of a search with its schedules.
+    """
+    from spmopt.cli.terminal.output import emit_file
+    from spmopt.cli.terminal.progress import watching
+
+    files = _files(call, schedule, other)
+    _require_output(call, output, files)
+    is_file = output.is_file() or not output.exists()
+    if is_file and output.suffix.lower() not in _PAGES:
+        raise InputError(
+            f"--output {output}: a page is HTML; let the name end in .html, or draw a picture "
+            "(.png, .svg, .pdf) by 'spmopt plot'"
+        )
+    with watching() as callbacks:
+        subject = _subject(call, files, callbacks)
+        found = call(views.report, subject, callbacks=callbacks)
+        callbacks.progress(f"writing {output}", None)
+        found.save(output)
+    emit_file(found, output, json, **_read(files))
+    if open:
+        import webbrowser
+
+        webbrowser.open(output.resolve().as_uri())
+    return Code.OK
+
+
+def export(call: Call, network: Network, output: Output, json: Json = False) -> int:
+    """Write the program of the scheduler whole as MPS or LP, for any solver.
+
+    Columns and rows bear the names of tensors and steps, counted from 0.
+    """
+    from spmopt.cli.terminal.output import emit_file
+    from spmopt.cli.terminal.progress import watching
+    from spmopt.io.document import require_writable
+
+    given = call.values["format"]
+    format = (given or output.suffix.removeprefix(".")).lower()
+    if format not in ("mps", "lp"):
+        what = f"--format {given}" if given else f"{output}"
+        raise InputError(f"{what}: no such format; give --format mps or --format lp")
+    require_writable(output)
+    with watching() as callbacks:
+        instance = build(call, network, callbacks)
+        found = call(views.export, instance, format=format, callbacks=callbacks)
+        found.save(output)
+    emit_file(found, output, json)
+    return Code.OK
+
+
+def _files(call: Call, schedule: Path | None, other: Path | None) -> list[Path]:
+    """Return the files that are read, none for a search; options must go together."""
+    files = [each for each in (schedule, other) if each is not None]
+    is_search = "storage" in call.given or "study" in call.given
+    is_sweep = schedule is not None and schedule.suffix.lower() == ".csv"
+    if is_search and files:
+        raise InputError(f"{files[0]}: name a file, or a study by --storage, not both")
+    if not is_search and not files:
+        raise InputError("name a result file, the CSV file of a sweep, or --storage of a search")
+    if "top" in call.given and not is_search:
+        raise InputError("--top: is for the front of a search; add --storage")
+    if is_sweep and other is not None:
+        raise InputError(
+            f"{schedule}: holds the rows of a sweep, which is shown by itself, one sweep "
+            f"at a time; leave {other} out"
+        )
+    if "timing" in call.given and (is_search or is_sweep):
+        raise InputError("--timing: is for schedules; leave it out")
+    call(views.require_options, not (is_search or is_sweep))
+    return files
+
+
+def _subject(call: Call, files: list[Path], callbacks: Callbacks) -> views.Subject:
+    """Read what is drawn; schedules are verified as they are laid out."""
+    if not files:
+        callbacks.progress("reading the study", None)
+        found = call(tuning.read_search)
+        found.require_feasible()
+        return found
+    if files[0].suffix.lower() == ".csv":
+        return sweeping.read_sweep(files[0])
+    for path in files:
+        _require_result(path)
+    return [scheduling.unverified(path, callbacks) for path in files]
+
+
+def _require_result(path: Path) -> None:
+    """Raise :class:`InputError` for the rows of a sweep, and for the storage of a search."""
+    if path.suffix.lower() == ".csv":
+        raise InputError(
+            f"{path}: holds rows of a sweep, no schedule; 'spmopt report' and 'spmopt plot' "
+            "show one sweep by itself"
+        )
+    if _is_database(path):
+        raise InputError(
+            f"{path}: is the storage of a search, no schedule; 'spmopt report' and "
+            f"'spmopt plot' show its front by --storage {path}"
+        )
+
+
+def _is_database(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE)) == _SQLITE
+    except OSError:
+        return False  # said by who reads it
+
+
+def _require_output(call: Call, output: Path, files: list[Path]) -> None:
+    """Fail before the work unless ``output`` can be written, and is none of the ``files``."""
+    from spmopt.core.errors import unknown
+    from spmopt.io.document import require_writable
+
+    if call.values["timing"] not in views.TIMINGS:
+        raise unknown("choice for --timing", call.values["timing"], views.TIMINGS)
+    for path in files:
+        if output.is_file() and path.is_file() and output.samefile(path):
+            raise InputError(f"--output {output}: would replace the schedule; name another file")
+    require_writable(output)
+
+
+def _read(files: list[Path]) -> dict[str, object]:
+    """Return the files that were read, for JSON."""
+    if files and files[0].suffix.lower() == ".csv":
+        return {"sweep": str(files[0])}
+    return {"schedules": [str(each) for each in files]} if files else {}

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from formulations.placement.orders import Floats, arrange
-from formulations.placement.part import NEVER, Part
+from formulations.placement.greedy import Floats, arrange
+from formulations.placement.parts import NEVER, Part
 from spmopt.core.table import Ints
 
 SCALE = 1 << 12
@@ -22,7 +22,7 @@ PLACED = 1 << 61
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class ScaledPart:
     """A part, scaled, that all branches of a search share: ``apart`` (k, k), ``needs`` (k, m).
 
     It is searched in the order ``word``, shaken by ``noise`` (k,) if there is any.
@@ -35,11 +35,11 @@ class Ground:
     noise: Floats | None = None
 
     @classmethod
-    def of(cls, part: Part) -> Ground:
+    def of(cls, part: Part) -> ScaledPart:
         """Scale ``part``."""
         return cls(part=part, apart=part.apart * SCALE, needs=part.needs * SCALE)
 
-    def ordered(self, word: str, noise: Floats | None = None) -> Ground:
+    def ordered(self, word: str, noise: Floats | None = None) -> ScaledPart:
         """The same in another order."""
         return replace(self, word=word, noise=noise)
 
@@ -74,7 +74,7 @@ class Branch:
         Which buffers these are, in order.
     """
 
-    ground: Ground
+    scaled: ScaledPart
     origin: int
     which: Ints
     ranks: Ints
@@ -99,7 +99,7 @@ class Branch:
         way of, as the bits of a number.
         """
         if rank not in self._raised:
-            raised: Ints = self.ground.apart[self.which[rank], self.which] + self.ranks
+            raised: Ints = self.scaled.apart[self.which[rank], self.which] + self.ranks
             met = np.packbits(raised > NEVER * SCALE // 2, bitorder="little")
             self._raised[rank] = raised, int.from_bytes(met.tobytes(), "little")
         return self._raised[rank]
@@ -107,12 +107,12 @@ class Branch:
     def needs(self, rank: int) -> Ints:
         """What a buffer takes up in each section (m,), scaled."""
         end = self.origin + self.totals.size
-        needs: Ints = self.ground.needs[self.which[rank], self.origin : end]
+        needs: Ints = self.scaled.needs[self.which[rank], self.origin : end]
         return needs
 
     def settle(self, keys: Ints) -> bool:
         """Round ``keys`` up to the alignments, in place; False if a fixed buffer cannot be."""
-        part = self.ground.part
+        part = self.scaled.part
         steps, fixed = part.alignment[self.which], part.fixed[self.which]
         offsets = -(-(keys // SCALE) // steps) * steps
         left = keys < PLACED
@@ -120,17 +120,17 @@ class Branch:
         return not ((fixed >= 0) & left & (offsets > fixed)).any()
 
 
-def root(ground: Ground) -> Branch:
+def root(scaled: ScaledPart) -> Branch:
     """All buffers."""
-    part = ground.part
-    totals = ground.needs.sum(axis=0)
+    part = scaled.part
+    totals = scaled.needs.sum(axis=0)
     crossing = np.zeros(totals.size + 1, dtype=np.int64)
     np.add.at(crossing, part.first, 1)
     np.add.at(crossing, part.last - 1, -1)
-    which = ground.arrange(np.arange(len(part)), totals, 0)
-    sections, members = np.nonzero(ground.needs[which].T)
+    which = scaled.arrange(np.arange(len(part)), totals, 0)
+    sections, members = np.nonzero(scaled.needs[which].T)
     return _branch(
-        ground,
+        scaled,
         origin=0,
         which=which,
         offsets=np.maximum(part.fixed[which], 0),
@@ -142,7 +142,7 @@ def root(ground: Ground) -> Branch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rest:
+class Remainder:
     """Buffers ``chosen`` by their ranks in ``whole``, and their sections ``[begin, end)``.
 
     The state is that of ``whole`` when these fell apart from all others.
@@ -158,12 +158,12 @@ class Rest:
 
     def branch(self) -> Branch:
         """A branch of its own, ranked anew."""
-        whole, ground = self.whole, self.whole.ground
+        whole, scaled = self.whole, self.whole.scaled
         totals = self.totals[self.begin : self.end]
         origin = whole.origin + self.begin
         old = whole.which[self.chosen]
-        which = ground.arrange(old, totals, origin)
-        rank = np.full(len(ground.part), -1, dtype=np.int64)
+        which = scaled.arrange(old, totals, origin)
+        rank = np.full(len(scaled.part), -1, dtype=np.int64)
         rank[which] = np.arange(which.size)
         offsets = np.empty(which.size, dtype=np.int64)
         offsets[rank[old]] = self.keys[self.chosen] // SCALE
@@ -174,7 +174,7 @@ class Rest:
         members = left[whole.members[inside]]
         kept = members >= 0
         return _branch(
-            ground,
+            scaled,
             origin=origin,
             which=which,
             offsets=offsets,
@@ -186,7 +186,7 @@ class Rest:
 
 
 def _branch(
-    ground: Ground,
+    scaled: ScaledPart,
     *,
     origin: int,
     which: Ints,
@@ -196,12 +196,12 @@ def _branch(
     totals: Ints,
     crossing: Ints,
 ) -> Branch:
-    part = ground.part
+    part = scaled.part
     ranks = np.arange(which.size)
     size = part.size[which]
     starts = np.searchsorted(sections, np.arange(totals.size))
     return Branch(
-        ground=ground,
+        scaled=scaled,
         origin=origin,
         which=which,
         ranks=ranks,

@@ -7,16 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.placement import greedy
-from formulations.placement import search as search_module
-from formulations.placement.branch import Ground
-from formulations.placement.descent import descend, fill
-from formulations.placement.dives import Dives
-from formulations.placement.hunt import Limit, Verdict
-from formulations.placement.part import split
+from formulations.placement import greedy, tree
+from formulations.placement.attempts import Dives, Limit
+from formulations.placement.branch import ScaledPart
+from formulations.placement.parts import Verdict, in_units, split
 from formulations.placement.place import minimize, place
-from formulations.placement.table import Table
-from formulations.placement.units import in_units
+from formulations.placement.progress import Progress
 from spmopt.core.placement import Placement, require_placement
 from spmopt.core.result import Status
 from tests.formulations.placement.brute_force import draw, least_height
@@ -26,7 +22,7 @@ from tests.formulations.placement.test_place import PUBLISHED, published
 def test_dives_come_down_and_stay_legal() -> None:
     buffers = published("D")
     (part,) = split(in_units(buffers))
-    dives, best = Dives(Ground.of(part)), 1250
+    dives, best = Dives(ScaledPart.of(part)), 1250
     for _ in range(60):
         found = dives.dive(part.load, best, bool)
         if found is not None:
@@ -36,7 +32,7 @@ def test_dives_come_down_and_stay_legal() -> None:
     assert best <= 1060  # greedy ways end at 1274, and the load is 963
     assert dives.nodes <= 60 * 1.5 * len(part)
     kept = [buffers[k] for k in part.ids]
-    again, offsets = Dives(Ground.of(part)), None
+    again, offsets = Dives(ScaledPart.of(part)), None
     while offsets is None:
         found = again.dive(part.load, 1250, bool)
         offsets = None if found is None else found[1]
@@ -52,7 +48,7 @@ def test_dives_are_never_below_the_least_height(seed: int) -> None:
     parts = split(units)
     if least is None or len(parts) != 1 or units.ids.size != len(buffers):
         return
-    dives = Dives(Ground.of(parts[0]))
+    dives = Dives(ScaledPart.of(parts[0]))
     for _ in range(10):
         found = dives.dive(parts[0].load, units.floor(least) + 4, bool)
         if found is not None:
@@ -86,38 +82,38 @@ def test_every_way_down_has_its_share() -> None:
         asked += 1
         return asked > 500
 
-    table = Table(published("D"), Limit(time_limit_s=60.0, stop=stop))
-    descend(table, None)
-    assert table.height is not None
-    assert table.bound < table.height <= 1100
+    progress = Progress(published("D"), Limit(time_limit_s=60.0, stop=stop))
+    progress.descend(None)
+    assert progress.height is not None
+    assert progress.bound < progress.height <= 1100
 
 
 def test_filling_stops_at_the_first_placement() -> None:
-    table = Table(published("J"), Limit(time_limit_s=60.0))
-    fill(table, 1024)
-    effort = table.effort
-    assert table.height is not None
-    assert table.height <= 1024
-    fill(table, 1024)
-    assert table.effort == effort
+    progress = Progress(published("J"), Limit(time_limit_s=60.0))
+    progress.fill(1024)
+    effort = progress.effort
+    assert progress.height is not None
+    assert progress.height <= 1024
+    progress.fill(1024)
+    assert progress.effort == effort
 
 
 def test_dives_help_where_steps_find_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = Table(published("D"), Limit(time_limit_s=60.0))
+    progress = Progress(published("D"), Limit(time_limit_s=60.0))
 
     def step(capacity: int) -> Verdict:
-        table.effort += 10_000
-        found = table.height is not None and table.height <= capacity
+        progress.effort += 10_000
+        found = progress.height is not None and progress.height <= capacity
         return Verdict.FOUND if found else Verdict.OPEN
 
-    monkeypatch.setattr(table, "step", step)
-    fill(table, 1060)
-    assert table.height is not None
-    assert table.height <= 1060
+    monkeypatch.setattr(progress, "step", step)
+    progress.fill(1060)
+    assert progress.height is not None
+    assert progress.height <= 1060
 
 
 def test_a_search_that_forgets_proves_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_module, "_REMEMBERED", 2)
+    monkeypatch.setattr(tree, "_REMEMBERED", 2)
     for seed in range(30):
         buffers = draw(seed)
         least, found = least_height(buffers, 24), minimize(buffers, 24, 20.0)
@@ -127,7 +123,7 @@ def test_a_search_that_forgets_proves_the_same(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize("name", ["C", "J", "E"])
 def test_what_is_told_gets_better_and_ends_at_the_answer(name: str) -> None:
     news: list[tuple[int | None, int]] = []
-    found = minimize(published(name), None, 1.5, better=lambda *told: news.append(told))
+    found = minimize(published(name), None, 1.5, on_improved=lambda *told: news.append(told))
     assert found.placement is not None
     heights = [height for height, _ in news if height is not None]
     bounds = [bound for _, bound in news]

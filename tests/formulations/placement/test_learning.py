@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.placement.part import split
+from formulations.placement.cpsat import CpSat
+from formulations.placement.parts import Verdict, in_units, split
 from formulations.placement.place import minimize
-from formulations.placement.sat import Answer, Learner
-from formulations.placement.units import in_units
 from spmopt.core.placement import Placement, require_placement
 from tests.formulations.placement.brute_force import draw, least_height
 
@@ -38,12 +37,12 @@ def test_there_is_a_solution_where_brute_force_has_one(seed: int, word: str) -> 
     parts = split(units)
     if least is None or len(parts) != 1 or units.ids.size != len(buffers):
         return
-    learner = Learner(parts[0])
+    cpsat = CpSat(parts[0])
     for capacity in (least - 1, least):
-        answer, offsets = learner.solve(
+        answer, offsets = cpsat.solve(
             units.floor(capacity), word, conflicts=10_000, time_limit_s=20.0
         )
-        assert answer is (Answer.FOUND if capacity == least else Answer.INFEASIBLE)
+        assert answer is (Verdict.FOUND if capacity == least else Verdict.INFEASIBLE)
         if offsets is not None:
             by_unit = offsets[np.argsort(parts[0].ids)]
             found = Placement.of(buffers, units.offsets_bytes(by_unit))

@@ -12,11 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.placement import greedy
-from formulations.placement.branch import Ground
-from formulations.placement.part import split
+from formulations.placement.branch import ScaledPart
+from formulations.placement.parts import Verdict, in_units, split
 from formulations.placement.place import minimize, place
-from formulations.placement.search import End, Search
-from formulations.placement.units import in_units
+from formulations.placement.tree import TreeSearch
 from spmopt.core.placement import Buffer, Placement, require_placement
 from spmopt.core.result import Status
 from spmopt.io.minimalloc import read_buffers
@@ -188,11 +187,11 @@ def test_alignment_leaves_what_is_common_to_sizes() -> None:
 
 def test_a_search_goes_on_where_it_was_stopped() -> None:
     (part,) = split(in_units(published("J")))
-    ground = Ground.of(part).ordered("TWA")
-    whole, halves = Search(ground, 1024), Search(ground, 1024)
-    assert whole.run(10_000, bool) is End.FOUND
+    scaled = ScaledPart.of(part).ordered("TWA")
+    whole, halves = TreeSearch(scaled, 1024), TreeSearch(scaled, 1024)
+    assert whole.run(10_000, bool) is Verdict.FOUND
     for limit in range(50, 10_000, 50):
-        if halves.run(limit, bool) is End.FOUND:
+        if halves.run(limit, bool) is Verdict.FOUND:
             break
     assert halves.nodes == whole.nodes
     np.testing.assert_array_equal(halves.offsets, whole.offsets)

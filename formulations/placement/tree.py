@@ -10,24 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from hashlib import blake2b
 
 import numpy as np
 
-from formulations.placement.branch import PLACED, SCALE, Branch, Ground, Rest, root
-from formulations.placement.part import NEVER, Part
+from formulations.placement.branch import PLACED, SCALE, Branch, Remainder, ScaledPart, root
+from formulations.placement.parts import NEVER, Part, Verdict
 from spmopt.core.table import Ints
 
 _REMEMBERED = 1 << 18  # states, some 25 MB
-
-
-class End(Enum):
-    """How a search ended."""
-
-    FOUND = "found"
-    EXHAUSTED = "exhausted"  # no placement exists, if all buffers are rectangles
-    STOPPED = "stopped"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -53,7 +44,7 @@ class _Frame:
     tried: int = -1
 
 
-_Pending = tuple[Rest, int, "_Pending | None"]
+_Pending = tuple[Remainder, int, "_Pending | None"]
 
 
 def searchable(part: Part) -> bool:
@@ -61,7 +52,7 @@ def searchable(part: Part) -> bool:
     return len(part) < SCALE and int(part.size.sum() + part.alignment.sum()) < -NEVER // 2
 
 
-class Search:
+class TreeSearch:
     """A search in one order; it can go on where a node limit stopped it.
 
     Attributes
@@ -70,11 +61,11 @@ class Search:
         Buffers put in place so far.
     """
 
-    def __init__(self, ground: Ground, capacity: int) -> None:
+    def __init__(self, scaled: ScaledPart, capacity: int) -> None:
         self.nodes = 0
-        self._ground = ground
+        self._scaled = scaled
         self._limit = (capacity + 1) * SCALE
-        self._offsets = np.full(len(ground.part), -1, dtype=np.int64)
+        self._offsets = np.full(len(scaled.part), -1, dtype=np.int64)
         self._failed: set[bytes] = set()
         self._stack: list[_Frame] = []
 
@@ -83,18 +74,18 @@ class Search:
         """Of the buffers of the part (k,), once a placement is found."""
         return self._offsets.copy()
 
-    def run(self, node_limit: int, stop: Callable[[], bool]) -> End:
+    def run(self, node_limit: int, stop: Callable[[], bool]) -> Verdict:
         """Search until the end, ``node_limit`` nodes in all, or ``stop``."""
         stack = self._stack
         if not stack:
-            if self._ground.part.load * SCALE >= self._limit:
-                return End.EXHAUSTED
-            self._enter(root(self._ground), 0, None)
+            if self._scaled.part.load * SCALE >= self._limit:
+                return Verdict.INFEASIBLE
+            self._enter(root(self._scaled), 0, None)
         while stack:
             frame = stack[-1]
             if not frame.left:
                 if frame.pending is None:
-                    return End.FOUND
+                    return Verdict.FOUND
                 following, back, pending = frame.pending
                 self._enter(following.branch(), back, pending)
             elif not frame.candidates or _hatless(frame):
@@ -103,10 +94,10 @@ class Search:
                 self._failed.add(frame.state)
                 del stack[frame.back :]
             elif self.nodes >= node_limit or (self.nodes % 64 == 0 and stop()):
-                return End.STOPPED
+                return Verdict.OPEN
             else:
                 self._place(frame, frame.candidates.pop())
-        return End.EXHAUSTED
+        return Verdict.INFEASIBLE
 
     def _enter(self, start: Branch, back: int, pending: _Pending | None) -> None:
         """Go on with a branch of its own."""
@@ -190,7 +181,7 @@ class Search:
             )
         )
 
-    def _alone(self, part: Rest) -> bool:
+    def _alone(self, part: Remainder) -> bool:
         """Put a buffer in place that no other meets any more; False if there are several."""
         if part.chosen.size > 1:
             return False
@@ -204,14 +195,14 @@ def _hatless(frame: _Frame) -> bool:
     return frame.tried >= 0 and not frame.branch.raised(frame.tried)[1] & frame.waiting
 
 
-def _fallen_apart(start: Branch, keys: Ints, totals: Ints, crossing: Ints) -> list[Rest]:
+def _fallen_apart(start: Branch, keys: Ints, totals: Ints, crossing: Ints) -> list[Remainder]:
     """What is still to be placed, by runs of sections that none of it reaches out of."""
     cuts = np.flatnonzero(crossing == 0)
     left = np.flatnonzero(keys < PLACED)
     run = np.searchsorted(cuts, start.first[left])
     bounds = np.concatenate([[0], cuts + 1, [totals.size]])
     found = [
-        Rest(
+        Remainder(
             whole=start,
             chosen=left[run == which],
             begin=int(bounds[which]),

@@ -8,30 +8,41 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from enum import Enum
 from functools import cached_property
 
 import numpy as np
 
-from formulations.placement.model import Model
-from formulations.placement.orders import arranged
-from formulations.placement.part import Part
+from formulations.placement.greedy import arranged
+from formulations.placement.parts import Part, Verdict
 from formulations.solver.apart import StoppedError, call
 from spmopt.core.table import Ints
 
-_WORKER = "formulations.placement.sat_worker:solve"
+_WORKER = "formulations.placement.cpsat_worker:solve"
 
 
-class Answer(Enum):
-    """What came of a solve."""
+@dataclass(frozen=True, kw_only=True)
+class OffsetModel:
+    """What the solver is told: offsets of buffers ``0 .. k-1``, free of overlap.
 
-    FOUND = "found"
-    INFEASIBLE = "infeasible"  # proved
-    STOPPED = "stopped"
+    Attributes
+    ----------
+    size, alignment, fixed : (k,)
+        ``fixed`` is -1 where the offset is free.
+    sections
+        Buffers of which no two overlap, section by section.
+    pairs : (p, 4)
+        Columns i, j, up, down: ``o_j >= o_i + up`` or ``o_i >= o_j + down``.
+    """
+
+    size: Ints
+    alignment: Ints
+    fixed: Ints
+    sections: list[Ints]
+    pairs: Ints
 
 
 @dataclass(frozen=True)
-class Learner:
+class CpSat:
     """Solves for one part, which is made into rows once."""
 
     part: Part
@@ -45,11 +56,11 @@ class Learner:
         conflicts: int,
         time_limit_s: float,
         stop: Callable[[], bool] = bool,
-    ) -> tuple[Answer, Ints | None]:
+    ) -> tuple[Verdict, Ints | None]:
         """Look for offsets (k,) under ``capacity``, in the order ``word``, up to a limit."""
         part = self.part
         if (part.size > capacity).any() or (part.fixed + part.size > capacity).any():
-            return Answer.INFEASIBLE, None
+            return Verdict.INFEASIBLE, None
         if word not in self._orders:
             self._orders[word] = arranged(part, word)
         try:
@@ -63,15 +74,15 @@ class Learner:
                 stop=stop,
             )
         except StoppedError:
-            return Answer.STOPPED, None
-        return Answer(answer), offsets
+            return Verdict.OPEN, None
+        return Verdict(answer), offsets
 
     @cached_property
-    def _model(self) -> Model:
+    def _model(self) -> OffsetModel:
         part = self.part
         inside = np.where(part.windowed[:, None], False, part.needs > 0)
         inside[part.size == 0] = False
-        return Model(
+        return OffsetModel(
             size=part.size,
             alignment=part.alignment,
             fixed=part.fixed,

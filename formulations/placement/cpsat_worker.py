@@ -1,18 +1,18 @@
-"""The model of :mod:`formulations.placement.sat` in CP-SAT; only for a process of its own."""
+"""The model of :mod:`formulations.placement.cpsat` in CP-SAT; only for a process of its own."""
 
 from __future__ import annotations
 
 import numpy as np
 from ortools.sat.python import cp_model
 
-from formulations.placement.model import Model
+from formulations.placement.cpsat import OffsetModel
 from spmopt.core.table import Ints
 
 _PER_CONFLICT = 2e-4  # in the solver's deterministic seconds
 
 
 def solve(
-    model: Model, order: Ints, capacity: int, conflicts: int, time_limit_s: float
+    model: OffsetModel, order: Ints, capacity: int, conflicts: int, time_limit_s: float
 ) -> tuple[str, Ints | None]:
     """Look for offsets (k,), lowest first in the order given."""
     program, offsets = _program(model, order, capacity)
@@ -28,11 +28,11 @@ def solve(
     status = solver.solve(program)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return "found", np.array([solver.value(v) for v in offsets], dtype=np.int64)
-    return ("infeasible" if status == cp_model.INFEASIBLE else "stopped"), None
+    return ("infeasible" if status == cp_model.INFEASIBLE else "open"), None
 
 
 def _program(
-    model: Model, order: Ints, capacity: int
+    model: OffsetModel, order: Ints, capacity: int
 ) -> tuple[cp_model.CpModel, list[cp_model.IntVar]]:
     """Variables, then constraints, then the order."""
     program = cp_model.CpModel()
@@ -48,7 +48,7 @@ def _program(
     return program, offsets
 
 
-def _offsets(program: cp_model.CpModel, model: Model, capacity: int) -> list[cp_model.IntVar]:
+def _offsets(program: cp_model.CpModel, model: OffsetModel, capacity: int) -> list[cp_model.IntVar]:
     """``0 <= o_k <= C - s_k``, or where ``k`` is fixed."""
     return [
         program.new_int_var(max(fixed, 0), fixed if fixed >= 0 else capacity - size, "")
@@ -56,7 +56,7 @@ def _offsets(program: cp_model.CpModel, model: Model, capacity: int) -> list[cp_
     ]
 
 
-def _align(program: cp_model.CpModel, model: Model, offsets: list[cp_model.IntVar]) -> None:
+def _align(program: cp_model.CpModel, model: OffsetModel, offsets: list[cp_model.IntVar]) -> None:
     """``o_k = a_k x_k``."""
     for k in np.flatnonzero(model.alignment > 1).tolist():
         multiple = program.new_int_var(0, 1 << 40, "")
@@ -64,7 +64,7 @@ def _align(program: cp_model.CpModel, model: Model, offsets: list[cp_model.IntVa
 
 
 def _keep_sections_apart(
-    program: cp_model.CpModel, model: Model, offsets: list[cp_model.IntVar]
+    program: cp_model.CpModel, model: OffsetModel, offsets: list[cp_model.IntVar]
 ) -> None:
     """``[o_k, o_k + s_k)`` of the buffers of a section do not overlap."""
     intervals = [
@@ -76,7 +76,7 @@ def _keep_sections_apart(
 
 
 def _keep_pairs_apart(
-    program: cp_model.CpModel, model: Model, offsets: list[cp_model.IntVar]
+    program: cp_model.CpModel, model: OffsetModel, offsets: list[cp_model.IntVar]
 ) -> None:
     """``o_j >= o_i + up`` or ``o_i >= o_j + down``."""
     for one, other, up, down in model.pairs.tolist():

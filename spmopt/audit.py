@@ -13,7 +13,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.modes import unfit
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import same_order
-from spmopt.core.result import Result, Status, Totals, relative_gap
+from spmopt.core.result import LARGEST_TOLERANCE, Result, Status, Totals, is_optimal, relative_gap
 from spmopt.core.scheduler import Request
 from spmopt.verify import Replay, Violation, bound, verify
 
@@ -157,8 +157,11 @@ def _optimal(result: Result, gap: float | None) -> list[str]:
     tolerance, whose = result.tolerance, "the tolerance asked for"
     if tolerance is None:
         tolerance, whose = Request.tolerance, "the usual tolerance (the file has none)"
-    if gap is not None and gap <= tolerance:
+    if is_optimal(gap, tolerance):
         return []
+    if tolerance > LARGEST_TOLERANCE:
+        whose = f"whatever tolerance was asked for ({tolerance:g}), the largest that counts"
+        tolerance = LARGEST_TOLERANCE
     distance = "there is no gap to a bound of 0" if gap is None else f"the gap is {gap:.6g}"
     return [f"optimal is not true: {distance}, {whose} is {tolerance:g}"]
 

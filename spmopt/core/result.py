@@ -21,6 +21,10 @@ UNFINISHED = OUT_OF_TIME, INTERRUPTED = (
 """Notes on a bound whose search ended early."""
 
 
+LARGEST_TOLERANCE = 0.01
+"""A schedule further from its bound is never called optimal, whatever tolerance was asked for."""
+
+
 class Status(StrEnum):
     """How much is known about an outcome."""
 
@@ -158,8 +162,8 @@ class Result:
     """A verified schedule with its figures and, where there is one, its certified bound.
 
     ``gap`` is ``objective / bound - 1``. ``status`` is ``optimal`` when the gap is within the
-    ``tolerance`` asked for (None: not recorded). A relaxation (``fluid``) has a bound but no
-    schedule and no totals; its status is ``unknown``.
+    ``tolerance`` asked for (None: not recorded) and :data:`LARGEST_TOLERANCE`. A relaxation
+    (``fluid``) has a bound but no schedule and no totals; its status is ``unknown``.
     """
 
     scheduler: str
@@ -192,6 +196,11 @@ class Result:
     def order(self) -> Ints | None:
         """What each step of the schedule runs; None for the instance's own order."""
         return None if self.schedule is None else other_order(self.schedule.steps.operation)
+
+
+def is_optimal(gap: float | None, tolerance: float) -> bool:
+    """Whether ``gap`` is within ``tolerance``, and that is one to be called optimal by."""
+    return gap is not None and gap <= min(tolerance, LARGEST_TOLERANCE)
 
 
 def relative_gap(value: Fraction, bound: Fraction) -> float | None:

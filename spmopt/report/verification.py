@@ -7,7 +7,7 @@ from fractions import Fraction
 from spmopt.audit import Audit
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.result import UNFINISHED, Result, Status, relative_gap
+from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
 from spmopt.metrics import in_unit
 from spmopt.report.headings import heading, spoken, standing, transfer_counts
 from spmopt.report.quantities import percent, si
@@ -83,7 +83,10 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
 
 def _status(result: Result) -> str:
     if result.status is Status.OPTIMAL and result.tolerance is not None:
-        return f"{result.status}: the gap is within the tolerance asked for, {result.tolerance:g}"
+        tolerance, which = result.tolerance, "the tolerance asked for"
+        if tolerance > LARGEST_TOLERANCE:
+            tolerance, which = LARGEST_TOLERANCE, "the largest tolerance that counts"
+        return f"{result.status}: the gap is within {which}, {tolerance:g}"
     return standing(result)
 
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from spmopt.core.errors import ScheduleError
 from spmopt.core.order import other_order
-from spmopt.core.result import Certificate, Outcome, Result, Status, Totals
+from spmopt.core.result import Certificate, Outcome, Result, Status, Totals, is_optimal
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -110,12 +110,11 @@ def result_of(run: Run, best: Bound | None, request: Request) -> Result:
         return result
     plan, totals, value = run.legal.schedule, run.legal.totals, run.legal.value
     result = replace(result, schedule=plan, totals=totals, value=value, verified=True)
-    gap = result.gap
     if best is not None and best.value > value:
         raise ScheduleError(
             f"the bound {float(best.value):.9g} is above the schedule of {run.legal.origin}, "
             f"{float(value):.9g} {request.objective.unit}: one of them is wrong"
         )
-    if gap is not None and gap <= request.tolerance:
+    if is_optimal(result.gap, request.tolerance):
         return replace(result, status=Status.OPTIMAL, notes=run.notes)
     return replace(result, status=Status.FEASIBLE)

@@ -6,7 +6,7 @@ import pytest
 
 from spmopt.audit import audit
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
-from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
+from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals, is_optimal
 from spmopt.core.scheduler import Request
 from spmopt.solve import compare
 from tests.solve.fakes import bounds_only, install
@@ -114,7 +114,19 @@ def test_optimal_needs_a_gap_within_the_tolerance(result: Result) -> None:
     optimal = replace(result, status=Status.OPTIMAL)
     assert "the tolerance asked for is 0.0001" in complaint(optimal)
     assert "the usual tolerance" in complaint(replace(optimal, tolerance=None))
-    assert audit(INSTANCE, replace(optimal, tolerance=result.gap)).violations == ()
+
+
+@pytest.mark.parametrize("tolerance", [0.011, 1e300])
+def test_no_tolerance_of_a_file_makes_optimal_what_is_far_from_its_bound(
+    result: Result, tolerance: float
+) -> None:
+    assert result.gap is not None
+    assert result.gap > 0.03
+    far = replace(result, status=Status.OPTIMAL, tolerance=tolerance)
+    assert "the largest that counts is 0.01" in complaint(far)
+    assert audit(INSTANCE, replace(far, status=Status.FEASIBLE)).violations == ()
+    assert is_optimal(0.01, tolerance)
+    assert not is_optimal(0.0101, tolerance)
 
 
 def test_infeasible_is_proved_again(result: Result) -> None:

@@ -43,18 +43,26 @@ def main() -> int:
         if (command.name in options.names or not options.names)
         and (command.quick or not options.quick)
     ]
-    renames = tomllib.loads((HERE / "renames.toml").read_text())["fields"]
+    renames = renamed_fields()
     failed = 0
     with tempfile.TemporaryDirectory() as name:
         folder = prepare(Path(name))
         for command in chosen:
             found = run(command, folder)
-            differences = list(compare(command.name, found, renames, options))
+            differences = list(
+                compare(found, renames, record=options.record, words=options.update_words)
+            )
             failed += bool(differences)
             for line in differences:
                 print(f"{command.name}: {line}")
     print(f"golden: {len(chosen) - failed} of {len(chosen)} commands as kept")
     return failed
+
+
+def renamed_fields() -> dict[str, str]:
+    """Return the new name of each field that was renamed."""
+    fields: dict[str, str] = tomllib.loads((HERE / "renames.toml").read_text())["fields"]
+    return fields
 
 
 def _options() -> argparse.Namespace:
@@ -76,7 +84,7 @@ def prepare(folder: Path) -> Path:
 
 
 def run(command: Command, folder: Path) -> dict[str, str]:
-    """Run a command; return what it printed and wrote, by name of the file to keep it in."""
+    """Run a command in a process of its own; see :func:`outputs`."""
     environment = {**os.environ, "COLUMNS": "120", "PYTHONPATH": str(ROOT), "NO_COLOR": "1"}
     done = subprocess.run(
         [sys.executable, "-m", "spmopt", *command.line.split()],
@@ -86,10 +94,15 @@ def run(command: Command, folder: Path) -> dict[str, str]:
         text=True,
         check=False,
     )
+    return outputs(command, folder, done.returncode, done.stdout, done.stderr)
+
+
+def outputs(command: Command, folder: Path, code: int, out: str, err: str) -> dict[str, str]:
+    """Return what a command printed and wrote, by name of the file to keep it in."""
     printed = "json" if "--json" in command.line.split() else "txt"
     found = {
-        f"{command.name}.{printed}": done.stdout,
-        f"{command.name}.exit.txt": f"{done.returncode}\n{done.stderr}",
+        f"{command.name}.{printed}": out,
+        f"{command.name}.exit.txt": f"{code}\n{err}",
     }
     for name in command.files:
         path = folder / name
@@ -99,22 +112,26 @@ def run(command: Command, folder: Path) -> dict[str, str]:
 
 
 def compare(
-    name: str, found: Mapping[str, str], renames: Mapping[str, str], options: argparse.Namespace
+    found: Mapping[str, str],
+    renames: Mapping[str, str],
+    *,
+    record: bool = False,
+    words: bool = False,
 ) -> Iterator[str]:
-    """Yield a line for each difference; keep the new output where that is asked for."""
+    """Yield a line for each difference; keep all new output (``record``), or new ``words``."""
     KEPT.mkdir(exist_ok=True)
     for file, text in found.items():
-        words = file.endswith(".txt")
+        spoken_text = file.endswith(".txt")
         kept = KEPT / file
-        new = spoken(text) if words else figures(file, text, {})
-        if options.record or (words and options.update_words):
+        new = spoken(text) if spoken_text else figures(file, text)
+        if record or (spoken_text and words):
             kept.write_text(new)
             continue
         if not kept.exists():
             yield f"{file} is not kept; --record it"
             continue
         old = kept.read_text()
-        if not words:
+        if not spoken_text:
             old = "\n".join(_renamed(line, renames) for line in old.splitlines()) + "\n"
             new_lines, old_lines = sorted(new.splitlines()), sorted(old.splitlines())
         else:
@@ -144,9 +161,8 @@ def spoken(text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def figures(file: str, text: str, renames: Mapping[str, str]) -> str:
+def figures(file: str, text: str) -> str:
     """A line for each figure of a file, ``path = value``; long lists as their digest."""
-    del renames
     if file.endswith(".csv"):
         head = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
         value: object = list(csv.DictReader(head.splitlines()))

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import csv
 import json
-import os
-import platform
-import subprocess
 import sys
 from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from results.shared.page import (
+    BEGIN,
+    END,
+    SAME,
+    Table,
+    environment,
+    named,
+    replace_tables,
+    tell,
+    where,
+)
 from spmopt.core.errors import SpmoptError
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
@@ -32,28 +38,8 @@ from spmopt.sweep.work import Search
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-ROOT = Path(__file__).parents[2]
-PACKAGES = ("spmopt", "numpy", "highspy", "highspy-extras", "ortools")
-SAME = ("commit", "versions", "computer")  # of runs that can be gone on with
-BEGIN, END = "<!-- tables, written by run.py -->", "<!-- end of tables -->"
 MB = 10**6
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A table of texts; the first ``left`` columns are words, the others figures."""
-
-    heads: Sequence[str]
-    lines: Iterable[Sequence[str]]
-    title: str = ""
-    left: int = 1
-
-    def markdown(self) -> str:
-        """Return it below its title."""
-        rule = [":--"] * self.left + ["--:"] * (len(self.heads) - self.left)
-        lines = [f"| {' | '.join(cells)} |" for cells in (self.heads, rule, *self.lines)]
-        return "\n".join([f"## {self.title}\n"] * bool(self.title) + lines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,17 +144,6 @@ class Study:
         return 0
 
 
-def named(cases: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Cases whose names have every word of ``text``."""
-    words = text.lower().split()
-    return {k: case for k, case in cases.items() if all(word in k.lower() for word in words)}
-
-
-def tell(message: str, part: float | None = None) -> None:
-    """Report progress."""
-    print(message, file=sys.stderr, flush=True)
-
-
 def write(path: Path, head: Mapping[str, Any], rows: Sequence[Row]) -> None:
     """Write rows as CSV, below a line of JSON that tells how they came."""
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -190,64 +165,6 @@ def read(path: Path) -> tuple[dict[str, Any], pd.DataFrame]:
         head: dict[str, Any] = json.loads(file.readline().removeprefix("# "))
     rows = pd.read_csv(path, skiprows=1, keep_default_na=False, na_values=[""])
     return head, rows
-
-
-def replace_tables(page: Path, tables: str) -> None:
-    """Put tables between the marks of a page."""
-    text = page.read_text(encoding="utf-8") if page.exists() else f"{BEGIN}{END}\n"
-    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    page.write_text(before + tables + after, encoding="utf-8")
-
-
-def environment() -> dict[str, Any]:
-    """Date, commit, versions and computer, as JSON values."""
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "commit": commit(),
-        "versions": {"python": platform.python_version(), **{p: installed(p) for p in PACKAGES}},
-        "computer": {"cpu": cpu(), "cores": processors(), "system": platform.system()},
-        "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
-    }
-
-
-def commit() -> str:
-    """Commit of the source, with a mark when files outside of results/ differ from it."""
-
-    def git(*words: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
-        )
-        return done.stdout.strip()
-
-    head = git("rev-parse", "HEAD") or "unknown"
-    changes = git("status", "--porcelain", "--", ".", ":(exclude)results")
-    return f"{head} with changes" if changes else head
-
-
-def installed(package: str) -> str:
-    """Version of a package."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "absent"
-
-
-def cpu() -> str:
-    """Name of the processor."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
-
-
-def where(head: Mapping[str, Any], more: str = "") -> str:
-    """Return date, source, computer and packages as a line of the page."""
-    computer = head["computer"]
-    packages = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
-    return (
-        f"{head['date']}, commit {head['commit']}; {computer['cpu']}, {computer['cores']} cores, "
-        f"{computer['system']}{more}; {packages}."
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

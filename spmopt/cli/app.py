@@ -7,11 +7,8 @@ from typing import Annotated
 from typer import Context, Option, Typer
 
 from spmopt.cli import lists, place, schedule, sweep, tiles, tune, views
-from spmopt.cli.bench import bench
-from spmopt.cli.binding import command
-from spmopt.cli.options import MANY
 from spmopt.cli.project import default_map
-from spmopt.cli.study import study
+from spmopt.cli.scripts import bench, study
 
 app = Typer(
     name="spmopt",
@@ -39,6 +36,6 @@ def top(
 
 for part in (schedule, views, lists, place, tiles, sweep, tune):
     part.add(app)
-command(app, panel=MANY)(bench)
 _moved = {"ignore_unknown_options": True, "allow_extra_args": True}
 app.command(hidden=True, context_settings=_moved)(study)
+app.command(hidden=True, context_settings=_moved)(bench)

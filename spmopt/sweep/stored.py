@@ -79,8 +79,8 @@ def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]
     needed = list(least.types)[least.identifying :]
     if list(names[: len(about)]) != about or not {*needed} <= {*found} <= {*most}:
         raise InputError(
-            f"{path}: other columns than a sweep's, and no curves; 'spmopt study NAME --draw' "
-            "draws those of a study"
+            f"{path}: other columns than a sweep's, and no curves; those of a study in "
+            "results/ are drawn by its script: run.py --page"
         )
     known = {name: most[name] for name in (*about, last)}
     keys = {name: known.get(name, str) for name in (*about, *extra, last)}

@@ -13,7 +13,8 @@ import pytest
 
 from results.banks.run import BUDGET_BYTES, SRAM, designs, largest
 from results.shared import common
-from results.shared.common import END, Row, Study, Table, read
+from results.shared.common import Row, Study, read
+from results.shared.page import BEGIN, END, Table, environment
 from spmopt.hardware.technologies import load_technology
 from tests.results.pages import RESULTS
 
@@ -52,14 +53,14 @@ def study(folder: Path, last: int) -> Study:
 
 @pytest.fixture(autouse=True)
 def fixed(monkeypatch: pytest.MonkeyPatch) -> None:
-    here = common.environment()
+    here = environment()
     monkeypatch.setattr(common, "environment", lambda: here)
     RAN.clear()
 
 
 def test_rows_are_kept_and_published(tmp_path: Path) -> None:
     page = tmp_path / "README.md"
-    page.write_text(f"before\n{common.BEGIN}old{END}\nafter\n")
+    page.write_text(f"before\n{BEGIN}old{END}\nafter\n")
     assert study(tmp_path, 3).main(["--jobs", "1"]) == 0
     head, rows = read(tmp_path / "rows.csv")
     assert rows.case.tolist() == [1, 2, 0]

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 import pulp
 
-from spmopt.bench.environment import environment, today
+from results.shared.page import environment, where
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
 from spmopt.io.document import write_text
@@ -156,14 +156,7 @@ def _cpu() -> float:
 
 
 def _stamp() -> str:
-    here = environment()
-    versions, computer = here["versions"], here["computer"]
-    assert isinstance(versions, dict)
-    assert isinstance(computer, dict)
-    named = ", ".join(f"{name} {number}" for name, number in versions.items())
-    named += f", pulp {pulp.__version__}"
-    where = f"{computer['cpu']}, {computer['cores']} cores, {computer['system']}"
-    return f"{today()}, commit {here['commit']}; {where}; {named}."
+    return f"{where(environment()).removesuffix('.')}, pulp {pulp.__version__}."
 
 
 if __name__ == "__main__":

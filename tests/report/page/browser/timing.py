@@ -8,8 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from spmopt.bench.clock import timed
-from spmopt.bench.suite import Figures
+from results.shared.bench import Figures, timed
 from spmopt.io.document import write_text
 from spmopt.io.files import read_result
 from spmopt.report.page import page_of

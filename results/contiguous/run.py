@@ -1,0 +1,70 @@
+"""What one range of addresses a tensor costs, objective time."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from results.shared.bench import GNMT, NETWORKS, TINY, Bench, Case, Figures, Line
+from spmopt.core.errors import ScheduleError
+from spmopt.core.scheduler import Request
+from spmopt.solve import compare
+
+SIZES = ("24MB", "64MB", "128MB")
+
+
+def contiguity(case: Case, tolerance: float, limit_s: float) -> Figures:
+    """Cost of one range of addresses a tensor, against pages anywhere.
+
+    ``cost`` is the step time of the best schedule found over that of the best one in pages.
+    """
+    instance, request = case.instance(), Request(tolerance=tolerance, time_limit_s=limit_s)
+    paged, ranges = compare(instance, ["page", "contiguous"], request)
+    first, second = paged.totals, ranges.totals
+    if first is None or second is None or paged.gap is None or ranges.gap is None:
+        raise ScheduleError("page or contiguous: no schedule, or no bound")
+    per_ms = instance.machine.clock_hz / 1000
+    return {
+        "operations": len(instance.operations),
+        "page_ms": first.makespan_cycles / per_ms,
+        "ms": second.makespan_cycles / per_ms,
+        "cost": second.makespan_cycles / first.makespan_cycles - 1,
+        "page_gap": paged.gap,
+        "gap": ranges.gap,
+        "traffic": second.traffic_bytes / first.traffic_bytes - 1,
+        "page_s": paged.solve_s,
+        "wall_s": ranges.solve_s,
+        "cpu_s": ranges.cpu_s,
+        "verified": paged.verified and ranges.verified,
+    }
+
+
+CASES = [
+    *((Case(network=name, spm=spm), (1e-4, 120.0)) for name in NETWORKS for spm in SIZES),
+    *((Case(network="gnmt", spm=spm, parameters=GNMT[0]), (1e-3, 600.0)) for spm in SIZES),
+]
+BENCH = Bench(
+    file=__file__,
+    heads=["network", "SPM"],
+    lines=[
+        Line(
+            cells=(case.title, case.spm),
+            parts={"": partial(contiguity, case, *effort)},
+            targets={"cost": "≤ 0.01"},
+        )
+        for case, effort in CASES
+    ],
+    columns={
+        **{"operations": "operations|n", "page_ms": "page ms|ms", "ms": "contiguous ms|ms"},
+        **{"cost": "cost %", "page_gap": "gap, page %", "gap": "gap, contiguous %"},
+        **{"traffic": "more traffic %", "page_s": "page wall s", "wall_s": "wall s"},
+        **{"cpu_s": "CPU s", "verified": "verified"},
+    },
+    quick=partial(contiguity, TINY, 1e-4, 5.0),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

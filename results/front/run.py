@@ -1,0 +1,110 @@
+"""The exact front of time and cost over capacities and bandwidths, pruned by proof."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from time import monotonic
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from results.shared.bench import TINY, Bench, Case, Figures, Line, peak_mb, timed
+from results.shared.machines import Space
+from spmopt.core.errors import ScheduleError
+from spmopt.core.scheduler import Request
+from spmopt.search.front.check import complaints
+from spmopt.search.front.find import by_page, find_front
+from spmopt.search.front.records import Front, Option
+
+
+def front(space: Space, request: Request, *, exhaustive: bool) -> Figures:
+    """Find the front of a space, and check every proof of it again.
+
+    ``wall_s`` are from the graph in memory to the front; checks are outside of them. With
+    ``exhaustive`` every machine is solved besides, from no prices: ``equal`` says whether what is
+    proved to be on the front is on that of the times so found, and all of that is proved or
+    undecided.
+    """
+    graph, began = space.graph(), monotonic()
+    options = space.options(graph)
+    found, taken = timed(lambda: find_front(options, by_page(request), request=request))
+    wall_s = monotonic() - began
+    wrong, checking = timed(lambda: complaints(found))
+    return {
+        "operations": len(options[0].lowered.operations),
+        "machines": len(options),
+        "front": len(found.members),
+        "undecided": len(found.undecided),
+        "solves": found.solves,
+        "beyond": found.beyond,
+        "borrowed": found.borrowed,
+        "wall_s": wall_s,
+        "cpu_s": taken.cpu_s,
+        "overhead": 1 - found.solve_s / wall_s,
+        "check_s": checking.wall_s,
+        "peak_mb": peak_mb(),
+        "proved": not (wrong or found.open),
+        "equal": is_equal(found, request) if exhaustive else None,
+    }
+
+
+def is_equal(found: Front, request: Request) -> bool:
+    """Whether solving every machine gives this front."""
+    points = list(zip((o.cost for o in found.options), times(found.options, request), strict=True))
+    best = {
+        index
+        for index, (cost, time) in enumerate(points)
+        if not any(c <= cost and t <= time and (c, t) != (cost, time) for c, t in points)
+    }
+    members = set(found.members)
+    return members <= best <= members | set(found.undecided)
+
+
+def times(options: Sequence[Option], request: Request) -> list[Fraction]:
+    """Seconds of a schedule of each machine."""
+    solver, found = by_page(request), []
+    for option in options:
+        solution = solver(option.instance, request.tolerance, None)
+        if solution is None:
+            raise ScheduleError(f"no schedule within {request.time_limit_s:g} s")
+        found.append(Fraction(solution.cycles, option.machine.clock_hz))
+    return found
+
+
+REQUEST = Request(tolerance=1e-4, time_limit_s=60.0)
+MANY = {"beyond": "≤ 20", "undecided": "≤ 0", "overhead": "≤ 0.05", "proved": "≥ 1"}
+BENCH = Bench(
+    file=__file__,
+    heads=["network", "machines"],
+    lines=[
+        Line(
+            cells=(network, f"{steps} x {steps}"),
+            parts={"": partial(front, space, REQUEST, exhaustive="equal" in targets)},
+            targets=targets,
+        )
+        for network, steps, targets in (
+            ("resnet50", 20, MANY),
+            ("mobilenetv2", 20, MANY),
+            ("resnet50", 6, {"equal": "≥ 1", "proved": "≥ 1"}),
+        )
+        for space in [Space(case=Case(network=network, spm="160MB"), steps=steps)]
+    ],
+    columns={
+        **{"operations": "operations|n", "front": "on the front|n", "undecided": "undecided|n"},
+        **{"solves": "solves|n", "beyond": "beyond|n", "borrowed": "borrowed|n"},
+        **{"wall_s": "wall s", "cpu_s": "CPU s", "overhead": "outside %", "check_s": "check s"},
+        **{"proved": "proved", "equal": "equal", "peak_mb": "peak MB|n"},
+    },
+    quick=partial(
+        front,
+        Space(case=TINY, steps=2, bandwidth="300GB/s"),
+        Request(tolerance=1e-2, time_limit_s=20.0),
+        exhaustive=True,
+    ),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

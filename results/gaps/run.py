@@ -1,0 +1,55 @@
+"""What the greedy rules cost: certified gaps, objective time."""
+
+from __future__ import annotations
+
+import sys
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from results.shared.bench import NETWORKS, TINY, Bench, Case, Figures, Line
+from spmopt.core.scheduler import Request
+from spmopt.solve import compare
+
+SCHEDULERS = ("stream", "lru", "belady", "whole", "page")
+
+
+def gaps(case: Case, limit_s: float) -> Figures:
+    """Certified gap of each scheduler, at most ``limit_s`` for each."""
+    instance = case.instance()
+    results = compare(instance, SCHEDULERS, Request(time_limit_s=limit_s))
+    figures: dict[str, Any] = {"operations": len(instance.operations)}
+    for name, result in zip(SCHEDULERS, results, strict=True):
+        figures |= {f"{name}_gap": result.gap, f"{name}_s": result.solve_s}
+    least, cycles_per_ms = results[0].bound, Fraction(instance.machine.clock_hz, 1000)
+    figures["bound_ms"] = None if least is None else float(least / cycles_per_ms)
+    return {**figures, "verified": all(result.verified for result in results)}
+
+
+BENCH = Bench(
+    file=__file__,
+    heads=["network", "SPM"],
+    lines=[
+        Line(
+            cells=(network, spm),
+            parts={"": partial(gaps, Case(network=network, spm=spm), 20.0)},
+            targets={},
+        )
+        for network, spm in product(
+            (*NETWORKS, "vgg16", "googlenet", "bert-large"), ("24MB", "64MB", "128MB", "296MB")
+        )
+    ],
+    columns={
+        **{"operations": "operations|n", "bound_ms": "bound ms|ms"},
+        **{f"{name}_gap": f"{name} %" for name in SCHEDULERS},
+        "verified": "verified",
+    },
+    quick=partial(gaps, TINY, 5.0),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

@@ -1,0 +1,170 @@
+"""What each simplification costs on small networks: order, barriers, whole tensors, ranges."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from formulations.joint import Found, Settings, search
+from results.shared.bench import Bench, Figures, Line, timed
+from results.shared.small import NETWORKS, small_instance
+from spmopt.core.errors import ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import REPLAY
+from spmopt.core.order import other_order
+from spmopt.core.result import Result
+from spmopt.core.schedule import Plan
+from spmopt.core.scheduler import Request
+from spmopt.frontends.networks import load_network
+from spmopt.frontends.shipped import shipped
+from spmopt.graph.lower import lower
+from spmopt.hardware.machines import load_machine
+from spmopt.schedulers.registry import find
+from spmopt.solve import compare, solve
+from spmopt.verify import require_legal
+
+THREADS = 2
+
+
+def build(network: str, spm: str, training: bool) -> Instance:
+    """A small network, or a model of the onnx package."""
+    if network in NETWORKS:
+        return small_instance(network, int(spm), training=training)
+    graph = load_network(str(shipped()[network.removesuffix(".onnx")]), training=training)
+    return lower(graph, load_machine("rtx2080ti", {"spm": spm}))
+
+
+def simplifications(network: str, spm: str, training: bool, limit_s: float) -> Figures:
+    """Cycles of the best schedules of narrower and wider classes; ``limit_s`` for each search.
+
+    ``joint``: any order, replay, whole tensors in ranges; ``fixed``: in the listed order;
+    ``paged``: with a count of pages in place of addresses, a bound for whole tensors in pages;
+    ``whole`` and ``page``: the best step times (makespans), in the listed order, and the
+    replays of their schedules. Every schedule is verified.
+    """
+    instance = build(network, spm, training)
+    start, policy = best_policy(instance)
+    order = np.arange(len(instance.operations))
+    joint, least, seconds = searched(instance, start, limit_s)
+    fixed, fixed_bound, _ = searched(instance, start, limit_s, order=order)
+    _, paged_bound, _ = searched(instance, start, limit_s, paged=True)
+    request = Request(time_limit_s=limit_s, threads=THREADS, tolerance=1e-6)
+    whole, page = (steps(solve(instance, name, request)) for name in ("whole", "page"))
+    least, best = max(least, paged_bound), min(joint, fixed)
+    # Either scheduler may find the better one of a class that holds both's schedules.
+    listed, pages = min(fixed, whole[1]), min(page[0], whole[0])
+    return {
+        "operations": len(instance.operations),
+        "policy": policy,
+        "joint": best,
+        "joint_bound": least,
+        "joint_gap": best / least - 1,
+        "joint_s": seconds,
+        "proved": best == least,
+        "fixed": fixed,
+        "fixed_bound": fixed_bound,
+        "paged_bound": paged_bound,
+        "whole": whole[0],
+        "whole_replay": whole[1],
+        "page": page[0],
+        "page_replay": page[1],
+        "heuristic_cost": policy / best - 1,
+        "order_cost": fixed / best - 1,
+        "command_cost": fixed / listed - 1,
+        "barrier_cost": whole[0] / listed - 1,
+        "whole_cost": whole[0] / pages - 1,
+        "range_cost": best / paged_bound - 1,
+    }
+
+
+def best_policy(instance: Instance) -> tuple[Plan, int]:
+    """The best plan of whole tensors in the listed order, and the least replay of any policy."""
+    names = find("joint").starts
+    results = compare(instance, names, Request(objective=REPLAY))
+    replays = {name: steps(each)[1] for name, each in zip(names, results, strict=True)}
+    listed = [
+        name
+        for name, result in zip(names, results, strict=True)
+        if find(name).granularity == "whole"
+        and result.schedule is not None
+        and other_order(result.schedule.steps.operation) is None
+    ]
+    best = min(listed, key=replays.__getitem__)
+    plan = find(best).load()(instance, Request(objective=REPLAY)).plan
+    if plan is None:
+        raise ScheduleError(f"{best}: no schedule")
+    return plan, min(replays.values())
+
+
+def steps(result: Result) -> tuple[int, int]:
+    """Makespan and replay."""
+    if result.totals is None:
+        raise ScheduleError(f"{result.scheduler}: no schedule within the limit")
+    return result.totals.makespan_cycles, result.totals.replay_cycles
+
+
+def searched(
+    instance: Instance, start: Plan, limit_s: float, **settings: Any
+) -> tuple[int, int, float]:
+    """Least cycles found, verified if they have addresses; bound; seconds to end or limit."""
+    asked = Settings(time_limit_s=limit_s, threads=THREADS, **settings)
+    answers, taken = timed(lambda: list(search(instance, asked, start)))
+    found = [answer for answer in answers if isinstance(answer, Found)]
+    bounds = [answer.cycles for answer in answers if not isinstance(answer, Found)]
+    if not found:
+        raise ScheduleError(f"joint: no schedule within {limit_s:g} s")
+    cycles = found[-1].cycles
+    if not asked.paged:
+        totals = require_legal(instance, found[-1].schedule).totals
+        if totals is None or totals.replay_cycles > cycles:
+            raise ScheduleError("joint: the replay takes longer than the model says")
+        cycles = totals.replay_cycles
+    return cycles, max(bounds, default=0), taken.wall_s
+
+
+INSTANCES = (  # network, operations, SPM, whether it is a training step
+    ("residual", 6, "2048", False),
+    ("depthwise", 6, "4096", False),
+    ("attention", 9, "2048", False),
+    ("lenet", 9, "6144", False),
+    ("lstm-1", 9, "1024", False),
+    ("mlp", 9, "3072", True),
+    ("depthwise", 14, "6144", True),
+    ("residual", 15, "3072", True),
+    ("lstm-2", 18, "1024", False),
+    ("lstm-1", 19, "1024", True),
+    ("attention", 21, "3072", True),
+    ("lenet", 22, "12288", True),
+    ("bvlc_alexnet.onnx", 21, "4MB", False),
+    ("zfnet512.onnx", 21, "8MB", False),
+    ("lstm-3", 27, "1024", False),
+)
+BENCH = Bench(
+    file=__file__,
+    heads=["network", "step", "SPM"],
+    lines=[
+        Line(
+            cells=(network, "training" if training else "forward", spm),
+            parts={"": partial(simplifications, network, spm, training, 30.0)},
+            targets={"joint_gap": "≤ 0", "joint_s": "≤ 60"} if operations <= 12 else {},
+        )
+        for network, operations, spm, training in INSTANCES
+    ],
+    columns={
+        **{"operations": "operations|n", "joint": "joint, cycles|n", "joint_bound": "bound|n"},
+        **{"joint_gap": "gap %", "joint_s": "s", "heuristic_cost": "policy %"},
+        **{"order_cost": "listed order %", "command_cost": "one command %"},
+        **{"barrier_cost": "barriers %", "whole_cost": "whole tensors %"},
+        "range_cost": "ranges, at most %",
+    },
+    quick=partial(simplifications, "residual", "2048", False, 5.0),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

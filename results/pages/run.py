@@ -1,0 +1,90 @@
+"""Pages of schedules in Chromium: their size, how soon they are drawn, how smoothly they move.
+
+Means something on an idle machine only.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from itertools import product
+from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from results.shared.bench import TINY, Bench, Case, Figures, Line
+from spmopt.core.scheduler import Request
+from spmopt.io.files import StoredResult, write_result
+from spmopt.solve import compare
+from tests.report.page.browser.chromium import chromium
+from tests.report.page.browser.timing import ZOOMS, looked_at, written
+
+SCHEDULERS = ("belady", "page")
+PAGES = {"one schedule": ("page",), "two compared": SCHEDULERS}  # schedulers of each
+KEPT = Path(gettempdir()) / "spmopt-pages"
+
+
+def page(case: Case, schedulers: tuple[str, ...]) -> Figures:
+    """Write a page, and look at it; schedules are kept for the next run."""
+    results = [KEPT / f"{case.title}, {case.spm}, {name}.json" for name in schedulers]
+    if not all(path.exists() for path in results):
+        schedule(case)
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "page.html"
+        figures = written(results, file)
+        with chromium(Path(folder)) as screen:
+            return {**figures, **looked_at(screen, file)}
+
+
+def schedule(case: Case) -> None:
+    """Write the schedules of a case."""
+    KEPT.mkdir(exist_ok=True)
+    instance = case.instance()
+    for result in compare(instance, SCHEDULERS, Request(tolerance=0.01, time_limit_s=600)):
+        path = KEPT / f"{case.title}, {case.spm}, {result.scheduler}.json"
+        write_result(path, StoredResult(instance=instance, result=result))
+
+
+def browser() -> dict[str, str]:
+    """Version of the browser."""
+    with TemporaryDirectory() as downloads, chromium(Path(downloads)) as screen:
+        return {"chromium": str(screen.driver.capabilities["browserVersion"])}
+
+
+CASES = (
+    Case(network="resnet50", spm="24MB"),
+    Case(network="gnmt", spm="64MB", parameters={"steps": 68}),
+)
+BENCH = Bench(
+    file=__file__,
+    heads=["network", "SPM", "page"],
+    lines=[
+        Line(
+            cells=(case.title, case.spm, name),
+            parts={"": partial(page, case, schedulers)},
+            targets={
+                **{"mb": "≤ 20", "pictures_ms": "≤ 2000"},
+                **{f"frames_{zoom}": "≥ 30" for zoom in ZOOMS},
+            },
+        )
+        for case, (name, schedulers) in product(CASES, PAGES.items())
+    ],
+    columns={
+        **{"operations": "operations|n", "rectangles": "rectangles|n", "mb": "MB|x"},
+        **{"write_s": "write s", "painted_ms": "painted ms|n", "pictures_ms": "pictures ms|n"},
+        **{
+            figure: heading
+            for zoom in ZOOMS
+            for figure, heading in (
+                (f"frames_{zoom}", f"{zoom}x: frames/s|x"),
+                (f"frame_{zoom}_ms", "95 % ms|x"),
+            )
+        },
+    },
+    versions=browser,
+    quick=partial(page, TINY, ("page",)),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

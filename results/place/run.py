@@ -1,0 +1,229 @@
+"""Placement of buffers with known lifetimes: seconds beside a peer's, least heights."""
+
+from __future__ import annotations
+
+import os
+import random
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from formulations.placement import place as search
+from results.shared.bench import Bench, Case, Figures, Line, summed, timed
+from results.shared.page import ROOT
+from spmopt.core.errors import InputError
+from spmopt.core.placement import Buffer, Placement, require_placement
+from spmopt.io.minimalloc import read_buffers, write_buffers
+
+CAPACITY = 1048576
+INSTANCES = "ABCDEFGHIJK"
+HEIGHTS = {"C": 1039360, "D": 1032192, "J": 1033216}  # to reach; of all others the capacity
+GRAPHS = (
+    ("transformer", {"layers": 7}, "1,025 buffers", 0.5),
+    ("bert-large", {"layers": 17}, "1,032 buffers", 0.5),
+    ("transformer", {"layers": 35}, "5,057 buffers", 10.0),
+    ("gnmt", {"steps": 12}, "5,309 buffers", 10.0),
+)
+Buffers = Sequence[Buffer]
+Source = Callable[[], Buffers]
+
+
+def published(name: str) -> Buffers:
+    """Buffers of a published file; sizes are 1 to 64 KiB."""
+    return read_buffers(ROOT / "instances" / "minimalloc" / f"{name}.{CAPACITY}.csv")
+
+
+def drawn(way: str, seed: int, count: int = 1000) -> Buffers:
+    """Draw buffers at random, of sizes as published.
+
+    ``uniform``: both ends of a lifetime are. ``exponential``: its begin is uniform, its length
+    exponential, so that some 40 live at once and where the load is most is a matter of luck.
+    """
+    draw, buffers = random.Random(seed), []
+    for number in range(count):
+        lower = draw.randrange(1000)
+        if way == "uniform":
+            lower, upper = sorted((lower, draw.randrange(1000)))
+        else:
+            upper = lower + int(draw.expovariate(1 / 40))
+        size = draw.randint(1, 1 << 16)
+        buffers.append(Buffer(name=str(number), lower=lower, upper=upper + 1, size_bytes=size))
+    return buffers
+
+
+def lifetimes(case: Case) -> Buffers:
+    """What a training step makes, from the first step that writes it to the last that uses it."""
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    instance = case.instance()
+    for step, operation in enumerate(instance.operations):
+        for tensor in operation.writes:
+            first.setdefault(tensor, step)
+        last |= dict.fromkeys(operation.tensors, step)
+    made = [(instance.tensors[k], k) for k in first if not instance.tensors[k].in_dram]
+    return [
+        Buffer(name=t.name, lower=first[k], upper=last[k] + 1, size_bytes=t.size_bytes)
+        for t, k in made
+    ]
+
+
+def mirrored(buffers: Buffers, seed: int) -> Buffers:
+    """Backwards in time and shuffled; as they are for seed 0."""
+    if not seed:
+        return buffers
+    end = max((buffer.upper for buffer in buffers), default=0)
+    copies = [replace(b, lower=end - b.upper, upper=end - b.lower) for b in buffers]
+    random.Random(seed).shuffle(copies)
+    return copies
+
+
+def place(source: Source, seed: int, capacity: int = CAPACITY) -> Figures:
+    """Seconds to a placement under ``capacity`` bytes, those of CP-SAT's process included."""
+    own = mirrored(source(), seed)
+    found, taken = timed(lambda: search.place(own, capacity, 300.0))
+    if found.placement is not None:
+        require_placement(own, found.placement, capacity)
+    solved = found.placement is not None
+    seconds = {"wall_s": taken.wall_s, "cpu_s": taken.cpu_s}
+    return {"buffers": len(own), **seconds, "solved": solved, "method": found.method}
+
+
+def minimize(source: Source, limit_s: float) -> Figures:
+    """Least height within ``limit_s``, and how far it is from the proved bound."""
+    buffers = source()
+    found, taken = timed(lambda: search.minimize(buffers, None, limit_s))
+    if found.placement is not None:
+        require_placement(buffers, found.placement)
+    return {
+        "buffers": len(buffers),
+        "wall_s": taken.wall_s,
+        "cpu_s": taken.cpu_s,
+        "bound_bytes": found.bound_bytes,
+        "method": found.method,
+        "height_bytes": found.placement and found.placement.height_bytes,
+        "gap": found.placement and found.gap,
+    }
+
+
+def peer(source: Source, seed: int, command: str, capacity: int = CAPACITY) -> Figures:
+    """CPU seconds of another program under ``capacity`` bytes, its start and files included.
+
+    ``{file}``, ``{capacity}`` and ``{output}`` in ``command`` are replaced; what it writes to the
+    output is held against the rules.
+    """
+    own = mirrored(source(), seed)
+    with TemporaryDirectory() as folder:
+        file, output = Path(folder, "in.csv"), Path(folder, "out.csv")
+        write_buffers(file, own)
+        names = {"file": file, "capacity": capacity, "output": output}
+        words = [word.format_map(names) for word in peer_words(command)]
+        before, begun = os.times(), monotonic()
+        try:
+            subprocess.run(words, capture_output=True, timeout=300.0, check=False)
+        except subprocess.TimeoutExpired:
+            pass  # a lower bound of its seconds is still of use
+        except OSError as error:
+            raise InputError(f"--peer: {words[0]} cannot be run ({error.strerror})") from None
+        after, ended = os.times(), monotonic()
+        solved = output.exists() and is_placement(own, read_buffers(output), capacity)
+    spent = [t.children_user + t.children_system for t in (before, after)]
+    return {"wall_s": ended - begun, "cpu_s": spent[1] - spent[0], "solved": solved}
+
+
+def peer_words(command: str) -> list[str]:
+    """Split ``command``; raises InputError if it lacks what is to be replaced."""
+    words = shlex.split(command)
+    for name in ("{file}", "{capacity}", "{output}"):
+        if not any(name in word for word in words):
+            raise InputError(f"--peer: no {name} in {command!r}; it stands for what is given")
+    return words
+
+
+def is_placement(buffers: Buffers, placed: Buffers, capacity: int) -> bool:
+    """Whether all have offsets; raises ScheduleError where these break a rule."""
+    offsets = {buffer.name: buffer.fixed_bytes for buffer in placed}
+    found = [offsets.get(buffer.name) for buffer in buffers]
+    known = [offset for offset in found if offset is not None]
+    if len(known) == len(buffers):
+        require_placement(buffers, Placement.of(buffers, known), capacity)
+    return len(known) == len(buffers)
+
+
+def lines(command: str | None = None) -> list[Line]:
+    """Published instances, their copies, least heights, training graphs, random lifetimes."""
+    found = []
+    if command is not None:
+        peer_words(command)
+    for what, seeds in (("place", (0,)), ("place, mirrored and shuffled", (1, 2, 3, 4, 5))):
+        own = []
+        for name in INSTANCES:
+            source, parts = partial(published, name), dict[str, Any]()
+            for seed in seeds:
+                parts[f"seed {seed}" if seed else ""] = partial(place, source, seed)
+            for label, seed in zip([*parts] if command else (), seeds, strict=False):
+                parts[f"peer {label}".strip()] = partial(peer, source, seed, str(command))
+            targets = {"solved": "≥ 1", **({"ratio": "≤ 1.5"} if command else {})}
+            own.append(Line(cells=(what, name), parts=parts, targets=targets))
+        targets = {"solved": "≥ 1", **({"ratio": "≤ 0.25"} if command else {})}
+        names = tuple(line.name for line in own)
+        found += [*own, Line(cells=(what, "all"), parts={}, targets=targets, sums=names)]
+    for name in INSTANCES:
+        targets = {"height_bytes": f"≤ {HEIGHTS.get(name, CAPACITY)}"}
+        targets |= {} if name in "DJ" else {"gap": "≤ 0"}
+        found.append(least("minimize, 60 s", name, partial(published, name), 60.0, targets))
+    found += [least("minimize, 5 s", n, partial(published, n), 5.0, {}) for n in "DJ"]
+    for network, parameters, count, limit_s in GRAPHS:
+        case = Case(network=network, spm="24MB", parameters=parameters)
+        label, targets = f"{case.title}: {count}", {"wall_s": f"≤ {limit_s}", "gap": "≤ 0"}
+        source = partial(lifetimes, case)
+        found.append(least("minimize, training graph", label, source, 0.9 * limit_s, targets))
+    for way in ("uniform", "exponential"):
+        for seed in (0, 1, 2):
+            targets, source = {"wall_s": "≤ 1", "gap": "≤ 0.01"}, partial(drawn, way, seed)
+            found.append(least("minimize, random", f"{way}, seed {seed}", source, 0.95, targets))
+    return found
+
+
+def least(what: str, of: str, source: Source, limit_s: float, targets: dict[str, str]) -> Line:
+    """A line of least heights."""
+    return Line(cells=(what, of), parts={"": partial(minimize, source, limit_s)}, targets=targets)
+
+
+def sums(figures: Figures) -> Figures:
+    """Sums over copies, and the ratio of CPU seconds to the peer's."""
+    found: dict[str, Any] = {}
+    for label, prefix in (("seed ", ""), ("peer seed ", "peer.")):
+        for name in ("cpu_s", "wall_s", "solved"):
+            own = [v for k, v in figures.items() if k.startswith(label) and k.endswith(f".{name}")]
+            found |= {f"{prefix}{name}": summed(own)} if own else {}
+    own_s, other_s = (found.get(name, figures.get(name)) for name in ("cpu_s", "peer.cpu_s"))
+    if isinstance(own_s, float) and isinstance(other_s, float) and other_s:
+        found["ratio"] = own_s / other_s
+    return found
+
+
+BENCH = Bench(
+    file=__file__,
+    heads=["what", "of"],
+    lines=lines(),
+    columns={
+        **{"buffers": "buffers|n", "cpu_s": "CPU s", "wall_s": "wall s", "solved": "solved"},
+        **{"peer.cpu_s": "peer CPU s", "ratio": "ratio", "height_bytes": "height|n"},
+        **{"bound_bytes": "bound|n", "gap": "gap %", "method": "by"},
+    },
+    derive=sums,
+    peered=lines,
+    quick=partial(minimize, partial(drawn, "uniform", 0, 50), 0.2),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

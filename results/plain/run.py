@@ -1,0 +1,73 @@
+"""The priced model against the plain (tensor, step) model of the relaxation, objective time."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from results.shared.bench import NETWORKS, TINY, Bench, Case, Figures, Line
+from results.shared.models import plain, priced
+
+WAYS = ("simplex", "simplex, no presolve")  # of which the best counts; bench settings has all
+
+
+def ratios(figures: Figures) -> Figures:
+    """The best plain way against the priced one; nothing if no plain way came to its end."""
+    solved = [way for way in WAYS if figures[f"{way}.ending"] == "optimal"]
+    if not solved:
+        return {}
+    best = min(solved, key=lambda way: float(figures[f"{way}.wall_s"]))
+    names = ("build_s", "solve_s", "wall_s", "cpu_s", "columns", "peak_mb", "value")
+    own = {name: figures[f"{best}.{name}"] for name in names}
+    slack = 1e-7 * own["value"]
+    if not figures["priced.bound"] - slack <= own["value"] <= figures["priced.value"] + slack:
+        return {"error": f"the plain optimum, {own['value']:.9g}, is not that of the priced model"}
+    return {
+        **own,
+        "best": best,
+        "ratio": own["wall_s"] / figures["priced.wall_s"],
+        "ratio_cpu": own["cpu_s"] / figures["priced.cpu_s"],
+    }
+
+
+CASES = [
+    *(
+        Case(network=network, spm=spm, lowering=lowering)
+        for lowering, network, spm in product(
+            ("tiled", "ideal"), NETWORKS, ("24MB", "128MB", "442MB")
+        )
+    ),
+    Case(network="gnmt", spm="64MB", parameters={"plain": 1, "steps": 5}),
+    Case(network="transformer", spm="128MB", parameters={"layers": 24}),
+]
+BENCH = Bench(
+    file=__file__,
+    heads=["network", "SPM", "lowering"],
+    lines=[
+        Line(
+            cells=(case.title, case.spm, case.lowering),
+            parts={
+                "priced": partial(priced, case, 300.0),
+                **{way: partial(plain, case, way, 600.0) for way in WAYS},
+            },
+            targets={"ratio": "≥ 10"},
+        )
+        for case in CASES
+    ],
+    columns={
+        **{"priced.operations": "operations|n", "priced.build_s": "priced: build s"},
+        **{"priced.solve_s": "solve s", "priced.cpu_s": "CPU s", "priced.columns": "columns|n"},
+        **{"priced.peak_mb": "peak MB|n", "priced.gap": "gap %", "build_s": "plain: build s"},
+        **{"solve_s": "solve s", "cpu_s": "CPU s", "columns": "columns|n", "peak_mb": "peak MB|n"},
+        **{"best": "by", "ratio_cpu": "ratio, CPU|x", "ratio": "ratio, wall|x"},
+    },
+    derive=ratios,
+    quick=partial(priced, TINY, 10.0),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

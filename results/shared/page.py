@@ -1,0 +1,109 @@
+"""What studies and benches share: pages, and where and with what something was measured.
+
+No pandas here: benches measure the memory of processes that load this.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from spmopt.experiments.executors import processors
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("spmopt", "numpy", "highspy", "highspy-extras", "ortools")
+SAME = ("commit", "versions", "computer")  # of runs that can be gone on with
+BEGIN, END = "<!-- tables, written by run.py -->", "<!-- end of tables -->"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of texts; the first ``left`` columns are words, the others figures."""
+
+    heads: Sequence[str]
+    lines: Iterable[Sequence[str]]
+    title: str = ""
+    left: int = 1
+
+    def markdown(self) -> str:
+        """Return it below its title."""
+        rule = [":--"] * self.left + ["--:"] * (len(self.heads) - self.left)
+        lines = [f"| {' | '.join(cells)} |" for cells in (self.heads, rule, *self.lines)]
+        return "\n".join([f"## {self.title}\n"] * bool(self.title) + lines)
+
+
+def named(cases: Mapping[str, Any], text: str) -> dict[str, Any]:
+    """Cases whose names have every word of ``text``."""
+    words = text.lower().split()
+    return {k: case for k, case in cases.items() if all(word in k.lower() for word in words)}
+
+
+def tell(message: str, part: float | None = None) -> None:
+    """Report progress."""
+    print(message, file=sys.stderr, flush=True)
+
+
+def replace_tables(page: Path, tables: str) -> None:
+    """Put tables between the marks of a page."""
+    text = page.read_text(encoding="utf-8") if page.exists() else f"{BEGIN}{END}\n"
+    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
+    page.write_text(before + tables + after, encoding="utf-8")
+
+
+def environment() -> dict[str, Any]:
+    """Date, commit, versions and computer, as JSON values."""
+    return {
+        "date": datetime.now(UTC).date().isoformat(),
+        "commit": commit(),
+        "versions": {"python": platform.python_version(), **{p: installed(p) for p in PACKAGES}},
+        "computer": {"cpu": cpu(), "cores": processors(), "system": platform.system()},
+        "load_average": round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else None,
+    }
+
+
+def commit() -> str:
+    """Commit of the source, with a mark when files outside of results/ differ from it."""
+
+    def git(*words: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *words], capture_output=True, text=True, check=False
+        )
+        return done.stdout.strip()
+
+    head = git("rev-parse", "HEAD") or "unknown"
+    changes = git("status", "--porcelain", "--", ".", ":(exclude)results")
+    return f"{head} with changes" if changes else head
+
+
+def installed(package: str) -> str:
+    """Version of a package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "absent"
+
+
+def cpu() -> str:
+    """Name of the processor."""
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def where(head: Mapping[str, Any], more: str = "") -> str:
+    """Return date, source, computer and packages as a line of the page."""
+    computer = head["computer"]
+    packages = ", ".join(f"{name} {number}" for name, number in head["versions"].items())
+    return (
+        f"{head['date']}, commit {head['commit']}; {computer['cpu']}, {computer['cores']} cores, "
+        f"{computer['system']}{more}; {packages}."
+    )

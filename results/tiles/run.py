@@ -1,0 +1,136 @@
+"""Both gradients of one layer of 16,384 tile products: optimal residency of an order."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from dataclasses import dataclass
+from functools import partial
+from itertools import product
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from results.shared.bench import Bench, Figures, Line, peak_mb, timed
+from results.shared.page import ROOT
+from spmopt.core.errors import ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.machine import SystolicArray
+from spmopt.core.objective import objective_named
+from spmopt.core.scheduler import Request
+from spmopt.graph.cycles import systolic_cycles
+from spmopt.graph.operators.spec import Gemm
+from spmopt.hardware.machines import load_machine
+from spmopt.solve import solve
+from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.order import parse_order
+from spmopt.tiles.passes import backward
+
+EQUAL, RAGGED = (4096, 1024, 4096), (3999, 999, 3999)
+MACHINES = (("small-npu", "1MB"), ("large-npu", "8MB"))
+RUNS = ROOT / "instances" / "scalesim" / "gemm_cycles.csv"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Both gradients of a layer in cubic tiles, in an order, on a machine with its scratchpad."""
+
+    sizes: tuple[int, int, int]
+    order: str
+    place: tuple[str, str]
+    objective: str = "traffic"
+    side: int = 128
+
+    def instance(self) -> Instance:
+        """Build it."""
+        layer = Layer(name="layer", m=self.sizes[0], k=self.sizes[1], n=self.sizes[2])
+        grid = Grid(layer=layer, tile=Tile(m=self.side, k=self.side, n=self.side))
+        machine = load_machine(self.place[0], {"spm": self.place[1]})
+        return backward(grid, machine, parse_order(self.order, layer).through(grid))
+
+
+def solved(task: Task, limit_s: float) -> Figures:
+    """Seconds from the instance to a result: policies, verifier and exact bound included."""
+    instance = task.instance()
+    request = Request(
+        objective=objective_named(task.objective, instance.machine),
+        tolerance={"traffic": 1e-4, "time": 1e-3}[task.objective],
+        time_limit_s=limit_s,
+    )
+    result, taken = timed(lambda: solve(instance, "page", request))
+    if result.value is None or result.gap is None:
+        raise ScheduleError(f"page: no schedule, or no bound, within {limit_s:g} s")
+    return {
+        "operations": len(instance.operations),
+        "wall_s": taken.wall_s,
+        "cpu_s": taken.cpu_s,
+        "solve_s": result.solve_s,
+        "gap": result.gap,
+        "value": float(result.value),
+        "status": str(result.status),
+        "peak_mb": peak_mb(),
+        "verified": result.verified,
+    }
+
+
+def cycles() -> Figures:
+    """Share of the runs of SCALE-Sim whose cycles are the model's, less one as it counts."""
+    with RUNS.open(encoding="utf-8", newline="") as lines:
+        runs = list(csv.DictReader(lines))
+
+    def equal(run: dict[str, str]) -> bool:
+        rows, columns = int(run["rows"]), int(run["cols"])
+        array = SystolicArray(rows=rows, columns=columns, dataflow=run["dataflow"])
+        gemm = Gemm(m=int(run["M"]), k=int(run["K"]), n=int(run["N"]))
+        return systolic_cycles(array, gemm) - 1 == int(run["compute_cycles"])
+
+    found, taken = timed(lambda: sum(map(equal, runs)))
+    seconds = {"wall_s": taken.wall_s, "cpu_s": taken.cpu_s}
+    return {"operations": len(runs), "equal": found / len(runs), **seconds}
+
+
+TASKS = [
+    *(
+        (Task(sizes=sizes, order=order, place=place), targets)
+        for (sizes, targets), place, order in product(
+            (
+                (EQUAL, {"wall_s": "≤ 10", "gap": "≤ 0.0001"}),
+                (RAGGED, {"wall_s": "≤ 30", "gap": "≤ 0.001"}),
+            ),
+            MACHINES,
+            ("sequential", "interleaved", "dx-major"),
+        )
+    ),
+    *(
+        (Task(sizes=sizes, order="interleaved", place=MACHINES[0], objective="time"), {})
+        for sizes in (EQUAL, RAGGED)
+    ),
+]
+SCALESIM = Line(
+    cells=("SCALE-Sim", "-", "-", "compute cycles"), parts={"": cycles}, targets={"equal": "≥ 1"}
+)
+QUICK = Task(sizes=(10, 6, 12), order="interleaved", place=("small-npu", "64kB"), side=4)
+BENCH = Bench(
+    file=__file__,
+    heads=["layer", "order", "machine", "objective"],
+    lines=[
+        *(
+            Line(
+                cells=(" x ".join(map(str, t.sizes)), t.order, t.place[0], t.objective),
+                parts={"": partial(solved, t, 120.0)},
+                targets=targets,
+            )
+            for t, targets in TASKS
+        ),
+        SCALESIM,
+    ],
+    columns={
+        **{"operations": "operations|n", "wall_s": "wall s", "cpu_s": "CPU s"},
+        **{"solve_s": "scheduler s", "gap": "certified gap %", "peak_mb": "peak MB|n"},
+        **{"verified": "verified", "equal": "equal cycles %"},
+    },
+    quick=partial(solved, QUICK, 20.0),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

@@ -1,0 +1,180 @@
+"""Searches by samplers of Optuna, held against the exact front of time and cost."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from results.shared.bench import TINY, Bench, Case, Figures, Line, timed
+from results.shared.machines import Space
+from spmopt.core.scheduler import Request
+from spmopt.search.findings.shown import front, tally
+from spmopt.search.front.records import Front
+from spmopt.search.space.setup import Setup
+from spmopt.search.space.space import space_of
+from spmopt.search.study.record import AS_BEFORE, NETWORKS
+from spmopt.search.study.schedules import Schedules, folder_for
+from spmopt.search.study.storage import open_storage
+from spmopt.search.study.studies import begin
+from spmopt.search.tuning.effort import Effort
+from spmopt.search.tuning.tune import tune
+from spmopt.sweep.cases import Network
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Search:
+    """A search of a space by a sampler, as ``spmopt tune`` does."""
+
+    space: Space
+    sampler: str
+    trials: int
+    workers: int
+    exact: bool = False
+    tolerance: float = 1e-3
+    limit_s: float = 60.0
+
+    def setup(self) -> Setup:
+        """The study of the machines of the space, objectives time and cost."""
+        case = self.space.case
+        others = {name: value for name, value in case.parameters.items() if name != "batch"}
+        network = Network(
+            name=case.network,
+            training=True,
+            batch=case.parameters.get("batch"),
+            parameters=tuple(others.items()),
+            lowering=case.lowering,
+        )
+        return Setup(
+            networks=(network,),
+            space=space_of(self.space.tables(), "space"),
+            objectives=("time_s", "cost"),
+            tolerance=self.tolerance,
+            time_limit_s=self.limit_s,
+        )
+
+
+def search(asked: Search, seed: int = 0) -> Figures:
+    """Search; trials are in a SQLite file, schedules in files beside it.
+
+    ``outside`` is the share of the seconds in which the one worker, or with none this process, is
+    neither in schedulers nor in the verifier; None with several. With ``exact`` the front is found
+    besides, outside of these seconds, and ``volume_gap`` is the share that is missing of the area
+    that it dominates. The area of the front is taken from bounds, so that the true share is no
+    more.
+    """
+    setup, workers, trials = asked.setup(), asked.workers, asked.trials
+    effort = Effort(trials=trials, sampler=asked.sampler, seed=seed, workers=workers)
+    with TemporaryDirectory() as folder:
+        url, name = str(Path(folder) / "study.db"), "bench"
+        kept, storage = folder_for(url, name, None), open_storage(url)
+        study, schedules = begin(storage, name, setup, kept), Schedules(kept)
+        _, taken = timed(
+            lambda: tune(
+                study,
+                setup,
+                effort,
+                storage=storage,
+                schedules=schedules,
+                tell=lambda message, part: None,
+            )
+        )
+        attributes = [trial.user_attrs for trial in study.get_trials(deepcopy=False)]
+        points = np.array([trial.values for trial in front(study)], np.float64).reshape(-1, 2)
+        counted = tally(study)
+    own = [each[NETWORKS] for each in attributes if NETWORKS in each and AS_BEFORE not in each]
+    checked_s = sum(one["seconds_checked"] for networks in own for one in networks.values())
+    request = Request(tolerance=asked.tolerance, time_limit_s=asked.limit_s)
+    known = asked.space.front(request) if asked.exact else None
+    return {
+        "trials": trials,
+        "solved": counted.solved,
+        "as_before": counted.as_before,
+        "pruned": counted.excluded,
+        "wall_s": taken.wall_s,
+        "cpu_s": taken.cpu_s,
+        "rate": trials / taken.wall_s,
+        "outside": 1 - checked_s / taken.wall_s if workers <= 1 else None,
+        "front": None if known is None else len(known.members),
+        "volume_gap": None if known is None else missing(points, known),
+    }
+
+
+def missing(points: Floats, found: Front) -> float:
+    """Share that is missing of the area that the front dominates.
+
+    The reference point is the time of the cheapest machine and the cost of the dearest.
+    """
+    members = [*found.members, *found.undecided]
+    cost = np.array([found.options[index].cost for index in members])
+    least = np.array([float(found.solved[index].least) for index in members])
+    slowest = max(float(found.solved[index].time) for index in members)
+    worst = np.array([slowest, max(option.cost for option in found.options)])
+    return 1 - dominated_area(points, worst) / dominated_area(np.stack([least, cost], 1), worst)
+
+
+def dominated_area(points: Floats, worst: Floats) -> float:
+    """Area between ``points`` (n, 2), both coordinates minimized, and the point ``worst`` (2,).
+
+    In two dimensions that is the hypervolume: the sum, over the points by their first
+    coordinate, of the width up to the next one times the height of the lowest so far.
+    """
+    inside = points[(points < worst).all(axis=1)]
+    first, second = inside[np.argsort(inside[:, 0])].T
+    heights = worst[1] - np.minimum.accumulate(second)
+    return float(np.diff(first, append=worst[0]) @ heights)
+
+
+SPACE = Space(case=Case(network="resnet50", spm="160MB"), steps=20)
+BENCH = Bench(
+    file=__file__,
+    heads=["network", "sampler"],
+    lines=[
+        Line(
+            cells=("resnet50", sampler),
+            parts={
+                label: partial(
+                    search,
+                    Search(space=SPACE, sampler=sampler, trials=trials, workers=n, exact=not label),
+                )
+                for label, trials, n in (
+                    *(("", 200, 1), ("none", 40, 0)),
+                    *(("one", 40, 1), ("two", 40, 2)),
+                )
+            },
+            targets={"volume_gap": "≤ 0.01", "outside": "≤ 0.05"},
+        )
+        for sampler in ("tpe", "nsga2")
+    ],
+    columns={
+        **{"trials": "trials|n", "solved": "solves|n", "pruned": "pruned|n"},
+        **{"front": "on the exact front|n", "volume_gap": "missing %", "wall_s": "wall s"},
+        **{"cpu_s": "CPU s", "outside": "outside %", "none.outside": "in turn %"},
+        **{"none.rate": "trials/s, in turn", "one.rate": "trials/s, 1 worker"},
+        "two.rate": "trials/s, 2 workers",
+    },
+    seeded=True,
+    quick=partial(
+        search,
+        Search(
+            space=Space(case=TINY, steps=2, bandwidth="300GB/s"),
+            sampler="random",
+            trials=2,
+            workers=0,
+            exact=True,
+            tolerance=1e-2,
+        ),
+    ),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

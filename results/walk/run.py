@@ -1,0 +1,64 @@
+"""Seconds of policies, assembly, verifier and replay on GNMT, one after the other."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from results.shared.bench import GNMT, TINY, Bench, Case, Figures, Line, peak_mb, timed
+from spmopt.assemble import assemble
+from spmopt.core.errors import ScheduleError
+from spmopt.core.scheduler import Request
+from spmopt.schedulers.registry import find
+from spmopt.verify import View, replay, require_legal
+
+STAGES = {
+    **{"policy_s": "policy s", "assemble_s": "assemble s"},
+    **{"verify_s": "verifier s", "replay_s": "replay s"},
+}
+
+
+def walk(case: Case, policy: str) -> Figures:
+    """Seconds of each stage from the instance to the replayed schedule.
+
+    ``verify_s`` is all that the verifier does, the replay included; ``replay_s`` is a second
+    replay by itself.
+    """
+    instance, scheduler = case.instance(), find(policy).load()
+    outcome, scheduling = timed(lambda: scheduler(instance, Request()))
+    plan = outcome.plan
+    if plan is None:
+        raise ScheduleError(f"{policy}: no schedule")
+    schedule, assembling = timed(lambda: assemble(instance, plan))
+    report, verifying = timed(lambda: require_legal(instance, schedule))
+    _, replaying = timed(lambda: replay(View.of(instance, schedule)))
+    taken = (scheduling, assembling, verifying, replaying)
+    return {
+        "operations": len(instance.operations),
+        **{stage: each.wall_s for stage, each in zip(STAGES, taken, strict=True)},
+        "peak_mb": peak_mb(),
+        "verified": report.legal,
+    }
+
+
+BENCH = Bench(
+    file=__file__,
+    heads=["network", "SPM", "policy"],
+    lines=[
+        Line(
+            cells=(case.title, "64MB", policy),
+            parts={"": partial(walk, case, policy)},
+            targets=dict.fromkeys(STAGES, "≤ 2"),
+        )
+        for case in (Case(network="gnmt", spm="64MB", parameters=each) for each in GNMT)
+        for policy in ("stream", "lru", "belady")
+    ],
+    columns={"operations": "operations|n", **STAGES, "peak_mb": "peak MB|n"},
+    quick=partial(walk, TINY, "belady"),
+)
+
+if __name__ == "__main__":
+    sys.exit(BENCH.main())

@@ -1,1 +1,0 @@
-"""Measurements: suites of cases as data, each measurement in a process of its own."""

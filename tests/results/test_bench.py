@@ -1,0 +1,190 @@
+"""Runs become lines of a table; recorded tables are those of the runs; a suite of two lines."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from results.shared import bench, page
+from results.shared.bench import Bench, Figures, Line, Outcome, fold, read, summed
+from tests.results.pages import FOLDERS, RESULTS, tables
+
+BENCHES = [name for name in FOLDERS if (RESULTS / name / "rows.json").exists()]
+RUNS: list[tuple[str, str, str]] = []
+
+
+def recorded(name: str) -> tuple[Bench, Mapping[str, Any]]:
+    """A bench as it was recorded."""
+    found: Bench = import_module(f"results.{name}.run").BENCH
+    head, _ = read(RESULTS / name / "rows.json")
+    _, _, peer = head["command"].partition("--peer ")
+    if peer and found.peered is not None:
+        found = replace(found, lines=found.peered(peer.strip("'")))
+    return found, head
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_tables_are_made_of_the_runs(name: str) -> None:
+    found, head = recorded(name)
+    outcomes = found.outcomes({row["name"]: row["runs"] for row in head["rows"]})
+    assert found.page(head, outcomes) == tables(name)
+    assert [each.name for each in found.lines] == [row["name"] for row in head["rows"]]
+    for outcome, row in zip(outcomes, head["rows"], strict=True):
+        assert outcome.figures == row["figures"]
+        assert outcome.mark == row["mark"]
+        assert list(outcome.line.parts) == list(row["runs"])
+        assert {*outcome.line.targets} == {each["figure"] for each in row["targets"]}
+        assert {*outcome.missed} == {each["figure"] for each in row["targets"] if not each["met"]}
+
+
+@pytest.mark.parametrize("name", BENCHES)
+def test_lines_have_names_and_targets_are_shown(name: str) -> None:
+    found, _ = recorded(name)
+    names = [line.name for line in found.lines]
+    assert len(set(names)) == len(names)
+    for line in found.lines:
+        assert len(line.cells) == len(found.heads)
+        assert {*line.targets} <= {*found.columns}
+
+
+@pytest.mark.parametrize(
+    "name", ["page", "whole", "gaps", "walk", "plain", "contiguous", "front", "tiles", "gradients"]
+)
+def test_quick_measurements(name: str) -> None:
+    figures = import_module(f"results.{name}.run").BENCH.quick()
+    assert all(figures.get(what, True) is True for what in ("verified", "proved", "equal"))
+    for what, value in figures.items():
+        if what.endswith("_s"):
+            assert value >= 0
+        if what.endswith("gap") and value is not None:
+            assert -1e-9 <= value < 10
+
+
+def outcome(figures: Figures, **targets: str) -> Outcome:
+    return Outcome(line=Line(cells=("a",), parts={}, targets=targets), figures=figures, runs={})
+
+
+def test_targets_and_marks() -> None:
+    assert outcome({"s": 1.0}, s="≤ 1").mark == "pass"
+    assert outcome({"s": 1.01}, s="≤ 1").mark == "miss"
+    assert outcome({"s": None}, s="≤ 1").mark == "miss"
+    assert outcome({"equal": True}, equal="≥ 1").mark == "pass"
+    assert outcome({"s": 1.0}).mark == "done"
+    assert outcome({"s": 1.0, "error": "why"}, s="≤ 1").mark == "failed"
+
+
+def test_cells() -> None:
+    found = outcome(
+        {"s": 2.0, "gap": 0.0123, "n": 12345, "ok": True, "by": "x"}, s="≤ 1", n="≤ 2e4"
+    )
+    assert found.cell("s", "wall s") == "**2.00** (≤ 1)"
+    assert found.cell("gap", "gap %") == "1.23"
+    assert found.cell("n", "count|n") == "12,345 (≤ 20,000)"
+    assert found.cell("ok", "verified") == "yes"
+    assert found.cell("by", "by") == "x"
+    assert found.cell("none", "none") == "-"
+    assert outcome({"gap": 0.5}, gap="≥ 0.6").cell("gap", "gap %") == "**50** (≥ 60)"
+
+
+def test_folds_and_sums() -> None:
+    runs = [
+        {"s": 3.0, "gap": 1.0, "ok": True, "by": "a", "x": 1},
+        {"s": 1.0, "gap": 2.0, "ok": False, "by": "b"},
+    ]
+    assert fold([*runs, {**runs[1], "s": 2.0}]) == {
+        "s": 2.0,
+        "gap": 2.0,
+        "ok": False,
+        "by": "a; b",
+        "x": None,
+    }
+    assert (summed([1, 2.5]), summed([True, False]), summed([1, None]), summed([1, "a"])) == (
+        3.5,
+        False,
+        None,
+        None,
+    )
+
+
+SMALL = Bench(
+    file=__file__,
+    heads=["what"],
+    lines=[
+        Line(cells=("first",), parts={"": lambda: {"s": 1.0}}, targets={"s": "≤ 1"}),
+        Line(cells=("second",), parts={"a": dict, "b": dict}, targets={}),
+        Line(cells=("all",), parts={}, targets={}, sums=("first",)),
+    ],
+    columns={"s": "wall s", "twice": "twice s"},
+    quick=lambda: {"s": 1.0},
+    derive=lambda figures: {"twice": 2 * figures["s"]} if figures.get("s") else {},
+)
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Bench:
+    here = page.environment()
+    monkeypatch.setattr(bench, "environment", lambda: json.loads(json.dumps(here)))
+    monkeypatch.setattr(bench, "launch", launched)
+    RUNS.clear()
+    return SMALL
+
+
+def launched(file: str, more: list[str], case: tuple[str, str, str]) -> dict[str, Any]:
+    RUNS.append(case)
+    if len(RUNS) == 3:
+        raise KeyboardInterrupt
+    return {"error": "it broke"} if case[1] == "b" else {"s": float(len(RUNS))}
+
+
+def test_a_killed_bench_goes_on_and_failures_say_why(small: Bench, tmp_path: Path) -> None:
+    (tmp_path / "README.md").write_text("words\n")
+    assert small.main(["--runs", "1", "--output", str(tmp_path)]) == 130
+    assert not (tmp_path / "rows.json").exists()
+    assert small.main(["--runs", "1", "--output", str(tmp_path)]) == 70
+    assert RUNS == [
+        ("first", "", "0"),
+        ("second", "a", "0"),
+        ("second", "b", "0"),
+        ("second", "b", "0"),
+    ]
+    text = (tmp_path / "README.md").read_text()
+    assert "| first | 1.00 (≤ 1) | 2.00 | pass |" in text
+    assert "| second | - | - | **failed** |\n| all | 1.00 | 2.00 | done |" in text
+    assert "* second: it broke\n\n1 of 1 lines reach their targets." in text
+    head = json.loads((tmp_path / "rows.json").read_text())
+    assert head["rows"][1]["figures"] == {"a.s": 2.0, "b.error": "it broke", "error": "it broke"}
+    assert {path.name for path in tmp_path.iterdir()} == {"README.md", "rows.json"}
+
+
+def test_some_lines_are_printed(small: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    assert small.main(["--only", "FIRST", "--runs", "2"]) == 0
+    assert RUNS == [("first", "", "0"), ("first", "", "1")]
+    assert "medians of 2 runs" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        small.main(["--only", "third"])
+
+
+def test_a_process_of_its_own_says_why_it_fails() -> None:
+    script = str(RESULTS / "tiles" / "run.py")
+    figures = bench.launch(script, [], ("no such line", "", "0"))
+    assert figures["error"].startswith("ValueError: not enough values")
+    figures = bench.launch(
+        str(RESULTS / "tiles" / "run.py"), [], ("SCALE-Sim - - compute cycles", "", "0")
+    )
+    assert (figures["operations"], figures["equal"]) == (110, 1.0)
+
+
+@pytest.mark.parametrize("name", ["place", "tune", "joint", "settings"])
+def test_scripts_run_from_anywhere(name: str, tmp_path: Path) -> None:
+    command = [sys.executable, str(RESULTS / name / "run.py"), "--quick"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)) > 4

@@ -1,0 +1,213 @@
+"""What benches measure: placements and a peer, searches and their area, models, classes."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from results.joint.run import simplifications
+from results.place.run import BENCH as PLACE
+from results.place.run import (
+    drawn,
+    lifetimes,
+    lines,
+    minimize,
+    mirrored,
+    peer,
+    peer_words,
+    place,
+    published,
+)
+from results.plain.run import BENCH as PLAIN
+from results.plain.run import WAYS, ratios
+from results.shared.bench import TINY, Figures
+from results.shared.certified import reach
+from results.shared.machines import Space
+from results.shared.models import plain, priced
+from results.tiles.run import QUICK
+from results.tune.run import Search, dominated_area, search
+from spmopt.core.errors import InputError, ScheduleError
+from spmopt.core.placement import Buffer
+from spmopt.core.timeline import listed_timeline
+from spmopt.search.space.figures import static_figures
+from tests.results.pages import RESULTS
+
+SPACE = Space(case=TINY, steps=3, bandwidth="300GB/s", mm2_per_gbps=0.01)
+COMMAND = "other --in={file} --capacity {capacity} --out={output}"
+STACK = """
+import sys
+source, capacity, output, wrong = *sys.argv[1:4], len(sys.argv) > 4
+header, *rows = open(source).read().split()
+top = 0
+with open(output, "w") as out:
+    print(header + ",offset", file=out)
+    for row in rows:
+        print(f"{row},{top}", file=out)
+        top += 0 if wrong else int(row.split(",")[3])
+"""
+
+
+def buffers(count: int = 4) -> Sequence[Buffer]:
+    return [Buffer(name=f"b{k}", lower=k, upper=k + 2, size_bytes=10 + k) for k in range(count)]
+
+
+def stacked(tmp_path: Path, *more: str) -> str:
+    """Command of a program that puts all buffers on top of each other; with ``more``, at 0."""
+    script = tmp_path / "stack.py"
+    script.write_text(STACK)
+    return " ".join([sys.executable, str(script), "{file}", "{capacity}", "{output}", *more])
+
+
+def test_a_published_instance_and_its_copy() -> None:
+    for seed in (0, 1):
+        figures = place(lambda: published("J"), seed)
+        assert (figures["buffers"], figures["solved"]) == (409, True)
+        assert 0 < figures["cpu_s"] < 20
+
+
+def test_copies_run_backwards() -> None:
+    copy = {b.name: (b.lower, b.upper, b.size_bytes) for b in mirrored(buffers(3), 1)}
+    assert copy == {"b0": (2, 4, 10), "b1": (1, 3, 11), "b2": (0, 2, 12)}
+    assert mirrored(buffers(3), 0) == buffers(3)
+
+
+def test_least_height_of_little_time() -> None:
+    figures = minimize(lambda: published("J"), 0.2)
+    assert figures["bound_bytes"] == 989184
+    assert figures["gap"] == pytest.approx(figures["height_bytes"] / 989184 - 1)
+
+
+def test_lifetimes_are_from_first_write_to_last_use() -> None:
+    instance, own = TINY.instance(), lifetimes(TINY)
+    steps = listed_timeline(instance)
+    names = {tensor.name: k for k, tensor in enumerate(instance.tensors)}
+    assert len(own) == sum(not tensor.in_dram for tensor in instance.tensors)
+    for buffer in own:
+        k = names[buffer.name]
+        assert buffer.size_bytes == instance.tensors[k].size_bytes
+        assert buffer.lower == steps.step[steps.first_access[k]]
+        assert buffer.upper == steps.step[steps.last_access[k]] + 1
+    assert drawn("uniform", 1, 50) == drawn("uniform", 1, 50) != drawn("uniform", 2, 50)
+
+
+def test_a_peer_is_measured_and_checked(tmp_path: Path) -> None:
+    def taken(command: str, capacity: int = 1000) -> Figures:
+        return peer(buffers, 0, command, capacity)
+
+    figures = taken(stacked(tmp_path))
+    assert figures["solved"] is True
+    assert 0.005 < figures["cpu_s"] < 10
+    with pytest.raises(ScheduleError, match="overlap"):
+        taken(stacked(tmp_path, "wrong"))
+    with pytest.raises(ScheduleError, match="past the capacity"):
+        taken(stacked(tmp_path), 40)
+    assert taken(f"{sys.executable} -c pass {{file}} {{capacity}} {{output}}")["solved"] is False
+    with pytest.raises(InputError, match="none-such cannot be run"):
+        taken("none-such {file} {capacity} {output}")
+    with pytest.raises(InputError, match="it stands for what is given"):
+        peer_words("other {file} {capacity}")
+
+
+def test_ratios_are_of_sums() -> None:
+    beside = replace(PLACE, lines=lines(COMMAND))
+    spent = {"wall_s": 1.0, "solved": True}
+    runs = {
+        line.name: {p: [{**spent, "cpu_s": 4.0 if "peer" in p else 1.0}] for p in line.parts}
+        for line in beside.lines
+        if "mirrored" in line.name
+    }
+    found = {outcome.line.name: outcome for outcome in beside.outcomes(runs)}
+    one = found["place, mirrored and shuffled D"].figures
+    assert (one["cpu_s"], one["peer.cpu_s"], one["ratio"]) == (5.0, 20.0, 0.25)
+    everything = found["place, mirrored and shuffled all"]
+    assert (everything.figures["cpu_s"], everything.mark) == (55.0, "pass")
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=6))
+def test_area_is_that_of_the_cells_that_some_point_dominates(points: list[tuple[int, int]]) -> None:
+    cells = sum(
+        any(x <= column and y <= row for x, y in points) for column in range(6) for row in range(5)
+    )
+    found = dominated_area(np.array(points, float).reshape(-1, 2), np.array([6.0, 5.0]))
+    assert found == cells
+
+
+def test_all_machines_dominate_what_the_exact_front_does() -> None:
+    """Up to the gaps of the schedules; what is not dominated by bounds cannot be."""
+    asked: dict[str, Any] = {"space": SPACE, "exact": True, "tolerance": 1e-2, "workers": 0}
+    figures = search(Search(sampler="grid", trials=9, **asked))
+    assert figures["solved"] == 9 - figures["pruned"]
+    assert 0 <= figures["volume_gap"] < 1e-2
+    assert 0 < figures["outside"] < 1
+    assert search(Search(sampler="random", trials=1, **asked))["volume_gap"] > 0.02
+
+
+def test_the_machines_and_costs_are_those_of_the_front() -> None:
+    setup = Search(space=SPACE, sampler="tpe", trials=1, workers=0).setup()
+    options = SPACE.options(SPACE.graph())
+    for option, point in zip(options, setup.space.points(), strict=True):
+        candidate = setup.space.candidate(point)
+        instance = candidate.instance(setup.networks[0])
+        assert instance.operations == option.instance.operations
+        assert instance.machine.spm_bytes == option.machine.spm_bytes
+        assert instance.machine.dram_bytes_per_s == option.machine.dram_bytes_per_s
+        cost = static_figures(("cost",), candidate, setup.space.cost)["cost"]
+        assert cost == pytest.approx(option.cost, rel=1e-12)
+
+
+def test_two_models_of_one_relaxation_agree() -> None:
+    runs = {"priced": priced(TINY, 10.0), **{way: plain(TINY, way, 10.0) for way in WAYS}}
+    figures = {f"{label}.{k}": v for label, own in runs.items() for k, v in own.items()}
+    derived = ratios(figures)
+    assert derived["best"] in WAYS
+    slow = min(figures[f"{way}.wall_s"] for way in WAYS)
+    assert derived["ratio"] == slow / figures["priced.wall_s"]
+    wrong = {**figures, "priced.value": 0.99 * figures["priced.bound"]}
+    assert "is not that of the priced model" in ratios(wrong)["error"]
+    assert ratios({k: "time limit" if "ending" in k else v for k, v in figures.items()}) == {}
+    assert {"ratio"} == {target for line in PLAIN.lines for target in line.targets}
+
+
+def test_bounds_of_whole_tensors_and_of_another_order() -> None:
+    figures = reach(TINY, "whole", "traffic", 1e-4, 10.0)
+    assert -1e-9 <= figures["class_gap"] <= 1e-4
+    assert figures["class_gap"] <= figures["gap"]
+    assert 20 < figures["peak_mb"] <= figures["peak_checked_mb"]
+    assert reach(TINY, "tsai", "traffic", 1e-4, 10.0)["gap"] >= 0
+    with pytest.raises(ScheduleError, match="fluid: no schedule within 10 s"):
+        reach(TINY, "fluid", "time", 1e-3, 10.0)
+
+
+def test_classes_are_in_order() -> None:
+    figures = simplifications("residual", "2048", False, 20.0)
+    assert figures["proved"] is True
+    assert figures["paged_bound"] <= figures["joint"] == figures["joint_bound"] == 13952
+    assert figures["joint"] <= figures["fixed"] <= figures["policy"]
+    assert figures["page"] <= figures["whole"]
+    assert figures["whole_replay"] <= figures["whole"]
+    assert figures["barrier_cost"] == 14656 / 13952 - 1
+
+
+def test_the_example_is_a_recorded_line() -> None:
+    page = (RESULTS / "joint" / "README.md").read_text(encoding="utf-8")
+    rows = json.loads((RESULTS / "joint" / "rows.json").read_text(encoding="utf-8"))["rows"]
+    (line,) = (row["figures"] for row in rows if row["name"].startswith("lenet forward"))
+    for figure in ("joint", "fixed", "whole_replay", "whole", "page"):
+        assert f"{line[figure]:,}" in page
+    for cost in ("command_cost", "barrier_cost", "whole_cost"):
+        assert f"{100 * line[cost]:.3g} %" in page
+
+
+def test_a_layer_is_built_in_its_order() -> None:
+    operations = QUICK.instance().operations
+    # 3 x 2 x 3 tiles, each with a product for both gradients; these take turns.
+    assert [operation.name.split("(")[0] for operation in operations] == ["dX", "dW"] * 18

@@ -11,43 +11,40 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from enum import StrEnum
-from functools import cache
-from typing import TYPE_CHECKING
 
 from spmopt.core.errors import InputError
 
-if TYPE_CHECKING:
-    from pint import UnitRegistry
-
-
-_DEFINITIONS = """
-kilo- = 1e3 = k- = K-
-mega- = 1e6 = M-
-giga- = 1e9 = G-
-tera- = 1e12 = T-
-kibi- = 1024 = Ki-
-mebi- = 1048576 = Mi-
-gibi- = 1073741824 = Gi-
-tebi- = 1099511627776 = Ti-
-byte = [information] = B
-bit = byte / 8
-second = [time] = s
-hertz = 1 / second = Hz
-operation = [operation] = FLOP = OP
-MAC = 2 * operation
-FLOPS = operation / second = OPS
-nanosecond = 1e-9 * second = ns
-picosecond = 1e-12 * second = ps
-joule = [energy] = J
-nanojoule = 1e-9 * joule = nJ
-picojoule = 1e-12 * joule = pJ
-femtojoule = 1e-15 * joule = fJ
-watt = joule / second = W
-milliwatt = 1e-3 * watt = mW
-microwatt = 1e-6 * watt = uW
-square_millimeter = [area] = mm2
-square_micrometer = 1e-6 * square_millimeter = um2
-"""
+_PREFIXES = {
+    **dict.fromkeys(("k", "K", "kilo"), 10**3),
+    **dict.fromkeys(("M", "mega"), 10**6),
+    **dict.fromkeys(("G", "giga"), 10**9),
+    **dict.fromkeys(("T", "tera"), 10**12),
+    **dict.fromkeys(("Ki", "kibi"), 2**10),
+    **dict.fromkeys(("Mi", "mebi"), 2**20),
+    **dict.fromkeys(("Gi", "gibi"), 2**30),
+    **dict.fromkeys(("Ti", "tebi"), 2**40),
+}
+_UNITS = {
+    **dict.fromkeys(("B", "byte"), ("byte", Decimal(1))),
+    "bit": ("byte", Decimal("0.125")),
+    **dict.fromkeys(("OP", "FLOP", "operation"), ("operation", Decimal(1))),
+    "MAC": ("operation", Decimal(2)),
+    **dict.fromkeys(("OPS", "FLOPS"), ("operation/second", Decimal(1))),
+    **dict.fromkeys(("Hz", "hertz"), ("hertz", Decimal(1))),
+    **dict.fromkeys(("s", "second"), ("nanosecond", Decimal("1e9"))),
+    **dict.fromkeys(("ns", "nanosecond"), ("nanosecond", Decimal(1))),
+    **dict.fromkeys(("ps", "picosecond"), ("nanosecond", Decimal("1e-3"))),
+    **dict.fromkeys(("J", "joule"), ("picojoule", Decimal("1e12"))),
+    **dict.fromkeys(("nJ", "nanojoule"), ("picojoule", Decimal("1e3"))),
+    **dict.fromkeys(("pJ", "picojoule"), ("picojoule", Decimal(1))),
+    **dict.fromkeys(("fJ", "femtojoule"), ("picojoule", Decimal("1e-3"))),
+    **dict.fromkeys(("W", "watt"), ("milliwatt", Decimal("1e3"))),
+    **dict.fromkeys(("mW", "milliwatt"), ("milliwatt", Decimal(1))),
+    **dict.fromkeys(("uW", "microwatt"), ("milliwatt", Decimal("1e-3"))),
+    "mm2": ("square_millimeter", Decimal(1)),
+    "um2": ("square_millimeter", Decimal("1e-6")),
+}
+"""What each unit measures, and how many of the unit of that it is."""
 _QUANTITY = re.compile(r"([+-]?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]*2?)")
 _LIMIT = Decimal(2**62)  # everything downstream is a 64-bit integer
 _DIGITS = 30  # more cannot be meant, and would overflow below
@@ -157,23 +154,26 @@ def _broken(dimension: Dimension, has_unit: bool, write: str) -> str:
 
 def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:
     """How many of ``dimension``'s own unit one ``unit`` is."""
-    from pint import PintError
+    name, slash, time = unit.partition("/")
+    kind, factor = _unit(name)
+    if slash:
+        per, duration = _unit(time)
+        kind = f"{kind}/second" if per == "nanosecond" else ""
+        factor /= duration * Decimal("1e-9")
+    if kind != dimension:
+        raise InputError(f"{where}: {unit!r} is no unit for it; {write}")
+    return factor
 
-    registry = _registry()
-    try:
-        return Decimal(registry.convert(Decimal(1), registry.parse_units(unit), str(dimension)))
-    except (PintError, AssertionError, ValueError, SyntaxError):
-        raise InputError(f"{where}: {unit!r} is no unit for it; {write}") from None
 
-
-@cache
-def _registry() -> UnitRegistry[Decimal]:
-    """Only the units above: pint's own list would read ``mb`` as millibar."""
-    from pint import UnitRegistry
-
-    registry: UnitRegistry[Decimal] = UnitRegistry(None, non_int_type=Decimal)
-    registry.load_definitions(_DEFINITIONS.strip().splitlines())
-    return registry
+def _unit(name: str) -> tuple[str, Decimal]:
+    """What a unit measures, perhaps with a prefix or in the plural; nothing if it is none."""
+    if name in _UNITS:
+        return _UNITS[name]
+    for prefix, times in _PREFIXES.items():
+        if name.startswith(prefix) and name[len(prefix) :] in _UNITS:
+            kind, factor = _UNITS[name[len(prefix) :]]
+            return kind, factor * times
+    return _unit(name[:-1]) if name.endswith("s") else ("", Decimal(1))
 
 
 def require_small(where: str, what: str, value: int) -> None:

@@ -15,12 +15,15 @@ from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 if TYPE_CHECKING:
     from spmopt.audit import Audit
     from spmopt.core.instance import Instance
+    from spmopt.core.objective import Objective
     from spmopt.core.result import Result
     from spmopt.core.schedule import Schedule
+    from spmopt.core.scheduler import Policy
     from spmopt.io.files import StoredResult
     from spmopt.metrics import Metrics
     from spmopt.report.schedule_view import ScheduleView
     from spmopt.report.tables import Part
+    from spmopt.schedulers.registry import SchedulerEntry
 
 _JOINT = "joint does, of small instances"
 _WIDE = 100
@@ -231,9 +234,9 @@ class ComparisonTable(Shown):
 
 def solve(
     instance: Instance,
-    scheduler: str = "page",
+    scheduler: str | SchedulerEntry | Policy = "page",
     *,
-    objective: str = "time",
+    objective: str | Objective = "time",
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
     threads: int = 2,
@@ -246,9 +249,11 @@ def solve(
     instance
         What :func:`lower` returns.
     scheduler
-        Name (see :func:`list_schedulers`), with options after colons.
+        Name (see :func:`list_schedulers`) with options after colons, or a policy itself: a
+        function from an instance to what stays on chip (:data:`spmopt.core.scheduler.Policy`).
     objective
-        What to minimize: time, replay (time without barriers between steps), traffic or energy.
+        What to minimize: time, replay (time without barriers between steps), traffic, energy, the
+        name of a registered objective, or one itself.
     time_limit
         Time limit of each scheduler, in seconds.
     tolerance
@@ -282,9 +287,9 @@ def solve(
 
 def compare(
     instance: Instance,
-    schedulers: Sequence[str] | None = None,
+    schedulers: Sequence[str | SchedulerEntry | Policy] | None = None,
     *,
-    objective: str = "time",
+    objective: str | Objective = "time",
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
     threads: int = 2,
@@ -297,7 +302,7 @@ def compare(
     instance
         What :func:`lower` returns.
     schedulers
-        Names; default: all usual ones that support the objective.
+        Names or policies, as for :func:`solve`; default: all usual ones that support the objective.
     objective, time_limit, tolerance, threads, callbacks
         As for :func:`solve`.
 
@@ -327,25 +332,26 @@ def compare(
         on_incumbent=callbacks.on_incumbent,
     )
     given = usual_schedulers(instance, objective)[0] if schedulers is None else schedulers
-    names = list(dict.fromkeys(find(name).name for name in given))
-    if not names:
+    entries = {entry.name: entry for entry in map(find, given)}
+    if not entries:
         raise InputError("schedulers: name at least one")
-    results = run(instance, names, request)
-    return ComparisonTable(instance, results, names[len(results) :])
+    results = run(instance, list(entries.values()), request)
+    return ComparisonTable(instance, results, list(entries)[len(results) :])
 
 
-def usual_schedulers(instance: Instance, objective: str) -> tuple[list[str], str]:
+def usual_schedulers(instance: Instance, objective: str | Objective) -> tuple[list[str], str]:
     """Return the schedulers that a comparison has by default, and a note on those left out."""
     from spmopt.core.objective import Objective, objective_entry
     from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find
 
-    asked = objective_entry(objective).of
+    asked = objective_entry(objective).of if isinstance(objective, str) else objective
     usual = COMPARED_BANKS if instance.machine.banks else COMPARED
     able = [n for n in usual if not isinstance(asked, Objective) or find(n).takes(asked)]
     unable = [name for name in usual if name not in able]
     if not unable:
         return able, ""
-    return able, f"left out, for they do not minimize {objective}: {', '.join(unable)}; {_JOINT}"
+    name = objective if isinstance(objective, str) else objective.name
+    return able, f"left out, for they do not minimize {name}: {', '.join(unable)}; {_JOINT}"
 
 
 def read(path: str | Path, *, callbacks: Callbacks = QUIET) -> Solution:

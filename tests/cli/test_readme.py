@@ -141,3 +141,14 @@ def test_links_lead_somewhere() -> None:
 def test_the_first_page_is_short() -> None:
     assert len(README.splitlines()) <= 150
     assert len(README.split()) <= 1500
+
+
+def test_the_python_of_the_first_page_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
+    exec(compile(code, "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert re.search(r"^smallest_first +\d", printed, re.MULTILINE)
+    assert (tmp_path / "best.html").stat().st_size > 100_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.contiguous.window import Window
-from formulations.residency.plain.cells import Cells, changed
+from formulations.residency.cells import Cells, changed
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 

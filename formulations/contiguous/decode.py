@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from formulations.contiguous.memory import Memory
+from formulations.contiguous.rows import Context
 from formulations.contiguous.stays import Stay
-from formulations.residency.plain.cells import Cells
-from formulations.residency.plain.rows import Context
+from formulations.residency.cells import Cells
 from formulations.solver.program import Floats
 from spmopt.core.schedule import Plan, Ranges, Residency, Stores
 from spmopt.core.table import Bools, Ints

@@ -27,7 +27,6 @@ from formulations.contiguous.stack import Case
 from formulations.contiguous.stays import Stay, Uses, stays_of
 from formulations.contiguous.sweep import Sweep
 from formulations.contiguous.window import whole
-from formulations.residency.plain.rows import ceil_div
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
@@ -60,7 +59,7 @@ class Repair:
             case=Case(instance, line, self._uses, request.objective),
             request=request,
             again=Again(
-                line=line, pages=ceil_div(line.size_bytes, page), worth=_worth(line, prices)
+                line=line, pages=instance.machine.pages(line.size_bytes), worth=_worth(line, prices)
             ),
         )
         self._goal = plan_value(instance, plan, request.objective)
@@ -178,7 +177,7 @@ class Repair:
         request, case = self._request, self._rounds.case
         request.report("contiguous addresses, nothing cut", None)
         machine = case.instance.machine
-        scratch = ceil_div(case.line.scratch_bytes, machine.page_bytes)
+        scratch = machine.pages(case.line.scratch_bytes)
         if not fit(stays, machine.spm_pages, scratch, request.stop, request.remaining_s()):
             return None
         self._uses.mark(stays)

@@ -11,11 +11,11 @@ from formulations.contiguous.decode import Now, in_pages, plan_of, settle, stays
 from formulations.contiguous.fill import Again, fill
 from formulations.contiguous.held import Dirty, Held
 from formulations.contiguous.memory import Memory
+from formulations.contiguous.rows import Context
 from formulations.contiguous.spans import heights_at, own_spans
 from formulations.contiguous.stack import Case, cells_of, stack, values
 from formulations.contiguous.stays import Stay
 from formulations.contiguous.window import Window
-from formulations.residency.plain.rows import Context
 from formulations.solver import highs
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_cost

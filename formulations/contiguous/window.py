@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from formulations.residency.plain.cells import Cells
+from formulations.residency.cells import Cells
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 

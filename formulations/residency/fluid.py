@@ -7,9 +7,8 @@ from fractions import Fraction
 from math import isfinite
 
 from formulations.residency.banks.schedule import bounded
+from formulations.residency.column_generation import ColumnGeneration, Settings
 from formulations.residency.flow.optimum import fluid_optimum
-from formulations.residency.loop import Search
-from formulations.residency.settings import Settings
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.scheduler import Request
@@ -63,7 +62,7 @@ def _solved(instance: Instance, request: Request) -> _Solved:
     found = fluid_optimum(instance, request)
     if found is not None:
         return _Solved(certificate=found.certificate, value=found.value, gap=found.gap)
-    search = Search(instance, request, page_bytes=None, settings=Settings())
+    search = ColumnGeneration(instance, request, page_bytes=None, settings=Settings())
     search.run(request.tolerance)
     return _Solved(
         certificate=search.certificate(),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from formulations.residency.column_generation import ColumnGeneration, Settings
 from formulations.residency.flow.optimum import Optimum, page_optimum
 from formulations.residency.flow.timed import timed_start
-from formulations.residency.loop import Search
-from formulations.residency.settings import Settings
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
@@ -34,7 +33,9 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     optimal = decided(instance, request)
     if optimal.plan is not None:
         return optimal
-    search = Search(instance, request, page_bytes=instance.machine.page_bytes, settings=Settings())
+    search = ColumnGeneration(
+        instance, request, page_bytes=instance.machine.page_bytes, settings=Settings()
+    )
     if request.start is not None:
         search.offer_plan(request.start)
     first = timed_start(instance, request)
@@ -45,7 +46,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
             search.settings = replace(search.settings, idle=1, hopeful=False)
     search.run(request.tolerance)
     cut_short = search.cut_short(request.tolerance)
-    if not search.several_modes:
+    if not instance.several_modes:
         vain = not (search.settings.hopeful or cut_short) and search.gap > request.tolerance
         return Outcome(
             plan=search.plan,
@@ -54,7 +55,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
             cut_short=cut_short,
         )
     # Prices of one mode prove little for all of them.
-    relaxed = Search(instance, request, page_bytes=None, settings=Settings())
+    relaxed = ColumnGeneration(instance, request, page_bytes=None, settings=Settings())
     relaxed.run(request.tolerance)
     best = max(search, relaxed, key=lambda run: run.bound)
     return Outcome(

@@ -1,4 +1,4 @@
-"""HiGHS: a :class:`Program` in, an :class:`Answer` out (https://highs.dev, package highspy)."""
+"""HiGHS: a program in, a result out (https://highs.dev, package highspy)."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import highspy
 import numpy as np
 from highspy import HighsModelStatus, HighsStatus, cb
 
-from formulations.solver.program import Answer, Ending, Floats, Program
+from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
 
 Option = bool | int | float | str
 Progress = Callable[[float, float], None]
 
-_BY_COLUMNS, _BY_ROWS, _MINIMISE, _FEASIBLE = 1, 2, 1, 2
+_BY_COLUMNS, _BY_ROWS, _MINIMIZE, _FEASIBLE = 1, 2, 1, 2
 _POLL_S = 0.05
 _GRACE_S = 0.7  # for a solver that was told to stop
 _LATE_S = 2.0  # for a solver to heed its own time limit
@@ -26,13 +26,13 @@ _INTERRUPTS = (
     cb.HighsCallbackType.kCallbackIpmInterrupt,
     cb.HighsCallbackType.kCallbackMipInterrupt,
 )
-_ENDINGS = {
-    HighsModelStatus.kOptimal: Ending.OPTIMAL,
-    HighsModelStatus.kModelEmpty: Ending.OPTIMAL,
-    HighsModelStatus.kInfeasible: Ending.INFEASIBLE,
-    HighsModelStatus.kUnbounded: Ending.UNBOUNDED,
-    HighsModelStatus.kTimeLimit: Ending.TIME_LIMIT,
-    HighsModelStatus.kInterrupt: Ending.INTERRUPTED,
+_STATUS = {
+    HighsModelStatus.kOptimal: SolverStatus.OPTIMAL,
+    HighsModelStatus.kModelEmpty: SolverStatus.OPTIMAL,
+    HighsModelStatus.kInfeasible: SolverStatus.INFEASIBLE,
+    HighsModelStatus.kUnbounded: SolverStatus.UNBOUNDED,
+    HighsModelStatus.kTimeLimit: SolverStatus.TIME_LIMIT,
+    HighsModelStatus.kInterrupt: SolverStatus.INTERRUPTED,
 }
 
 
@@ -45,7 +45,7 @@ def solve(
     start: Floats | None = None,
     stop: Callable[[], bool] | None = None,
     progress: Progress | None = None,
-) -> Answer:
+) -> SolverResult:
     """Solve ``program``; primal and dual values come back even when HiGHS stopped early.
 
     The solver runs in a thread of its own while the caller's waits, so that signal handlers
@@ -70,7 +70,7 @@ def solve(
         HiGHS refused the model or an option: a mistake in the calling code.
     """
     if not program.cost.size:
-        return _empty(program)
+        return _without_columns(program)
     settings = {"output_flag": False, "threads": threads, **(options or {})}
     if np.isfinite(time_limit_s):
         settings["time_limit"] = max(0.0, time_limit_s)
@@ -84,8 +84,10 @@ def solve(
         _require(solver.setSolution(solution), "start solution")
     began = monotonic()
     if not _run(solver, _either(stop, began + time_limit_s + _LATE_S), progress):
-        return _left(monotonic() - began)
-    return _answer(solver, program, monotonic() - began)
+        # Nothing is known of a solver that still runs.
+        status = SolverStatus.INTERRUPTED
+        return SolverResult(status=status, solver=_name(), seconds=monotonic() - began)
+    return _result(solver, program, monotonic() - began)
 
 
 def _either(stop: Callable[[], bool] | None, deadline: float) -> Callable[[], bool]:
@@ -101,7 +103,7 @@ def _pass(solver: highspy.Highs, program: Program) -> None:
         program.row_lower.size,
         matrix.value.size,
         _BY_ROWS if matrix.by_rows else _BY_COLUMNS,
-        _MINIMISE,
+        _MINIMIZE,
         program.offset,
         program.cost,
         program.lower,
@@ -174,19 +176,19 @@ def _run(solver: highspy.Highs, stop: Callable[[], bool], progress: Progress | N
     return not thread.is_alive()
 
 
-def _answer(solver: highspy.Highs, program: Program, seconds: float) -> Answer:
+def _result(solver: highspy.Highs, program: Program, seconds: float) -> SolverResult:
     info, solution = solver.getInfo(), solver.getSolution()
-    ending = _ENDINGS.get(solver.getModelStatus(), Ending.OTHER)
+    status = _STATUS.get(solver.getModelStatus(), SolverStatus.OTHER)
     primal = _values(solution.col_value, valid=solution.value_valid, size=program.cost.size)
     objective = None if primal is None else float(program.cost @ primal + program.offset)
     bound = -np.inf
     if program.integer is not None and program.integer.any():
         bound = float(info.mip_dual_bound)
-    elif ending is Ending.OPTIMAL and objective is not None:
+    elif status is SolverStatus.OPTIMAL and objective is not None:
         bound = objective
     counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.pdlp_iteration_count)
-    return Answer(
-        ending=ending,
+    return SolverResult(
+        status=status,
         objective=objective,
         bound=bound,
         feasible=primal is not None and info.primal_solution_status == _FEASIBLE,
@@ -196,43 +198,30 @@ def _answer(solver: highspy.Highs, program: Program, seconds: float) -> Answer:
         nodes=max(0, int(info.mip_node_count)),
         iterations=sum(max(0, int(count)) for count in counts),
         seconds=seconds,
-        solver=f"HiGHS {solver.version()}",
+        solver=_name(),
     )
 
 
-def _empty(program: Program) -> Answer:
+def _without_columns(program: Program) -> SolverResult:
     """Without columns every row is zero; HiGHS refuses such models."""
-    legal = bool((program.row_lower <= 0).all() and (program.row_upper >= 0).all())
-    return Answer(
-        ending=Ending.OPTIMAL if legal else Ending.INFEASIBLE,
-        objective=program.offset if legal else None,
-        bound=program.offset if legal else np.inf,
-        feasible=legal,
-        primal=np.zeros(0) if legal else None,
+    row_dual = np.zeros(program.row_lower.size)
+    if not ((program.row_lower <= 0).all() and (program.row_upper >= 0).all()):
+        status = SolverStatus.INFEASIBLE
+        return SolverResult(status=status, solver=_name(), bound=np.inf, row_dual=row_dual)
+    return SolverResult(
+        status=SolverStatus.OPTIMAL,
+        solver=_name(),
+        objective=program.offset,
+        bound=program.offset,
+        feasible=True,
+        primal=np.zeros(0),
         column_dual=np.zeros(0),
-        row_dual=np.zeros(program.row_lower.size),
-        nodes=0,
-        iterations=0,
-        seconds=0.0,
-        solver=f"HiGHS {_new().version()}",
+        row_dual=row_dual,
     )
 
 
-def _left(seconds: float) -> Answer:
-    """Nothing is known of a solver that still runs."""
-    return Answer(
-        ending=Ending.INTERRUPTED,
-        objective=None,
-        bound=-np.inf,
-        feasible=False,
-        primal=None,
-        column_dual=None,
-        row_dual=None,
-        nodes=0,
-        iterations=0,
-        seconds=seconds,
-        solver=f"HiGHS {_new().version()}",
-    )
+def _name() -> str:
+    return f"HiGHS {_new().version()}"
 
 
 def _values(values: list[float], *, valid: bool, size: int) -> Floats | None:

@@ -1,4 +1,4 @@
-"""A linear or mixed-integer program as arrays, and what a solver found of it."""
+"""A linear or mixed-integer program as arrays, how to build one, and what a solver found of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spmopt.core.table import Bools, Ints
 Floats = NDArray[np.float64]
 
 
-class Ending(StrEnum):
+class SolverStatus(StrEnum):
     """Why a solver stopped."""
 
     OPTIMAL = "optimal"
@@ -36,10 +36,15 @@ class Matrix:
     value: Floats
     by_rows: bool = False
 
+    @property
+    def line(self) -> Ints:
+        """(e,) Line of each entry."""
+        return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Program:
-    """Minimise ``cost @ x + offset``, ``row_lower <= A x <= row_upper``, ``lower <= x <= upper``.
+    """Minimize ``cost @ x + offset``, ``row_lower <= A x <= row_upper``, ``lower <= x <= upper``.
 
     Attributes
     ----------
@@ -63,7 +68,7 @@ class Program:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Answer:
+class SolverResult:
     """What a solver returned; also when it did not finish.
 
     Attributes
@@ -83,27 +88,113 @@ class Answer:
         Name and version, for a bound's ``proved_by``.
     """
 
-    ending: Ending
-    objective: float | None
-    bound: float
-    feasible: bool
-    primal: Floats | None
-    column_dual: Floats | None
-    row_dual: Floats | None
-    nodes: int
-    iterations: int
-    seconds: float
+    status: SolverStatus
     solver: str
+    objective: float | None = None
+    bound: float = -np.inf
+    feasible: bool = False
+    primal: Floats | None = None
+    column_dual: Floats | None = None
+    row_dual: Floats | None = None
+    nodes: int = 0
+    iterations: int = 0
+    seconds: float = 0.0
 
 
-def compressed(line: Ints, index: Ints, value: ArrayLike, lines: int, *, by_rows: bool) -> Matrix:
-    """Compress triplets: entry ``k`` stands in ``line[k]`` at ``index[k]``.
+class ProgramBuilder:
+    """Collects columns, rows and entries of a program, block by block.
 
-    No (line, index) may occur twice. ``lines`` is the number of columns, or rows with
-    ``by_rows``.
+    The one way in which the formulations build programs. Columns and rows are numbered in the
+    order in which they come. Where only some members of a set have a column (or row), ``where``
+    marks them, and the others get the number -1: entries at -1 are left out.
     """
-    order = np.argsort(line, kind="stable")
-    start = np.zeros(lines + 1, np.int64)
-    np.cumsum(np.bincount(line, minlength=lines), out=start[1:])
-    values = np.broadcast_to(np.asarray(value, np.float64), line.shape)
-    return Matrix(start=start, index=index[order], value=values[order], by_rows=by_rows)
+
+    def __init__(self) -> None:
+        self._columns: list[tuple[Floats, Floats, Floats, Bools]] = []
+        self._rows: list[tuple[Floats, Floats]] = []
+        self._entries: list[tuple[Ints, Ints, Floats]] = []
+        self.column_count = self.row_count = 0
+
+    def columns(
+        self,
+        where: Bools | int,
+        *,
+        cost: ArrayLike = 0.0,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = np.inf,
+        integer: bool = False,
+    ) -> Ints:
+        """Add a column for each true element of ``where``, or so many.
+
+        Parameters
+        ----------
+        where
+            Of any shape, as the result; a number for an array of so many.
+        cost, lower, upper
+            One for all, or an array like ``where``.
+
+        Returns
+        -------
+        ndarray
+            Numbers of the columns, -1 where there is none.
+        """
+        there = _mask(where)
+        numbers, self.column_count = _numbered(there, self.column_count)
+        price, low, high = (_spread(x, there) for x in (cost, lower, upper))
+        self._columns.append((price, low, high, np.full(price.size, integer)))
+        return numbers
+
+    def rows(
+        self, where: Bools | int, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf
+    ) -> Ints:
+        """Add a row for each true element of ``where``, or so many; their numbers, or -1."""
+        there = _mask(where)
+        numbers, self.row_count = _numbered(there, self.row_count)
+        self._rows.append((_spread(lower, there), _spread(upper, there)))
+        return numbers
+
+    def add(self, row: Ints, column: Ints, value: ArrayLike) -> None:
+        """Add entries, element by element; no (row, column) may occur twice.
+
+        Those in a row or column of -1, and those that are 0, are left out.
+        """
+        row, column, values = (
+            x.ravel() for x in np.broadcast_arrays(row, column, np.asarray(value, np.float64))
+        )
+        some = (row >= 0) & (column >= 0) & (values != 0)
+        self._entries.append((row[some], column[some], values[some]))
+
+    def program(self, *, by_rows: bool = False, offset: float = 0.0) -> Program:
+        """Return the program, its matrix by columns or ``by_rows``."""
+        cost, lower, upper, integer = map(np.concatenate, zip(*self._columns, strict=True))
+        row_lower, row_upper = map(np.concatenate, zip(*self._rows, strict=True))
+        row, column, value = map(np.concatenate, zip(*self._entries, strict=True))
+        line, index = (row, column) if by_rows else (column, row)
+        lines = self.row_count if by_rows else self.column_count
+        order = np.argsort(line, kind="stable")
+        start = np.concatenate(([0], np.cumsum(np.bincount(line, minlength=lines))))
+        return Program(
+            cost=cost,
+            lower=lower,
+            upper=upper,
+            row_lower=row_lower,
+            row_upper=row_upper,
+            matrix=Matrix(start=start, index=index[order], value=value[order], by_rows=by_rows),
+            integer=integer if integer.any() else None,
+            offset=offset,
+        )
+
+
+def _mask(where: Bools | int) -> Bools:
+    return np.ones(where, bool) if isinstance(where, int) else where
+
+
+def _spread(values: ArrayLike, there: Bools) -> Floats:
+    result: Floats = np.broadcast_to(np.asarray(values, np.float64), there.shape)[there]
+    return result
+
+
+def _numbered(there: Bools, first: int) -> tuple[Ints, int]:
+    """Numbers from ``first`` on where ``there``, else -1; and the one after the last."""
+    numbers = np.cumsum(there.ravel()).reshape(there.shape) - 1 + first
+    return np.where(there, numbers, -1), first + int(there.sum())

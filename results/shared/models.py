@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from formulations.residency.loop import Search
+from formulations.residency.column_generation import ColumnGeneration, Settings
 from formulations.residency.plain.model import plain_model, read_answer
-from formulations.residency.settings import Settings
 from formulations.solver import highs
 from results.shared.bench import Case, Figures, peak_mb, timed
 from spmopt.core.errors import ScheduleError
@@ -44,7 +43,7 @@ def priced(case: Case, limit_s: float) -> Figures:
     instance = case.instance()
     request = Request(tolerance=1e-4, time_limit_s=limit_s, threads=2)
     search, building = timed(
-        lambda: Search(instance, request, page_bytes=None, settings=Settings())
+        lambda: ColumnGeneration(instance, request, page_bytes=None, settings=Settings())
     )
     _, solving = timed(lambda: search.run(request.tolerance))
     peak, certificate = peak_mb(), search.certificate()
@@ -82,7 +81,7 @@ def plain(case: Case, setting: str, limit_s: float) -> Figures:
         "cpu_s": building.cpu_s + solving.cpu_s,
         "peak_mb": peak_mb(),
         "columns": model.columns.count,
-        "ending": str(answer.ending),
+        "ending": str(answer.status),
         "value": value,
         "value_ms": None if value is None else 1000 * value / instance.machine.clock_hz,
     }

@@ -122,10 +122,17 @@ class PlanCost:
             objective.cycle * Fraction(int(self.step_time.sum()), self.parts)
             + objective.dram_in_byte * self.dram_in_bytes
             + objective.dram_out_byte * self.dram_out_bytes
-            + objective.spm_read_byte * int(line.spm_read_bytes.sum())
-            + objective.spm_write_byte * int(line.spm_write_bytes.sum())
-            + objective.mac * int(line.macs.sum())
+            + unavoidable(objective, line)
         )
+
+
+def unavoidable(objective: Objective, line: Timeline) -> Fraction:
+    """Return the part of the objective that no plan in this order and these modes changes."""
+    return (
+        objective.spm_read_byte * int(line.spm_read_bytes.sum())
+        + objective.spm_write_byte * int(line.spm_write_bytes.sum())
+        + objective.mac * int(line.macs.sum())
+    )
 
 
 def plan_value(

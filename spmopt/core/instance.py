@@ -149,6 +149,11 @@ class Instance:
                 raise InputError(f"tensor {tensor_record.name}: to be kept, but nothing writes it")
         _require_small_totals(self)
 
+    @property
+    def several_modes(self) -> bool:
+        """Whether an operation has more than one mode."""
+        return any(len(operation.modes) > 1 for operation in self.operations)
+
     def __repr__(self) -> str:
         # The fields of a network fill pages.
         counts = f"{len(self.operations)} operations, {len(self.tensors)} tensors"

@@ -14,6 +14,7 @@ from itertools import accumulate
 import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand, Operation
+from spmopt.core.modes import fitting_modes
 from spmopt.core.table import Bools, Ints
 
 
@@ -98,6 +99,18 @@ def listed_timeline(instance: Instance) -> Timeline:
     """Arrays of ``instance`` in its own order, every operation in its first mode."""
     count = len(instance.operations)
     return timeline(instance, np.arange(count, dtype=np.int64), np.zeros(count, np.int64))
+
+
+def fitting_timeline(instance: Instance) -> Timeline:
+    """Arrays of ``instance`` in its own order, every operation in its first mode that fits.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation's stationary operands and scratch do not fit the SPM in any mode.
+    """
+    order = np.arange(len(instance.operations), dtype=np.int64)
+    return timeline(instance, order, fitting_modes(instance))
 
 
 def relaxed_timeline(instance: Instance) -> Timeline:

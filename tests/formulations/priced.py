@@ -16,14 +16,13 @@ from formulations.residency.bound.dual import (
     dual_value,
     forward,
 )
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.prices import Economy, Multipliers
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.prices import CostCoefficients, Multipliers
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import Columns, Kind, exists, of_kind
 from formulations.residency.program.master import Master, master
 from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
-from formulations.solver.program import Answer
+from formulations.solver.program import Floats, SolverResult
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
@@ -39,8 +38,8 @@ class Case:
     instance: Instance
     objective: Objective
     line: Timeline
-    gaps: Gaps
-    economy: Economy
+    intervals: RankedIntervals
+    coefficients: CostCoefficients
 
     @staticmethod
     def of(instance: Instance, objective: Objective) -> Case:
@@ -49,8 +48,8 @@ class Case:
             instance=instance,
             objective=objective,
             line=line,
-            gaps=Gaps.of(line),
-            economy=Economy.of(instance, line, objective),
+            intervals=RankedIntervals.by_rank(line),
+            coefficients=CostCoefficients.of(instance, line, objective),
         )
 
     @property
@@ -61,7 +60,9 @@ class Case:
     @property
     def byte(self) -> float:
         """The dearest byte."""
-        return max(self.economy.byte_time, self.economy.in_byte, self.economy.out_byte)
+        return max(
+            self.coefficients.byte_time, self.coefficients.in_byte, self.coefficients.out_byte
+        )
 
     def close(self, one: float, other: float, tolerance: float = 1e-6) -> bool:
         """Whether two values of the objective agree."""
@@ -80,14 +81,14 @@ class Priced:
 
     @staticmethod
     def of(case: Case, prices: Multipliers) -> Priced:
-        arc = arcs(case.gaps, case.economy, prices)
-        ahead = forward(case.gaps, arc)
+        arc = arcs(case.intervals, case.coefficients, prices)
+        ahead = forward(case.intervals, arc)
         return Priced(
             prices=prices,
             arc=arc,
             ahead=ahead,
-            back=backward(case.gaps, arc),
-            value=dual_value(case.gaps, case.economy, prices, ahead.best),
+            back=backward(case.intervals, arc),
+            value=dual_value(case.intervals, case.coefficients, prices, ahead.best),
         )
 
 
@@ -110,22 +111,24 @@ def cases(count: int, **features: Any) -> list[Case]:
 def random_prices(case: Case, seed: int) -> Multipliers:
     """Legal prices, some of them 0 or (by a hair) the greatest allowed."""
     generator = np.random.default_rng(seed)
-    steps, limit = case.gaps.steps, case.economy.byte_time
+    steps, limit = case.intervals.steps, case.coefficients.byte_time
     share = np.round(generator.random((2, steps)) * 1.5 - 0.25, 1).clip(0, 1)
     spm = case.byte * generator.random(steps) * generator.integers(0, 2, steps)
-    prices = Multipliers.legal(case.economy, spm, limit * share[0], limit * share[1])
-    return prices.mixed(Multipliers.legal(case.economy, *np.zeros((3, steps))), 1e-12)
+    prices = Multipliers.legal(case.coefficients, spm, limit * share[0], limit * share[1])
+    return prices.mixed(Multipliers.legal(case.coefficients, *np.zeros((3, steps))), 1e-12)
 
 
-def all_columns(gaps: Gaps) -> Columns:
+def all_columns(intervals: RankedIntervals) -> Columns:
     """Every column that makes sense, with every step of its gap."""
-    parts = [of_kind(kind, np.flatnonzero(exists(gaps, kind))) for kind in Kind if kind <= 4]
+    parts = [of_kind(kind, np.flatnonzero(exists(intervals, kind))) for kind in Kind if kind <= 4]
     for kind in (Kind.LOAD, Kind.DROP, Kind.CLEAN):
-        for access in np.flatnonzero(exists(gaps, kind)).tolist():
-            own_step = kind == Kind.CLEAN and gaps.kind[access] == Access.READ
-            parts.append(_at_steps(kind, access, gaps.begin[access], gaps.step[access] + own_step))
-    for access in gaps.last.tolist():
-        parts.append(_at_steps(Kind.FINAL, access, gaps.step[access] + 1, gaps.steps))
+        for access in np.flatnonzero(exists(intervals, kind)).tolist():
+            own_step = kind == Kind.CLEAN and intervals.kind[access] == Access.READ
+            parts.append(
+                _at_steps(kind, access, intervals.begin[access], intervals.step[access] + own_step)
+            )
+    for access in intervals.last.tolist():
+        parts.append(_at_steps(Kind.FINAL, access, intervals.step[access] + 1, intervals.steps))
     return Columns.together(*parts)
 
 
@@ -134,32 +137,32 @@ def _at_steps(kind: Kind, access: int, begin: int, end: int) -> Columns:
     return of_kind(kind, np.full(step.size, access, np.int64), step)
 
 
-def solved(case: Case, columns: Columns, **options: Any) -> tuple[Master, Answer, float]:
+def solved(case: Case, columns: Columns, **options: Any) -> tuple[Master, SolverResult, float]:
     """The compact program over ``columns``, its solution, and its value in objective units."""
-    built = master(case.gaps, case.economy, columns, page_bytes=1)
+    built = master(case.intervals, case.coefficients, columns, page_bytes=1)
     answer = solve(built.program, options={"solver": "simplex", **options})
     assert answer.objective is not None
-    value = answer.objective * built.unit_bytes * built.price_unit + case.economy.constant
+    value = answer.objective * built.unit_bytes * built.price_unit + case.coefficients.constant
     return built, answer, value
 
 
 def column_costs(case: Case, columns: Columns, prices: Multipliers) -> Floats:
     """(c,) What a byte of each column pays at ``prices``, by its use of SPM and channel."""
-    use, economy = usage(case.gaps, columns), case.economy
+    use, coefficients = usage(case.intervals, columns), case.coefficients
     held = np.array(
         [
             prices.spm[begin:end].sum()
             for begin, end in zip(use.begin.tolist(), use.end.tolist(), strict=True)
         ]
     )
-    into = np.where(use.serial, economy.byte_time, prices.load[use.at]) + economy.in_byte
-    out = np.where(use.serial, economy.byte_time, prices.store[use.at]) + economy.out_byte
+    into = np.where(use.serial, coefficients.byte_time, prices.load[use.at]) + coefficients.in_byte
+    out = np.where(use.serial, coefficients.byte_time, prices.store[use.at]) + coefficients.out_byte
     result: Floats = held + use.moved_in * into + use.moved_out * out
     return result
 
 
 def uncolumned_cost(case: Case, prices: Multipliers) -> float:
     """Held bytes of stationary results that nothing needs: the one use without a column."""
-    gaps = case.gaps
-    where = gaps.stationary & gaps.dead & (gaps.kind == Access.WRITE)
-    return float((gaps.size_bytes * prices.spm[gaps.step])[where].sum())
+    intervals = case.intervals
+    where = intervals.stationary & intervals.dead & (intervals.kind == Access.WRITE)
+    return float((intervals.size_bytes * prices.spm[intervals.step])[where].sum())

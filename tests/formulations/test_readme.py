@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from formulations.residency.column_generation import Settings
 from formulations.residency.program.columns import Kind
-from formulations.residency.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "formulations"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -59,7 +59,10 @@ def test_every_folder_has_its_line() -> None:
     named = set(re.findall(r"^\| `([\w/.]+)` \|", table, re.MULTILINE))
     folders = {path.parent for path in FOLDER.rglob("__init__.py")} - {FOLDER}
     within = {path for path in folders if path.parent.name == "joint"}  # told by its own README
-    assert named == {f"{path.relative_to(FOLDER)}/" for path in folders - within} | {"classes.py"}
+    assert named == {f"{path.relative_to(FOLDER)}/" for path in folders - within} | {
+        "classes.py",
+        "reuse_intervals.py",
+    }
 
 
 def test_every_kind_of_column_is_explained() -> None:

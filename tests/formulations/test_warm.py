@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.residency import ascent, loop
-from formulations.residency.bound.certificate import certificate, multipliers
-from formulations.residency.bound.prices import Economy
+from formulations.residency import column_generation, subgradient
+from formulations.residency.bound.prices import CostCoefficients, certificate, multipliers
 from formulations.residency.fluid import enclosed
 from formulations.residency.page import schedule
 from spmopt.core.instance import Instance
@@ -32,8 +31,8 @@ def wider(instance: Instance) -> Instance:
     )
 
 
-def economy(instance: Instance) -> Economy:
-    return Economy.of(instance, relaxed_timeline(instance), MAKESPAN)
+def coefficients(instance: Instance) -> CostCoefficients:
+    return CostCoefficients.of(instance, relaxed_timeline(instance), MAKESPAN)
 
 
 @settings(max_examples=15, deadline=None)
@@ -60,9 +59,9 @@ def test_few_steps_from_given_prices(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def counted(*arguments: Any, **options: Any) -> object:
         counts.append((arguments[2], options["start"] is not None))
-        return ascent.ascend(*arguments, **options)
+        return subgradient.ascend(*arguments, **options)
 
-    monkeypatch.setattr(loop, "ascend", counted)
+    monkeypatch.setattr(column_generation, "ascend", counted)
     prices = schedule(wider(instance), Request()).certificate
     schedule(instance, Request(prices=prices))
     first, later = counts[0], counts[-1]
@@ -77,7 +76,7 @@ def test_prices_return_from_a_certificate(seed: int) -> None:
     instance = random_instance(seed)
     found, _ = enclosed(instance, Request(tolerance=TOLERANCE))
     assert found is not None
-    own = economy(instance)
+    own = coefficients(instance)
     prices = multipliers(found, own)
     assert prices is not None
     again = certificate(instance, MAKESPAN, own, prices)
@@ -89,7 +88,7 @@ def test_prices_of_other_instances_are_not_used() -> None:
     steps = len(instance.operations)
     zero = np.zeros(steps + 1, np.int64)
     other = Certificate(objective=MAKESPAN, bits=3, spm=zero, dram_in=zero, dram_out=zero)
-    assert multipliers(other, economy(instance)) is None
+    assert multipliers(other, coefficients(instance)) is None
     zero = zero[1:]
     turned = Certificate(
         objective=MAKESPAN,
@@ -99,4 +98,4 @@ def test_prices_of_other_instances_are_not_used() -> None:
         dram_out=zero,
         order=np.arange(steps)[::-1].copy(),
     )
-    assert multipliers(turned, economy(instance)) is None
+    assert multipliers(turned, coefficients(instance)) is None

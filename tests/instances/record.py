@@ -12,7 +12,7 @@ from pathlib import Path
 
 from formulations.residency import page
 from formulations.residency.plain.model import solve_plain
-from formulations.solver.program import Ending
+from formulations.solver.program import SolverStatus
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
@@ -48,7 +48,7 @@ def brute_force(instance: Instance, objective: Objective, residency: str) -> Fra
 def plain_pages(instance: Instance, objective: Objective) -> Fraction:
     """The optimum of the plain model in whole pages, which is a whole number here."""
     answer = solve_plain(instance, objective, pages=True)
-    if answer.answer.ending is not Ending.OPTIMAL or answer.value is None:
+    if answer.answer.status is not SolverStatus.OPTIMAL or answer.value is None:
         raise ValueError(f"instance {instance.name}: the plain model was not solved")
     return Fraction(round(answer.value))
 

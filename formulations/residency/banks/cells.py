@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.plain.cells import Cells, plain_cells
+from formulations.residency.cells import Cells, all_cells
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
@@ -65,7 +65,7 @@ class Field:
     @staticmethod
     def of(line: Timeline) -> Field:
         """All cells of ``line``."""
-        cells = plain_cells(line)
+        cells = all_cells(line)
         life = np.cumsum(cells.previous < 0, dtype=np.int64)
         place, own = np.arange(len(cells)), cells.access >= 0
         return Field(

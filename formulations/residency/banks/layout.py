@@ -15,10 +15,10 @@ _Row = tuple[int, int, int, int, int, int]
 
 
 def bank_rows(found: Assignment) -> BankRows:
-    """Rows of every stay and of the scratch; pages that need not move stay in their row."""
-    stays = found.stays
+    """Rows of every interval and of the scratch; pages that need not move stay in their row."""
+    stays = found.segments
     rows: list[_Row] = []
-    edges = np.searchsorted(stays.stay, np.arange(stays.tensor.size + 1)).tolist()
+    edges = np.searchsorted(stays.interval, np.arange(stays.tensor.size + 1)).tolist()
     for stay, tensor in enumerate(stays.tensor.tolist()):
         runs: list[_Run] = []
         segments = range(edges[stay], edges[stay + 1])

@@ -1,6 +1,6 @@
 """What bytes may do in every chosen cell: arcs between states, and what one byte of each uses.
 
-Each family below is an arc of problem statement, section 5, once for every bank, and the moves
+Each family below is an arc of PROBLEM.md, section 5, once for every bank, and the moves
 between banks. Bytes flow through each life: from N at its start (or from the operation that
 overwrites the tensor) to its end.
 """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.banks.network import Network
-from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
 from formulations.solver.program import Floats
 from spmopt.core.timeline import Access
 
 
-def profile(network: Network, gaps: Gaps, amounts: Floats) -> Profiles:
+def profile(network: Network, intervals: RankedIntervals, amounts: Floats) -> Profiles:
     """Add up the bytes (c,) of arcs; a row for each cell, and one for the steps after it."""
     facts, cells, arcs = network.facts, network.cells, network.arcs
     count = len(cells)
@@ -24,8 +24,8 @@ def profile(network: Network, gaps: Gaps, amounts: Floats) -> Profiles:
     )
     before = np.where(cells.first, 0.0, np.roll(dirty, 1))
     nothing = np.full(count, -1)
-    position = np.empty_like(gaps.access)
-    position[gaps.access] = np.arange(gaps.access.size)
+    position = np.empty_like(intervals.access)
+    position[intervals.access] = np.arange(intervals.access.size)
     access = np.where(cells.access >= 0, position[cells.access], -1)
     # The row after a cell is not needed where the next cell is one step on.
     tensor, step = np.tile(cells.tensor, 2), np.concatenate((cells.step, cells.step + 1))
@@ -35,7 +35,7 @@ def profile(network: Network, gaps: Gaps, amounts: Floats) -> Profiles:
     twice[1:] = (np.diff(tensor[order]) == 0) & (np.diff(step[order]) == 0)
     keep = order[~(twice & (own[order] == 1))]
     at = np.concatenate((access, nothing))[keep]
-    written = (at >= 0) & (gaps.kind[at] != Access.READ)
+    written = (at >= 0) & (intervals.kind[at] != Access.READ)
     return Profiles(
         tensor=tensor[keep],
         step=step[keep],
@@ -43,6 +43,6 @@ def profile(network: Network, gaps: Gaps, amounts: Floats) -> Profiles:
         dirty=np.concatenate((before, dirty))[keep],
         version=np.concatenate(([0], np.cumsum(written)[:-1])),
         access=at,
-        fixed=(at >= 0) & gaps.stationary[at],
+        fixed=(at >= 0) & intervals.stationary[at],
         size_bytes=facts.line.size_bytes[tensor[keep]],
     )

@@ -8,8 +8,7 @@ import numpy as np
 
 from formulations.residency.banks.network import NOWHERE, Network
 from formulations.residency.banks.prices import BankMultipliers
-from formulations.residency.banks.rows import RowTable
-from formulations.solver.program import Answer, Floats, Program, compressed
+from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.shares import STREAM_BANK
 from spmopt.core.table import Ints
 
@@ -30,113 +29,82 @@ class BankProgram:
     program: Program
     unit_bytes: float
     unit_price: float
-    channels: tuple[int, ...]
-    ports: dict[int, int]
+    used: Ints
+    channels: tuple[Ints, ...]
+    ports: dict[int, Ints]
 
-    def amounts(self, answer: Answer) -> Floats:
+    def amounts(self, answer: SolverResult) -> Floats:
         """Bytes of each arc (c,)."""
         if answer.primal is None:
             raise ValueError("the solver returned no solution")
         count = len(self.network.arcs)
         return np.maximum(answer.primal[:count], 0.0) * self.unit_bytes
 
-    def value(self, answer: Answer) -> float:
+    def value(self, answer: SolverResult) -> float:
         """Objective of the solution, in objective units."""
         if answer.objective is None:
             raise ValueError("the solver returned no solution")
         scaled = answer.objective * self.unit_bytes * self.unit_price
         return scaled + self.network.facts.constant
 
-    def multipliers(self, answer: Answer) -> BankMultipliers:
+    def multipliers(self, answer: SolverResult) -> BankMultipliers:
         """Prices from the duals of occupancy, channels and ports."""
         if answer.row_dual is None or answer.column_dual is None:
             raise ValueError("the solver returned no duals")
-        facts, steps = self.network.facts, self.network.facts.line.steps
-        first, banks = len(self.network.arcs), facts.banks
-        hold = -answer.column_dual[first : first + banks * steps].reshape(banks, steps)
-        none = np.zeros(steps)
-        port = np.zeros((banks, steps))
-        channels = [answer.row_dual[row : row + steps] for row in self.channels] or [none]
-        for bank, row in self.ports.items():
-            port[bank] = answer.row_dual[row : row + steps]
+        facts, dual = self.network.facts, answer.row_dual * self.unit_price
+        none = np.zeros(facts.line.steps)
+        port = np.zeros(self.used.shape)
+        for bank, rows in self.ports.items():
+            port[bank] = dual[rows]
+        channels = [dual[rows] for rows in self.channels] or [none]
         return BankMultipliers.legal(
             facts,
-            hold=hold * self.unit_price,
-            load=channels[0] * self.unit_price,
-            store=channels[-1] * self.unit_price,
-            port=port * self.unit_price,
+            hold=-answer.column_dual[self.used] * self.unit_price,
+            load=channels[0],
+            store=channels[-1],
+            port=port,
         )
 
 
 def build(network: Network) -> BankProgram:
     """Build the program over a network (README of this folder)."""
     facts, arcs = network.facts, network.arcs
-    steps, banks = facts.line.steps, facts.banks
+    steps, bank_count = facts.line.steps, facts.banks
     unit = max(float(facts.capacity_bytes.max()) / _PARTS, 1.0)
     price = facts.byte_price
-    timed = facts.byte_time > 0
-    rows = RowTable()
-    _flow(network, rows, unit)
-    layout = _Layout(
-        arcs=len(arcs), banks=banks, steps=steps, busy=np.flatnonzero(facts.scratch_bytes)
-    )
-    _occupy(network, rows, layout)
-    _scratch(network, rows, layout, unit)
-    channels: tuple[int, ...] = ()
-    ports: dict[int, int] = {}
-    if timed:
-        channels = _channels(network, rows, layout)
-        _serial(network, rows, layout, unit)
-        ports = {
-            bank: _port(network, rows, layout, bank, unit)
-            for bank in np.flatnonzero(facts.ported).tolist()
-        }
-    lower, upper, cost = _columns(network, layout, unit, price, timed=timed)
+    moved = facts.in_byte * arcs.moved_in + facts.out_byte * arcs.moved_out
+    moved = moved + arcs.read @ facts.read_byte + arcs.write @ facts.write_byte
+    busy = np.flatnonzero(facts.scratch_bytes)
+    build = ProgramBuilder()
+    amount = build.columns(len(arcs), cost=moved / price)
+    room = np.broadcast_to(facts.capacity_bytes[:, None] / unit, (bank_count, steps))
+    used = build.columns(np.ones(room.shape, bool), upper=room)
+    scratch = build.columns(np.ones((bank_count, busy.size), bool))
+    _flow(build, network, amount, unit)
+    _occupy(build, network, amount, carry_occupancy(build, used, scratch, busy))
+    place_scratch(build, scratch, facts.scratch_bytes[busy] / unit)
+    channels: tuple[Ints, ...] = ()
+    ports: dict[int, Ints] = {}
+    if facts.byte_time > 0:
+        computing = facts.computing_bytes / unit
+        time = build.columns(steps, cost=facts.byte_time / price, lower=computing)
+        duration = _Duration(build=build, network=network, amount=amount, time=time)
+        channels = _channels(duration)
+        _serial(duration, computing)
+        ported = np.flatnonzero(facts.ported).tolist()
+        ports = {bank: _port(duration, bank, unit) for bank in ported}
     return BankProgram(
         network=network,
-        program=Program(
-            cost=cost,
-            lower=lower,
-            upper=upper,
-            row_lower=np.concatenate(rows.lower),
-            row_upper=np.concatenate(rows.upper),
-            matrix=compressed(*rows.triplets(), cost.size, by_rows=False),
-        ),
+        program=build.program(),
         unit_bytes=unit,
         unit_price=price,
+        used=used,
         channels=channels,
         ports=ports,
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Layout:
-    """Where columns stand."""
-
-    arcs: int
-    banks: int
-    steps: int
-    busy: Ints
-
-    @property
-    def used(self) -> Ints:
-        """(b, n) Occupancy."""
-        return self.arcs + np.arange(self.banks * self.steps).reshape(self.banks, self.steps)
-
-    @property
-    def scratch(self) -> Ints:
-        """(b, busy) Scratch in each bank."""
-        first = self.arcs + self.banks * self.steps
-        return first + np.arange(self.banks * self.busy.size).reshape(self.banks, self.busy.size)
-
-    @property
-    def time(self) -> Ints:
-        """(n,) Duration."""
-        first = self.arcs + self.banks * (self.steps + self.busy.size)
-        return first + np.arange(self.steps)
-
-
-def _flow(network: Network, rows: RowTable, unit: float) -> None:
+def _flow(build: ProgramBuilder, network: Network, amount: Ints, unit: float) -> None:
     """(B7) What leaves a node is what enters it; a life starts with all its tensor's bytes."""
     arcs, cells = network.arcs, network.cells
     starts = np.flatnonzero(cells.first)
@@ -147,93 +115,86 @@ def _flow(network: Network, rows: RowTable, unit: float) -> None:
     supply[np.searchsorted(nodes, supplied)] = (
         network.facts.line.size_bytes[cells.tensor[starts]] / unit
     )
-    first = rows.family(supply, supply)
-    own = np.arange(len(arcs))
-    rows.add(first + np.searchsorted(nodes, arcs.source), own, 1.0)
-    rows.add(first + np.searchsorted(nodes, arcs.target[ends]), own[ends], -1.0)
+    row = build.rows(nodes.size, supply, supply)
+    build.add(row[np.searchsorted(nodes, arcs.source)], amount, 1.0)
+    build.add(row[np.searchsorted(nodes, arcs.target[ends])], amount[ends], -1.0)
 
 
-def _occupy(network: Network, rows: RowTable, layout: _Layout) -> None:
+def _occupy(build: ProgramBuilder, network: Network, amount: Ints, row: Ints) -> None:
     """(B8) ``u_b(i) = u_b(i-1)`` + what begins to lie in b in ``i`` - what ended."""
-    arcs, steps = network.arcs, layout.steps
-    zero = np.zeros(layout.banks * steps)
-    first = rows.family(zero, zero)
-    row = first + np.arange(zero.size).reshape(layout.banks, steps)
-    rows.add(row.ravel(), layout.used.ravel(), 1.0)
-    rows.add(row[:, 1:].ravel(), layout.used[:, :-1].ravel(), -1.0)
-    held = np.flatnonzero((arcs.bank >= 0) & (arcs.end > arcs.begin))
-    rows.add(row[arcs.bank[held], arcs.begin[held]], held, -1.0)
-    ended = held[arcs.end[held] < steps]
-    rows.add(row[arcs.bank[ended], arcs.end[ended]], ended, 1.0)
-    for bank in range(layout.banks):
-        rows.add(row[bank, layout.busy], layout.scratch[bank], -1.0)
-        over = layout.busy + 1 < steps
-        rows.add(row[bank, layout.busy[over] + 1], layout.scratch[bank][over], 1.0)
-
-
-def _scratch(network: Network, rows: RowTable, layout: _Layout, unit: float) -> None:
-    """(B9) The scratch of a step lies in some banks."""
-    needed = network.facts.scratch_bytes[layout.busy] / unit
-    first = rows.family(needed, needed)
-    for bank in range(layout.banks):
-        rows.add(first + np.arange(needed.size), layout.scratch[bank], 1.0)
-
-
-def _channels(network: Network, rows: RowTable, layout: _Layout) -> tuple[int, ...]:
-    """(B10) ``e_i`` >= bytes moved; with ``duplex`` each way, with the other's serial bytes."""
     arcs = network.arcs
-    if not network.facts.duplex:
-        return (_lasts(network, rows, layout, arcs.moved_in + arcs.moved_out, 0.0),)
+    held = np.flatnonzero((arcs.bank >= 0) & (arcs.end > arcs.begin))
+    build.add(row[arcs.bank[held], arcs.begin[held]], amount[held], -1.0)
+    ended = held[arcs.end[held] < row.shape[1]]
+    build.add(row[arcs.bank[ended], arcs.end[ended]], amount[ended], 1.0)
+
+
+def carry_occupancy(build: ProgramBuilder, used: Ints, scratch: Ints, busy: Ints) -> Ints:
+    """``u_b(i) = u_b(i-1)`` + scratch that begins - scratch that ended; rows (b, n) to add to.
+
+    Parameters
+    ----------
+    used : (b, n)
+        Columns of what is in use of each bank.
+    scratch : (b, k)
+        Columns of the scratch in each bank in the steps ``busy`` (k,).
+    """
+    row = build.rows(np.ones(used.shape, bool), 0.0, 0.0)
+    build.add(row, used, 1.0)
+    build.add(row[:, 1:], used[:, :-1], -1.0)
+    build.add(row[:, busy], scratch, -1.0)
+    over = busy + 1 < used.shape[1]
+    build.add(row[:, busy[over] + 1], scratch[:, over], 1.0)
+    return row
+
+
+def place_scratch(build: ProgramBuilder, scratch: Ints, needed: Floats) -> None:
+    """(B9) The scratch of a step lies in some banks: of ``scratch`` (b, k) ``needed`` (k,)."""
+    row = build.rows(needed.size, needed, needed)
+    build.add(row[None, :], scratch, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Duration:
+    """Columns of the durations ``time`` (n,), and of what takes time."""
+
+    build: ProgramBuilder
+    network: Network
+    amount: Ints
+    time: Ints
+
+    def at_least(self, taken: Floats, least: Floats | float) -> Ints:
+        """Rows ``e_i - sum of taken >= least``."""
+        arcs, cells = self.network.arcs, self.network.cells
+        row = self.build.rows(self.time.size, least)
+        self.build.add(row, self.time, 1.0)
+        self.build.add(row[cells.step[arcs.cell]], self.amount, -taken)
+        return row
+
+
+def _channels(duration: _Duration) -> tuple[Ints, ...]:
+    """(B10) ``e_i`` >= bytes moved; with ``duplex`` each way, with the other's serial bytes."""
+    arcs = duration.network.arcs
+    if not duration.network.facts.duplex:
+        return (duration.at_least(arcs.moved_in + arcs.moved_out, 0.0),)
     firm = arcs.serial > 0
     return (
-        _lasts(network, rows, layout, arcs.moved_in + np.where(firm, arcs.moved_out, 0.0), 0.0),
-        _lasts(network, rows, layout, arcs.moved_out + np.where(firm, arcs.moved_in, 0.0), 0.0),
+        duration.at_least(arcs.moved_in + np.where(firm, arcs.moved_out, 0.0), 0.0),
+        duration.at_least(arcs.moved_out + np.where(firm, arcs.moved_in, 0.0), 0.0),
     )
 
 
-def _serial(network: Network, rows: RowTable, layout: _Layout, unit: float) -> None:
+def _serial(duration: _Duration, computing: Floats) -> None:
     """(B11) ``e_i`` >= serial bytes + ``beta c_i``."""
-    _lasts(network, rows, layout, network.arcs.serial, network.facts.computing_bytes / unit)
+    duration.at_least(duration.network.arcs.serial, computing)
 
 
-def _port(network: Network, rows: RowTable, layout: _Layout, bank: int, unit: float) -> int:
+def _port(duration: _Duration, bank: int, unit: float) -> Ints:
     """(B12) ``e_i`` >= serial bytes + what DRAM moves while the bank's port is busy."""
-    facts, arcs = network.facts, network.arcs
+    facts, arcs = duration.network.facts, duration.network.arcs
     read, write = facts.read_ratio[bank], facts.write_ratio[bank]
     busy = arcs.serial + read * arcs.read[:, bank] + write * arcs.write[:, bank]
-    loose = np.zeros(layout.steps)
+    loose: Floats | float = 0.0
     if bank == STREAM_BANK:
         loose = (read * facts.loose_read + write * facts.loose_write) / unit
-    return _lasts(network, rows, layout, busy, loose)
-
-
-def _lasts(
-    network: Network, rows: RowTable, layout: _Layout, taken: Floats, least: Floats | float
-) -> int:
-    """Rows ``e_i - sum of taken >= least``."""
-    lower = np.broadcast_to(np.asarray(least, np.float64), layout.steps)
-    first = rows.family(lower, np.full(layout.steps, np.inf))
-    rows.add(first + np.arange(layout.steps), layout.time, 1.0)
-    some = np.flatnonzero(taken)
-    step = network.cells.step[network.arcs.cell[some]]
-    rows.add(first + step, some, -taken[some])
-    return first
-
-
-def _columns(
-    network: Network, layout: _Layout, unit: float, price: float, *, timed: bool
-) -> tuple[Floats, Floats, Floats]:
-    """Bounds and costs of all columns."""
-    facts, arcs = network.facts, network.arcs
-    moved = facts.in_byte * arcs.moved_in + facts.out_byte * arcs.moved_out
-    moved = moved + arcs.read @ facts.read_byte + arcs.write @ facts.write_byte
-    room = np.repeat(facts.capacity_bytes, layout.steps) / unit
-    scratch = np.zeros(layout.scratch.size)
-    cost = np.concatenate((moved / price, np.zeros(room.size), scratch))
-    lower = np.zeros(cost.size)
-    upper = np.concatenate((np.full(len(arcs), np.inf), room, scratch + np.inf))
-    if timed:
-        lower = np.concatenate((lower, facts.computing_bytes / unit))
-        upper = np.concatenate((upper, np.full(layout.steps, np.inf)))
-        cost = np.concatenate((cost, np.full(layout.steps, facts.byte_time / price)))
-    return lower, upper, cost
+    return duration.at_least(busy, loose)

@@ -11,10 +11,10 @@ from formulations.residency.banks.paths import Paths, paths, promising
 from formulations.residency.banks.prices import BankMultipliers
 from formulations.residency.banks.profile import profile
 from formulations.residency.banks.program import BankProgram, build
-from formulations.residency.bound.gaps import Gaps
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.rounding import to_plan
 from formulations.solver.highs import Option, solve
-from formulations.solver.program import Answer, Ending
+from formulations.solver.program import SolverResult, SolverStatus
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan
@@ -86,7 +86,7 @@ class Relaxation:
             if answer.row_dual is None or answer.column_dual is None:
                 break
             self._try(built.multipliers(answer))
-            if answer.ending is not Ending.OPTIMAL:
+            if answer.status is not SolverStatus.OPTIMAL:
                 break
             plan = self._rounded(built, answer) or plan
             gained = built.value(answer) - self.bound
@@ -107,7 +107,9 @@ class Relaxation:
             self._best, self.prices = found, prices
             self._request.report_incumbent(bound=found.bound)
 
-    def _solve(self, field: Field, chosen: Bools, request: Request) -> tuple[BankProgram, Answer]:
+    def _solve(
+        self, field: Field, chosen: Bools, request: Request
+    ) -> tuple[BankProgram, SolverResult]:
         built = build(Network(self.facts, field.choose(chosen)))
         interior: dict[str, Option] = {
             "solver": "ipx",
@@ -124,22 +126,21 @@ class Relaxation:
                 threads=request.threads,
                 stop=request.stop,
             )
-            if answer.ending is not Ending.OTHER:
+            if answer.status is not SolverStatus.OTHER:
                 break
         return built, answer
 
-    def _rounded(self, built: BankProgram, answer: Answer) -> Plan | None:
+    def _rounded(self, built: BankProgram, answer: SolverResult) -> Plan | None:
         """Whole pages of the solution, whatever their bank; only where there is one mode."""
-        if any(len(operation.modes) > 1 for operation in self._instance.operations):
+        if self._instance.several_modes:
             return None
         machine, line = self._instance.machine, self._line
-        gaps = Gaps.of(line)
-        scratch = -(-line.scratch_bytes // machine.page_bytes)
+        intervals = RankedIntervals.by_rank(line)
         return to_plan(
-            gaps,
+            intervals,
             line,
-            profile(built.network, gaps, built.amounts(answer)),
+            profile(built.network, intervals, built.amounts(answer)),
             self.prices.load + self.facts.in_byte,
             page_bytes=machine.page_bytes,
-            capacity_pages=sum(machine.bank_pages) - scratch,
+            capacity_pages=sum(machine.bank_pages) - machine.pages(line.scratch_bytes),
         )

@@ -16,11 +16,11 @@ from formulations.residency.page import schedule as page_schedule
 from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES, fitting_modes
+from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import timeline
+from spmopt.core.timeline import fitting_timeline, timeline
 
 _FOR_PAGES = 0.3
 _FOR_PROGRAM = 0.5
@@ -47,10 +47,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     """
     if not instance.machine.banks:
         raise InputError(_NO_BANKS)
-    line = timeline(
-        instance, np.arange(len(instance.operations), dtype=np.int64), fitting_modes(instance)
-    )
-    several = any(len(operation.modes) > 1 for operation in instance.operations)
+    line = fitting_timeline(instance)
     plans = [plan for plan in (request.start, *request.others) if plan is not None][:2]
     first = _without_banks(instance, request)
     relaxation = Relaxation(instance, request, line)
@@ -67,16 +64,14 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     return Outcome(
         plan=found.plan,
         certificate=certificate(instance, request.objective, relaxation.facts, relaxation.prices),
-        notes=(SEVERAL_MODES,) if several else (),
+        notes=(SEVERAL_MODES,) if instance.several_modes else (),
         cut_short=relaxation.cut_short,
     )
 
 
 def bounded(instance: Instance, request: Request) -> Outcome:
     """The bound alone, as the scheduler ``fluid`` has it of a uniform scratchpad."""
-    line = timeline(
-        instance, np.arange(len(instance.operations), dtype=np.int64), fitting_modes(instance)
-    )
+    line = fitting_timeline(instance)
     relaxation = Relaxation(instance, request, line)
     relaxation.run(request)
     return Outcome(

@@ -1,9 +1,9 @@
-"""The Lagrangian dual: shortest paths of all tensors at given prices (problem statement, 5).
+"""The Lagrangian dual: shortest paths of all tensors at given prices (PROBLEM.md, section 5).
 
 States of a byte after an access: ``D`` in SPM only (dirty), ``R`` in SPM and DRAM, ``N`` in
 DRAM only. Given prices the tensors part company, and each byte of a tensor takes a cheapest
-path through its accesses. ``Gaps`` lets one slice operation advance the k-th access of every
-tensor, and range minima give the best step within each gap for a load or a store.
+path through its accesses. ``RankedIntervals`` lets one slice operation advance the k-th access of
+every tensor, and range minima give the best step within each interval for a load or a store.
 """
 
 from __future__ import annotations
@@ -12,26 +12,62 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.prices import Economy, Multipliers
-from formulations.residency.bound.rangemin import Floats, RangeMinimum
-from spmopt.core.table import Bools, Ints
+from formulations.residency.bound.prices import CostCoefficients, Multipliers
+from formulations.residency.bound.rangemin import RangeMinimum
+from formulations.residency.bound.ranked import RankedIntervals
+from formulations.solver.program import Floats
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 
 INFINITE = np.inf
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Arcs:
-    """Costs per byte of what may happen in each gap and at each access, all (a,).
+class StepPrices:
+    """Price of a byte ``loaded``, ``stored`` and ``held`` in each step (n,), the objective's too.
 
-    ``hold``: stay resident through the gap. ``load``: enter within the gap at step
+    ``held_before`` (n + 1,) sums up ``held``. The range minima are over the steps of an interval:
+    of entering at a step and staying to the end (``loads``), of staying from the begin, stored
+    and given up at a step (``drops``), and of being stored (``cleans``).
+    """
+
+    loaded: Floats
+    stored: Floats
+    held: Floats
+    held_before: Floats
+    loads: RangeMinimum
+    drops: RangeMinimum
+    cleans: RangeMinimum
+
+    @staticmethod
+    def of(coefficients: CostCoefficients, prices: Multipliers) -> StepPrices:
+        """Add the objective's prices to multipliers."""
+        loaded = prices.load + coefficients.in_byte
+        stored = prices.store + coefficients.out_byte
+        held_before = np.concatenate(([0.0], np.cumsum(prices.spm)))
+        return StepPrices(
+            loaded=loaded,
+            stored=stored,
+            held=prices.spm,
+            held_before=held_before,
+            loads=RangeMinimum(loaded - held_before[:-1]),
+            drops=RangeMinimum(stored + held_before[1:]),
+            cleans=RangeMinimum(stored),
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Arcs:
+    """Costs per byte of what may happen in each interval and at each access, all (a,).
+
+    ``hold``: stay resident through the interval. ``load``: enter within it at step
     ``load_at`` and stay. ``drop``: store at ``drop_at`` and leave. ``clean``: store at
     ``clean_at`` and stay. ``load_here``, ``clean_here``: the same in the access's own step.
     ``stream``: pass by the SPM. ``keep_here``: the byte of SPM in the access's step.
     ``final_drop`` (f,): store after the last access at ``final_at``.
     """
 
+    prices: StepPrices
     hold: Floats
     load: Floats
     load_at: Ints
@@ -47,53 +83,49 @@ class Arcs:
     final_at: Ints
 
 
-def arcs(gaps: Gaps, economy: Economy, prices: Multipliers) -> Arcs:
+def arcs(intervals: RankedIntervals, coefficients: CostCoefficients, prices: Multipliers) -> Arcs:
     """Cost of every arc at ``prices``."""
-    into, out, held = step_prices(economy, prices)
-    upto = np.concatenate(([0.0], np.cumsum(held)))
-    begin, step = gaps.begin, gaps.step
-    loads = RangeMinimum(into - upto[:-1])
-    drops = RangeMinimum(out + upto[1:])
-    cleans = RangeMinimum(out)
-    load_at, drop_at = loads.argmin(gaps.inner), drops.argmin(gaps.inner)
-    clean_at, final_at = cleans.argmin(gaps.inner), drops.argmin(gaps.final)
-    hold = upto[step] - upto[np.minimum(begin, step)]
-    fixed = gaps.stationary
-    store_time = economy.byte_time + economy.out_byte
-    load_time = economy.byte_time + economy.in_byte
+    at_step = StepPrices.of(coefficients, prices)
+    loads, drops, cleans = at_step.loads, at_step.drops, at_step.cleans
+    upto, step, inner = at_step.held_before, intervals.step, intervals.inner
+    load_at, drop_at, clean_at = (table.argmin(inner) for table in (loads, drops, cleans))
+    final_at = drops.argmin(intervals.after_last)
+    hold = upto[step] - upto[np.minimum(intervals.begin, step)]
+    fixed, written = intervals.stationary, intervals.kind != Access.READ
+    loaded, stored = at_step.loaded[step], at_step.stored[step]
     return Arcs(
+        prices=at_step,
         hold=hold,
         load=loads.at(load_at) + upto[step],
         load_at=load_at,
-        drop=drops.at(drop_at) - upto[begin],
+        drop=drops.at(drop_at) - upto[intervals.begin],
         drop_at=drop_at,
         clean=cleans.at(clean_at) + hold,
         clean_at=clean_at,
-        keep_here=held[step],
-        load_here=np.where(fixed, load_time, into[step]),
-        clean_here=np.where(fixed & (gaps.kind != Access.READ), store_time, out[step]),
-        stream=np.where(fixed, INFINITE, _stream(gaps, into[step], out[step])),
-        final_drop=drops.at(final_at) - upto[gaps.step[gaps.last] + 1],
+        keep_here=at_step.held[step],
+        load_here=np.where(fixed, coefficients.byte_time + coefficients.in_byte, loaded),
+        clean_here=np.where(
+            fixed & written, coefficients.byte_time + coefficients.out_byte, stored
+        ),
+        stream=np.where(fixed, INFINITE, _stream(intervals, loaded, stored)),
+        final_drop=drops.at(final_at) - upto[step[intervals.last] + 1],
         final_at=final_at,
     )
 
 
-def step_prices(economy: Economy, prices: Multipliers) -> tuple[Floats, Floats, Floats]:
-    """Price of a byte loaded, stored and held in each step, the objective's included."""
-    return prices.load + economy.in_byte, prices.store + economy.out_byte, prices.spm
-
-
-def _stream(gaps: Gaps, into: Floats, out: Floats) -> Floats:
+def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:
     """Price of not being resident at an access (table of section 5)."""
-    passes = gaps.passes.astype(np.float64)
-    write = np.where(gaps.dead, 0.0, passes * out + (passes - 1) * into)
-    update = passes * into + np.where(gaps.dead, 0.0, passes * out)
+    passes = intervals.passes.astype(np.float64)
+    write = np.where(intervals.dead, 0.0, passes * out + (passes - 1) * into)
+    update = passes * into + np.where(intervals.dead, 0.0, passes * out)
     return np.select(
-        [gaps.kind == Access.READ, gaps.kind == Access.WRITE], [passes * into, write], update
+        [intervals.kind == Access.READ, intervals.kind == Access.WRITE],
+        [passes * into, write],
+        update,
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Costs:
     """Cheapest cost (a,) to one side of each state: arriving (``*_in``) and after each access.
 
@@ -109,7 +141,7 @@ class Costs:
     bypass: Floats
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Forward(Costs):
     """To reach each state; ``best``, valid at each tensor's last access: of its whole path."""
 
@@ -120,139 +152,107 @@ class Backward(Costs):
     """To go on from each state."""
 
 
-def forward(gaps: Gaps, arc: Arcs) -> Forward:
+def forward(intervals: RankedIntervals, arc: Arcs) -> Forward:
     """Advance all tensors access by access."""
-    size = gaps.step.size
-    dirty, clean, gone = (np.full(size, INFINITE) for _ in range(3))
-    dirty_in, clean_in, gone_in = (np.full(size, INFINITE) for _ in range(3))
-    bypass = np.zeros(size)
+    cost = Forward(*np.full((8, intervals.step.size), INFINITE))
+    cost.bypass[:] = 0.0
     start = 0
-    for begin, end in gaps.slices:
+    for begin, end in intervals.slices:
         here = slice(begin, end)
         before = slice(start, start + end - begin)
-        live = gaps.live[here]
+        live = intervals.live[here]
         if begin == 0:
-            gone_in[here] = np.where(gaps.from_dram[here], 0.0, INFINITE)
-            clean_in[here] = gone_in[here] + arc.load[here]
+            cost.gone_in[here] = np.where(intervals.from_dram[here], 0.0, INFINITE)
+            cost.clean_in[here] = cost.gone_in[here] + arc.load[here]
         else:
-            d, r, n = dirty[before], clean[before], gone[before]
-            bypass[here] = np.minimum(np.minimum(d, r), n)
-            dirty_in[here] = np.where(live, d + arc.hold[here], INFINITE)
+            d, r, n = cost.dirty[before], cost.clean[before], cost.gone[before]
+            cost.bypass[here] = np.minimum(np.minimum(d, r), n)
+            cost.dirty_in[here] = np.where(live, d + arc.hold[here], INFINITE)
             left = np.minimum(np.minimum(n, r), d + arc.drop[here])
-            gone_in[here] = np.where(live, left, INFINITE)
+            cost.gone_in[here] = np.where(live, left, INFINITE)
             kept = np.minimum(r + arc.hold[here], d + arc.clean[here])
-            clean_in[here] = np.where(live, np.minimum(kept, left + arc.load[here]), INFINITE)
-        _access(gaps, arc, here, (dirty_in, clean_in, gone_in, bypass), (dirty, clean, gone))
+            cost.clean_in[here] = np.where(live, np.minimum(kept, left + arc.load[here]), INFINITE)
+        _access(intervals, arc, here, cost)
         start = begin
-    best = np.minimum(np.minimum(dirty, clean), gone)
-    ended = np.minimum(clean, gone)[gaps.last]
-    best[gaps.last] = np.minimum(ended, dirty[gaps.last] + arc.final_drop)
-    return Forward(
-        dirty_in=dirty_in,
-        clean_in=clean_in,
-        gone_in=gone_in,
-        dirty=dirty,
-        clean=clean,
-        gone=gone,
-        bypass=bypass,
-        best=best,
-    )
+    last = intervals.last
+    cost.best[:] = np.minimum(np.minimum(cost.dirty, cost.clean), cost.gone)
+    ended = np.minimum(cost.clean, cost.gone)[last]
+    cost.best[last] = np.minimum(ended, cost.dirty[last] + arc.final_drop)
+    return cost
 
 
-def _access(
-    gaps: Gaps,
-    arc: Arcs,
-    here: slice,
-    arriving: tuple[Floats, Floats, Floats, Floats],
-    leaving: tuple[Floats, Floats, Floats],
-) -> None:
+def _access(intervals: RankedIntervals, arc: Arcs, here: slice, cost: Costs) -> None:
     """One slice of accesses: arrival costs in, departure costs written."""
-    d, r, n, bypass = (column[here] for column in arriving)
-    held, dead = arc.keep_here[here], gaps.dead[here]
+    d, r, n = cost.dirty_in[here], cost.clean_in[here], cost.gone_in[here]
+    bypass, held, dead = cost.bypass[here], arc.keep_here[here], intervals.dead[here]
     load, store, stream = arc.load_here[here], arc.clean_here[here], arc.stream[here]
-    kind = gaps.kind[here]
+    kind = intervals.kind[here]
     read, write = kind == Access.READ, kind == Access.WRITE
     inside = np.minimum(np.minimum(r, d), n + load) + held
     past = n + stream
     # Blind writes start from anything; dead results end in N, which then stands for U.
     w_dirty = bypass + held
-    u_dead, w_dead = np.minimum(inside, past), bypass + np.where(gaps.stationary[here], held, 0.0)
-    leaving[0][here] = np.where(read, d + held, np.where(write, w_dirty, inside))
-    leaving[1][here] = np.where(
-        read,
-        np.minimum(np.minimum(r, n + load), d + store) + held,
-        np.where(write, w_dirty, inside) + store,
+    u_dead, w_dead = (
+        np.minimum(inside, past),
+        bypass + np.where(intervals.stationary[here], held, 0.0),
     )
-    leaving[2][here] = np.where(write, bypass + stream, past)
+    cleaned = np.minimum(np.minimum(r, n + load), d + store) + held
+    written = np.where(write, w_dirty, inside)
     ends = dead & ~read
-    leaving[0][here][ends] = INFINITE
-    leaving[1][here][ends] = INFINITE
-    leaving[2][here] = np.where(ends, np.where(write, w_dead, u_dead), leaving[2][here])
+    cost.dirty[here] = np.where(ends, INFINITE, np.where(read, d + held, written))
+    cost.clean[here] = np.where(ends, INFINITE, np.where(read, cleaned, written + store))
+    gone = np.where(write, bypass + stream, past)
+    cost.gone[here] = np.where(ends, np.where(write, w_dead, u_dead), gone)
 
 
-def backward(gaps: Gaps, arc: Arcs) -> Backward:
+def backward(intervals: RankedIntervals, arc: Arcs) -> Backward:
     """Walk back from the end; mirrors :func:`forward`."""
-    size = gaps.step.size
-    dirty, clean, gone = (np.zeros(size) for _ in range(3))
-    dirty[gaps.last] = arc.final_drop
-    dirty_in, clean_in, gone_in, bypass = (np.full(size, INFINITE) for _ in range(4))
-    starts = [*gaps.slices[1:], None]
-    for (begin, end), later in reversed(list(zip(gaps.slices, starts, strict=True))):
+    cost = Backward(*np.full((7, intervals.step.size), INFINITE))
+    for after in (cost.dirty, cost.clean, cost.gone):
+        after[:] = 0.0
+    cost.dirty[intervals.last] = arc.final_drop
+    starts = [*intervals.slices[1:], None]
+    for (begin, end), later in reversed(list(zip(intervals.slices, starts, strict=True))):
         if later is not None:
             there = slice(*later)
             before = slice(begin, begin + later[1] - later[0])
-            live, hold = gaps.live[there], arc.hold[there]
-            d, r, n = dirty_in[there], clean_in[there], gone_in[there]
-            n = np.minimum(n, arc.load[there] + r)
-            other = bypass[there]
+            live, hold, other = intervals.live[there], arc.hold[there], cost.bypass[there]
+            d, r = cost.dirty_in[there], cost.clean_in[there]
+            n = np.minimum(cost.gone_in[there], arc.load[there] + r)
             to_clean = np.minimum(hold + r, n)
             to_dirty = np.minimum(np.minimum(hold + d, arc.clean[there] + r), arc.drop[there] + n)
-            dirty[before] = np.where(live, to_dirty, other)
-            clean[before] = np.where(live, to_clean, other)
-            gone[before] = np.where(live, n, other)
-        here = slice(begin, end)
-        _access_back(gaps, arc, here, (dirty, clean, gone), (dirty_in, clean_in, gone_in, bypass))
-    return Backward(
-        dirty_in=dirty_in,
-        clean_in=clean_in,
-        gone_in=gone_in,
-        dirty=dirty,
-        clean=clean,
-        gone=gone,
-        bypass=bypass,
-    )
+            cost.dirty[before] = np.where(live, to_dirty, other)
+            cost.clean[before] = np.where(live, to_clean, other)
+            cost.gone[before] = np.where(live, n, other)
+        _access_back(intervals, arc, slice(begin, end), cost)
+    return cost
 
 
-def _access_back(
-    gaps: Gaps,
-    arc: Arcs,
-    here: slice,
-    leaving: tuple[Floats, Floats, Floats],
-    arriving: tuple[Floats, Floats, Floats, Floats],
-) -> None:
+def _access_back(intervals: RankedIntervals, arc: Arcs, here: slice, cost: Costs) -> None:
     """One slice of accesses, backwards: departure costs in, arrival costs written."""
-    d, r, n = (column[here] for column in leaving)
-    held, dead = arc.keep_here[here], gaps.dead[here]
+    d, r, n = cost.dirty[here], cost.clean[here], cost.gone[here]
+    held, dead = arc.keep_here[here], intervals.dead[here]
     load, store, stream = arc.load_here[here], arc.clean_here[here], arc.stream[here]
-    kind = gaps.kind[here]
+    kind = intervals.kind[here]
     read, write = kind == Access.READ, kind == Access.WRITE
     ends = dead & ~read
     written = np.where(ends, n, np.minimum(d, r + store)) + held
-    arriving[0][here] = np.where(read, np.minimum(d, r + store) + held, written)
-    arriving[1][here] = np.where(read, r + held, written)
-    kept = np.where(read, r + held, written) + load
-    arriving[2][here] = np.minimum(kept, stream + n)
-    stay = np.where(gaps.stationary[here], held, 0.0)
-    arriving[3][here] = np.where(
+    cost.dirty_in[here] = np.where(read, np.minimum(d, r + store) + held, written)
+    cost.clean_in[here] = np.where(read, r + held, written)
+    cost.gone_in[here] = np.minimum(cost.clean_in[here] + load, stream + n)
+    stay = np.where(intervals.stationary[here], held, 0.0)
+    cost.bypass[here] = np.where(
         write, np.where(ends, stay + n, np.minimum(written, stream + n)), INFINITE
     )
 
 
-def dual_value(gaps: Gaps, economy: Economy, prices: Multipliers, best: Floats) -> float:
+def dual_value(
+    intervals: RankedIntervals, coefficients: CostCoefficients, prices: Multipliers, best: Floats
+) -> float:
     """The Lagrangian bound in objective units, in floating point (for steering only)."""
-    ends: Bools = gaps.next < 0
+    ends = intervals.next < 0
     # Not np.dot: its threads wait for each other longer than these sums take.
-    paths = float((gaps.size_bytes[ends] * best[ends]).sum())
-    computing = float((prices.slack_price(economy) * economy.compute_cycles).sum())
-    held = float((prices.spm * economy.capacity_bytes).sum())
-    return economy.constant + computing + paths - held
+    paths = float((intervals.size_bytes[ends] * best[ends]).sum())
+    computing = float((prices.slack_price(coefficients) * coefficients.compute_cycles).sum())
+    held = float((prices.spm * coefficients.capacity_bytes).sum())
+    return coefficients.constant + computing + paths - held

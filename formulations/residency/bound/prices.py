@@ -1,19 +1,27 @@
-"""Prices of a byte in each step: the multipliers of capacity and DMA time."""
+"""Prices of a byte in each step: multipliers of capacity and DMA time, and their certificate."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import floor, frexp
 
 import numpy as np
 
-from formulations.residency.bound.rangemin import Floats
+from formulations.solver.program import Floats
+from spmopt.assemble.cost import unavoidable
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
+from spmopt.core.result import Certificate
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
+
+_PRECISION = 44
+_MAGNITUDE = 58
+"""Binary digits of the dearest path; the checker computes in 64 bits and takes one more."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Economy:
+class CostCoefficients:
     """Figures of an instance and an objective that every price computation needs.
 
     Attributes
@@ -41,24 +49,18 @@ class Economy:
     duplex: bool
 
     @staticmethod
-    def of(instance: Instance, line: Timeline, objective: Objective) -> Economy:
+    def of(instance: Instance, line: Timeline, objective: Objective) -> CostCoefficients:
         """Read the figures off an instance."""
         machine = instance.machine
-        page = machine.page_bytes
-        scratch = -(-line.scratch_bytes // page) * page
-        constant = (
-            float(objective.spm_read_byte) * float(line.spm_read_bytes.sum())
-            + float(objective.spm_write_byte) * float(line.spm_write_bytes.sum())
-            + float(objective.mac) * float(line.macs.sum())
-        )
-        return Economy(
+        free_pages = machine.spm_pages - machine.pages(line.scratch_bytes)
+        return CostCoefficients(
             cycle=float(objective.cycle),
             in_byte=float(objective.dram_in_byte),
             out_byte=float(objective.dram_out_byte),
             bytes_per_cycle=float(machine.bytes_per_cycle),
-            capacity_bytes=(machine.spm_pages * page - scratch).astype(np.float64),
+            capacity_bytes=(free_pages * machine.page_bytes).astype(np.float64),
             compute_cycles=line.compute_cycles.astype(np.float64),
-            constant=constant,
+            constant=float(unavoidable(objective, line)),
             duplex=machine.duplex,
         )
 
@@ -67,13 +69,18 @@ class Economy:
         """Objective units that one byte of DMA time costs when nothing hides it."""
         return self.cycle / self.bytes_per_cycle
 
+    @property
+    def dearest_byte(self) -> float:
+        """Objective units of the dearest thing that can happen to a byte in a step."""
+        return max(self.byte_time, self.in_byte, self.out_byte)
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Multipliers:
     """Lagrange multipliers (n,): ``spm`` per byte held, ``load`` and ``store`` per DMA byte.
 
     On one channel ``load`` and ``store`` are the same array. Legal when not negative and
-    ``load`` (duplex: ``load + store``) is at most ``Economy.byte_time``.
+    ``load`` (duplex: ``load + store``) is at most ``CostCoefficients.byte_time``.
     """
 
     spm: Floats
@@ -81,16 +88,24 @@ class Multipliers:
     store: Floats
 
     @staticmethod
-    def legal(economy: Economy, spm: Floats, load: Floats, store: Floats) -> Multipliers:
+    def legal(
+        coefficients: CostCoefficients, spm: Floats, load: Floats, store: Floats
+    ) -> Multipliers:
         """The nearest legal multipliers (clamped, and scaled down where a sum is too large)."""
         spm, load, store = (np.maximum(np.nan_to_num(x), 0.0) for x in (spm, load, store))
-        limit = economy.byte_time
-        if not economy.duplex:
+        limit = coefficients.byte_time
+        if not coefficients.duplex:
             load = np.minimum(load, limit)
             return Multipliers(spm=spm, load=load, store=load)
         total = load + store
         factor = np.where(total > limit, limit / np.maximum(total, 1e-300), 1.0)
         return Multipliers(spm=spm, load=load * factor, store=store * factor)
+
+    @staticmethod
+    def zero(coefficients: CostCoefficients) -> Multipliers:
+        """Multipliers of no constraint, which are always legal."""
+        nothing = np.zeros_like(coefficients.compute_cycles)
+        return Multipliers.legal(coefficients, nothing, nothing, nothing)
 
     def mixed(self, other: Multipliers, weight: float) -> Multipliers:
         """``weight`` of the other and the rest of this one (legal if both are)."""
@@ -102,7 +117,75 @@ class Multipliers:
             store=load if simplex else (1 - weight) * self.store + weight * other.store,
         )
 
-    def slack_price(self, economy: Economy) -> Floats:
+    def slack_price(self, coefficients: CostCoefficients) -> Floats:
         """``rho_i``: the price of a cycle of computing in each step."""
-        dma = self.load + self.store if economy.duplex else self.load
-        return np.maximum(economy.cycle - economy.bytes_per_cycle * dma, 0.0)
+        dma = self.load + self.store if coefficients.duplex else self.load
+        return np.maximum(coefficients.cycle - coefficients.bytes_per_cycle * dma, 0.0)
+
+
+def certificate(
+    instance: Instance,
+    objective: Objective,
+    coefficients: CostCoefficients,
+    prices: Multipliers,
+) -> Certificate:
+    """Round prices down to multiples of ``2**-bits`` (formulations/PROBLEM.md, section 5).
+
+    ``bits`` is such that the dearest price of a byte has 44 binary digits, or fewer where
+    paths of that precision would overflow 64 bits. Any legal prices prove a bound, so rounding
+    costs a little strength and no validity.
+    """
+    passes, dearest = _passes(instance), coefficients.dearest_byte
+    # At more than this only stationary operands stay resident, which the capacity covers: a
+    # full step may have any price (its dual is unbounded), and this one proves as much.
+    spm = np.minimum(prices.spm, 4 * (passes + 1) * dearest)
+    moves = 2 * coefficients.byte_time + coefficients.in_byte + coefficients.out_byte
+    path = float(spm.sum() + passes.sum() * moves)
+    bits = binary_digits(dearest, path, _MAGNITUDE) if dearest > 0 else 0
+    limit = dma_limit(instance, objective, bits)
+    load = rounded_down(prices.load, bits, limit)
+    store = load
+    if coefficients.duplex:
+        store = np.minimum(rounded_down(prices.store, bits, limit), limit - load)
+    return Certificate(
+        objective=objective,
+        bits=bits,
+        spm=rounded_down(spm, bits, 2**_MAGNITUDE),
+        dram_in=load,
+        dram_out=store,
+    )
+
+
+def binary_digits(dearest: float, path: float, magnitude: int) -> int:
+    """Digits after the point: 44 in all for the ``dearest`` price, ``magnitude`` for a ``path``."""
+    return max(0, min(_PRECISION - frexp(dearest)[1], magnitude - frexp(path)[1]))
+
+
+def dma_limit(instance: Instance, objective: Objective, bits: int) -> int:
+    """Most that prices of DMA time may be, in units of ``2**-bits``."""
+    # The checker rounds the weight of a cycle down first; stay legal under that too.
+    cycle = floor(objective.cycle * 2**bits)
+    return int(cycle // instance.machine.bytes_per_cycle)
+
+
+def rounded_down(price: Floats, bits: int, limit: int) -> Ints:
+    """Whole units of ``2**-bits``, at most ``limit``."""
+    return np.minimum(np.floor(np.ldexp(price, bits)), float(limit)).astype(np.int64)
+
+
+def multipliers(certificate: Certificate, coefficients: CostCoefficients) -> Multipliers | None:
+    """Return prices of a certificate, nearly; None where they are not for such an instance."""
+    if certificate.order is not None or certificate.spm.shape != coefficients.compute_cycles.shape:
+        return None
+    columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
+    spm, load, store = (np.ldexp(x.astype(np.float64), -certificate.bits) for x in columns)
+    return Multipliers.legal(coefficients, spm, load, store)
+
+
+def _passes(instance: Instance) -> Ints:
+    """(n,) Most passes of an operand in each step."""
+    most = [
+        max((operand.passes for mode in op.modes for operand in mode.operands), default=1)
+        for op in instance.operations
+    ]
+    return np.array(most, np.int64)

@@ -1,15 +1,13 @@
-"""Minima over ranges of steps, for all gaps at once (sparse tables)."""
+"""Minima over ranges of steps, for all intervals at once (sparse tables)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from spmopt.core.table import Ints
-
-Floats = NDArray[np.float64]
+from formulations.solver.program import Floats
+from spmopt.core.table import Bools, Ints
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +20,7 @@ class Ranges:
     level: Ints
     left: Ints
     right: Ints
-    empty: NDArray[np.bool_]
+    empty: Bools
 
     @staticmethod
     def of(begin: Ints, end: Ints) -> Ranges:

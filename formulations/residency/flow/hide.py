@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.flow.plan import Moved, kept_plan, stored
-from formulations.residency.flow.stays import Stays
+from formulations.residency.flow.savings import SavingIntervals
+from formulations.reuse_intervals import pages_in_steps
 from spmopt.core.schedule import Plan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
@@ -21,7 +22,14 @@ class Hiding:
     """
 
     def __init__(
-        self, line: Timeline, stays: Stays, kept_bytes: Ints, *, room: Ints, need: Ints, page: int
+        self,
+        line: Timeline,
+        stays: SavingIntervals,
+        kept_bytes: Ints,
+        *,
+        room: Ints,
+        need: Ints,
+        page: int,
     ) -> None:
         self._line, self._page, self._need = line, page, need.tolist()
         kept = np.zeros(line.step.size, np.int64)
@@ -29,12 +37,10 @@ class Hiding:
         beside = (line.previous >= 0) & (line.step == line.step[line.previous] + 1)
         size = line.size_bytes[line.tensor]
         waits = np.where(beside | (line.kind == Access.WRITE), 0, size - kept)
-        change = np.zeros(line.steps + 1, np.int64)
-        np.add.at(change, stays.begin, -(-kept_bytes // page))
-        np.subtract.at(change, stays.end, -(-kept_bytes // page))
-        self._free = (room - np.cumsum(change)[:-1]).tolist()
+        held = pages_in_steps(line.steps, stays.begin, stays.end, -(-kept_bytes // page))
+        self._free = (room - held).tolist()
         self._waits, self._stores = waits.tolist(), stored(line, stays, kept_bytes).tolist()
-        self._begin = np.where(line.previous >= 0, line.step[line.previous] + 1, 0).tolist()
+        self._begin = stays.reuse.begin.tolist()
         # Bytes of a version may leave in a later gap; they are stored at once then.
         self._leaves = self._left(kept, size).tolist()
         self._first, self._previous = line.first.tolist(), line.previous.tolist()

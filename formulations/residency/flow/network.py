@@ -1,10 +1,10 @@
 """Which stays fit together: a flow of least cost, and the prices that prove it.
 
-Stays are intervals of steps with a worth each, and each step has room for so many: the matrix
-has consecutive ones in its columns. With the idle room of each step as a variable, the
+Stays are intervals of steps with a saving each, and each step has capacity for so many: the
+matrix has consecutive ones in its columns. With the idle capacity of each step as a variable, the
 difference of each row and the one before leaves one 1 and one -1 in a column: a network. Its
-nodes are the borders of the steps; room flows from border to border, idle, and back along a stay
-that it takes the place of.
+nodes are the borders of the steps; capacity flows from border to border, idle, and back along a
+stay that it takes the place of.
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ _WORKER = "formulations.residency.flow.ortools_worker:cheapest"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Packing:
-    """What wants to stay, and where there is room for it.
+    """What wants to stay, and where there is capacity for it.
 
     Attributes
     ----------
-    room : (n,)
+    capacity : (n,)
         Units that fit in each step.
     begin, end : (k,)
         Steps [begin, end) of each stay.
     most : (k,)
         Units of it.
-    worth : (k,)
+    saving : (k,)
         Of each unit, at least 1.
     """
 
-    room: Ints
+    capacity: Ints
     begin: Ints
     end: Ints
     most: Ints
-    worth: Ints
+    saving: Ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Packed:
-    """An optimum: ``kept`` (k,) units of each stay; ``price`` (n,) of a unit of room, its dual."""
+    """An optimum: ``kept`` (k,) units of each stay; ``price`` (n,), dual of a unit of capacity."""
 
     kept: Ints
     price: Ints
 
 
 def pack(packing: Packing, request: Request) -> Packed | None:
-    """Keep what is worth most; None if the time was too short, or numbers are too large."""
+    """Keep what is saving most; None if the time was too short, or numbers are too large."""
     kept = packing.most
-    if (_used(packing, kept) > packing.room).any():
+    if (_used(packing, kept) > packing.capacity).any():
         found = _flow(packing, request)
         if found is None:
             return None
@@ -69,7 +69,7 @@ def _used(packing: Packing, units: Ints) -> Ints:
 
 def _changes(packing: Packing, units: Ints) -> Ints:
     """(n + 1,) Units that begin at each border, less those that end."""
-    changes = np.zeros(packing.room.size + 1, np.int64)
+    changes = np.zeros(packing.capacity.size + 1, np.int64)
     np.add.at(changes, packing.begin, units)
     np.subtract.at(changes, packing.end, units)
     return changes
@@ -77,13 +77,13 @@ def _changes(packing: Packing, units: Ints) -> Ints:
 
 def _flow(packing: Packing, request: Request) -> Ints | None:
     """Units kept: all but those that make room; this takes half the time of choosing who stays."""
-    steps = np.arange(packing.room.size)
+    steps = np.arange(packing.capacity.size)
     nothing = np.zeros_like(steps)
     tail = np.concatenate((steps, packing.end))
     head = np.concatenate((steps + 1, packing.begin))
-    capacity = np.concatenate((packing.room, packing.most))
-    cost = np.concatenate((nothing, packing.worth // np.gcd.reduce(packing.worth)))
-    supply = np.diff(packing.room, prepend=0, append=0) - _changes(packing, packing.most)
+    capacity = np.concatenate((packing.capacity, packing.most))
+    cost = np.concatenate((nothing, packing.saving // np.gcd.reduce(packing.saving)))
+    supply = np.diff(packing.capacity, prepend=0, append=0) - _changes(packing, packing.most)
     limit = request.remaining_s()
     try:
         flow: Ints | None = call(
@@ -97,18 +97,18 @@ def _flow(packing: Packing, request: Request) -> Ints | None:
 def _potentials(packing: Packing, kept: Ints) -> Ints:
     """(n + 1,) Potentials of an optimal flow: sums of prices up to each border.
 
-    The least that rise where there is no idle room and nowhere else, by at least its worth over a
-    stay that could be longer and by at most its worth over one that could be less: longest
+    The least that rise where there is no idle capacity and nowhere else, by at least its saving
+    over a stay that could be longer and by at most its saving over one that could be less: longest
     paths, by rounds of the Bellman-Ford method over all arcs at once. In each round a running
     maximum passes the prices on over any number of steps.
     """
-    tight = _used(packing, kept) == packing.room
+    tight = _used(packing, kept) == packing.capacity
     node = np.concatenate(([0], np.cumsum(tight)))
     begin, end = node[packing.begin], node[packing.end]
     more, less = kept < packing.most, kept > 0
     tail = np.concatenate((begin[more], end[less]))
     head = np.concatenate((end[more], begin[less]))
-    rise = np.concatenate((packing.worth[more], -packing.worth[less]))
+    rise = np.concatenate((packing.saving[more], -packing.saving[less]))
     order = np.argsort(head, kind="stable")
     tail, head, rise = tail[order], head[order], rise[order]
     first = np.flatnonzero(np.diff(head, prepend=-1))

@@ -1,4 +1,4 @@
-"""The optimum where gaps depend on each other by the capacity alone."""
+"""The optimum where intervals depend on each other by the capacity alone."""
 
 from __future__ import annotations
 
@@ -7,20 +7,18 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.residency.bound.certificate import certificate
-from formulations.residency.bound.prices import Economy, Multipliers
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.prices import CostCoefficients, Multipliers, certificate
 from formulations.residency.flow.network import Packed, Packing, pack
 from formulations.residency.flow.plan import kept_plan
-from formulations.residency.flow.stays import Stays
+from formulations.residency.flow.savings import SavingIntervals, spare_units
+from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_cost
 from spmopt.core.instance import Instance, Operation
-from spmopt.core.modes import fitting_modes
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline, timeline
+from spmopt.core.timeline import Timeline, fitting_timeline
 
 _PARTS = 4  # of a page, where prices suffice
 
@@ -36,7 +34,7 @@ class Optimum:
 
 
 def page_optimum(instance: Instance, request: Request) -> Optimum | None:
-    """Best plan in pages; None where :class:`Stays` does not apply or the time is too short.
+    """Best plan in pages; None where :class:`SavingIntervals` do not apply or time is too short.
 
     The bound knows bytes, not pages: where last pages are not full it may be less than the value.
     If it is by more than the tolerance, a second flow, of parts of pages, gives prices for it.
@@ -71,21 +69,22 @@ class _Case:
     instance: Instance
     request: Request
     line: Timeline
-    stays: Stays
-    economy: Economy
+    stays: SavingIntervals
+    coefficients: CostCoefficients
 
     @staticmethod
     def of(instance: Instance, request: Request) -> _Case | None:
         # Most instances need no more than a look.
         if request.objective.cycle or not all(map(_rigid, instance.operations)):
             return None
-        order = np.arange(len(instance.operations), dtype=np.int64)
-        line = timeline(instance, order, fitting_modes(instance))
-        stays = Stays.of(line, request.objective)
+        line = fitting_timeline(instance)
+        stays = SavingIntervals.of(line, request.objective)
         if stays is None:
             return None
-        economy = Economy.of(instance, line, request.objective)
-        return _Case(instance=instance, request=request, line=line, stays=stays, economy=economy)
+        coefficients = CostCoefficients.of(instance, line, request.objective)
+        return _Case(
+            instance=instance, request=request, line=line, stays=stays, coefficients=coefficients
+        )
 
     def in_pages(self) -> tuple[Ints, Floats] | None:
         """(k,) bytes kept, and (n,) prices of a byte: full pages, and last ones by themselves."""
@@ -94,11 +93,11 @@ class _Case:
         whole, part = np.flatnonzero(full), np.flatnonzero(rest)
         stay = np.concatenate((whole, part))
         packing = Packing(
-            room=self._room(page),
+            capacity=self._spare(page),
             begin=stays.begin[stay],
             end=stays.end[stay],
             most=np.concatenate((full[whole], np.ones_like(part))),
-            worth=np.concatenate((stays.worth[whole] * page, stays.worth[part] * rest[part])),
+            saving=np.concatenate((stays.saving[whole] * page, stays.saving[part] * rest[part])),
         )
         packed = pack(packing, self.request)
         if packed is None:
@@ -121,14 +120,14 @@ class _Case:
         return None if packed is None else self._byte_prices(packed)
 
     def _in_units(self, unit_bytes: int) -> Packed | None:
-        """Stays in whole units, to the nearest; pages may be shared."""
+        """SavingIntervals in whole units, to the nearest; pages may be shared."""
         stays = self.stays
         packing = Packing(
-            room=self._room(1) // unit_bytes,
+            capacity=self._spare(1) // unit_bytes,
             begin=stays.begin,
             end=stays.end,
             most=(stays.size_bytes + unit_bytes // 2) // unit_bytes,
-            worth=stays.worth,
+            saving=stays.saving,
         )
         return pack(packing, self.request)
 
@@ -140,14 +139,8 @@ class _Case:
         line, page = self.line, self.instance.machine.page_bytes
         return int(np.gcd.reduce(line.size_bytes[line.tensor], initial=page))
 
-    def _room(self, unit_bytes: int) -> Ints:
-        """(n,) Units of SPM beside the scratch and what the step's operation uses."""
-        line, machine = self.line, self.instance.machine
-        free = machine.spm_pages + -line.scratch_bytes // machine.page_bytes
-        units = -(-line.size_bytes // unit_bytes)
-        used = np.zeros(line.steps, np.int64)
-        np.add.at(used, line.step, units[line.tensor])
-        return free * (machine.page_bytes // unit_bytes) - used
+    def _spare(self, unit_bytes: int) -> Ints:
+        return spare_units(self.instance.machine, self.line, unit_bytes)
 
     def optimum(self, kept_bytes: Ints, prices: Floats) -> Optimum:
         """Plan and proof; the gap is to what other stays could save more at these prices."""
@@ -157,19 +150,19 @@ class _Case:
             self.request.objective, self.line
         )
         upto = np.concatenate(([0.0], np.cumsum(prices)))
-        gain = stays.worth * unit - (upto[stays.end] - upto[stays.begin])
-        most = float((prices * self._room(1)).sum())
+        gain = stays.saving * unit - (upto[stays.end] - upto[stays.begin])
+        most = float((prices * self._spare(1)).sum())
         most += float((np.maximum(gain, 0.0) * stays.size_bytes).sum())
-        excess = most - unit * float((stays.worth * kept_bytes).sum())
+        excess = most - unit * float((stays.saving * kept_bytes).sum())
         bound = float(value) - excess
         nothing = np.zeros_like(prices)
-        multipliers = Multipliers.legal(self.economy, prices, nothing, nothing)
+        multipliers = Multipliers.legal(self.coefficients, prices, nothing, nothing)
         return Optimum(
             plan=plan,
             value=value,
             gap=0.0 if excess <= 0 else excess / bound if bound > 0 else np.inf,
             certificate=certificate(
-                self.instance, self.request.objective, self.economy, multipliers
+                self.instance, self.request.objective, self.coefficients, multipliers
             ),
         )
 

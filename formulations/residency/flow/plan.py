@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.flow.stays import Stays
+from formulations.residency.flow.savings import SavingIntervals
 from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Access, Timeline
+from spmopt.core.timeline import Timeline
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,12 +41,12 @@ NOTHING = Moved.of([])
 
 def kept_plan(
     line: Timeline,
-    stays: Stays,
+    stays: SavingIntervals,
     kept_bytes: Ints,
     early: Moved = NOTHING,
     late: Moved = NOTHING,
 ) -> Plan:
-    """Plan in which ``kept_bytes`` (k,) of each stay are resident, and of other gaps nothing.
+    """Plan in which ``kept_bytes`` (k,) of each stay are resident, and of other intervals nothing.
 
     Loads are in the step that needs them, but for ``early`` ones; stores in the step that writes
     what is to leave, but for ``late`` ones.
@@ -59,19 +59,19 @@ def kept_plan(
     )
 
 
-def stored(line: Timeline, stays: Stays, kept_bytes: Ints) -> Ints:
+def stored(line: Timeline, stays: SavingIntervals, kept_bytes: Ints) -> Ints:
     """(a,) Bytes that each write has to store: that leave before the next one, or are kept."""
-    writer = _writer(line)
-    result = np.zeros(line.step.size, np.int64)
-    np.maximum.at(result, writer[line.previous[stays.access]], stays.size_bytes - kept_bytes)
-    last = np.flatnonzero((line.next < 0) & line.keep[line.tensor])
-    result[writer[last]] = line.size_bytes[line.tensor[last]]
-    result[line.kind == Access.READ] = 0
-    return result
+    reuse = stays.reuse
+    # One more, for what no operation wrote.
+    result = np.zeros(line.step.size + 1, np.int64)
+    version = reuse.version[reuse.previous[stays.access]]
+    np.maximum.at(result, version, stays.size_bytes - kept_bytes)
+    result[reuse.version[reuse.last]] = reuse.size_bytes[reuse.last]
+    return result[:-1]
 
 
 def _residency(
-    line: Timeline, stays: Stays, kept_bytes: Ints, early: Moved, late: Moved
+    line: Timeline, stays: SavingIntervals, kept_bytes: Ints, early: Moved, late: Moved
 ) -> Residency:
     pieces = (
         (line.tensor, line.step, line.step + 1, line.size_bytes[line.tensor]),
@@ -107,13 +107,3 @@ def _stores(line: Timeline, own: Ints, late: Moved) -> Stores:
     size = np.concatenate((rest[some], late.size_bytes))
     order = np.lexsort((tensor, step))
     return Stores(step=step[order], tensor=tensor[order], size_bytes=size[order])
-
-
-def _writer(line: Timeline) -> Ints:
-    """(a,) The access that wrote what each access leaves; its tensor's first one if none did."""
-    order = np.argsort(line.tensor, kind="stable")
-    begins = (line.kind != Access.READ) | (line.previous < 0)
-    place = np.maximum.accumulate(np.where(begins[order], np.arange(order.size), 0))
-    writer = np.empty_like(order)
-    writer[order] = order[place]
-    return writer

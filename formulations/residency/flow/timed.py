@@ -13,17 +13,16 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.residency.bound.prices import Economy, Multipliers
+from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.flow.hide import Hiding
 from formulations.residency.flow.network import Packing, pack
-from formulations.residency.flow.stays import Stays
+from formulations.residency.flow.savings import SavingIntervals, spare_units
 from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import Objective
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline, timeline
+from spmopt.core.timeline import Timeline, fitting_timeline
 
 
 def timed_start(instance: Instance, request: Request) -> tuple[Plan, Multipliers] | None:
@@ -38,26 +37,24 @@ def timed_start(instance: Instance, request: Request) -> tuple[Plan, Multipliers
         An operation's stationary operands and scratch do not fit the SPM.
     """
     machine, objective, page = instance.machine, request.objective, instance.machine.page_bytes
-    several = any(len(operation.modes) > 1 for operation in instance.operations)
-    if not objective.cycle or objective.replayed or machine.duplex or several:
+    if not objective.cycle or objective.replayed or machine.duplex or instance.several_modes:
         return None
-    order = np.arange(len(instance.operations), dtype=np.int64)
-    line = timeline(instance, order, fitting_modes(instance))
+    line = fitting_timeline(instance)
     byte_time = objective.cycle / machine.bytes_per_cycle
-    stays = Stays.of(line, _untimed(objective, byte_time))
+    stays = SavingIntervals.of(line, _untimed(objective, byte_time))
     if stays is None or byte_time < stays.unit:
         return None
-    room, need = _room(instance, line), _hidden_bytes(line, machine.bytes_per_cycle)
+    room, need = spare_units(machine, line, page), _hidden_bytes(line, machine.bytes_per_cycle)
     packing, pages = _packing(stays, room, need, page, int(byte_time / stays.unit))
     packed = pack(packing, request)
     if packed is None:
         return None
     kept = np.minimum(packed.kept[: pages.size] * page, stays.size_bytes)
     plan = Hiding(line, stays, kept, room=room, need=need, page=page).plan()
-    economy = Economy.of(instance, line, objective)
+    coefficients = CostCoefficients.of(instance, line, objective)
     spm = (packed.price / page).astype(np.float64) * float(stays.unit)
-    dma = economy.byte_time - spm
-    return plan, Multipliers.legal(economy, spm, dma, dma)
+    dma = coefficients.byte_time - spm
+    return plan, Multipliers.legal(coefficients, spm, dma, dma)
 
 
 def _untimed(objective: Objective, byte_time: Fraction) -> Objective:
@@ -70,15 +67,6 @@ def _untimed(objective: Objective, byte_time: Fraction) -> Objective:
     )
 
 
-def _room(instance: Instance, line: Timeline) -> Ints:
-    """(n,) Pages beside the scratch and what the step's operation uses."""
-    page = instance.machine.page_bytes
-    used = np.zeros(line.steps, np.int64)
-    np.add.at(used, line.step, -(-line.size_bytes // page)[line.tensor])
-    free: Ints = instance.machine.spm_pages + -line.scratch_bytes // page - used
-    return free
-
-
 def _hidden_bytes(line: Timeline, rate: Fraction) -> Ints:
     """(n,) That the channel moves while the step computes; at most what there is to move."""
     most = int(line.size_bytes[line.tensor].sum())
@@ -86,16 +74,16 @@ def _hidden_bytes(line: Timeline, rate: Fraction) -> Ints:
 
 
 def _packing(
-    stays: Stays, room: Ints, need: Ints, page: int, byte_worth: int
+    stays: SavingIntervals, room: Ints, need: Ints, page: int, byte_worth: int
 ) -> tuple[Packing, Ints]:
-    """Stays in pages, the last one as dear as a full one, and hiding; and pages of each stay."""
+    """Intervals in pages, the last as dear as a full one, and hiding; pages of each interval."""
     steps = np.arange(room.size)
     pages = -(-stays.size_bytes // page)
     packing = Packing(
-        room=room,
+        capacity=room,
         begin=np.concatenate((stays.begin, steps)),
         end=np.concatenate((stays.end, steps + 1)),
         most=np.concatenate((pages, np.minimum(-(-need // page), room))),
-        worth=np.concatenate((stays.worth * page, np.full(room.size, byte_worth * page))),
+        saving=np.concatenate((stays.saving * page, np.full(room.size, byte_worth * page))),
     )
     return packing, pages

@@ -14,54 +14,56 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import Columns, Kind, of_kind
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
 _LEAST_BYTES = 0.5
 
 
-def consolidated(gaps: Gaps, columns: Columns, amounts: Floats) -> tuple[Columns, Floats]:
+def consolidated(
+    intervals: RankedIntervals, columns: Columns, amounts: Floats
+) -> tuple[Columns, Floats]:
     """Columns and amounts (c,) with the transfers of each gap in few steps."""
     kind, access = columns.kind, columns.access
     some = amounts >= _LEAST_BYTES
-    here = (kind == Kind.LOAD_HERE) & ~gaps.stationary[access]
-    step = np.where(here, gaps.step[access], columns.step)
+    here = (kind == Kind.LOAD_HERE) & ~intervals.stationary[access]
+    step = np.where(here, intervals.step[access], columns.step)
     loads, drops = some & ((kind == Kind.LOAD) | here), some & (kind == Kind.DROP)
-    tidy, last_drop = _leave_before_they_return(gaps, access, step, loads, drops)
+    tidy, last_drop = _leave_before_they_return(intervals, access, step, loads, drops)
     loads, drops = loads & tidy[access], drops & tidy[access]
     cleans = some & (kind == Kind.CLEAN)
     rest = some & ~loads & ~drops & ~cleans
-    read = gaps.kind == Access.READ
+    read = intervals.kind == Access.READ
     groups = (
-        (Kind.LOAD, loads, gaps.step - gaps.stationary),
+        (Kind.LOAD, loads, intervals.step - intervals.stationary),
         (Kind.DROP, drops, last_drop),
-        (Kind.CLEAN, cleans, gaps.step - ~read),
+        (Kind.CLEAN, cleans, intervals.step - ~read),
     )
     parts, sizes = [columns.take(rest)], [amounts[rest]]
     for group, chosen, deadline in groups:
         owner, when, moved = _earliest_deadline_first(
             access[chosen], step[chosen], amounts[chosen], deadline
         )
-        late = (when == gaps.step[owner]) & (group == Kind.LOAD)
+        late = (when == intervals.step[owner]) & (group == Kind.LOAD)
         parts += [of_kind(group, owner[~late], when[~late]), of_kind(Kind.LOAD_HERE, owner[late])]
         sizes += [moved[~late], moved[late]]
     return Columns.together(*parts), np.concatenate(sizes)
 
 
 def _leave_before_they_return(
-    gaps: Gaps, access: Ints, step: Ints, loads: Bools, drops: Bools
+    intervals: RankedIntervals, access: Ints, step: Ints, loads: Bools, drops: Bools
 ) -> tuple[Bools, Ints]:
-    """(a,) Gaps in which all drops come before all loads; the last step for drops."""
-    first_load = gaps.step + 1
+    """(a,) RankedIntervals in which all drops come before all loads; the last step for drops."""
+    first_load = intervals.step + 1
     np.minimum.at(first_load, access[loads], step[loads])
-    last_drop = np.full(gaps.step.size, -1, np.int64)
+    last_drop = np.full(intervals.step.size, -1, np.int64)
     np.maximum.at(last_drop, access[drops], step[drops])
-    loaded = np.zeros(gaps.step.size, bool)
+    loaded = np.zeros(intervals.step.size, bool)
     loaded[access[loads]] = True
-    return last_drop < first_load, np.where(loaded, last_drop, gaps.step - 1)
+    return last_drop < first_load, np.where(loaded, last_drop, intervals.step - 1)
 
 
 def _earliest_deadline_first(

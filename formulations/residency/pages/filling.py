@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 
 
 def raised_rows(
-    gaps: Gaps,
+    intervals: RankedIntervals,
     profile: Profiles,
     pages: tuple[Ints, Ints],
     worth: Floats,
@@ -30,7 +30,9 @@ def raised_rows(
     until = np.append(profile.step[1:], 0)
     served = profile.access >= 0
     saved = np.where(
-        served, gaps.passes[profile.access] * worth[np.minimum(profile.step, worth.size - 1)], 0
+        served,
+        intervals.passes[profile.access] * worth[np.minimum(profile.step, worth.size - 1)],
+        0,
     )
     count = int(stretch.max(initial=-1)) + 1
     rows = np.flatnonzero((stretch >= 0) & (extra > 0))

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import Columns, Kind
 from formulations.residency.program.usage import usage
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
@@ -43,18 +43,20 @@ class Profiles:
     size_bytes: Ints
 
 
-def profiles(gaps: Gaps, line: Timeline, columns: Columns, amounts: Floats) -> Profiles:
+def profiles(
+    intervals: RankedIntervals, line: Timeline, columns: Columns, amounts: Floats
+) -> Profiles:
     """Add up the columns."""
-    use, access = usage(gaps, columns), columns.access
+    use, access = usage(intervals, columns), columns.access
     some = (use.end > use.begin) & (amounts > 0)
-    tensor = gaps.tensor[access]
+    tensor = intervals.tensor[access]
     dirty = some & np.isin(columns.kind, (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL))
     own_final = columns.kind == Kind.FINAL
-    since = np.where(own_final, gaps.step[access] + 1, gaps.begin[access])
-    until = np.where(columns.kind == Kind.HOLD_DIRTY, gaps.step[access], columns.step) + 1
-    span = gaps.steps + 2
-    own = np.arange(gaps.step.size)
-    keys = [gaps.tensor * span + gaps.step, gaps.tensor * span + gaps.step + 1]
+    since = np.where(own_final, intervals.step[access] + 1, intervals.begin[access])
+    until = np.where(columns.kind == Kind.HOLD_DIRTY, intervals.step[access], columns.step) + 1
+    span = intervals.steps + 2
+    own = np.arange(intervals.step.size)
+    keys = [intervals.tensor * span + intervals.step, intervals.tensor * span + intervals.step + 1]
     keys += [(tensor * span + x)[some] for x in (use.begin, use.end)]
     keys += [(tensor * span + x)[dirty] for x in (since, until)]
     counts = [key.size for key in keys]
@@ -65,7 +67,7 @@ def profiles(gaps: Gaps, line: Timeline, columns: Columns, amounts: Floats) -> P
     tensors, steps = unique // span, unique % span
     at = np.full(unique.size, -1, np.int64)
     at[inverse[: own.size]] = own
-    written = (at >= 0) & (gaps.kind[at] != Access.READ)
+    written = (at >= 0) & (intervals.kind[at] != Access.READ)
     return Profiles(
         tensor=tensors,
         step=steps,
@@ -73,7 +75,7 @@ def profiles(gaps: Gaps, line: Timeline, columns: Columns, amounts: Floats) -> P
         dirty=_summed(np.bincount(inverse, newer, unique.size).astype(np.float64), tensors),
         version=np.concatenate(([0], np.cumsum(written)[:-1])),
         access=at,
-        fixed=(at >= 0) & gaps.stationary[at],
+        fixed=(at >= 0) & intervals.stationary[at],
         size_bytes=line.size_bytes[tensors],
     )
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.filling import raised_rows
 from formulations.residency.pages.profiles import Profiles
+from formulations.solver.program import Floats
 from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
@@ -25,7 +25,7 @@ _NOISE = 1e-6
 
 
 def to_plan(
-    gaps: Gaps,
+    intervals: RankedIntervals,
     line: Timeline,
     profile: Profiles,
     worth: Floats,
@@ -46,14 +46,14 @@ def to_plan(
         if (free >= 0).all():
             high = _rounded(profile, page_bytes, shrink, up=True)
             pages = (-(-low[0] // page_bytes), -(-high[0] // page_bytes))
-            raised = raised_rows(gaps, profile, pages, worth, free)
+            raised = raised_rows(intervals, profile, pages, worth, free)
             resident = np.where(raised, high[0], low[0])
             dirty = _settled(profile, np.where(raised, high[1], low[1]), resident)
             return Plan(
                 operation=line.operation,
                 mode=line.mode,
-                residency=_rows(profile, resident, gaps.steps),
-                stores=_stores(gaps, profile, resident, dirty),
+                residency=_rows(profile, resident, intervals.steps),
+                stores=_stores(intervals, profile, resident, dirty),
             )
     return None
 
@@ -116,15 +116,15 @@ def _rows(profile: Profiles, resident: Ints, steps: int) -> Residency:
     )
 
 
-def _stores(gaps: Gaps, profile: Profiles, resident: Ints, dirty: Ints) -> Stores:
+def _stores(intervals: RankedIntervals, profile: Profiles, resident: Ints, dirty: Ints) -> Stores:
     """What is dirty before a step (or written in it), and no longer after it."""
     here, later = np.arange(profile.tensor.size - 1), np.arange(1, profile.tensor.size)
     same = profile.tensor[here] == profile.tensor[later]
     at = profile.access[here]
-    written = (at >= 0) & (gaps.kind[at] != Access.READ)
+    written = (at >= 0) & (intervals.kind[at] != Access.READ)
     before = np.where(written, resident[here], dirty[here])
     amount = before - dirty[later]
-    dead = (at >= 0) & gaps.dead[at]
+    dead = (at >= 0) & intervals.dead[at]
     some = same & (amount > 0) & ~dead
     step, tensor, size = profile.step[later][some] - 1, profile.tensor[here][some], amount[some]
     order = np.lexsort((tensor, step))

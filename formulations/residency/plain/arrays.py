@@ -10,7 +10,7 @@ import numpy as np
 
 from formulations.residency.plain import rows
 from formulations.residency.plain.cells import Cells
-from formulations.solver.program import Floats, Matrix, Program, compressed
+from formulations.solver.program import Floats, Matrix, Program
 from spmopt.core.objective import Objective
 from spmopt.core.table import Bools
 from spmopt.core.timeline import Timeline
@@ -127,10 +127,11 @@ def in_whole_pages(c: rows.Context, fluid: Program) -> Program:
 
 def _stacked(families: list[rows.Rows]) -> Matrix:
     first = [0, *accumulate(family.lower.size for family in families)]
-    return compressed(
-        np.concatenate([start + f.row for start, f in zip(first, families, strict=False)]),
-        np.concatenate([family.column for family in families]),
-        np.concatenate([family.value for family in families]),
-        first[-1],
+    row = np.concatenate([start + f.row for start, f in zip(first, families, strict=False)])
+    order = np.argsort(row, kind="stable")
+    return Matrix(
+        start=np.concatenate(([0], np.cumsum(np.bincount(row, minlength=first[-1])))),
+        index=np.concatenate([family.column for family in families])[order],
+        value=np.concatenate([family.value for family in families])[order],
         by_rows=True,
     )

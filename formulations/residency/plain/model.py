@@ -27,7 +27,7 @@ from formulations.residency.plain.arrays import (
 )
 from formulations.residency.plain.cells import Cells, plain_cells
 from formulations.solver import highs
-from formulations.solver.program import Answer, Floats, Program
+from formulations.solver.program import Floats, Program, SolverResult
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
@@ -90,7 +90,7 @@ class PlainAnswer:
     """
 
     value: float | None
-    answer: Answer
+    answer: SolverResult
     spm_price: Floats | None
     dram_in_price: Floats | None
     dram_out_price: Floats | None
@@ -156,7 +156,7 @@ def solve_plain(
     return read_answer(model, answer)
 
 
-def read_answer(model: PlainModel, answer: Answer) -> PlainAnswer:
+def read_answer(model: PlainModel, answer: SolverResult) -> PlainAnswer:
     """Put a solver's answer into objective units."""
     free, price = np.zeros(model.line.steps), float(model.byte_value)
     if not model.columns.count:  # nothing to decide: HiGHS has no solution of an empty program

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from formulations.solver.apart import call
-from formulations.solver.program import Answer, Program
+from formulations.solver.program import Program, SolverResult
 from spmopt.core.errors import InputError
 
 _SOLVERS = ("glop", "pdlp")
@@ -18,7 +18,7 @@ def solve_with_ortools(
     *,
     tolerance: float = 1e-9,
     time_limit_s: float = float("inf"),
-) -> list[Answer]:
+) -> list[SolverResult]:
     """Solve linear programs one after the other, with ``glop`` or ``pdlp``.
 
     Parameters

@@ -15,18 +15,18 @@ from ortools.linear_solver.linear_solver_pb2 import (
 )
 from ortools.linear_solver.python.model_builder_helper import ModelSolverHelper
 
-from formulations.solver.program import Answer, Ending, Floats, Program
+from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
 
 _TYPES = {"glop": "GLOP_LINEAR_PROGRAMMING", "pdlp": "PDLP_LINEAR_PROGRAMMING"}
-_ENDINGS = {
-    "MPSOLVER_OPTIMAL": Ending.OPTIMAL,
-    "MPSOLVER_INFEASIBLE": Ending.INFEASIBLE,
-    "MPSOLVER_UNBOUNDED": Ending.UNBOUNDED,
-    "MPSOLVER_CANCELLED_BY_USER": Ending.INTERRUPTED,
+_STATUS = {
+    "MPSOLVER_OPTIMAL": SolverStatus.OPTIMAL,
+    "MPSOLVER_INFEASIBLE": SolverStatus.INFEASIBLE,
+    "MPSOLVER_UNBOUNDED": SolverStatus.UNBOUNDED,
+    "MPSOLVER_CANCELLED_BY_USER": SolverStatus.INTERRUPTED,
 }
 
 
-def solve(program: Program, solver: str, tolerance: float, time_limit_s: float) -> Answer:
+def solve(program: Program, solver: str, tolerance: float, time_limit_s: float) -> SolverResult:
     """Solve one linear program with ``glop`` or ``pdlp``."""
     request = _request(program, solver, tolerance, time_limit_s)
     began = monotonic()
@@ -67,13 +67,15 @@ def _fill(model: MPModelProto, program: Program) -> None:
         )
 
 
-def _answer(response: MPSolutionResponse, program: Program, solver: str, seconds: float) -> Answer:
-    ending = _ENDINGS.get(MPSolverResponseStatus.Name(response.status), Ending.OTHER)
+def _answer(
+    response: MPSolutionResponse, program: Program, solver: str, seconds: float
+) -> SolverResult:
+    status = _STATUS.get(MPSolverResponseStatus.Name(response.status), SolverStatus.OTHER)
     primal = _values(response.variable_value, program.cost.size)
     objective = None if primal is None else float(program.cost @ primal + program.offset)
-    solved = ending is Ending.OPTIMAL
-    return Answer(
-        ending=ending,
+    solved = status is SolverStatus.OPTIMAL
+    return SolverResult(
+        status=status,
         objective=objective,
         bound=objective if solved and objective is not None else -np.inf,
         feasible=solved,

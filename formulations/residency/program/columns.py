@@ -11,10 +11,10 @@ from enum import IntEnum
 
 import numpy as np
 
-from formulations.residency.bound.dual import Arcs, Backward, Forward, step_prices
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.prices import Economy, Multipliers
-from formulations.residency.bound.rangemin import Floats, RangeMinimum, Ranges
+from formulations.residency.bound.dual import Arcs, Backward, Forward, StepPrices
+from formulations.residency.bound.rangemin import RangeMinimum, Ranges
+from formulations.residency.bound.ranked import RankedIntervals
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints, Table
 from spmopt.core.timeline import Access
 
@@ -35,7 +35,7 @@ class Kind(IntEnum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Columns(Table):
-    """A set of columns: kind, position of the access in ``Gaps``, and step (-1 if none).
+    """A set of columns: kind, position of the access in ``RankedIntervals``, and step (-1 if none).
 
     For ``FINAL`` the access is the last one of the tensor.
     """
@@ -69,49 +69,53 @@ def of_kind(kind: Kind, access: Ints, step: Ints | int = -1) -> Columns:
     )
 
 
-def exists(gaps: Gaps, kind: Kind) -> Bools:
+def exists(intervals: RankedIntervals, kind: Kind) -> Bools:
     """(a,) Accesses at which a column of ``kind`` makes sense."""
-    read, write = gaps.kind == Access.READ, gaps.kind == Access.WRITE
-    inner = gaps.begin < gaps.step
+    read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
+    inner = intervals.begin < intervals.step
     where: dict[Kind, Bools] = {
-        Kind.HOLD_DIRTY: gaps.dirty,
-        Kind.HOLD_CLEAN: gaps.live & (gaps.previous >= 0),
-        Kind.STREAM: ~gaps.stationary & ~(write & gaps.dead),
-        Kind.LOAD_HERE: gaps.live,
-        Kind.WRITE_THROUGH: ~read & ~gaps.dead,
-        Kind.LOAD: gaps.live & inner,
-        Kind.DROP: gaps.dirty & inner,
-        Kind.CLEAN: gaps.dirty & (inner | read),
+        Kind.HOLD_DIRTY: intervals.dirty,
+        Kind.HOLD_CLEAN: intervals.crossed,
+        Kind.STREAM: ~intervals.stationary & ~(write & intervals.dead),
+        Kind.LOAD_HERE: intervals.live,
+        Kind.WRITE_THROUGH: ~read & ~intervals.dead,
+        Kind.LOAD: intervals.live & inner,
+        Kind.DROP: intervals.dirty & inner,
+        Kind.CLEAN: intervals.dirty & (inner | read),
     }
     return where[kind]
 
 
-_FIXED = (
+AT_ACCESS = (
     Kind.HOLD_DIRTY,
     Kind.HOLD_CLEAN,
     Kind.STREAM,
     Kind.LOAD_HERE,
     Kind.WRITE_THROUGH,
 )
+"""Kinds without a step of their own, one column of each an access."""
 
 
-def needed(gaps: Gaps) -> Columns:
+def needed(intervals: RankedIntervals) -> Columns:
     """Columns that make the program feasible: stream all, or load and store where fixed."""
-    fixed = gaps.stationary
+    fixed = intervals.stationary
     return Columns.together(
-        of_kind(Kind.STREAM, np.flatnonzero(exists(gaps, Kind.STREAM))),
-        of_kind(Kind.LOAD_HERE, np.flatnonzero(exists(gaps, Kind.LOAD_HERE) & fixed)),
-        of_kind(Kind.WRITE_THROUGH, np.flatnonzero(exists(gaps, Kind.WRITE_THROUGH) & fixed)),
+        of_kind(Kind.STREAM, np.flatnonzero(exists(intervals, Kind.STREAM))),
+        of_kind(Kind.LOAD_HERE, np.flatnonzero(exists(intervals, Kind.LOAD_HERE) & fixed)),
+        of_kind(Kind.WRITE_THROUGH, np.flatnonzero(exists(intervals, Kind.WRITE_THROUGH) & fixed)),
     )
+
+
+def in_interval(prices: StepPrices) -> tuple[tuple[Kind, RangeMinimum], ...]:
+    """Kinds that have a step of their own within an interval, and what they cost there."""
+    return (Kind.LOAD, prices.loads), (Kind.DROP, prices.drops), (Kind.CLEAN, prices.cleans)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pricer:
-    """Marginals of columns at given prices: best path through a column minus best path."""
+    """Marginals of columns at the prices of ``arc``: best path through one minus best path."""
 
-    gaps: Gaps
-    economy: Economy
-    prices: Multipliers
+    intervals: RankedIntervals
     arc: Arcs
     ahead: Forward
     back: Backward
@@ -123,28 +127,28 @@ class Pricer:
         to ``depth`` levels.
         """
         best = self._best()
-        parts = [self._fixed(kind, best, threshold) for kind in _FIXED]
+        parts = [self._fixed(kind, best, threshold) for kind in AT_ACCESS]
         parts += self._inner(best, threshold, depth)
         parts.append(self._clean_here(best, threshold))
         return Columns.together(*parts)
 
     def _best(self) -> Floats:
         """(a,) Cost of the best path of the access's tensor."""
-        gaps = self.gaps
-        ends = gaps.next < 0
-        of_tensor = np.zeros(int(gaps.tensor.max()) + 1)
-        of_tensor[gaps.tensor[ends]] = self.ahead.best[ends]
-        result: Floats = of_tensor[gaps.tensor]
+        intervals = self.intervals
+        ends = intervals.next < 0
+        of_tensor = np.zeros(int(intervals.tensor.max()) + 1)
+        of_tensor[intervals.tensor[ends]] = self.ahead.best[ends]
+        result: Floats = of_tensor[intervals.tensor]
         return result
 
     def _fixed(self, kind: Kind, best: Floats, threshold: float) -> Columns:
-        at = np.flatnonzero(exists(self.gaps, kind))
-        before = self.gaps.previous[at]
+        at = np.flatnonzero(exists(self.intervals, kind))
+        before = self.intervals.previous[at]
         ahead, back, arc = self.ahead, self.back, self.arc
-        write = self.gaps.kind[at] == Access.WRITE
+        write = self.intervals.kind[at] == Access.WRITE
         if kind == Kind.HOLD_DIRTY:
             # Stored by a reading access it would be a column of another kind.
-            read = self.gaps.kind[at] == Access.READ
+            read = self.intervals.kind[at] == Access.READ
             onward = np.where(read, back.dirty[at] + arc.keep_here[at], back.dirty_in[at])
             cost = ahead.dirty[before] + arc.hold[at] + onward
         elif kind == Kind.HOLD_CLEAN:
@@ -159,44 +163,43 @@ class Pricer:
         return of_kind(kind, at[cost - best[at] <= threshold])
 
     def _inner(self, best: Floats, threshold: float, depth: int) -> list[Columns]:
-        gaps, ahead, back, arc = self.gaps, self.ahead, self.back, self.arc
-        into, out, held = step_prices(self.economy, self.prices)
-        upto = np.concatenate(([0.0], np.cumsum(held)))
-        loads, drops = RangeMinimum(into - upto[:-1]), RangeMinimum(out + upto[1:])
-        cleans = RangeMinimum(out)
+        intervals, ahead, back, arc = self.intervals, self.ahead, self.back, self.arc
+        prices, upto = arc.prices, arc.prices.held_before
         parts = []
-        for kind, table in ((Kind.LOAD, loads), (Kind.DROP, drops), (Kind.CLEAN, cleans)):
-            at = np.flatnonzero(exists(gaps, kind) & (gaps.begin < gaps.step))
-            before = gaps.previous[at]
+        for kind, table in in_interval(prices):
+            at = np.flatnonzero(exists(intervals, kind) & (intervals.begin < intervals.step))
+            before = intervals.previous[at]
             if kind == Kind.LOAD:
-                rest = ahead.gone_in[at] + upto[gaps.step[at]] + back.clean_in[at]
+                rest = ahead.gone_in[at] + upto[intervals.step[at]] + back.clean_in[at]
             elif kind == Kind.DROP:
-                rest = ahead.dirty[before] - upto[gaps.begin[at]] + back.gone[before]
+                rest = ahead.dirty[before] - upto[intervals.begin[at]] + back.gone[before]
             else:
                 rest = ahead.dirty[before] + arc.hold[at] + back.clean_in[at]
             limit = threshold + best[at] - rest
-            owner, step = _search(table, gaps.begin[at], gaps.step[at], limit, depth)
+            owner, step = _search(table, intervals.begin[at], intervals.step[at], limit, depth)
             parts.append(of_kind(kind, at[owner], step))
-        at = gaps.last
-        begin = gaps.step[at] + 1
+        at = intervals.last
+        begin = intervals.step[at] + 1
         limit = threshold + best[at] - ahead.dirty[at] + upto[begin]
-        owner, step = _search(drops, begin, np.full_like(begin, gaps.steps), limit, depth)
+        owner, step = _search(
+            prices.drops, begin, np.full_like(begin, intervals.steps), limit, depth
+        )
         parts.append(of_kind(Kind.FINAL, at[owner], step))
         return parts
 
     def _clean_here(self, best: Floats, threshold: float) -> Columns:
         """Store at the reading access, and stay."""
-        gaps, arc = self.gaps, self.arc
-        at = np.flatnonzero(gaps.dirty & (gaps.kind == Access.READ))
+        intervals, arc = self.intervals, self.arc
+        at = np.flatnonzero(intervals.dirty & (intervals.kind == Access.READ))
         cost = (
-            self.ahead.dirty[gaps.previous[at]]
+            self.ahead.dirty[intervals.previous[at]]
             + arc.hold[at]
             + arc.clean_here[at]
             + arc.keep_here[at]
             + self.back.clean[at]
         )
         chosen = at[cost - best[at] <= threshold]
-        return of_kind(Kind.CLEAN, chosen, gaps.step[chosen])
+        return of_kind(Kind.CLEAN, chosen, intervals.step[chosen])
 
 
 def _search(

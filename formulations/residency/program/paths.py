@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.residency.bound.dual import Arcs, Forward
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import Columns, Kind, of_kind
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
@@ -16,16 +16,16 @@ _DIRTY, _CLEAN, _GONE = 0, 1, 2
 States = NDArray[np.int8]
 
 
-def path_columns(gaps: Gaps, arc: Arcs, ahead: Forward) -> Columns:
+def path_columns(intervals: RankedIntervals, arc: Arcs, ahead: Forward) -> Columns:
     """Columns on one cheapest path of every tensor; each carries the whole tensor."""
-    arrive_for, came_from = _pointers(gaps, arc, ahead)
-    after, arrived, before = _trace(gaps, arc, ahead, arrive_for, came_from)
-    return _columns(gaps, arc, after, arrived, before)
+    arrive_for, came_from = _pointers(intervals, arc, ahead)
+    after, arrived, before = _trace(intervals, arc, ahead, arrive_for, came_from)
+    return _columns(intervals, arc, after, arrived, before)
 
 
-def _pointers(gaps: Gaps, arc: Arcs, ahead: Forward) -> tuple[States, States]:
+def _pointers(intervals: RankedIntervals, arc: Arcs, ahead: Forward) -> tuple[States, States]:
     """(3, a) Best arrival for each state after an access; best origin of each arrival."""
-    read = gaps.kind == Access.READ
+    read = intervals.kind == Access.READ
     d, r, n = ahead.dirty_in, ahead.clean_in, ahead.gone_in + arc.load_here
     inside = _least(d, r, n)
     lowest = np.minimum(np.minimum(d, r), n) + arc.keep_here
@@ -34,9 +34,9 @@ def _pointers(gaps: Gaps, arc: Arcs, ahead: Forward) -> tuple[States, States]:
     arrive[_DIRTY] = np.where(read, _DIRTY, inside)
     arrive[_CLEAN] = np.where(read, _least(d + arc.clean_here, r, n), inside)
     # A dead update may end from SPM; elsewhere N means that the bytes were streamed.
-    ends_inside = ~read & gaps.dead & (lowest <= streams)
+    ends_inside = ~read & intervals.dead & (lowest <= streams)
     arrive[_GONE] = np.where(ends_inside, inside + 4, _GONE)
-    before = gaps.previous
+    before = intervals.previous
     first = before < 0
     pd, pr, pn = (
         np.where(first, np.inf, state[before]) for state in (ahead.dirty, ahead.clean, ahead.gone)
@@ -61,55 +61,57 @@ def _least(dirty: Floats, clean: Floats, gone: Floats) -> States:
 
 
 def _trace(
-    gaps: Gaps, arc: Arcs, ahead: Forward, arrive_for: States, came_from: States
+    intervals: RankedIntervals, arc: Arcs, ahead: Forward, arrive_for: States, came_from: States
 ) -> tuple[States, States, States]:
     """States after and on arrival of each access (a,), and the origin of its gap."""
-    size = gaps.step.size
+    size = intervals.step.size
     after = _least(ahead.dirty, ahead.clean, ahead.gone)
-    last = gaps.last
+    last = intervals.last
     after[last] = _least(ahead.dirty[last] + arc.final_drop, ahead.clean[last], ahead.gone[last])
     arrived, before = np.zeros(size, np.int8), np.zeros(size, np.int8)
     anything = _least(ahead.dirty, ahead.clean, ahead.gone)
     index = np.arange(size)
-    for rank in range(len(gaps.slices) - 1, -1, -1):
-        begin, end = gaps.slices[rank]
+    for rank in range(len(intervals.slices) - 1, -1, -1):
+        begin, end = intervals.slices[rank]
         here = slice(begin, end)
         arrived[here] = arrive_for[after[here], index[here]]
         before[here] = came_from[arrived[here] & 3, index[here]]
         if rank:
-            start = gaps.slices[rank - 1][0]
+            start = intervals.slices[rank - 1][0]
             there = slice(start, start + end - begin)
-            after[there] = np.where(gaps.live[here], before[here] & 3, anything[there])
+            after[there] = np.where(intervals.live[here], before[here] & 3, anything[there])
     return after, arrived, before
 
 
-def _columns(gaps: Gaps, arc: Arcs, after: States, arrived: States, before: States) -> Columns:
-    read, write = gaps.kind == Access.READ, gaps.kind == Access.WRITE
+def _columns(
+    intervals: RankedIntervals, arc: Arcs, after: States, arrived: States, before: States
+) -> Columns:
+    read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
     came = ~write
     state, via = arrived & 3, before >= 4
     enters = came & (state == _GONE)
-    streamed = (after == _GONE) & (arrived < 4) & ~gaps.stationary & (came | ~gaps.dead)
+    streamed = (after == _GONE) & (arrived < 4) & ~intervals.stationary & (came | ~intervals.dead)
     cleaned_here = came & read & (state == _DIRTY) & (after == _CLEAN)
-    held_clean = came & (state == _CLEAN) & (gaps.previous >= 0)
-    dropped = came & ((state == _GONE) | via) & ((before & 3) == _DIRTY) & gaps.dirty
+    held_clean = came & (state == _CLEAN) & (intervals.previous >= 0)
+    dropped = came & ((state == _GONE) | via) & ((before & 3) == _DIRTY) & intervals.dirty
     cleaned = held_clean & ~via & (before == _DIRTY)
-    loads = came & (state == _CLEAN) & (via | (gaps.previous < 0))
+    loads = came & (state == _CLEAN) & (via | (intervals.previous < 0))
 
     def some(kind: Kind, where: Bools, step: Ints | None = None) -> Columns:
         at = np.flatnonzero(where)
         return of_kind(kind, at, -1 if step is None else step[at])
 
-    last_dirty = gaps.last[after[gaps.last] == _DIRTY]
-    final_step = arc.final_at[after[gaps.last] == _DIRTY]
+    last_dirty = intervals.last[after[intervals.last] == _DIRTY]
+    final_step = arc.final_at[after[intervals.last] == _DIRTY]
     return Columns.together(
         some(Kind.HOLD_DIRTY, came & (state == _DIRTY) & ~cleaned_here),
         some(Kind.HOLD_CLEAN, held_clean & ~via & (before == _CLEAN)),
         some(Kind.STREAM, streamed),
         some(Kind.LOAD_HERE, enters & ~streamed),
-        some(Kind.WRITE_THROUGH, ~read & ~gaps.dead & (after == _CLEAN)),
+        some(Kind.WRITE_THROUGH, ~read & ~intervals.dead & (after == _CLEAN)),
         some(Kind.LOAD, loads, arc.load_at),
         some(Kind.DROP, dropped, arc.drop_at),
         some(Kind.CLEAN, cleaned, arc.clean_at),
-        some(Kind.CLEAN, cleaned_here, gaps.step),
+        some(Kind.CLEAN, cleaned_here, intervals.step),
         of_kind(Kind.FINAL, last_dirty, final_step),
     )

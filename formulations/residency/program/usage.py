@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import Columns, Kind
+from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
@@ -29,16 +29,16 @@ class Usage:
     serial: Bools
 
 
-def usage(gaps: Gaps, columns: Columns) -> Usage:
+def usage(intervals: RankedIntervals, columns: Columns) -> Usage:
     """Read off each column's use of SPM and DMA."""
     kind, access = columns.kind, columns.access
-    step, before = gaps.step[access], gaps.previous[access]
-    own_kind, passes = gaps.kind[access], gaps.passes[access].astype(np.float64)
-    written = np.where(before >= 0, gaps.kind[before] == Access.WRITE, False)
+    step, before = intervals.step[access], intervals.previous[access]
+    own_kind, passes = intervals.kind[access], intervals.passes[access].astype(np.float64)
+    written = np.where(before >= 0, intervals.kind[before] == Access.WRITE, False)
     final = kind == Kind.FINAL
     written = np.where(final, own_kind == Access.WRITE, written)
     # Dirty bytes that a blind write leaves count from the writing step on.
-    start = np.where(final, step + 1, gaps.begin[access])
+    start = np.where(final, step + 1, intervals.begin[access])
     dirty_start = start - written
     loads = (kind == Kind.LOAD) | (kind == Kind.LOAD_HERE)
     from_dirty = np.isin(kind, (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL))
@@ -49,11 +49,11 @@ def usage(gaps: Gaps, columns: Columns) -> Usage:
     nothing = (kind == Kind.STREAM) | ((kind == Kind.WRITE_THROUGH) & (own_kind != Access.WRITE))
     end = np.where(nothing, begin, end)
     stream = kind == Kind.STREAM
-    write, dead = own_kind == Access.WRITE, gaps.dead[access]
+    write, dead = own_kind == Access.WRITE, intervals.dead[access]
     streamed_in = np.where(write, passes - 1, passes)
     streamed_out = np.where((own_kind == Access.READ) | dead, 0.0, passes)
     stores = np.isin(kind, (Kind.WRITE_THROUGH, Kind.DROP, Kind.CLEAN, Kind.FINAL))
-    fixed = gaps.stationary[access]
+    fixed = intervals.stationary[access]
     return Usage(
         begin=begin,
         end=end,

@@ -1,4 +1,4 @@
-"""What a whole-tensor schedule decides: where a tensor is resident, through which gaps."""
+"""What a whole-tensor schedule decides: where a tensor is resident, through which intervals."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.whole.columns import YES, Columns, most_pages
-from formulations.residency.whole.uses import Uses
+from formulations.residency.whole.decisions import YES, Decisions
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.solver.program import Floats
 from spmopt.core.schedule import Plan
 from spmopt.core.table import Bools, Ints
@@ -21,7 +21,7 @@ class Choices:
     kept: Bools
 
     @staticmethod
-    def of(uses: Uses, resident: Bools, kept: Bools) -> Choices:
+    def of(uses: PagedIntervals, resident: Bools, kept: Bools) -> Choices:
         """Make the two consistent: kept means resident at both ends.
 
         A tensor that is resident in two steps in a row has been kept.
@@ -29,11 +29,11 @@ class Choices:
         resident = resident | uses.stationary
         before = np.concatenate(([False], resident[:-1]))
         neighbours = np.concatenate(([False], uses.step[1:] == uses.step[:-1] + 1))
-        kept = uses.gap & resident & before & (kept | neighbours)
+        kept = uses.crossed & resident & before & (kept | neighbours)
         return Choices(resident=resident, kept=kept)
 
     @staticmethod
-    def of_columns(uses: Uses, columns: Columns, values: Floats) -> Choices:
+    def of_solution(uses: PagedIntervals, decisions: Decisions, values: Floats) -> Choices:
         """Read a solution of a program."""
 
         def chosen(state: Ints) -> Bools:
@@ -41,10 +41,10 @@ class Choices:
             result: Bools = (state == YES) | (value > 0.5)
             return result
 
-        return Choices.of(uses, chosen(columns.resident), chosen(columns.kept))
+        return Choices.of(uses, chosen(decisions.resident), chosen(decisions.kept))
 
     @staticmethod
-    def of_plan(uses: Uses, plan: Plan) -> Choices:
+    def of_plan(uses: PagedIntervals, plan: Plan) -> Choices:
         """What a plan in the same order has resident, and keeps, in full."""
         row, span = plan.residency, uses.steps + 1
         nothing = np.zeros(uses.step.size, bool)
@@ -61,13 +61,13 @@ class Choices:
         kept = np.concatenate(([False], stretch[1:] == stretch[:-1]))
         return Choices.of(uses, resident, kept)
 
-    def fits(self, uses: Uses) -> bool:
+    def fits(self, uses: PagedIntervals) -> bool:
         """Whether everything fits in every step."""
-        return bool((most_pages(uses, self.kept, self.resident) <= uses.room_pages).all())
+        return bool((uses.pages_of(self.kept, self.resident) <= uses.capacity_pages).all())
 
-    def dropped(self, uses: Uses) -> Bools:
+    def dropped(self, uses: PagedIntervals) -> Bools:
         """(a,) Writing accesses whose version must be in DRAM later on."""
-        gap = np.flatnonzero(uses.gap & ~self.kept)
+        gap = np.flatnonzero(uses.crossed & ~self.kept)
         version = uses.version[gap - 1]
         result = np.zeros(uses.step.size, bool)
         result[version[version >= 0]] = True

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.whole.choices import Choices
-from formulations.residency.whole.columns import most_pages
-from formulations.residency.whole.uses import Uses
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools
 
 
-def repaired(uses: Uses, choices: Choices, keep: Floats) -> Choices:
-    """Give up gaps, those of least ``keep`` (a,) first, until everything fits."""
-    free = uses.room_pages - most_pages(uses, choices.kept, choices.resident)
+def repaired(uses: PagedIntervals, choices: Choices, keep: Floats) -> Choices:
+    """Give up intervals, those of least ``keep`` (a,) first, until everything fits."""
+    free = uses.capacity_pages - uses.pages_of(choices.kept, choices.resident)
     if (free >= 0).all():
         return choices
     kept, resident = choices.kept.copy(), choices.resident.copy()
@@ -37,15 +36,15 @@ def repaired(uses: Uses, choices: Choices, keep: Floats) -> Choices:
     return Choices.of(uses, resident, kept)
 
 
-def filled(uses: Uses, choices: Choices, keep: Floats, enter: Floats) -> Choices:
-    """Keep further gaps where they fit, those of largest ``keep`` (a,) > 0 first.
+def filled(uses: PagedIntervals, choices: Choices, keep: Floats, enter: Floats) -> Choices:
+    """Keep further intervals where they fit, those of largest ``keep`` (a,) > 0 first.
 
     Then have tensors resident at single accesses where they fit, by ``enter`` (a,) > 0.
     """
-    free = uses.room_pages - most_pages(uses, choices.kept, choices.resident)
+    free = uses.capacity_pages - uses.pages_of(choices.kept, choices.resident)
     kept, resident = choices.kept.copy(), choices.resident.copy()
     step, pages = uses.step.tolist(), uses.pages.tolist()
-    for use in _ranked(keep, uses.gap & ~kept):
+    for use in _ranked(keep, uses.crossed & ~kept):
         need, first, last = pages[use], step[use - 1], step[use]
         ends = [end for end in (use - 1, use) if not resident[end]]
         if any(free[step[end]] < need for end in ends):

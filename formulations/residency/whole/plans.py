@@ -5,19 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.whole.choices import Choices
-from formulations.residency.whole.uses import Uses
+from formulations.residency.whole.intervals import PagedIntervals
 from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.timeline import Timeline
 
 
-def plan_of(line: Timeline, uses: Uses, choices: Choices) -> Plan:
+def plan_of(line: Timeline, uses: PagedIntervals, choices: Choices) -> Plan:
     """Load in the step of the use, store in the step of the write."""
     here = np.flatnonzero(choices.resident)
     gap = np.flatnonzero(choices.kept)
-    gap_begin, gap_end = uses.inner(gap)
     tensor = np.concatenate((uses.tensor[here], uses.tensor[gap]))
-    begin = np.concatenate((uses.step[here], gap_begin))
-    end = np.concatenate((uses.step[here] + 1, gap_end))
+    begin = np.concatenate((uses.step[here], uses.begin[gap]))
+    end = np.concatenate((uses.step[here] + 1, uses.step[gap]))
     size = np.concatenate((uses.size_bytes[here], uses.size_bytes[gap]))
     some = np.flatnonzero(begin < end)
     order = some[np.lexsort((begin[some], tensor[some]))]

@@ -8,7 +8,7 @@ from math import gcd
 
 import numpy as np
 
-from formulations.residency.whole.uses import Uses
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.solver.program import Floats
 from spmopt.core.objective import Objective
 from spmopt.core.table import Ints
@@ -40,14 +40,14 @@ class Prices:
 class Savings:
     """Roughly: ``keep`` (a,) of each gap per page and step, ``enter`` (a,) per page.
 
-    ``enter`` is what being resident at an access saves beside keeping gaps.
+    ``enter`` is what being resident at an access saves beside keeping intervals.
     """
 
     keep: Floats
     enter: Floats
 
 
-def byte_prices(uses: Uses, prices: Prices) -> tuple[Ints, Ints, Ints]:
+def byte_prices(uses: PagedIntervals, prices: Prices) -> tuple[Ints, Ints, Ints]:
     """(a,) What it costs not to be resident, to come back after a gap, and to be stored.
 
     With ``p`` passes a reader pays ``p s`` streamed, ``s`` loaded and nothing kept: being
@@ -55,22 +55,22 @@ def byte_prices(uses: Uses, prices: Prices) -> tuple[Ints, Ints, Ints]:
     and ``(p - 1) s`` in, against one store.
     """
     written = (uses.kind != Access.READ) & uses.live_after
-    needed = uses.live_before | uses.live_after
+    needed = uses.live | uses.live_after
     extra = (uses.passes - 1) * uses.size_bytes
     absent = extra * (prices.into * needed + prices.out * written)
-    back = uses.live_before * uses.size_bytes * prices.into
+    back = uses.live * uses.size_bytes * prices.into
     return np.where(uses.stationary, 0, absent), back, written * uses.size_bytes * prices.out
 
 
-def savings(uses: Uses, prices: Prices) -> Savings:
-    """Rank gaps and accesses; a version's gaps share the price of its store."""
+def savings(uses: PagedIntervals, prices: Prices) -> Savings:
+    """Rank intervals and accesses; a version's intervals share the price of its store."""
     absent, back, store_price = byte_prices(uses, prices)
     version = np.concatenate(([-1], uses.version))[:-1]
-    mine = uses.gap & (version >= 0)
-    gaps = np.bincount(version[mine], minlength=uses.step.size)
+    mine = uses.crossed & (version >= 0)
+    intervals = np.bincount(version[mine], minlength=uses.step.size)
     final = np.zeros(uses.step.size, bool)
     final[uses.version[uses.final]] = True
-    shared = np.where(final, 0, store_price / np.maximum(gaps, 1))
-    worth = np.where(uses.gap, back, 0) + np.where(mine, shared[version], 0)
+    shared = np.where(final, 0, store_price / np.maximum(intervals, 1))
+    worth = np.where(uses.crossed, back, 0) + np.where(mine, shared[version], 0)
     length = uses.step - np.concatenate(([0], uses.step[:-1]))
     return Savings(keep=worth / (uses.pages * np.maximum(length, 1)), enter=absent / uses.pages)

@@ -10,24 +10,23 @@ import numpy as np
 
 from formulations.classes import WHOLE
 from formulations.residency.bound.prices import Multipliers
-from formulations.residency.loop import Search
-from formulations.residency.settings import Settings
+from formulations.residency.column_generation import ColumnGeneration, Settings
 from formulations.residency.whole import timed_search, traffic_search
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.plans import plan_of
 from formulations.residency.whole.savings import Prices, savings
-from formulations.residency.whole.traffic import TrafficModel, build
+from formulations.residency.whole.traffic import TrafficModel, traffic_model
 from formulations.residency.whole.transfers import Setting, Timed
-from formulations.residency.whole.uses import Uses
 from formulations.solver.program import Floats
-from spmopt.assemble.cost import plan_value
+from spmopt.assemble.cost import plan_value, unavoidable
 from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES, fitting_modes
+from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.result import Certificate, ClassBound, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import Timeline, timeline
+from spmopt.core.timeline import Timeline, fitting_timeline
 
 _TOO_LARGE = "too large for an integer program: tensors kept greedily"
 _MOST_GAP_STEPS = 4_000_000  # entries of the traffic program's capacity rows
@@ -55,8 +54,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    order = np.arange(len(instance.operations), dtype=np.int64)
-    case = _Case(instance, request, timeline(instance, order, fitting_modes(instance)))
+    case = _Case(instance, request, fitting_timeline(instance))
     if request.objective.cycle == 0:
         return case.of_traffic()
     return case.of_time()
@@ -69,12 +67,12 @@ class _Case:
         self.instance = instance
         self.request = request
         self.line = line
-        self.uses = Uses.of(instance, line)
+        self.uses = PagedIntervals.by_tensor(instance.machine, line)
         self.plan: Plan | None = None
         self.value: Fraction | None = None
         self.cut_short = False
         self.notes: list[str] = []
-        if any(len(operation.modes) > 1 for operation in instance.operations):
+        if instance.several_modes:
             self.notes.append(SEVERAL_MODES)
         if request.start is not None:
             self.offer(request.start)
@@ -105,10 +103,10 @@ class _Case:
         starts = self._starts(saved.keep, saved.enter)
         for choices in starts:
             self.offer(plan_of(self.line, self.uses, choices))
-        if self.uses.gap_steps() > _MOST_GAP_STEPS:
+        if int((self.uses.step - self.uses.begin)[self.uses.crossed].sum()) > _MOST_GAP_STEPS:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
-        model = build(self.uses, prices)
+        model = traffic_model(self.uses, prices)
 
         def better(cost: float | None, bound: float) -> None:
             value = None if cost is None else self._value(model, cost)
@@ -170,12 +168,7 @@ class _Case:
         """Objective that a cost in units of the model stands for; None if it is infinite."""
         if not np.isfinite(cost):
             return None
-        line, objective = self.line, self.request.objective
-        constant = (
-            objective.spm_read_byte * int(line.spm_read_bytes.sum())
-            + objective.spm_write_byte * int(line.spm_write_bytes.sum())
-            + objective.mac * int(line.macs.sum())
-        )
+        constant = unavoidable(self.request.objective, self.line)
         return float(Fraction(cost) * model.unit + constant)
 
     def _relaxation(self) -> tuple[Multipliers, Certificate | None]:
@@ -183,10 +176,9 @@ class _Case:
         limit = _RELAXATION_SHARE * self.request.remaining_s()
         request = replace(self.request.part(bounds=True), started=monotonic(), time_limit_s=limit)
         page = self.instance.machine.page_bytes
-        search = Search(self.instance, request, page_bytes=page, settings=Settings())
+        search = ColumnGeneration(self.instance, request, page_bytes=page, settings=Settings())
         tolerance = max(_RELAXATION_GAP, request.tolerance)
         search.run(tolerance)
         self.cut_short = search.cut_short(tolerance)
-        nothing = np.zeros(self.uses.steps)
-        free = Multipliers.legal(search.economy, nothing, nothing, nothing)
-        return search.prices or free, search.certificate()
+        prices = search.prices or Multipliers.zero(search.coefficients)
+        return prices, search.certificate()

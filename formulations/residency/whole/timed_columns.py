@@ -4,46 +4,44 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.bound.dual import step_prices
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.prices import Economy, Multipliers
+from formulations.residency.bound.dual import StepPrices
+from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.rangemin import RangeMinimum, Ranges
-from formulations.residency.program.columns import Columns, Kind, exists, of_kind
+from formulations.residency.bound.ranked import RankedIntervals
+from formulations.residency.program.columns import (
+    AT_ACCESS,
+    Columns,
+    Kind,
+    exists,
+    in_interval,
+    of_kind,
+)
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
 HELD = (Kind.HOLD_DIRTY, Kind.HOLD_CLEAN, Kind.CLEAN)
-_AT_ACCESS = (
-    Kind.HOLD_DIRTY,
-    Kind.HOLD_CLEAN,
-    Kind.STREAM,
-    Kind.LOAD_HERE,
-    Kind.WRITE_THROUGH,
-)
 
 
-def nearby(gaps: Gaps, economy: Economy, prices: Multipliers, depth: int) -> Columns:
+def nearby(
+    intervals: RankedIntervals, coefficients: CostCoefficients, prices: Multipliers, depth: int
+) -> Columns:
     """Everything at accesses, and in each gap the cheapest steps for a load and a store.
 
     Each level of ``depth`` adds the cheapest steps to the left and right of those before.
     """
-    into, out, held = step_prices(economy, prices)
-    upto = np.concatenate(([0.0], np.cumsum(held)))
-    parts = [of_kind(kind, np.flatnonzero(exists(gaps, kind))) for kind in _AT_ACCESS]
-    drops = RangeMinimum(out + upto[1:])
-    tables = {
-        Kind.LOAD: RangeMinimum(into - upto[:-1]),
-        Kind.DROP: drops,
-        Kind.CLEAN: RangeMinimum(out),
-    }
-    for kind, table in tables.items():
-        at = np.flatnonzero(exists(gaps, kind) & (gaps.begin < gaps.step))
-        parts.append(_best(table, of_kind(kind, at, gaps.begin[at]), gaps.step[at], depth))
-    final = of_kind(Kind.FINAL, gaps.last, gaps.step[gaps.last] + 1)
-    parts.append(_best(drops, final, np.full_like(final.step, gaps.steps), depth))
-    read = np.flatnonzero(gaps.dirty & (gaps.kind == Access.READ))
-    parts.append(of_kind(Kind.CLEAN, read, gaps.step[read]))
-    return Columns.together(*parts).union(Columns.empty(), gaps.steps)
+    step_prices = StepPrices.of(coefficients, prices)
+    parts = [of_kind(kind, np.flatnonzero(exists(intervals, kind))) for kind in AT_ACCESS]
+    for kind, table in in_interval(step_prices):
+        at = np.flatnonzero(exists(intervals, kind) & (intervals.begin < intervals.step))
+        parts.append(
+            _best(table, of_kind(kind, at, intervals.begin[at]), intervals.step[at], depth)
+        )
+    final = of_kind(Kind.FINAL, intervals.last, intervals.step[intervals.last] + 1)
+    end = np.full_like(final.step, intervals.steps)
+    parts.append(_best(step_prices.drops, final, end, depth))
+    read = np.flatnonzero(intervals.dirty & (intervals.kind == Access.READ))
+    parts.append(of_kind(Kind.CLEAN, read, intervals.step[read]))
+    return Columns.together(*parts).union(Columns.empty(), intervals.steps)
 
 
 def _best(table: RangeMinimum, gap: Columns, end: Ints, depth: int) -> Columns:
@@ -60,11 +58,11 @@ def _best(table: RangeMinimum, gap: Columns, end: Ints, depth: int) -> Columns:
     return Columns.together(*parts)
 
 
-def allowed(gaps: Gaps, columns: Columns, resident: Bools, kept: Bools) -> Bools:
-    """(c,) Columns that choices leave open; ``resident`` and ``kept`` are in ``gaps``' order."""
+def allowed(intervals: RankedIntervals, columns: Columns, resident: Bools, kept: Bools) -> Bools:
+    """(c,) Columns that choices leave open; ``resident`` and ``kept``: in ``intervals``' order."""
     kind, access = columns.kind, columns.access
     here, held = resident[access], kept[access]
-    before = gaps.previous[access]
+    before = intervals.previous[access]
     was = (before >= 0) & resident[before]
     rules = (
         (Kind.STREAM, ~here),

@@ -20,13 +20,10 @@ import numpy as np
 from formulations.residency.program.columns import Columns, Kind
 from formulations.residency.program.master import Master, master
 from formulations.residency.whole.choices import Choices
-from formulations.residency.whole.columns import NO, YES, capacity, needed_steps, settle
-from formulations.residency.whole.columns import Columns as Decisions
-from formulations.residency.whole.entries import Block, linked, stacked
-from formulations.residency.whole.sums import largest_sums
+from formulations.residency.whole.decisions import NO, YES, Decisions, fit, link, settle
 from formulations.residency.whole.timed_columns import HELD
 from formulations.residency.whole.transfers import Setting, Timed
-from formulations.solver.program import Floats, Program, compressed
+from formulations.solver.program import Floats, Program, ProgramBuilder
 from spmopt.core.table import Bools
 
 
@@ -44,11 +41,15 @@ class TimedModel:
 
     def choices(self, values: Floats) -> Choices:
         """Choices that a solution stands for."""
-        return Choices.of_columns(self.setting.uses, self.decisions, values)
+        return Choices.of_solution(self.setting.uses, self.decisions, values)
 
     def values(self, timed: Timed) -> Floats:
         """The solution that stands for choices and their transfers."""
-        steps, columns, theirs = self.setting.gaps.steps, self.built.columns, timed.built.columns
+        steps, columns, theirs = (
+            self.setting.intervals.steps,
+            self.built.columns,
+            timed.built.columns,
+        )
         values = np.zeros(self.program.cost.size)
         primal = timed.answer.primal
         if primal is None:
@@ -65,101 +66,48 @@ class TimedModel:
         return values
 
 
-def build(setting: Setting, columns: Columns, busy: Bools | None = None) -> TimedModel:
+def timed_model(setting: Setting, columns: Columns, busy: Bools | None = None) -> TimedModel:
     """Build the program over ``columns``, with (W3) in the steps ``busy`` (n,)."""
-    built = master(setting.gaps, setting.economy, columns, page_bytes=setting.page_bytes)
-    first = built.program.cost.size
-    decisions = _decisions(setting, first)
-    blocks = [_streamed(setting, built, decisions), _held(setting, built, decisions)]
-    blocks.append(linked(decisions))
+    base = master(setting.intervals, setting.coefficients, columns, page_bytes=setting.page_bytes)
+    decisions = _decide(setting, base.builder)
+    _stream(setting, base, decisions)
+    _hold(setting, base, decisions)
+    link(base.builder, decisions)
     if busy is not None:
-        blocks.append(_fitting(setting, decisions, busy))
-    base, rows = built.program, stacked(blocks)
-    count = decisions.count - first
-    matrix = base.matrix
-    old = np.repeat(np.arange(first), np.diff(matrix.start))
-    below = base.row_lower.size
-    program = Program(
-        cost=np.concatenate((base.cost, np.zeros(count))),
-        lower=np.concatenate((base.lower, np.zeros(count))),
-        upper=np.concatenate((base.upper, np.ones(count))),
-        row_lower=np.concatenate((base.row_lower, rows.lower)),
-        row_upper=np.concatenate((base.row_upper, rows.upper)),
-        matrix=compressed(
-            np.concatenate((old, rows.column)),
-            np.concatenate((matrix.index, below + rows.row)),
-            np.concatenate((matrix.value, rows.value)),
-            decisions.count,
-            by_rows=False,
-        ),
-        integer=np.arange(decisions.count) >= first,
-        offset=base.offset,
+        fit(base.builder, setting.uses, decisions, busy=busy)
+    return TimedModel(
+        setting=setting, built=base, program=base.builder.program(), decisions=decisions
     )
-    return TimedModel(setting=setting, built=built, program=program, decisions=decisions)
 
 
-def _decisions(setting: Setting, first: int) -> Decisions:
+def _decide(setting: Setting, build: ProgramBuilder) -> Decisions:
     """Columns for what may be either; what never fits is settled, all else is open."""
     uses = setting.uses
-    useful = uses.live_before | uses.live_after
+    useful = uses.live | uses.live_after
     settled = settle(uses, streams_cost=useful)
-    resident = np.where(uses.stationary, YES, settled.resident)
-    for_either = useful & ~uses.stationary & (resident != NO)
-    resident[for_either] = first + np.arange(int(for_either.sum()))
-    resident[~useful & ~uses.stationary] = NO
-    first += int(for_either.sum())
-    gap = uses.gap & (settled.kept != NO)
-    kept = np.where(gap, first + np.cumsum(gap) - 1, NO)
-    return Decisions(kept=kept, resident=resident, count=first + int(gap.sum()))
-
-
-def _streamed(setting: Setting, built: Master, decisions: Decisions) -> Block:
-    """(W4) What is not resident is streamed in full."""
-    stream = np.flatnonzero(built.columns.kind == Kind.STREAM)
-    access = built.columns.access[stream]
-    size = setting.gaps.size_bytes[access] / built.unit_bytes
-    state = decisions.resident[setting.use[access]]
-    row, chosen = np.arange(stream.size), state >= 0
-    return Block(
-        row=np.concatenate((row, row[chosen])),
-        column=np.concatenate((stream, state[chosen])),
-        value=np.concatenate((np.ones(stream.size), size[chosen])),
-        lower=size,
-        upper=size,
+    open_ = useful & ~uses.stationary & (settled.resident != NO)
+    resident = build.columns(open_, upper=1.0, integer=True)
+    kept = build.columns(uses.crossed & (settled.kept != NO), upper=1.0, integer=True)
+    return Decisions(
+        kept=kept, resident=np.where(uses.stationary, YES, resident), count=build.column_count
     )
 
 
-def _held(setting: Setting, built: Master, decisions: Decisions) -> Block:
-    """(W5) A tensor is held through a gap in full or not at all."""
-    held = np.flatnonzero(np.isin(built.columns.kind, HELD))
-    access, row = np.unique(built.columns.access[held], return_inverse=True)
-    size = setting.gaps.size_bytes[access] / built.unit_bytes
-    state = decisions.kept[setting.use[access]]
-    chosen = np.flatnonzero(state >= 0)
-    nothing = np.zeros(access.size)
-    return Block(
-        row=np.concatenate((row, chosen)),
-        column=np.concatenate((held, state[chosen])),
-        value=np.concatenate((np.ones(held.size), -size[chosen])),
-        lower=nothing,
-        upper=nothing,
-    )
+def _stream(setting: Setting, base: Master, decisions: Decisions) -> None:
+    """(W4) ``stream_j = s_j (1 - x_j)``: what is not resident is streamed in full."""
+    column = np.flatnonzero(base.columns.kind == Kind.STREAM)
+    access = base.columns.access[column]
+    size = setting.intervals.size_bytes[access] / base.unit_bytes
+    row = base.builder.rows(column.size, size, size)
+    base.builder.add(row, column, 1.0)
+    base.builder.add(row, decisions.resident[setting.use[access]], size)
 
 
-def _fitting(setting: Setting, decisions: Decisions, busy: Bools) -> Block:
-    """(W3) What is resident in full fits, in busy steps."""
-    row, room = capacity(setting.uses, decisions)
-    needed = busy & needed_steps(setting.uses, decisions, row, room)
-    real = np.flatnonzero(needed[row.step])
-    number = (np.cumsum(needed) - 1)[row.step[real]]
-    order = np.argsort(number, kind="stable")
-    real, number = real[order], number[order]
-    start = np.searchsorted(number, np.arange(int(needed.sum()) + 1))
-    upper = largest_sums(start, row.pages[real], room[needed])
-    return Block(
-        row=number,
-        column=row.column[real],
-        value=row.pages[real].astype(np.float64),
-        lower=np.full(upper.size, -np.inf),
-        upper=upper.astype(np.float64),
-    )
+def _hold(setting: Setting, base: Master, decisions: Decisions) -> None:
+    """(W5) ``held through j = s_j k_j``: a tensor is held through it in full or not at all."""
+    held = np.flatnonzero(np.isin(base.columns.kind, HELD))
+    access, place = np.unique(base.columns.access[held], return_inverse=True)
+    size = setting.intervals.size_bytes[access] / base.unit_bytes
+    row = base.builder.rows(access.size, 0.0, 0.0)
+    base.builder.add(row[place], held, 1.0)
+    base.builder.add(row, decisions.kept[setting.use[access]], -size)

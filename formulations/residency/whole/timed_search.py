@@ -11,10 +11,10 @@ from formulations.residency.bound.prices import Multipliers
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.timed_columns import nearby
-from formulations.residency.whole.timed_model import TimedModel, build
+from formulations.residency.whole.timed_model import TimedModel, timed_model
 from formulations.residency.whole.transfers import Setting, Timed, best_transfers
 from formulations.solver.highs import solve
-from formulations.solver.program import Answer, Floats
+from formulations.solver.program import Floats, SolverResult
 from spmopt.core.table import Bools
 
 _DEPTH = 2  # levels of steps per gap and prices
@@ -31,10 +31,10 @@ def search(
 
     The columns come from ``prices`` (of the relaxation) and from those of the best choices so
     far; as long as new columns help much, the integer program is solved again. ``keep`` (a,)
-    ranks the gaps where the linear relaxation is indifferent.
+    ranks the intervals where the linear relaxation is indifferent.
     """
-    steps = setting.gaps.steps
-    columns = nearby(setting.gaps, setting.economy, prices, _DEPTH)
+    steps = setting.intervals.steps
+    columns = nearby(setting.intervals, setting.coefficients, prices, _DEPTH)
     best: Timed | None = None
 
     def offer(choices: Choices) -> None:
@@ -45,18 +45,18 @@ def search(
             setting.request.report_incumbent(value=timed.value)
             columns = columns.union(timed.built.columns, steps)
             columns = columns.union(
-                nearby(setting.gaps, setting.economy, timed.prices, _DEPTH), steps
+                nearby(setting.intervals, setting.coefficients, timed.prices, _DEPTH), steps
             )
 
     for choices in starts:
         offer(choices)
     for _ in range(_ROUNDS):
-        relaxed = build(setting, columns)
+        relaxed = timed_model(setting, columns)
         answer = _relaxation(setting, relaxed)
         if answer.primal is None:
             break
         offer(_guided(relaxed, answer.primal, keep))
-        model = build(setting, columns, _busy(setting, relaxed, answer.primal))
+        model = timed_model(setting, columns, _busy(relaxed, answer.primal))
         answer = _solved(setting, model, best)
         if answer.primal is None or answer.objective is None:
             break
@@ -67,7 +67,7 @@ def search(
     return best
 
 
-def _relaxation(setting: Setting, model: TimedModel) -> Answer:
+def _relaxation(setting: Setting, model: TimedModel) -> SolverResult:
     request = setting.request
     return solve(
         replace(model.program, integer=None),
@@ -77,11 +77,10 @@ def _relaxation(setting: Setting, model: TimedModel) -> Answer:
     )
 
 
-def _busy(setting: Setting, model: TimedModel, relaxed: Floats) -> Bools:
+def _busy(model: TimedModel, relaxed: Floats) -> Bools:
     """(n,) Steps that are nearly full in the linear relaxation."""
-    steps, first = setting.gaps.steps, len(model.built.columns)
-    room = model.program.upper[first : first + steps]
-    result: Bools = relaxed[first : first + steps] >= _BUSY * room
+    occupancy = model.built.occupancy
+    result: Bools = relaxed[occupancy] >= _BUSY * model.program.upper[occupancy]
     return result
 
 
@@ -97,7 +96,7 @@ def _guided(model: TimedModel, relaxed: Floats, keep: Floats) -> Choices:
     return filled(uses, Choices.of(uses, nothing, nothing), wanted[0] + tie, wanted[1] + 0.01)
 
 
-def _solved(setting: Setting, model: TimedModel, best: Timed | None) -> Answer:
+def _solved(setting: Setting, model: TimedModel, best: Timed | None) -> SolverResult:
     """Solve the integer program, from the best choices so far."""
     request = setting.request
 

@@ -1,4 +1,4 @@
-"""Whole-tensor residency of least DRAM traffic, as a 0/1 program (problem statement, section 6)."""
+"""Whole-tensor residency of least DRAM traffic, as a 0/1 program (PROBLEM.md, section 6)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,10 @@ from fractions import Fraction
 import numpy as np
 
 from formulations.residency.whole.choices import Choices
-from formulations.residency.whole.columns import (
-    NO,
-    YES,
-    Columns,
-    capacity,
-    needed_steps,
-    settle,
-)
-from formulations.residency.whole.entries import Block, linked, pairs, stacked
+from formulations.residency.whole.decisions import NO, YES, Decisions, fit, link, settle
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.savings import Prices, Savings, byte_prices, savings
-from formulations.residency.whole.uses import Uses
-from formulations.solver.program import Floats, Program, compressed
+from formulations.solver.program import Floats, Program, ProgramBuilder
 from spmopt.core.table import Ints
 
 
@@ -27,14 +19,14 @@ from spmopt.core.table import Ints
 class TrafficModel:
     """The program in units of ``unit`` objective units, and where its columns come from.
 
-    ``columns`` come first, then one column a version that may be stored: ``store`` (a,) is its
+    ``decisions`` come first, then one column a version that may be stored: ``store`` (a,) is its
     number at the access that writes the version, or ``NO`` or ``YES``. Rows from
     ``first_capacity`` on are capacity rows.
     """
 
-    uses: Uses
+    uses: PagedIntervals
     program: Program
-    columns: Columns
+    decisions: Decisions
     store: Ints
     first_capacity: int
     savings: Savings
@@ -42,7 +34,7 @@ class TrafficModel:
 
     def choices(self, values: Floats) -> Choices:
         """Choices that a solution stands for, without residency that saves nothing."""
-        return Choices.of_columns(self.uses, self.columns, values)
+        return Choices.of_solution(self.uses, self.decisions, values)
 
     def cost(self, choices: Choices) -> float:
         """Cost of choices which fit, in units."""
@@ -50,21 +42,21 @@ class TrafficModel:
 
     def values(self, choices: Choices) -> Floats:
         """The solution that stands for choices which fit."""
-        columns, store = self.columns, self.store
+        decisions, store = self.decisions, self.store
         values = np.zeros(self.program.cost.size)
-        gaps = int((columns.kept >= 0).sum())
+        intervals = int((decisions.kept >= 0).sum())
         for state, first, chosen in (
-            (columns.kept, 0, choices.kept),
-            (columns.resident, gaps, choices.resident),
-            (store, columns.count, choices.dropped(self.uses)),
+            (decisions.kept, 0, choices.kept),
+            (decisions.resident, intervals, choices.resident),
+            (store, decisions.count, choices.dropped(self.uses)),
         ):
             own = state >= first
             values[state[own]] = chosen[own]
         return values
 
 
-def build(uses: Uses, prices: Prices) -> TrafficModel:
-    """Minimise what the bytes over the channel cost.
+def traffic_model(uses: PagedIntervals, prices: Prices) -> TrafficModel:
+    """Minimize what the bytes over the channel cost.
 
     Columns: ``k_j`` the gap of access ``j`` is kept, ``x_j`` its tensor is resident in its
     step, ``w_v`` version ``v`` is stored::
@@ -75,72 +67,53 @@ def build(uses: Uses, prices: Prices) -> TrafficModel:
         sum_j s_j (k_j + x_j) <= room_i          in each step, in pages        (W3)
     """
     absent, back, store_price = byte_prices(uses, prices)
-    columns = settle(uses, streams_cost=absent > 0)
-    store = _stores(uses, columns)
-    count = columns.count + int((store >= 0).sum())
+    decisions = settle(uses, streams_cost=absent > 0)
+    store = _stores(uses, decisions)
+    count = decisions.count + int((store >= 0).sum())
     cost = np.zeros(count, np.int64)
     constant = int(absent.sum() + back.sum())
-    for state, price in ((columns.kept, -back), (columns.resident, -absent), (store, store_price)):
+    priced = ((decisions.kept, -back), (decisions.resident, -absent), (store, store_price))
+    for state, price in priced:
         constant += int(price[state == YES].sum())
         np.add.at(cost, state[state >= 0], price[state >= 0])
     unit = int(np.gcd.reduce(cost)) or 1
-    links = [linked(columns), _stored(uses, columns, store)]
-    rows = stacked([*links, _fitting(uses, columns)])
-    program = Program(
-        cost=cost / unit,
-        lower=np.zeros(count),
-        upper=np.ones(count),
-        row_lower=rows.lower,
-        row_upper=rows.upper,
-        matrix=compressed(rows.row, rows.column, rows.value, rows.lower.size, by_rows=True),
-        integer=np.ones(count, bool),
-        offset=constant / unit,
-    )
+    build = ProgramBuilder()
+    build.columns(count, cost=cost / unit, upper=1.0, integer=True)
+    link(build, decisions)
+    _store(build, uses, decisions, store)
+    first_capacity = build.row_count
+    fit(build, uses, decisions)
     return TrafficModel(
         uses=uses,
-        program=program,
-        columns=columns,
+        program=build.program(by_rows=True, offset=constant / unit),
+        decisions=decisions,
         store=store,
-        first_capacity=sum(block.lower.size for block in links),
+        first_capacity=first_capacity,
         savings=savings(uses, prices),
         unit=unit * prices.unit,
     )
 
 
-def _stores(uses: Uses, columns: Columns) -> Ints:
+def _stores(uses: PagedIntervals, decisions: Decisions) -> Ints:
     """(a,) Whether the version that each access writes is stored, wherever that is."""
-    gap = np.flatnonzero(uses.gap)
-    version, kept = uses.version[gap - 1], columns.kept[gap]
+    gap = np.flatnonzero(uses.crossed)
+    version, kept = uses.version[gap - 1], decisions.kept[gap]
     written = version >= 0
     store = np.full(uses.step.size, NO, np.int64)
     store[version[written & (kept >= 0)]] = 0
     store[version[written & (kept == NO)]] = YES
     store[uses.version[uses.final]] = YES
     there = np.flatnonzero(store == 0)
-    store[there] = columns.count + np.arange(there.size)
+    store[there] = decisions.count + np.arange(there.size)
     return store
 
 
-def _stored(uses: Uses, columns: Columns, store: Ints) -> Block:
-    """(W2) A written version that is dropped is stored."""
-    gap = np.flatnonzero(columns.kept >= 0)
+def _store(build: ProgramBuilder, uses: PagedIntervals, decisions: Decisions, store: Ints) -> None:
+    """(W2) ``w_v >= 1 - k_j`` for every interval of a written version: dropped, it is stored."""
+    gap = np.flatnonzero(decisions.kept >= 0)
     gap = gap[uses.version[gap - 1] >= 0]
     column = store[uses.version[gap - 1]]
     real = column >= 0
-    return pairs(columns.kept[gap[real]], column[real], (1, 1), 1, np.inf)
-
-
-def _fitting(uses: Uses, columns: Columns) -> Block:
-    """(W3) What is resident fits, in the steps that no other row covers."""
-    row, room = capacity(uses, columns)
-    needed = needed_steps(uses, columns, row, room)
-    real = needed[row.step]
-    number = (np.cumsum(needed) - 1)[row.step[real]]
-    upper = room[needed].astype(np.float64)
-    return Block(
-        row=number,
-        column=row.column[real],
-        value=row.pages[real].astype(np.float64),
-        lower=np.full(upper.size, -np.inf),
-        upper=upper,
-    )
+    row = build.rows(int(real.sum()), 1.0)
+    build.add(row, decisions.kept[gap[real]], 1.0)
+    build.add(row, column[real], 1.0)

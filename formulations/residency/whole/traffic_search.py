@@ -12,7 +12,7 @@ from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.sums import largest_sums
 from formulations.residency.whole.traffic import TrafficModel
 from formulations.solver.highs import solve
-from formulations.solver.program import Answer, Floats, Matrix, Program
+from formulations.solver.program import Floats, Matrix, Program, SolverResult
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools
 
@@ -74,7 +74,7 @@ def _solved(
     better: Better,
     tolerance: float = 0.0,
     start: Floats | None = None,
-) -> Answer:
+) -> SolverResult:
     rows = program.row_upper.size
 
     def progress(best: float, bound: float) -> None:
@@ -101,7 +101,7 @@ def _activity(model: TrafficModel, values: Floats) -> Floats:
     return np.bincount(row, weights, matrix.start.size - 1).astype(np.float64)
 
 
-def _busy(model: TrafficModel, relaxed: Answer) -> Bools:
+def _busy(model: TrafficModel, relaxed: SolverResult) -> Bools:
     """(m,) Rows to begin with: all but capacity rows far from full, if they are most."""
     chosen = np.ones(model.program.row_upper.size, bool)
     if relaxed.primal is None:
@@ -133,7 +133,7 @@ def _part(model: TrafficModel, chosen: Bools) -> Program:
     )
 
 
-def _taken(model: TrafficModel, found: Found, answer: Answer) -> tuple[Found, Bools]:
+def _taken(model: TrafficModel, found: Found, answer: SolverResult) -> tuple[Found, Bools]:
     """Keep what is better of an answer; (m,) the rows that its solution breaks."""
     broken = np.zeros(model.program.row_upper.size, bool)
     found = replace(found, bound=max(found.bound, answer.bound), solver=answer.solver)

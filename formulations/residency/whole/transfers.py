@@ -8,17 +8,17 @@ from fractions import Fraction
 
 import numpy as np
 
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.prices import Economy, Multipliers
+from formulations.residency.bound.prices import CostCoefficients, Multipliers
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import Columns
 from formulations.residency.program.master import Master, master
 from formulations.residency.whole.choices import Choices
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.timed_columns import allowed, nearby
-from formulations.residency.whole.uses import Uses
 from formulations.solver.highs import Option, solve
-from formulations.solver.program import Answer
+from formulations.solver.program import SolverResult
 from spmopt.assemble.cost import plan_value
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
@@ -42,21 +42,21 @@ _INTERIOR_POINT: Mapping[str, Option] = {
 class Setting:
     """An instance in one mode an operation, as everything here needs it.
 
-    ``use`` (a,) is the position in ``uses`` of each access of ``gaps``.
+    ``use`` (a,) is the position in ``uses`` of each access of ``intervals``.
     """
 
     instance: Instance
     request: Request
     line: Timeline
-    uses: Uses
-    gaps: Gaps
-    economy: Economy
+    uses: PagedIntervals
+    intervals: RankedIntervals
+    coefficients: CostCoefficients
     use: Ints
 
     @staticmethod
-    def of(instance: Instance, request: Request, line: Timeline, uses: Uses) -> Setting:
+    def of(instance: Instance, request: Request, line: Timeline, uses: PagedIntervals) -> Setting:
         """Arrange the accesses both ways."""
-        gaps = Gaps.of(line)
+        intervals = RankedIntervals.by_rank(line)
         place = np.empty_like(uses.access)
         place[uses.access] = np.arange(uses.access.size)
         return Setting(
@@ -64,9 +64,9 @@ class Setting:
             request=request,
             line=line,
             uses=uses,
-            gaps=gaps,
-            economy=Economy.of(instance, line, request.objective),
-            use=place[gaps.access],
+            intervals=intervals,
+            coefficients=CostCoefficients.of(instance, line, request.objective),
+            use=place[intervals.access],
         )
 
     @property
@@ -76,7 +76,7 @@ class Setting:
 
     def open(self, columns: Columns, choices: Choices) -> Bools:
         """(c,) Columns that ``choices`` leave open."""
-        return allowed(self.gaps, columns, choices.resident[self.use], choices.kept[self.use])
+        return allowed(self.intervals, columns, choices.resident[self.use], choices.kept[self.use])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -87,7 +87,7 @@ class Timed:
     plan: Plan
     value: Fraction
     built: Master
-    answer: Answer
+    answer: SolverResult
     prices: Multipliers
 
     @property
@@ -103,7 +103,7 @@ def best_transfers(setting: Setting, choices: Choices, columns: Columns) -> Time
     Starts from ``columns``; the prices of each program name the steps that the next one adds.
     """
     best: Timed | None = None
-    steps, request = setting.gaps.steps, setting.request
+    steps, request = setting.intervals.steps, setting.request
     for _ in range(_ROUNDS):
         timed = _solved(setting, choices, columns.take(setting.open(columns, choices)))
         if timed is None:
@@ -113,12 +113,14 @@ def best_transfers(setting: Setting, choices: Choices, columns: Columns) -> Time
             best = timed
         if not gained or request.remaining_s() <= 0:
             break
-        columns = columns.union(nearby(setting.gaps, setting.economy, timed.prices, _DEPTH), steps)
+        columns = columns.union(
+            nearby(setting.intervals, setting.coefficients, timed.prices, _DEPTH), steps
+        )
     return best
 
 
 def _solved(setting: Setting, choices: Choices, columns: Columns) -> Timed | None:
-    built = master(setting.gaps, setting.economy, columns, page_bytes=setting.page_bytes)
+    built = master(setting.intervals, setting.coefficients, columns, page_bytes=setting.page_bytes)
     request = setting.request
     answer = solve(
         built.program,
@@ -142,16 +144,16 @@ def _solved(setting: Setting, choices: Choices, columns: Columns) -> Timed | Non
     )
 
 
-def _plan(setting: Setting, built: Master, answer: Answer) -> Plan | None:
+def _plan(setting: Setting, built: Master, answer: SolverResult) -> Plan | None:
     """Round to pages; None unless every tensor is whole wherever it is used."""
     line = setting.line
     plan = to_plan(
-        setting.gaps,
+        setting.intervals,
         line,
-        profiles(setting.gaps, line, built.columns, built.amounts(answer)),
-        np.zeros(setting.gaps.steps),
+        profiles(setting.intervals, line, built.columns, built.amounts(answer)),
+        np.zeros(setting.intervals.steps),
         page_bytes=setting.page_bytes,
-        capacity_pages=setting.uses.room_pages,
+        capacity_pages=setting.uses.capacity_pages,
     )
     if plan is None:
         return None

@@ -13,7 +13,7 @@ from formulations.residency.banks.prices import BankMultipliers, certificate
 from formulations.residency.banks.program import BankProgram, build
 from formulations.residency.plain.model import solve_plain
 from formulations.solver.highs import solve
-from formulations.solver.program import Answer
+from formulations.solver.program import SolverResult
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.table import Bools
@@ -30,7 +30,9 @@ def facts_of(instance: Instance, objective: Objective) -> Facts:
     return Facts.of(instance, relaxed_timeline(instance), objective, relaxed=True)
 
 
-def solved(facts: Facts, field: Field, chosen: Bools | None = None) -> tuple[BankProgram, Answer]:
+def solved(
+    facts: Facts, field: Field, chosen: Bools | None = None
+) -> tuple[BankProgram, SolverResult]:
     every = np.ones(len(field.cells), bool)
     built = build(Network(facts, field.choose(every if chosen is None else chosen)))
     answer = solve(built.program, options={"solver": "simplex", "presolve": "off"})

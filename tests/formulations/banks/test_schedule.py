@@ -9,7 +9,7 @@ import pytest
 from formulations.residency.banks.assign import assign
 from formulations.residency.banks.facts import Facts
 from formulations.residency.banks.layout import bank_rows
-from formulations.residency.banks.stays import stays
+from formulations.residency.banks.segments import segments_of
 from spmopt.assemble import assemble
 from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InputError
@@ -74,7 +74,7 @@ def test_stays_cover_the_residency(seed: int) -> None:
     plan = random_plan(case, np.random.default_rng(seed), False)
     line = timeline(case, plan.operation, plan.mode)
     objective = objective_named("energy", case.machine)
-    found = stays(Facts.of(case, line, objective, relaxed=False), plan)
+    found = segments_of(Facts.of(case, line, objective, relaxed=False), plan)
     page = case.machine.page_bytes
     wanted = np.zeros((len(case.tensors), line.steps, 4), np.int64)
     rows = plan.residency
@@ -83,7 +83,7 @@ def test_stays_cover_the_residency(seed: int) -> None:
     ):
         wanted[tensor, begin:end, : -(-int(size) // page)] += 1
     have = np.zeros_like(wanted)
-    for stay, begin, end in zip(found.stay, found.begin, found.end, strict=True):
+    for stay, begin, end in zip(found.interval, found.begin, found.end, strict=True):
         first, pages = int(found.first[stay]), int(found.pages[stay])
         have[found.tensor[stay], begin:end, first : first + pages] += 1
     assert np.array_equal(have, wanted)

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.residency.bound.certificate import certificate
-from formulations.residency.bound.prices import Multipliers
+from formulations.residency.bound.prices import Multipliers, certificate
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.result import Certificate
@@ -23,7 +22,7 @@ from tests.tiny import Op, tiny
 
 
 def of(case: Case, prices: Multipliers) -> Certificate:
-    return certificate(case.instance, case.objective, case.economy, prices)
+    return certificate(case.instance, case.objective, case.coefficients, prices)
 
 
 def test_it_proves_what_the_prices_prove() -> None:
@@ -36,11 +35,11 @@ def test_it_proves_what_the_prices_prove() -> None:
 def test_it_is_legal_in_exact_integers() -> None:
     for seed, case in enumerate(cases(100)):
         found, beta = of(case, random_prices(case, seed)), case.instance.machine.bytes_per_cycle
-        dma = found.dram_in + found.dram_out * case.economy.duplex
+        dma = found.dram_in + found.dram_out * case.coefficients.duplex
         most = case.objective.cycle * 2**found.bits / beta
         assert all(price <= most for price in dma.tolist()), seed
         assert min(found.spm.min(), found.dram_in.min(), found.dram_out.min()) >= 0
-        if not case.economy.duplex:
+        if not case.coefficients.duplex:
             np.testing.assert_array_equal(found.dram_in, found.dram_out)
 
 
@@ -51,8 +50,8 @@ def test_full_prices_stay_legal_at_any_bandwidth(rate: int, duplex: bool) -> Non
     operations = [Op(reads="x", cycles=3), Op(reads="x", writes="x", cycles=3)]
     machine = {"dram_bytes_per_s": rate, "clock_hz": 10**9 + 7, "duplex": duplex}
     case = Case.of(tiny({"x": (8, "in keep")}, operations, spm=8, **machine), MAKESPAN)
-    full = np.full(2, case.economy.byte_time)
-    prices = Multipliers.legal(case.economy, np.zeros(2), full * 0.7, full * 0.7)
+    full = np.full(2, case.coefficients.byte_time)
+    prices = Multipliers.legal(case.coefficients, np.zeros(2), full * 0.7, full * 0.7)
     found = of(case, prices)
     assert float(bound(case.instance, found)) == pytest.approx(Priced.of(case, prices).value)
 
@@ -63,7 +62,7 @@ def test_bits_follow_the_size_of_prices(cycle: Fraction) -> None:
     case = Case.of(random_instance(5), objective)
     prices = random_prices(case, 1)
     found = of(case, prices)
-    largest = case.economy.byte_time * 2**found.bits
+    largest = case.coefficients.byte_time * 2**found.bits
     assert 2**43 <= largest < 2**44
     exact = float(bound(case.instance, found))
     assert exact == pytest.approx(Priced.of(case, prices).value, rel=1e-9)
@@ -84,7 +83,7 @@ def test_the_price_of_a_full_step_may_be_anything() -> None:
     case = Case.of(tiny({"x": (8, "in"), "y": (8, "in")}, operations, spm=8), TRAFFIC)
     spm, nothing = np.array([0.0, 1.0, 0.0]), np.zeros(3)
     for price in (1.0, 1e6, 1e30, 1e300):
-        prices = Multipliers.legal(case.economy, price * spm, nothing, nothing)
+        prices = Multipliers.legal(case.coefficients, price * spm, nothing, nothing)
         assert bound(case.instance, of(case, prices)) == 24
 
 
@@ -94,8 +93,8 @@ def test_long_instances_take_fewer_bits() -> None:
     short = tiny({"x": (1, "in")}, [read], spm=4)
     operations = tuple(replace(short.operations[0], name=str(k)) for k in range(2000))
     case = Case.of(replace(short, operations=operations), MAKESPAN)
-    full = np.full(case.gaps.steps, case.economy.byte_time)
-    prices = Multipliers.legal(case.economy, full, full, full)
+    full = np.full(case.intervals.steps, case.coefficients.byte_time)
+    prices = Multipliers.legal(case.coefficients, full, full, full)
     found = of(case, prices)
     assert found.bits < 43
     proved = float(bound(case.instance, found))
@@ -116,4 +115,4 @@ def test_no_schedule_costs_less_at_any_prices(instance: Instance, name: str, see
             column * generator.lognormal(0, 1, column.size)
             for column in (prices.spm, prices.load, prices.store)
         )
-        prices = Multipliers.legal(case.economy, *disturbed)
+        prices = Multipliers.legal(case.coefficients, *disturbed)

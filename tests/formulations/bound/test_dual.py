@@ -35,23 +35,23 @@ def test_value_at_random_prices_is_that_of_the_table() -> None:
 def test_forward_and_backward_meet_at_every_access() -> None:
     """Best = forward + backward over the states of an access, arriving and after it."""
     for seed, case in enumerate(cases(100)):
-        gaps, priced = case.gaps, Priced.of(case, random_prices(case, seed))
+        intervals, priced = case.intervals, Priced.of(case, random_prices(case, seed))
         ahead, back = priced.ahead, priced.back
         best_of = dict(
             zip(
-                gaps.tensor[gaps.next < 0].tolist(),
-                ahead.best[gaps.next < 0].tolist(),
+                intervals.tensor[intervals.next < 0].tolist(),
+                ahead.best[intervals.next < 0].tolist(),
                 strict=True,
             )
         )
-        best = np.array([best_of[tensor] for tensor in gaps.tensor.tolist()])
+        best = np.array([best_of[tensor] for tensor in intervals.tensor.tolist()])
         after = np.minimum(
             np.minimum(ahead.dirty + back.dirty, ahead.clean + back.clean), ahead.gone + back.gone
         )
         arriving = np.minimum(
             np.minimum(ahead.dirty_in + back.dirty_in, ahead.clean_in + back.clean_in),
             np.where(
-                gaps.kind == Access.WRITE,
+                intervals.kind == Access.WRITE,
                 ahead.bypass + back.bypass,
                 ahead.gone_in + back.gone_in,
             ),
@@ -76,7 +76,7 @@ def test_forward_and_backward_meet_at_every_access() -> None:
 def test_values_by_hand(objective: Objective, spm: float, dma: float, value: float) -> None:
     read = Op(reads="x", cycles=5)
     case = Case.of(tiny({"x": (8, "in")}, [read, Op(), read], spm=8), objective)
-    prices = Multipliers.legal(case.economy, *(np.full(3, price) for price in (spm, dma, dma)))
+    prices = Multipliers.legal(case.coefficients, *(np.full(3, price) for price in (spm, dma, dma)))
     assert Priced.of(case, prices).value == pytest.approx(value)
 
 
@@ -87,7 +87,7 @@ def test_a_gap_is_crossed_at_its_cheapest_steps() -> None:
     nothing = np.zeros(6)
     for price, best in ((1.0, 1.0), (3.0, 2.0)):
         spm = np.array([0, 0, 0, price, 0, 0])
-        priced = Priced.of(case, Multipliers.legal(case.economy, spm, nothing, nothing))
+        priced = Priced.of(case, Multipliers.legal(case.coefficients, spm, nothing, nothing))
         assert priced.ahead.best[1] == best
     assert priced.arc.drop_at[1] in (1, 2)  # before step 3
     assert priced.arc.load_at[1] == 4  # after it
@@ -95,23 +95,23 @@ def test_a_gap_is_crossed_at_its_cheapest_steps() -> None:
 
 def test_dear_prices_are_made_legal() -> None:
     for case in cases(30):
-        steps, limit = case.gaps.steps, case.economy.byte_time
+        steps, limit = case.intervals.steps, case.coefficients.byte_time
         dear = np.full(steps, 3 * limit + 1)
-        prices = Multipliers.legal(case.economy, -dear, dear, 2 * dear)
+        prices = Multipliers.legal(case.coefficients, -dear, dear, 2 * dear)
         assert (prices.spm == 0).all()
-        total = prices.load + prices.store if case.economy.duplex else prices.load
+        total = prices.load + prices.store if case.coefficients.duplex else prices.load
         np.testing.assert_allclose(total, limit)
         np.testing.assert_allclose(
-            prices.slack_price(case.economy), 0, atol=1e-12 * case.economy.cycle
+            prices.slack_price(case.coefficients), 0, atol=1e-12 * case.coefficients.cycle
         )
-        if not case.economy.duplex:
+        if not case.coefficients.duplex:
             assert prices.store is prices.load
 
 
 def test_prices_that_are_no_numbers_are_made_legal() -> None:
     case = Case.of(random_instance(3), MAKESPAN)
-    bad = np.full(case.gaps.steps, np.nan)
-    prices = Multipliers.legal(case.economy, bad, bad, bad)
+    bad = np.full(case.intervals.steps, np.nan)
+    prices = Multipliers.legal(case.coefficients, bad, bad, bad)
     assert not prices.spm.any()
     assert not prices.load.any()
 

@@ -7,15 +7,15 @@ import pytest
 
 from formulations.residency.flow.network import Packed, Packing, pack
 from formulations.solver.highs import solve
-from formulations.solver.program import Program, compressed
+from formulations.solver.program import ProgramBuilder
 from spmopt.core.scheduler import Request
 
 
-def packing(room: list[int], *stays: tuple[int, int, int, int]) -> Packing:
-    """Stays as begin, end, most and worth."""
+def packing(capacity: list[int], *stays: tuple[int, int, int, int]) -> Packing:
+    """Stays as begin, end, most and saving."""
     columns = np.array(stays, np.int64).reshape(-1, 4).T
-    begin, end, most, worth = columns
-    return Packing(room=np.array(room), begin=begin, end=end, most=most, worth=worth)
+    begin, end, most, saving = columns
+    return Packing(capacity=np.array(capacity), begin=begin, end=end, most=most, saving=saving)
 
 
 def packed(case: Packing) -> Packed:
@@ -26,16 +26,16 @@ def packed(case: Packing) -> Packed:
 
 def value(case: Packing, found: Packed) -> int:
     """Of what is kept; an error unless it fits and the prices prove it, all in integers."""
-    covered = (case.begin <= np.arange(case.room.size)[:, None]) & (
-        np.arange(case.room.size)[:, None] < case.end
+    covered = (case.begin <= np.arange(case.capacity.size)[:, None]) & (
+        np.arange(case.capacity.size)[:, None] < case.end
     )
-    assert (covered @ found.kept <= case.room).all()
+    assert (covered @ found.kept <= case.capacity).all()
     assert ((found.kept >= 0) & (found.kept <= case.most)).all()
     assert (found.price >= 0).all()
-    gain = np.maximum(case.worth - found.price @ covered, 0)
-    worth = int(case.worth @ found.kept)
-    assert worth == int(found.price @ case.room + gain @ case.most)
-    return worth
+    gain = np.maximum(case.saving - found.price @ covered, 0)
+    saving = int(case.saving @ found.kept)
+    assert saving == int(found.price @ case.capacity + gain @ case.most)
+    return saving
 
 
 def relaxed(case: Packing) -> float:
@@ -43,16 +43,11 @@ def relaxed(case: Packing) -> float:
     length = case.end - case.begin
     stay = np.repeat(np.arange(case.begin.size), length)
     step = np.concatenate([np.arange(a, b) for a, b in zip(case.begin, case.end, strict=True)])
-    answer = solve(
-        Program(
-            cost=-case.worth.astype(np.float64),
-            lower=np.zeros(stay[-1] + 1),
-            upper=case.most.astype(np.float64),
-            row_lower=np.full(case.room.size, -np.inf),
-            row_upper=case.room.astype(np.float64),
-            matrix=compressed(stay, step, 1.0, case.begin.size, by_rows=False),
-        )
-    )
+    build = ProgramBuilder()
+    kept = build.columns(case.begin.size, cost=-case.saving, upper=case.most)
+    row = build.rows(case.capacity.size, upper=case.capacity)
+    build.add(row[step], kept[stay], 1.0)
+    answer = solve(build.program())
     assert answer.objective is not None
     return -answer.objective
 
@@ -79,9 +74,9 @@ def test_parts_stay() -> None:
     assert value(case, found) == 9
 
 
-@pytest.mark.parametrize("room", [[4, 4], [1, 0]])
-def test_where_there_is_room_nothing_has_a_price(room: list[int]) -> None:
-    case = packing(room, (0, 1, 1, 7))
+@pytest.mark.parametrize("capacity", [[4, 4], [1, 0]])
+def test_where_there_is_room_nothing_has_a_price(capacity: list[int]) -> None:
+    case = packing(capacity, (0, 1, 1, 7))
     assert packed(case).price.tolist() == [0, 0]
     assert value(case, packed(case)) == 7
 
@@ -109,10 +104,10 @@ def test_random_ones_have_the_relaxations_optimum() -> None:
         steps, count = generator.integers(1, 12), generator.integers(1, 25)
         begin = generator.integers(0, steps, count)
         case = Packing(
-            room=generator.integers(0, 6, steps),
+            capacity=generator.integers(0, 6, steps),
             begin=begin,
             end=begin + 1 + generator.integers(0, steps - begin),
             most=generator.integers(1, 4, count),
-            worth=generator.integers(1, 9, count),
+            saving=generator.integers(1, 9, count),
         )
         assert value(case, packed(case)) == pytest.approx(relaxed(case), abs=1e-6)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from formulations.residency import fluid, page
 from formulations.residency.flow.optimum import Optimum, fluid_optimum, page_optimum
-from formulations.residency.flow.stays import Stays
+from formulations.residency.flow.savings import SavingIntervals
 from formulations.residency.plain.model import solve_plain
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError
@@ -39,7 +39,7 @@ def in_pages(instance: Instance, objective: Objective = TRAFFIC) -> Optimum | No
 
 
 def applies(instance: Instance, objective: Objective = TRAFFIC) -> bool:
-    return Stays.of(listed_timeline(instance), objective) is not None
+    return SavingIntervals.of(listed_timeline(instance), objective) is not None
 
 
 def checked(instance: Instance, objective: Objective = TRAFFIC) -> tuple[Fraction, Fraction]:

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import page
+from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.timed import timed_start
-from formulations.residency.loop import Search
 from formulations.residency.program.columns import Columns
 from formulations.residency.program.master import Master
-from formulations.solver.program import Answer
+from formulations.solver.program import SolverResult
 from spmopt.assemble import assemble
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
@@ -68,17 +68,19 @@ def test_near_it_a_vain_program_is_the_last(
 ) -> None:
     cut = grid(sizes, (2, 2, 2))
     instance = backward(cut, machine(40 * 4, 4), ORDERS["sequential"].through(cut))
-    gaps = []
-    solve = Search.solve
+    intervals = []
+    solve = ColumnGeneration.solve
 
-    def counted(search: Search, columns: Columns, accuracy: float) -> tuple[Master, Answer]:
-        gaps.append(search.gap)
+    def counted(
+        search: ColumnGeneration, columns: Columns, accuracy: float
+    ) -> tuple[Master, SolverResult]:
+        intervals.append(search.gap)
         return solve(search, columns, accuracy)
 
-    monkeypatch.setattr(Search, "solve", counted)
+    monkeypatch.setattr(ColumnGeneration, "solve", counted)
     outcome = page.schedule(instance, Request(objective=MAKESPAN, tolerance=tolerance))
     # The smallest one is 1.5 % from its bound, the others 0.07 %.
-    assert len(gaps[:2]) == programs
+    assert len(intervals[:2]) == programs
     assert not outcome.cut_short
     assert len(outcome.notes) == vain
     assert all("gained nothing" in note for note in outcome.notes)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.bound.rangemin import Floats
 from formulations.residency.pages.profiles import Profiles, profiles
 from formulations.residency.program.columns import Kind
 from formulations.residency.program.usage import usage
+from formulations.solver.program import Floats
 from spmopt.core.timeline import Access
 from tests.formulations.priced import all_columns, cases
 
@@ -22,41 +22,43 @@ def dense(profile: Profiles, column: Floats, tensors: int, steps: int) -> Floats
 
 def test_resident_and_dirty_bytes_of_every_step() -> None:
     for seed, case in enumerate(cases(60)):
-        gaps, columns = case.gaps, all_columns(case.gaps)
+        intervals, columns = case.intervals, all_columns(case.intervals)
         amounts = np.random.default_rng(seed).random(len(columns)).round(1)
-        profile = profiles(gaps, case.line, columns, amounts)
-        use, tensors = usage(gaps, columns), case.line.size_bytes.size
-        resident, dirty = np.zeros((tensors, gaps.steps)), np.zeros((tensors, gaps.steps))
+        profile = profiles(intervals, case.line, columns, amounts)
+        use, tensors = usage(intervals, columns), case.line.size_bytes.size
+        resident, dirty = np.zeros((tensors, intervals.steps)), np.zeros((tensors, intervals.steps))
         for k, kind in enumerate(columns.kind.tolist()):
             access = columns.access[k]
-            resident[gaps.tensor[access], use.begin[k] : use.end[k]] += amounts[k]
+            resident[intervals.tensor[access], use.begin[k] : use.end[k]] += amounts[k]
             if kind in (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN):
                 # Dirty at the start of every step up to the access, or to that of the store.
-                last = gaps.step[access] if kind == Kind.HOLD_DIRTY else columns.step[k]
-                dirty[gaps.tensor[access], gaps.begin[access] : last + 1] += amounts[k]
+                last = intervals.step[access] if kind == Kind.HOLD_DIRTY else columns.step[k]
+                dirty[intervals.tensor[access], intervals.begin[access] : last + 1] += amounts[k]
             elif kind == Kind.FINAL:
-                span = slice(gaps.step[access] + 1, columns.step[k] + 1)
-                dirty[gaps.tensor[access], span] += amounts[k]
-        got = [dense(profile, c, tensors, gaps.steps) for c in (profile.resident, profile.dirty)]
+                span = slice(intervals.step[access] + 1, columns.step[k] + 1)
+                dirty[intervals.tensor[access], span] += amounts[k]
+        got = [
+            dense(profile, c, tensors, intervals.steps) for c in (profile.resident, profile.dirty)
+        ]
         np.testing.assert_allclose(got, [resident, dirty], atol=1e-9)
 
 
 def test_rows_are_marked() -> None:
     for case in cases(40):
-        gaps = case.gaps
-        columns = all_columns(gaps)
-        profile = profiles(gaps, case.line, columns, np.ones(len(columns)))
+        intervals = case.intervals
+        columns = all_columns(intervals)
+        profile = profiles(intervals, case.line, columns, np.ones(len(columns)))
         key = list(zip(profile.tensor.tolist(), profile.step.tolist(), strict=True))
         assert key == sorted(set(key))
         for access, (tensor, step) in enumerate(
-            zip(gaps.tensor.tolist(), gaps.step.tolist(), strict=True)
+            zip(intervals.tensor.tolist(), intervals.step.tolist(), strict=True)
         ):
             row = key.index((tensor, step))
             assert (tensor, step + 1) in key
             assert profile.access[row] == access
-            assert profile.fixed[row] == gaps.stationary[access]
+            assert profile.fixed[row] == intervals.stationary[access]
             if tensor == profile.tensor[min(row + 1, len(key) - 1)]:
                 change = profile.version[row + 1] - profile.version[row]
-                assert change == (gaps.kind[access] != Access.READ)
-        assert (profile.access >= 0).sum() == gaps.step.size
+                assert change == (intervals.kind[access] != Access.READ)
+        assert (profile.access >= 0).sum() == intervals.step.size
         np.testing.assert_array_equal(profile.size_bytes, case.line.size_bytes[profile.tensor])

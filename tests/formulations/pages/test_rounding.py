@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from formulations.residency.bound.rangemin import Floats
 from formulations.residency.pages.consolidate import consolidated
 from formulations.residency.pages.filling import raised_rows
 from formulations.residency.pages.profiles import Profiles, profiles
@@ -15,6 +14,7 @@ from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import Columns, Kind, of_kind
 from formulations.residency.program.master import master
 from formulations.solver.highs import solve
+from formulations.solver.program import Floats
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
@@ -37,7 +37,7 @@ class Solution:
 
     @property
     def profile(self) -> Profiles:
-        return profiles(self.case.gaps, self.case.line, self.columns, self.amounts)
+        return profiles(self.case.intervals, self.case.line, self.columns, self.amounts)
 
     @property
     def page_bytes(self) -> int:
@@ -45,16 +45,16 @@ class Solution:
 
     @property
     def capacity_pages(self) -> Ints:
-        pages: Ints = (self.case.economy.capacity_bytes // self.page_bytes).astype(np.int64)
+        pages: Ints = (self.case.coefficients.capacity_bytes // self.page_bytes).astype(np.int64)
         return pages
 
     def rounded(self, worth: Floats | float = 0.0, extra_pages: int = 0) -> Plan | None:
         case = self.case
         return to_plan(
-            case.gaps,
+            case.intervals,
             replace(case.line, mode=np.zeros_like(case.line.mode)),
             self.profile,
-            np.broadcast_to(np.asarray(worth, np.float64), (case.gaps.steps,)),
+            np.broadcast_to(np.asarray(worth, np.float64), (case.intervals.steps,)),
             page_bytes=self.page_bytes,
             capacity_pages=self.capacity_pages + extra_pages,
         )
@@ -69,8 +69,8 @@ def solutions(count: int) -> list[Solution]:
     for seed, case in enumerate(
         cases(count, max_operations=12, max_tensors=7, max_tensor_pages=5, max_modes=1, setup=True)
     ):
-        columns, page = all_columns(case.gaps), case.instance.machine.page_bytes
-        built = master(case.gaps, case.economy, columns, page_bytes=page, margin=1e-5)
+        columns, page = all_columns(case.intervals), case.instance.machine.page_bytes
+        built = master(case.intervals, case.coefficients, columns, page_bytes=page, margin=1e-5)
         generator = np.random.default_rng(seed)
         cost = built.program.cost.copy()
         cost[: len(columns)] += generator.random(len(columns)) * (seed % 2)
@@ -79,7 +79,7 @@ def solutions(count: int) -> list[Solution]:
         if seed % 4 > 1:
             amounts = amounts * generator.normal(1, 1e-4, amounts.size)
         if seed % 3:
-            columns, amounts = consolidated(case.gaps, columns, amounts)
+            columns, amounts = consolidated(case.intervals, columns, amounts)
         found.append(Solution(case=case, columns=columns, amounts=amounts))
     return found
 
@@ -102,7 +102,7 @@ def resident(instance: Instance, plan: Plan) -> Ints:
 def test_plans_are_legal_whatever_is_worth_filling_up() -> None:
     for seed, solution in enumerate(solutions(150)):
         generator = np.random.default_rng(seed)
-        worth = generator.random(solution.case.gaps.steps) * generator.integers(0, 2)
+        worth = generator.random(solution.case.intervals.steps) * generator.integers(0, 2)
         plan = solution.rounded(worth)
         assert plan is not None, seed
         report = verify(solution.case.instance, assemble(solution.case.instance, plan))
@@ -125,7 +125,7 @@ def test_without_worth_everything_is_rounded_down() -> None:
         plan, profile, page = solution.rounded(), solution.profile, solution.page_bytes
         assert plan is not None
         held = resident(solution.case.instance, plan)
-        own = profile.step < solution.case.gaps.steps
+        own = profile.step < solution.case.intervals.steps
         got = held[profile.tensor[own], profile.step[own]]
         size, amount, fixed = profile.size_bytes[own], profile.resident[own], profile.fixed[own]
         assert (got <= np.maximum(np.where(fixed, size, 0), amount + 0.6)).all(), seed
@@ -230,14 +230,14 @@ def pages_of(profile: Profiles, page: int) -> tuple[Ints, Ints]:
 
 def test_raised_stretches_use_up_free_pages_only() -> None:
     for seed, solution in enumerate(solutions(80)):
-        gaps, profile = solution.case.gaps, solution.profile
+        intervals, profile = solution.case.intervals, solution.profile
         generator = np.random.default_rng(seed)
         low, high = pages_of(profile, solution.page_bytes)
-        free = generator.integers(0, 4, gaps.steps)
-        left, worth = free.copy(), generator.random(gaps.steps)
-        raised = raised_rows(gaps, profile, (low, high), worth, left)
+        free = generator.integers(0, 4, intervals.steps)
+        left, worth = free.copy(), generator.random(intervals.steps)
+        raised = raised_rows(intervals, profile, (low, high), worth, left)
         assert (left >= 0).all(), seed
-        used = np.zeros(gaps.steps, np.int64)
+        used = np.zeros(intervals.steps, np.int64)
         until = np.append(profile.step[1:], 0)
         groups: dict[int, list[int]] = {}
         stretch = -1
@@ -265,13 +265,15 @@ def test_the_stretch_that_saves_most_per_page_is_raised() -> None:
     operations = [Op(reads="x"), Op(reads="y", passes={"y": 3}), Op(reads="x"), Op(reads="y")]
     instance = tiny({"x": (8, "in"), "y": (8, "in")}, operations, spm=8)
     case = Case.of(instance, TRAFFIC)
-    gaps = case.gaps
-    held = of_kind(Kind.HOLD_CLEAN, np.flatnonzero(gaps.previous >= 0))
-    here = of_kind(Kind.LOAD_HERE, np.flatnonzero(gaps.previous < 0))
-    profile = profiles(gaps, case.line, Columns.together(held, here), np.full(4, 2.0))
+    intervals = case.intervals
+    held = of_kind(Kind.HOLD_CLEAN, np.flatnonzero(intervals.previous >= 0))
+    here = of_kind(Kind.LOAD_HERE, np.flatnonzero(intervals.previous < 0))
+    profile = profiles(intervals, case.line, Columns.together(held, here), np.full(4, 2.0))
     low, high = pages_of(profile, 4)
     for free, expected in ((1, {1}), (2, {0, 1}), (0, set())):
-        raised = raised_rows(gaps, profile, (low, high), np.ones(4), np.full(4, free))
+        raised = raised_rows(intervals, profile, (low, high), np.ones(4), np.full(4, free))
         assert set(profile.tensor[raised & (high > low)].tolist()) == expected
     # Where DMA costs nothing, nothing is gained.
-    assert not raised_rows(gaps, profile, (low, high), np.zeros(4), np.full(4, 2))[high > low].any()
+    assert not raised_rows(intervals, profile, (low, high), np.zeros(4), np.full(4, 2))[
+        high > low
+    ].any()

@@ -9,7 +9,7 @@ import pytest
 
 from formulations.residency.plain.model import PlainModel, plain_model, read_answer, solve_plain
 from formulations.residency.plain.ortools import solve_with_ortools
-from formulations.solver.program import Ending
+from formulations.solver.program import SolverStatus
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC, Objective, objective_named
@@ -34,7 +34,7 @@ def cases() -> list[Case]:
 def test_fluid_by_two_solvers(cases: list[Case], solver: str) -> None:
     answers = solve_with_ortools([model.program for _, _, model in cases], solver)
     for (instance, objective, model), answer in zip(cases, answers, strict=True):
-        assert answer.ending is Ending.OPTIMAL
+        assert answer.status is SolverStatus.OPTIMAL
         ours, theirs = solve_plain(instance, objective).value, read_answer(model, answer).value
         assert ours is not None
         assert theirs is not None
@@ -45,7 +45,7 @@ def test_fluid_by_two_solvers(cases: list[Case], solver: str) -> None:
 def test_an_infeasible_program_is_reported() -> None:
     instance = tiny({"x": (8, "in")}, [Op(reads="x", stationary="x")], spm=4)
     (answer,) = solve_with_ortools([plain_model(instance, TRAFFIC).program], "glop")
-    assert answer.ending is Ending.INFEASIBLE
+    assert answer.status is SolverStatus.INFEASIBLE
     assert answer.bound == -np.inf
     assert answer.objective is None
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from formulations.residency.plain.cells import plain_cells
 from formulations.residency.plain.model import SETTINGS, plain_model, solve_plain
-from formulations.solver.program import Ending
+from formulations.solver.program import SolverStatus
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
@@ -27,7 +27,7 @@ SMALL = {"max_operations": 5, "max_tensors": 3, "page_bytes": 2, "duplex": True}
 
 def fluid(instance: Instance, objective: Objective = TRAFFIC) -> float:
     answer = solve_plain(instance, objective)
-    assert answer.answer.ending is Ending.OPTIMAL
+    assert answer.answer.status is SolverStatus.OPTIMAL
     assert answer.value is not None
     return answer.value
 
@@ -114,7 +114,7 @@ def test_a_store_of_a_stationary_operand_that_is_only_read_does_not_wait() -> No
 def test_stationary_operands_that_do_not_fit() -> None:
     instance = tiny({"x": (8, "in")}, [replace(READ, stationary="x")], spm=7)
     answer = solve_plain(instance, TRAFFIC)
-    assert answer.answer.ending is Ending.INFEASIBLE
+    assert answer.answer.status is SolverStatus.INFEASIBLE
     assert answer.answer.bound == -np.inf
 
 

@@ -2,7 +2,7 @@
 
 The duals of a simplex vertex are rational with small denominators, and so is the vertex. Both are
 read off the solver's floating-point numbers, then judged without it: the vertex meets every
-constraint exactly, the bound of problem statement, section 5, is evaluated at the duals with
+constraint exactly, the bound of formulations/PROBLEM.md, section 5, is evaluated at the duals with
 fractions, and the two values are the same number.
 """
 
@@ -39,7 +39,7 @@ class Prices:
 
 
 def lagrangian(instance: Instance, objective: Objective, prices: Prices) -> Fraction:
-    """``LB`` of problem statement, section 5, with pages of scratch and of the SPM rounded."""
+    """``LB`` of PROBLEM.md, section 5, with pages of scratch and of the SPM rounded."""
     line, machine = relaxed_timeline(instance), instance.machine
     total = (
         objective.spm_read_byte * int(line.spm_read_bytes.sum())

@@ -7,13 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from formulations.residency.bound.rangemin import Floats
 from formulations.residency.program.columns import Columns, Kind, Pricer, exists, needed, of_kind
 from formulations.residency.program.master import master
 from formulations.residency.program.paths import path_columns
 from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
-from formulations.solver.program import Program
+from formulations.solver.program import Floats, Program
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.timeline import Access
 from tests.formulations.priced import (
@@ -31,9 +30,7 @@ from tests.tiny import Op, tiny
 
 def pricer(case: Case, priced: Priced) -> Pricer:
     return Pricer(
-        gaps=case.gaps,
-        economy=case.economy,
-        prices=priced.prices,
+        intervals=case.intervals,
         arc=priced.arc,
         ahead=priced.ahead,
         back=priced.back,
@@ -41,17 +38,17 @@ def pricer(case: Case, priced: Priced) -> Pricer:
 
 
 def keys(case: Case, columns: Columns) -> set[int]:
-    return set(columns.key(case.gaps.steps).tolist())
+    return set(columns.key(case.intervals.steps).tolist())
 
 
 def test_a_path_costs_what_the_dual_says() -> None:
     for seed, case in enumerate(cases(200)):
-        gaps, prices = case.gaps, random_prices(case, seed)
+        intervals, prices = case.intervals, random_prices(case, seed)
         priced = Priced.of(case, prices)
-        columns = path_columns(gaps, priced.arc, priced.ahead)
-        cost = gaps.size_bytes[columns.access] * column_costs(case, columns, prices)
-        ends = gaps.next < 0
-        best = (gaps.size_bytes * priced.ahead.best)[ends].sum()
+        columns = path_columns(intervals, priced.arc, priced.ahead)
+        cost = intervals.size_bytes[columns.access] * column_costs(case, columns, prices)
+        ends = intervals.next < 0
+        best = (intervals.size_bytes * priced.ahead.best)[ends].sum()
         assert case.close(best, cost.sum() + uncolumned_cost(case, prices), 1e-9), seed
 
 
@@ -59,10 +56,10 @@ def test_a_path_is_a_solution() -> None:
     """Without the capacity, whole tensors on one path each meet every row of the program."""
     for seed, case in enumerate(cases(100)):
         priced = Priced.of(case, random_prices(case, seed))
-        columns = path_columns(case.gaps, priced.arc, priced.ahead)
-        assert keys(case, columns) <= keys(case, all_columns(case.gaps)), seed
+        columns = path_columns(case.intervals, priced.arc, priced.ahead)
+        assert keys(case, columns) <= keys(case, all_columns(case.intervals)), seed
         program = roomy(case, columns)
-        sizes = case.gaps.size_bytes[columns.access] / unit_bytes(case, columns)
+        sizes = case.intervals.size_bytes[columns.access] / unit_bytes(case, columns)
         lower = program.lower.copy()
         lower[: len(columns)] = sizes
         answer = solve(replace(program, lower=lower), options={"solver": "simplex"})
@@ -70,12 +67,12 @@ def test_a_path_is_a_solution() -> None:
 
 
 def unit_bytes(case: Case, columns: Columns) -> float:
-    return master(case.gaps, case.economy, columns, page_bytes=1).unit_bytes
+    return master(case.intervals, case.coefficients, columns, page_bytes=1).unit_bytes
 
 
 def roomy(case: Case, columns: Columns) -> Program:
     """The compact program without the capacity."""
-    program = master(case.gaps, case.economy, columns, page_bytes=1).program
+    program = master(case.intervals, case.coefficients, columns, page_bytes=1).program
     upper = np.where(np.arange(program.upper.size) < len(columns), program.upper, np.inf)
     return replace(program, upper=upper)
 
@@ -86,12 +83,12 @@ def test_pricing_finds_every_column_up_to_the_threshold(threshold: float) -> Non
         prices = random_prices(case, seed)
         limit = threshold * case.byte
         found = keys(case, pricer(case, Priced.of(case, prices)).columns(limit, 20))
-        columns = all_columns(case.gaps)
+        columns = all_columns(case.intervals)
         # In units of the dearest byte, which suit the solver's tolerances.
         cost = column_costs(case, columns, prices) / case.byte
         marginal = marginals(case, columns, cost) * case.byte
         noise = 1e-6 * case.byte
-        every = columns.key(case.gaps.steps)
+        every = columns.key(case.intervals.steps)
         assert set(every[marginal < limit - noise].tolist()) <= found, seed
         assert found <= set(every[marginal <= limit + noise].tolist()), seed
 
@@ -117,18 +114,18 @@ def least(program: Program) -> float:
 
 def test_columns_at_the_optimal_prices_are_enough() -> None:
     for seed, case in enumerate(cases(60)):
-        built, answer, value = solved(case, all_columns(case.gaps))
+        built, answer, value = solved(case, all_columns(case.intervals))
         priced = Priced.of(case, built.multipliers(answer))
         few = pricer(case, priced).columns(1e-9 * case.byte, 20)
-        few = few.union(needed(case.gaps), case.gaps.steps)
+        few = few.union(needed(case.intervals), case.intervals.steps)
         assert case.close(value, solved(case, few)[2]), seed
 
 
 def test_needed_columns_make_the_program_feasible() -> None:
     for seed, case in enumerate(cases(60)):
-        columns = needed(case.gaps)
-        size = case.gaps.size_bytes[columns.access]
-        use = usage(case.gaps, columns)
+        columns = needed(case.intervals)
+        size = case.intervals.size_bytes[columns.access]
+        use = usage(case.intervals, columns)
         assert case.close(
             solved(case, columns)[2],
             float(moved_cost(case, columns, size * use.moved_in, size * use.moved_out)),
@@ -137,11 +134,15 @@ def test_needed_columns_make_the_program_feasible() -> None:
 
 def moved_cost(case: Case, columns: Columns, into: Floats, out: Floats) -> float:
     """What a solution that moves these bytes in each column costs (R6, in linear time)."""
-    use, economy, steps = usage(case.gaps, columns), case.economy, case.gaps.steps
-    bytes_cost = float((economy.in_byte * into + economy.out_byte * out).sum())
+    use, coefficients, steps = (
+        usage(case.intervals, columns),
+        case.coefficients,
+        case.intervals.steps,
+    )
+    bytes_cost = float((coefficients.in_byte * into + coefficients.out_byte * out).sum())
     serial = np.bincount(use.at, (into + out) * use.serial, steps)
-    computing = economy.compute_cycles * economy.bytes_per_cycle + serial
-    if economy.duplex:
+    computing = coefficients.compute_cycles * coefficients.bytes_per_cycle + serial
+    if coefficients.duplex:
         first, last = (np.bincount(use.at, moved * use.serial, steps) for moved in (into, out))
         reading = np.bincount(use.at, into, steps) + last
         writing = np.bincount(use.at, out, steps) + first
@@ -149,7 +150,7 @@ def moved_cost(case: Case, columns: Columns, into: Floats, out: Floats) -> float
     else:
         channel = np.bincount(use.at, into + out, steps)
     time = float(np.maximum(channel, computing).sum())
-    return economy.constant + bytes_cost + economy.byte_time * time
+    return coefficients.constant + bytes_cost + coefficients.byte_time * time
 
 
 def test_what_columns_use() -> None:
@@ -161,12 +162,12 @@ def test_what_columns_use() -> None:
         Op(),
     ]
     case = Case.of(tiny({"x": (4, "in keep"), "y": (4, "keep")}, operations, spm=8), TRAFFIC)
-    gaps = case.gaps
-    at = {(t, s): k for k, (t, s) in enumerate(zip(gaps.tensor, gaps.step, strict=True))}
+    intervals = case.intervals
+    at = {(t, s): k for k, (t, s) in enumerate(zip(intervals.tensor, intervals.step, strict=True))}
     x0, x2, y0, y2 = at[0, 0], at[0, 2], at[1, 0], at[1, 2]
 
     def row(kind: Kind, access: int, step: int = -1) -> tuple[float | bool, ...]:
-        use = usage(gaps, of_kind(kind, np.array([access]), step))
+        use = usage(intervals, of_kind(kind, np.array([access]), step))
         span = (int(use.begin[0]), int(use.end[0])) if use.end[0] > use.begin[0] else ()
         return (*span, int(use.at[0]), use.moved_in[0], use.moved_out[0], bool(use.serial[0]))
 
@@ -184,7 +185,7 @@ def test_what_columns_use() -> None:
     assert row(Kind.WRITE_THROUGH, x2) == (2, 0, 1, False)
     assert row(Kind.LOAD_HERE, y2) == (2, 3, 2, 1, 0, True)
     assert row(Kind.FINAL, y2, 3) == (3, 4, 3, 0, 1, False)
-    assert gaps.kind[x2] == Access.UPDATE
+    assert intervals.kind[x2] == Access.UPDATE
 
 
 def test_sets_of_columns() -> None:
@@ -202,11 +203,11 @@ def test_sets_of_columns() -> None:
 def test_which_columns_exist() -> None:
     operations = [Op(writes="y"), Op(reads="x"), Op(reads="y"), Op(reads="x"), Op(writes="z")]
     instance = tiny({"x": (4, "in"), "y": (4, ""), "z": (4, "")}, operations, spm=8)
-    gaps = Case.of(instance, TRAFFIC).gaps
+    intervals = Case.of(instance, TRAFFIC).intervals
 
     def where(kind: Kind) -> list[tuple[int, int]]:
-        at = exists(gaps, kind)
-        return sorted(zip(gaps.tensor[at].tolist(), gaps.step[at].tolist(), strict=True))
+        at = exists(intervals, kind)
+        return sorted(zip(intervals.tensor[at].tolist(), intervals.step[at].tolist(), strict=True))
 
     assert where(Kind.HOLD_DIRTY) == [(1, 2)]
     assert where(Kind.HOLD_CLEAN) == [(0, 3), (1, 2)]

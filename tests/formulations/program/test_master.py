@@ -12,7 +12,7 @@ from formulations.residency.program.columns import Kind
 from formulations.residency.program.master import master
 from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
-from formulations.solver.program import Ending
+from formulations.solver.program import SolverStatus
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from tests.formulations.priced import Case, Priced, all_columns, cases, solved
@@ -23,12 +23,12 @@ READ = Op(reads="x", cycles=5)
 
 def value(instance: Instance, objective: Objective = TRAFFIC) -> float:
     case = Case.of(instance, objective)
-    return solved(case, all_columns(case.gaps))[2]
+    return solved(case, all_columns(case.intervals))[2]
 
 
 def test_over_all_columns_it_is_the_plain_model_and_its_duals_prove_it() -> None:
     for seed, case in enumerate(cases(150)):
-        built, answer, least = solved(case, all_columns(case.gaps))
+        built, answer, least = solved(case, all_columns(case.intervals))
         plain = solve_plain(case.instance, case.objective).value
         assert plain is not None
         assert case.close(least, plain), seed
@@ -38,7 +38,7 @@ def test_over_all_columns_it_is_the_plain_model_and_its_duals_prove_it() -> None
 def test_interior_point_without_presolve_has_the_same_duals() -> None:
     options = {"solver": "ipx", "presolve": "off", "run_crossover": "off"}
     for seed, case in enumerate(cases(60)):
-        columns = all_columns(case.gaps)
+        columns = all_columns(case.intervals)
         least = solved(case, columns)[2]
         built, answer, inner = solved(case, columns, **options)
         assert case.close(least, inner, 1e-5), seed
@@ -84,12 +84,14 @@ def test_too_much_that_is_stationary_is_infeasible() -> None:
     two = Op(reads="x y", stationary="x y")
     instance = tiny({"x": (8, "in"), "y": (8, "in")}, [two], spm=16)
     case = Case.of(instance, TRAFFIC)
-    assert solved(case, all_columns(case.gaps))[2] == pytest.approx(16)
+    assert solved(case, all_columns(case.intervals))[2] == pytest.approx(16)
     # The margin never takes from what is stationary, so the capacity itself is cut.
-    program = master(case.gaps, case.economy, all_columns(case.gaps), page_bytes=1).program
+    program = master(
+        case.intervals, case.coefficients, all_columns(case.intervals), page_bytes=1
+    ).program
     upper = np.where(np.isinf(program.upper), np.inf, program.upper * 0.99)
     answer = solve(replace(program, upper=upper), options={"solver": "simplex"})
-    assert answer.ending is Ending.INFEASIBLE
+    assert answer.status is SolverStatus.INFEASIBLE
 
 
 def test_a_step_lasts_as_long_as_its_channel() -> None:
@@ -132,10 +134,12 @@ def test_a_stationary_result_that_nothing_needs_takes_room() -> None:
 def test_pages_and_margin_leave_room_for_rounding() -> None:
     """Occupancy counts whole pages a byte; the margin is free but for what is stationary."""
     case = Case.of(tiny({"x": (6, "in")}, [READ, READ], spm=8), TRAFFIC)
-    columns = all_columns(case.gaps)
+    columns = all_columns(case.intervals)
 
     def least(page_bytes: int, margin: float) -> float:
-        built = master(case.gaps, case.economy, columns, page_bytes=page_bytes, margin=margin)
+        built = master(
+            case.intervals, case.coefficients, columns, page_bytes=page_bytes, margin=margin
+        )
         answer = solve(built.program, options={"solver": "simplex"})
         assert answer.objective is not None
         return answer.objective * built.unit_bytes * built.price_unit
@@ -147,24 +151,26 @@ def test_pages_and_margin_leave_room_for_rounding() -> None:
     # 6 bytes take 8, so that 3 take 4.
     assert least(4, 0.5) == pytest.approx(3 + 2 * 3)
     fixed = Case.of(tiny({"x": (6, "in")}, [replace(READ, stationary="x")], spm=8), TRAFFIC)
-    built = master(fixed.gaps, fixed.economy, all_columns(fixed.gaps), page_bytes=4, margin=0.5)
-    assert solve(built.program, options={"solver": "simplex"}).ending is Ending.OPTIMAL
+    built = master(
+        fixed.intervals, fixed.coefficients, all_columns(fixed.intervals), page_bytes=4, margin=0.5
+    )
+    assert solve(built.program, options={"solver": "simplex"}).status is SolverStatus.OPTIMAL
 
 
 def test_amounts_are_bytes() -> None:
     case = Case.of(tiny({"x": (4000, "in")}, [READ, READ], spm=3000, page_bytes=1), TRAFFIC)
-    columns = all_columns(case.gaps)
+    columns = all_columns(case.intervals)
     built, answer, _ = solved(case, columns)
     amounts = built.amounts(answer)
     streamed = amounts[columns.kind == Kind.STREAM]
     np.testing.assert_allclose(np.sort(streamed), [1000, 1000], rtol=1e-9)
-    use = usage(case.gaps, columns)
+    use = usage(case.intervals, columns)
     assert (amounts * use.moved_in).sum() == pytest.approx(5000)
 
 
 def test_a_program_without_duals_is_refused() -> None:
     case = Case.of(tiny({"x": (8, "in")}, [READ], spm=4), TRAFFIC)
-    built, answer, _ = solved(case, all_columns(case.gaps))
+    built, answer, _ = solved(case, all_columns(case.intervals))
     with pytest.raises(ValueError, match="no duals"):
         built.multipliers(replace(answer, row_dual=None))
     with pytest.raises(ValueError, match="no solution"):

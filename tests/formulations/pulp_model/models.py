@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pulp
 
 from formulations.pulp_model.model import Case
@@ -16,17 +15,16 @@ from formulations.pulp_model.timed import TimedModel
 from formulations.pulp_model.traffic import TrafficModel
 from formulations.residency.bound.prices import Multipliers
 from formulations.residency.whole import schedule
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.timed_columns import nearby
-from formulations.residency.whole.timed_model import build
+from formulations.residency.whole.timed_model import timed_model
 from formulations.residency.whole.transfers import Setting
-from formulations.residency.whole.uses import Uses
 from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import Objective
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import timeline
+from spmopt.core.timeline import fitting_timeline
 
 EXACT = {"mip_rel_gap": 0.0, "mip_feasibility_tolerance": 1e-9}
 
@@ -45,14 +43,12 @@ def first(instance: Instance, objective: Objective, *, relaxed: bool = False) ->
         outcome = schedule(instance, Request(objective=objective, tolerance=0.0, threads=1))
         assert outcome.class_bound is not None
         return outcome.class_bound.value
-    order = np.arange(len(instance.operations), dtype=np.int64)
-    line = timeline(instance, order, fitting_modes(instance))
+    line = fitting_timeline(instance)
     request = Request(objective=objective, threads=1)
-    setting = Setting.of(instance, request, line, Uses.of(instance, line))
-    nothing = np.zeros(line.steps)
-    free = Multipliers.legal(setting.economy, nothing, nothing, nothing)
-    every = nearby(setting.gaps, setting.economy, free, line.steps + 1)
-    model = build(setting, every)
+    setting = Setting.of(instance, request, line, PagedIntervals.by_tensor(instance.machine, line))
+    free = Multipliers.zero(setting.coefficients)
+    every = nearby(setting.intervals, setting.coefficients, free, line.steps + 1)
+    model = timed_model(setting, every)
     program = replace(model.program, integer=None) if relaxed else model.program
     answer = solve(program, options={} if relaxed else EXACT, threads=1)
     if answer.objective is None:  # HiGHS 1.15.1 wrongly calls a few infeasible in presolve

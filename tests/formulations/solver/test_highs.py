@@ -10,44 +10,34 @@ import pytest
 
 from formulations.solver import highs
 from formulations.solver.highs import Option, solve
-from formulations.solver.program import Ending, Floats, Program, compressed
+from formulations.solver.program import Floats, Program, ProgramBuilder, SolverStatus
 
 
 def _knapsack(columns: int, rows: int, seed: int) -> Program:
     """A multi-dimensional knapsack, dense; hard for branch and bound when large."""
     rng = np.random.default_rng(seed)
     weight = rng.integers(1, 1000, (rows, columns)).astype(np.float64)
-    row, column = np.indices(weight.shape).reshape(2, -1)
-    return Program(
-        cost=-(weight.mean(axis=0) + rng.integers(1, 500, columns)),
-        lower=np.zeros(columns),
-        upper=np.ones(columns),
-        row_lower=np.full(rows, -np.inf),
-        row_upper=np.floor(weight.sum(axis=1) / 2),
-        matrix=compressed(row, column, weight.ravel(), rows, by_rows=True),
-        integer=np.ones(columns, bool),
-    )
+    build = ProgramBuilder()
+    cost = -(weight.mean(axis=0) + rng.integers(1, 500, columns))
+    taken = build.columns(columns, cost=cost, upper=1.0, integer=True)
+    row = build.rows(rows, upper=np.floor(weight.sum(axis=1) / 2))
+    build.add(row[:, None], taken, weight)
+    return build.program(by_rows=True)
 
 
 def _diet(by_rows: bool) -> Program:
     """min 2x + 3y + 1, x + y >= 4, x - y <= 2: x = 3, y = 1, duals 2.5 and -0.5."""
-    row, column = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
-    lines, index = (row, column) if by_rows else (column, row)
-    return Program(
-        cost=np.array([2.0, 3.0]),
-        lower=np.zeros(2),
-        upper=np.full(2, np.inf),
-        row_lower=np.array([4.0, -np.inf]),
-        row_upper=np.array([np.inf, 2.0]),
-        matrix=compressed(lines, index, [1.0, 1.0, 1.0, -1.0], 2, by_rows=by_rows),
-        offset=1.0,
-    )
+    build = ProgramBuilder()
+    column = build.columns(2, cost=[2.0, 3.0])
+    build.add(build.rows(1, 4.0), column, 1.0)
+    build.add(build.rows(1, upper=2.0), column, [1.0, -1.0])
+    return build.program(by_rows=by_rows, offset=1.0)
 
 
 @pytest.mark.parametrize("by_rows", [False, True])
 def test_linear_program_with_duals(by_rows: bool) -> None:
     answer = solve(_diet(by_rows))
-    assert answer.ending is Ending.OPTIMAL
+    assert answer.status is SolverStatus.OPTIMAL
     assert answer.objective == pytest.approx(10.0)
     assert answer.bound == answer.objective
     np.testing.assert_allclose(_need(answer.primal), [3.0, 1.0])
@@ -79,7 +69,7 @@ def test_integer_program_equals_enumeration() -> None:
     legal = (choices @ weight.T <= program.row_upper).all(axis=1)
     best = (choices @ program.cost)[legal].min()
     answer = solve(program, options={"mip_rel_gap": 0.0})
-    assert answer.ending is Ending.OPTIMAL
+    assert answer.status is SolverStatus.OPTIMAL
     assert answer.feasible
     assert answer.objective == pytest.approx(best)
     assert answer.bound == pytest.approx(best)
@@ -97,7 +87,7 @@ def test_infeasible_is_told_apart() -> None:
         integer=np.ones(2, bool),
     )
     answer = solve(crossed)
-    assert answer.ending is Ending.INFEASIBLE
+    assert answer.status is SolverStatus.INFEASIBLE
     assert answer.primal is None
     assert answer.objective is None
 
@@ -107,7 +97,7 @@ def test_time_limit_returns_the_start_and_a_bound() -> None:
     start = np.zeros(400)
     start[0] = 1.0
     answer = solve(program, time_limit_s=0.3, start=start, options={"mip_rel_gap": 0.0})
-    assert answer.ending is Ending.TIME_LIMIT
+    assert answer.status is SolverStatus.TIME_LIMIT
     assert answer.feasible
     assert answer.objective is not None
     assert answer.bound < answer.objective <= program.cost[0]
@@ -123,7 +113,7 @@ def test_stop_interrupts_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
         progress=lambda objective, bound: seen.append((objective, bound)),
         time_limit_s=60.0,
     )
-    assert answer.ending is Ending.INTERRUPTED
+    assert answer.status is SolverStatus.INTERRUPTED
     assert answer.feasible
     assert all(objective >= bound for objective, bound in seen)
 
@@ -145,7 +135,7 @@ def test_a_solver_that_does_not_stop_is_left(
     else:
         answer = solve(_diet(by_rows=False), stop=lambda: monotonic() > began + 0.2)
     assert monotonic() - began < 2.5
-    assert answer.ending is Ending.INTERRUPTED
+    assert answer.status is SolverStatus.INTERRUPTED
     assert (answer.primal, answer.row_dual, answer.bound) == (None, None, -np.inf)
 
 
@@ -171,18 +161,13 @@ def test_unknown_option_is_refused() -> None:
         solve(_diet(by_rows=False), options={"no_such_option": 1})
 
 
-@pytest.mark.parametrize(("lower", "ending"), [(-1.0, Ending.OPTIMAL), (1.0, Ending.INFEASIBLE)])
-def test_program_without_columns(lower: float, ending: Ending) -> None:
-    nothing = np.zeros(0)
-    program = Program(
-        cost=nothing,
-        lower=nothing,
-        upper=nothing,
-        row_lower=np.array([lower]),
-        row_upper=np.array([2.0]),
-        matrix=compressed(np.zeros(0, np.int64), np.zeros(0, np.int64), 1.0, 1, by_rows=True),
-        offset=5.0,
-    )
+@pytest.mark.parametrize(
+    ("lower", "ending"), [(-1.0, SolverStatus.OPTIMAL), (1.0, SolverStatus.INFEASIBLE)]
+)
+def test_program_without_columns(lower: float, ending: SolverStatus) -> None:
+    build = ProgramBuilder()
+    build.add(build.rows(1, lower, 2.0), build.columns(0), 1.0)
+    program = build.program(by_rows=True, offset=5.0)
     answer = solve(program)
-    assert answer.ending is ending
-    assert answer.objective == (5.0 if ending is Ending.OPTIMAL else None)
+    assert answer.status is ending
+    assert answer.objective == (5.0 if ending is SolverStatus.OPTIMAL else None)

@@ -7,20 +7,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency.whole.choices import Choices
-from formulations.residency.whole.columns import (
+from formulations.residency.whole.decisions import (
     NO,
     YES,
-    capacity,
-    most_pages,
     needed_steps,
+    open_pages,
     settle,
 )
 from formulations.residency.whole.greedy import filled, repaired
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.plans import plan_of
 from formulations.residency.whole.savings import Prices, savings
 from formulations.residency.whole.sums import largest_sums
-from formulations.residency.whole.traffic import build
-from formulations.residency.whole.uses import Uses, spans
+from formulations.residency.whole.traffic import traffic_model
+from formulations.reuse_intervals import steps_of
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.table import Ints
@@ -32,8 +32,8 @@ from tests.tiny import Op, tiny
 UNIT = Prices.of(TRAFFIC)
 
 
-def uses_of(instance: Instance) -> Uses:
-    return Uses.of(instance, listed_timeline(instance))
+def uses_of(instance: Instance) -> PagedIntervals:
+    return PagedIntervals.by_tensor(instance.machine, listed_timeline(instance))
 
 
 def test_gaps_and_versions() -> None:
@@ -47,7 +47,7 @@ def test_gaps_and_versions() -> None:
     uses = uses_of(tiny({"w": (3, "in"), "x": (5, "keep")}, operations, spm=8))
     assert uses.tensor.tolist() == [0, 1, 1, 1, 1]
     assert uses.step.tolist() == [3, 0, 1, 2, 4]
-    assert uses.gap.tolist() == [False, False, True, True, False]
+    assert uses.crossed.tolist() == [False, False, True, True, False]
     assert uses.version.tolist() == [-1, 1, 1, 3, 4]
     assert uses.live_after.tolist() == [False, True, True, False, True]
     assert uses.final.tolist() == [False, False, False, False, True]
@@ -55,7 +55,7 @@ def test_gaps_and_versions() -> None:
 
 
 def test_spans_list_every_step() -> None:
-    which, step = spans(np.array([2, 5, 7]), np.array([4, 5, 9]))
+    which, step = steps_of(np.array([2, 5, 7]), np.array([4, 5, 9]))
     assert which.tolist() == [0, 0, 2, 2]
     assert step.tolist() == [2, 3, 7, 8]
 
@@ -66,17 +66,16 @@ def test_settled_where_nothing_fits_and_where_all_does() -> None:
     for spm, x, y in ((24, YES, YES), (20, 0, 1), (12, YES, NO), (8, NO, NO)):
         uses = uses_of(tiny(tensors, operations, spm=spm))
         columns = settle(uses, streams_cost=np.zeros(5, bool))
-        assert columns.kept[uses.gap].tolist() == [x, y]
+        assert columns.kept[uses.crossed].tolist() == [x, y]
 
 
 @settings(max_examples=60, deadline=None)
 @given(instances(max_operations=5, max_tensors=4))
 def test_rows_left_out_are_implied(instance: Instance) -> None:
     uses = uses_of(instance)
-    model = build(uses, UNIT)
-    columns = model.columns
-    row, room = capacity(uses, columns)
-    needed = needed_steps(uses, columns, row, room)
+    columns = traffic_model(uses, UNIT).decisions
+    step, column, pages, room = open_pages(uses, columns)
+    needed = needed_steps(uses, columns, step, pages, room)
     if columns.count > 10:
         return
     for values in product((0, 1), repeat=columns.count):
@@ -84,7 +83,7 @@ def test_rows_left_out_are_implied(instance: Instance) -> None:
         if not _linked(columns.kept, columns.resident, x):
             continue
         load = np.zeros(uses.steps, np.int64)
-        np.add.at(load, row.step, row.pages * x[row.column])
+        np.add.at(load, step, pages * x[column])
         if (load <= room)[needed].all():
             assert (load <= room).all()
 
@@ -130,7 +129,7 @@ def test_repair_and_filling_fit(instance: Instance, seed: int) -> None:
 @given(instances(max_operations=8, max_tensors=5), st.integers(0, 2**32))
 def test_the_model_prices_plans_exactly(instance: Instance, seed: int) -> None:
     uses, line = uses_of(instance), listed_timeline(instance)
-    model = build(uses, UNIT)
+    model = traffic_model(uses, UNIT)
     values = np.random.default_rng(seed).random(model.program.cost.size).round()
     choices = repaired(uses, model.choices(values), model.savings.keep)
     choices = model.choices(model.values(choices))
@@ -145,5 +144,5 @@ def test_most_pages_counts_gaps_and_accesses() -> None:
     operations = [Op(reads="x"), Op(reads="y"), Op(reads="x")]
     uses = uses_of(tiny({"x": (8, "in"), "y": (4, "in")}, operations, spm=12))
     every = np.ones(3, bool)
-    assert most_pages(uses, uses.gap, every).tolist() == [2, 3, 2]
-    assert most_pages(uses, ~every, every).tolist() == [2, 1, 2]
+    assert uses.pages_of(uses.crossed, every).tolist() == [2, 3, 2]
+    assert uses.pages_of(~every, every).tolist() == [2, 1, 2]

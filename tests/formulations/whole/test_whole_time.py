@@ -13,11 +13,11 @@ from formulations.residency.program.columns import Kind
 from formulations.residency.whole import schedule
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.savings import Prices, savings
 from formulations.residency.whole.timed_columns import nearby
-from formulations.residency.whole.timed_model import build
+from formulations.residency.whole.timed_model import timed_model
 from formulations.residency.whole.transfers import Setting, best_transfers
-from formulations.residency.whole.uses import Uses
 from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
@@ -112,10 +112,10 @@ def test_nearly_always_as_good_as_brute_force() -> None:
 def test_the_program_holds_every_plan_of_its_choices(instance: Instance, seed: int) -> None:
     setting, choices = _filled(instance)
     free = _free(setting)
-    columns = nearby(setting.gaps, setting.economy, free, depth=2)
+    columns = nearby(setting.intervals, setting.coefficients, free, depth=2)
     timed = best_transfers(setting, choices, columns)
     assert timed is not None
-    model = build(setting, columns.union(timed.built.columns, setting.gaps.steps))
+    model = timed_model(setting, columns.union(timed.built.columns, setting.intervals.steps))
     values = model.values(timed)
     integer = model.program.integer
     assert integer is not None
@@ -133,28 +133,28 @@ def test_the_program_holds_every_plan_of_its_choices(instance: Instance, seed: i
 
 def _filled(instance: Instance) -> tuple[Setting, Choices]:
     line = listed_timeline(instance)
-    uses = Uses.of(instance, line)
+    uses = PagedIntervals.by_tensor(instance.machine, line)
     request = Request(objective=MAKESPAN, threads=1)
     nothing = np.zeros(uses.step.size, bool)
     saved = savings(uses, Prices.of(TRAFFIC))
     choices = filled(uses, Choices.of(uses, nothing, nothing), saved.keep, saved.enter)
-    useful = uses.live_before | uses.live_after | uses.stationary
+    useful = uses.live | uses.live_after | uses.stationary
     choices = Choices.of(uses, choices.resident & useful, choices.kept)
     return Setting.of(instance, request, line, uses), choices
 
 
 def _free(setting: Setting) -> Multipliers:
-    nothing = np.zeros(setting.gaps.steps)
-    return Multipliers.legal(setting.economy, nothing, nothing, nothing)
+    nothing = np.zeros(setting.intervals.steps)
+    return Multipliers.legal(setting.coefficients, nothing, nothing, nothing)
 
 
 def test_columns_of_both_ends_of_a_gap() -> None:
     operations = [Op(writes="x"), Op(), Op(), Op(), Op(reads="x")]
     setting, _ = _filled(tiny({"x": (8, "")}, operations, spm=8))
-    every = nearby(setting.gaps, setting.economy, _free(setting), depth=3)
+    every = nearby(setting.intervals, setting.coefficients, _free(setting), depth=3)
     assert sorted(every.step[every.kind == Kind.LOAD].tolist()) == [1, 2, 3]
     assert sorted(every.step[every.kind == Kind.DROP].tolist()) == [1, 2, 3]
-    one = nearby(setting.gaps, setting.economy, _free(setting), depth=1)
+    one = nearby(setting.intervals, setting.coefficients, _free(setting), depth=1)
     assert (one.kind == Kind.LOAD).sum() == 1
     kept = Choices(resident=np.ones(2, bool), kept=np.array([False, True]))
     kinds = set(every.kind[setting.open(every, kept)].tolist())

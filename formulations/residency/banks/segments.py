@@ -1,4 +1,4 @@
-"""How pages of a plan stay: in what steps, and what touches them there."""
+"""Residency intervals of pages of a plan in segments, and what touches them there."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from spmopt.core.timeline import Access
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Stays:
+class Segments:
     """Pages that come and go together, their steps cut into segments where they may move.
 
     Attributes
     ----------
     tensor, first, pages, page_bytes : (s,)
         Pages [first, first + pages) of a tensor; all hold ``page_bytes``.
-    stay, begin, end : (g,)
-        Segments, by stay and then in time.
+    interval, begin, end : (g,)
+        Segments, by interval and then in time.
     segment, step, read, write : (e,)
         Bytes per page that its bank reads or writes in a step of a segment.
     """
@@ -33,7 +33,7 @@ class Stays:
     first: Ints
     pages: Ints
     page_bytes: Ints
-    stay: Ints
+    interval: Ints
     begin: Ints
     end: Ints
     segment: Ints
@@ -47,10 +47,10 @@ _Band = tuple[int, int, int, int]
 _Row = tuple[int, int, int]
 
 
-def stays(facts: Facts, plan: Plan) -> Stays:
-    """Stays of a legal plan in the order and modes of ``facts.line``.
+def segments_of(facts: Facts, plan: Plan) -> Segments:
+    """Segments of a legal plan in the order and modes of ``facts.line``.
 
-    A stay may move where an operation uses it, before and after.
+    Pages may move where an operation uses it, before and after.
     """
     line, found = facts.line, _Table(facts)
     rows: dict[int, list[_Row]] = defaultdict(list)
@@ -68,15 +68,15 @@ def stays(facts: Facts, plan: Plan) -> Stays:
         accesses[tensor].append(access)
     for tensor, own in rows.items():
         found.add(tensor, own, accesses[tensor], stores[tensor])
-    return found.stays()
+    return found.segments()
 
 
 class _Table:
-    """Stays, segments and events of one tensor after the other."""
+    """Intervals, segments and events of one tensor after the other."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
-        self._stays: list[tuple[int, int, int, int]] = []
+        self._intervals: list[tuple[int, int, int, int]] = []
         self._segments: list[tuple[int, int, int]] = []
         self._events: list[tuple[int, int, float, float]] = []
 
@@ -87,7 +87,7 @@ class _Table:
         accesses: Sequence[int],
         stores: Sequence[tuple[int, int]],
     ) -> None:
-        """All stays of a tensor."""
+        """All intervals of a tensor."""
         line, page = self._facts.line, self._facts.page_bytes
         size = int(line.size_bytes[tensor])
         used = {int(line.step[access]): access for access in accesses}
@@ -99,9 +99,9 @@ class _Table:
             cuts = sorted({begin, *here, *(step + 1 for step in here if step + 1 < end)})
             starts = len(self._segments)
             self._segments += zip(
-                [len(self._stays)] * len(cuts), cuts, [*cuts[1:], end], strict=True
+                [len(self._intervals)] * len(cuts), cuts, [*cuts[1:], end], strict=True
             )
-            self._stays.append((tensor, first, last - first, bytes_each))
+            self._intervals.append((tensor, first, last - first, bytes_each))
             if begin not in used or line.kind[used[begin]] != Access.WRITE:
                 self._events.append((starts, begin, 0.0, float(bytes_each)))
             for step in here:
@@ -114,17 +114,17 @@ class _Table:
                     place = starts + sum(cut <= step for cut in cuts) - 1
                     self._events.append((place, step, out / (last - first), 0.0))
 
-    def stays(self) -> Stays:
+    def segments(self) -> Segments:
         """Everything as arrays."""
-        stay = np.array(self._stays, np.int64).reshape(-1, 4).T
+        interval = np.array(self._intervals, np.int64).reshape(-1, 4).T
         segment = np.array(self._segments, np.int64).reshape(-1, 3).T
         event = np.array(self._events, np.float64).reshape(-1, 4).T
-        return Stays(
-            tensor=stay[0],
-            first=stay[1],
-            pages=stay[2],
-            page_bytes=stay[3],
-            stay=segment[0],
+        return Segments(
+            tensor=interval[0],
+            first=interval[1],
+            pages=interval[2],
+            page_bytes=interval[3],
+            interval=segment[0],
             begin=segment[1],
             end=segment[2],
             segment=event[0].astype(np.int64),

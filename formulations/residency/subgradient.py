@@ -11,12 +11,12 @@ from collections.abc import Callable
 import numpy as np
 
 from formulations.residency.bound.dual import arcs, dual_value, forward
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.prices import Economy, Multipliers
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.prices import CostCoefficients, Multipliers
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import Columns, of_keys
 from formulations.residency.program.paths import path_columns
 from formulations.residency.program.usage import usage
+from formulations.solver.program import Floats
 
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
 _FIRST_RATE, _LAST_RATE = 0.3, 0.002
@@ -26,8 +26,8 @@ _TINY = 1e-12
 
 
 def ascend(
-    gaps: Gaps,
-    economy: Economy,
+    intervals: RankedIntervals,
+    coefficients: CostCoefficients,
     iterations: int,
     samples: int,
     stop: Callable[[], bool],
@@ -46,34 +46,33 @@ def ascend(
     columns
         On the paths of the last steps.
     """
-    steps = gaps.steps
-    unit = max(economy.byte_time, economy.in_byte, economy.out_byte)
-    channels = 2 if economy.duplex else 1
+    steps = intervals.steps
+    unit = coefficients.dearest_byte
+    channels = 2 if coefficients.duplex else 1
     scale = _HOLD_SCALE * unit
     first_rate = _FIRST_RATE if start is None else _POLISH_RATE
     if start is None:
         point = np.concatenate((np.zeros(steps), np.full(channels * steps, 0.5)))
     else:
-        shares = [x / max(economy.byte_time, _TINY) for x in (start.load, start.store)]
+        shares = [x / max(coefficients.byte_time, _TINY) for x in (start.load, start.store)]
         point = np.concatenate((start.spm / scale, *shares[:channels]))
     first, second = np.zeros_like(point), np.zeros_like(point)
-    nothing = np.zeros(steps)
     seen = [np.empty(0, np.int64)]
-    best, best_bound = Multipliers.legal(economy, nothing, nothing, nothing), -np.inf
+    best, best_bound = Multipliers.zero(coefficients), -np.inf
     for k in range(1, iterations + 1):
         if stop():
             break
-        spm, dma = point[:steps] * scale, point[steps:] * economy.byte_time
-        prices = Multipliers.legal(economy, spm, dma[:steps], dma[-steps:])
-        arc = arcs(gaps, economy, prices)
-        ahead = forward(gaps, arc)
-        bound = dual_value(gaps, economy, prices, ahead.best)
+        spm, dma = point[:steps] * scale, point[steps:] * coefficients.byte_time
+        prices = Multipliers.legal(coefficients, spm, dma[:steps], dma[-steps:])
+        arc = arcs(intervals, coefficients, prices)
+        ahead = forward(intervals, arc)
+        bound = dual_value(intervals, coefficients, prices, ahead.best)
         if bound > best_bound:
             best, best_bound = prices, bound
-        paths = path_columns(gaps, arc, ahead)
+        paths = path_columns(intervals, arc, ahead)
         if k > iterations - samples:
             seen.append(paths.key(steps))
-        slope = _excess(gaps, economy, paths)
+        slope = _excess(intervals, coefficients, paths)
         first = _FIRST_DECAY * first + (1 - _FIRST_DECAY) * slope
         second = _SECOND_DECAY * second + (1 - _SECOND_DECAY) * slope**2
         trend = first / (1 - _FIRST_DECAY**k)
@@ -85,20 +84,20 @@ def ascend(
     return best, of_keys(seen, steps)
 
 
-def _excess(gaps: Gaps, economy: Economy, columns: Columns) -> Floats:
+def _excess(intervals: RankedIntervals, coefficients: CostCoefficients, columns: Columns) -> Floats:
     """Use of SPM and DMA beyond what there is, each relative to its typical size."""
-    use, steps = usage(gaps, columns), gaps.steps
-    size = gaps.size_bytes[columns.access].astype(np.float64)
+    use, steps = usage(intervals, columns), intervals.steps
+    size = intervals.size_bytes[columns.access].astype(np.float64)
     held = use.end > use.begin
     change = np.bincount(use.begin[held], size[held], steps + 1)
     change -= np.bincount(use.end[held], size[held], steps + 1)
-    spm = np.cumsum(change)[:steps] / np.maximum(economy.capacity_bytes, 1.0) - 1
-    covered = economy.compute_cycles * economy.bytes_per_cycle
+    spm = np.cumsum(change)[:steps] / np.maximum(coefficients.capacity_bytes, 1.0) - 1
+    covered = coefficients.compute_cycles * coefficients.bytes_per_cycle
     typical = max(float(covered.mean()), 1.0)
     at = np.maximum(use.at, 0)
     into = np.bincount(at, size * use.moved_in, steps)
     out = np.bincount(at, size * use.moved_out, steps)
-    if economy.duplex:
+    if coefficients.duplex:
         dma = np.concatenate((into - covered, out - covered))
     else:
         dma = into + out - covered

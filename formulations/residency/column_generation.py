@@ -8,34 +8,36 @@ is nearly a best path.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
 from time import monotonic
 
 import numpy as np
 
-from formulations.residency.ascent import ascend
-from formulations.residency.bound.certificate import certificate, multipliers
 from formulations.residency.bound.dual import arcs, backward, dual_value, forward
-from formulations.residency.bound.gaps import Gaps
-from formulations.residency.bound.prices import Economy, Multipliers
-from formulations.residency.bound.rangemin import Floats
+from formulations.residency.bound.prices import (
+    CostCoefficients,
+    Multipliers,
+    certificate,
+    multipliers,
+)
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.consolidate import consolidated
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import Columns, Pricer, needed
 from formulations.residency.program.master import Master, master
-from formulations.residency.settings import Settings
+from formulations.residency.subgradient import ascend
 from formulations.solver.highs import solve
-from formulations.solver.program import Answer
+from formulations.solver.program import Floats, SolverResult
 from spmopt.assemble.cost import plan_cost, plan_value
 from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline, relaxed_timeline, timeline
+from spmopt.core.timeline import Timeline, fitting_timeline, relaxed_timeline
 
 
 def _interior_point(large: bool) -> str:
@@ -50,7 +52,41 @@ _TIGHTEST = 1e-8
 _BETWEEN = (0.1, 0.3, 0.6)
 
 
-class Search:
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the loop works; the defaults are measured.
+
+    ``first`` and ``later``: tolerance of the interior-point method; ``threshold``: marginal
+    up to which columns enter, as a share of the price of a byte; ``depth``: see ``Pricer``;
+    ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
+    ``master``, and at most a third of the gap asked for; ``ascent``: subgradient steps, ``warm``
+    from prices that are given, and ``samples`` of them whose columns are kept. Instances of more
+    than ``small`` accesses take more steps (cheap beside their programs), no columns but the
+    sampled ones at first, and ``polish`` steps after each program; programs above
+    ``small_program`` columns go to HiPO, not IPX. ``idle`` rounds that close less than 3 % of the
+    gap end the search; those that find new columns do not count where it is ``hopeful``, and a
+    program of bytes may follow that of pages.
+    """
+
+    first: float = 1e-4
+    later: float = 1e-4
+    threshold: float = 0.2
+    depth: int = 2
+    margin: float = 1e-5
+    tie: float = 1e-4
+    rounds: int = 30
+    idle: int = 3
+    hopeful: bool = True
+    ascent: int = 150
+    warm: int = 25
+    long_ascent: int = 300
+    samples: int = 20
+    polish: int = 50
+    small: int = 10_000
+    small_program: int = 50_000
+
+
+class ColumnGeneration:
     """State of the column generation for one instance and objective.
 
     ``page_bytes`` None is for the relaxation: single bytes, transfers without set-up, and time
@@ -65,19 +101,17 @@ class Search:
         self.fluid = page_bytes is None
         self.page_bytes = page_bytes or 1
         self.settings = settings
-        self.several_modes = any(len(operation.modes) > 1 for operation in instance.operations)
-        order = np.arange(len(instance.operations), dtype=np.int64)
-        self.line: Timeline = timeline(instance, order, fitting_modes(instance))
+        fitting = fitting_timeline(instance)
         # With several modes the bound must hold for all of them; plans take one.
-        relaxed = relaxed_timeline(instance) if self.several_modes else self.line
-        self.line = relaxed if self.fluid else self.line
-        self.gaps = Gaps.of(self.line)
-        self.economy = Economy.of(instance, self.line, request.objective)
-        self.bound_gaps, self.bound_economy = self.gaps, self.economy
+        relaxed = relaxed_timeline(instance) if instance.several_modes else fitting
+        self.line: Timeline = relaxed if self.fluid else fitting
+        self.intervals = RankedIntervals.by_rank(self.line)
+        self.coefficients = CostCoefficients.of(instance, self.line, request.objective)
+        self._bounded = self.intervals, self.coefficients
         if relaxed is not self.line:
-            self.bound_gaps = Gaps.of(relaxed)
-            self.bound_economy = Economy.of(instance, relaxed, request.objective)
-        pages = self.economy.capacity_bytes // self.page_bytes
+            coefficients = CostCoefficients.of(instance, relaxed, request.objective)
+            self._bounded = RankedIntervals.by_rank(relaxed), coefficients
+        pages = self.coefficients.capacity_bytes // self.page_bytes
         self.capacity_pages: Ints = pages.astype(np.int64)
         self.tie = 0.0
         self._padded = True
@@ -99,8 +133,9 @@ class Search:
                 self._try_prices(before.mixed(prices, weight))
 
     def _try_prices(self, prices: Multipliers) -> None:
-        gaps, economy = self.bound_gaps, self.bound_economy
-        bound = dual_value(gaps, economy, prices, forward(gaps, arcs(gaps, economy, prices)).best)
+        intervals, coefficients = self._bounded
+        best = forward(intervals, arcs(intervals, coefficients, prices)).best
+        bound = dual_value(intervals, coefficients, prices, best)
         if bound > self.bound:
             self.bound, self.prices = bound, prices
             self.request.report_incumbent(bound=bound)
@@ -125,11 +160,11 @@ class Search:
             return np.inf
         return float(self.value) / self.bound - 1
 
-    def solve(self, columns: Columns, tolerance: float) -> tuple[Master, Answer]:
+    def solve(self, columns: Columns, tolerance: float) -> tuple[Master, SolverResult]:
         """Solve the compact program over ``columns``."""
         built = master(
-            self.gaps,
-            self.economy,
+            self.intervals,
+            self.coefficients,
             columns,
             page_bytes=self.page_bytes if self._padded else 1,
             margin=self.settings.margin if self._padded else 0.0,
@@ -149,7 +184,7 @@ class Search:
         )
         return built, answer
 
-    def take(self, built: Master, answer: Answer) -> None:
+    def take(self, built: Master, answer: SolverResult) -> None:
         """Prices and plan of a solved program."""
         if answer.row_dual is not None and answer.column_dual is not None:
             self.latest = built.multipliers(answer)
@@ -157,14 +192,14 @@ class Search:
         if answer.objective is not None:
             self._program = built.value(answer.objective)
         if answer.primal is not None:
-            self._offer_rounded(*consolidated(self.gaps, built.columns, built.amounts(answer)))
+            self._offer_rounded(*consolidated(self.intervals, built.columns, built.amounts(answer)))
 
     def _offer_rounded(self, columns: Columns, amounts: Floats) -> None:
         """Round the bytes of each column (c,) to a plan."""
         plan = to_plan(
-            self.gaps,
+            self.intervals,
             self.line,
-            profiles(self.gaps, self.line, columns, amounts),
+            profiles(self.intervals, self.line, columns, amounts),
             self._worth(),
             page_bytes=self.page_bytes,
             capacity_pages=self.capacity_pages,
@@ -174,44 +209,43 @@ class Search:
 
     def _offer_streaming(self) -> None:
         """A plan that needs no solver: nothing is resident but what is stationary."""
-        columns = needed(self.gaps)
-        self._offer_rounded(columns, self.gaps.size_bytes[columns.access].astype(np.float64))
+        columns = needed(self.intervals)
+        self._offer_rounded(columns, self.intervals.size_bytes[columns.access].astype(np.float64))
 
     def _worth(self) -> Floats:
         """(n,) Price of a DMA byte in each step."""
         prices = self.prices
-        dma = np.zeros(self.gaps.steps) if prices is None else prices.load
-        return dma + self.economy.in_byte
+        dma = np.zeros(self.intervals.steps) if prices is None else prices.load
+        return dma + self.coefficients.in_byte
 
     def priced(self, prices: Multipliers) -> Columns:
         """Columns that are nearly on a best path at ``prices``."""
-        arc = arcs(self.gaps, self.economy, prices)
+        intervals, settings = self.intervals, self.settings
+        arc = arcs(intervals, self.coefficients, prices)
         pricer = Pricer(
-            gaps=self.gaps,
-            economy=self.economy,
-            prices=prices,
+            intervals=intervals,
             arc=arc,
-            ahead=forward(self.gaps, arc),
-            back=backward(self.gaps, arc),
+            ahead=forward(intervals, arc),
+            back=backward(intervals, arc),
         )
-        unit = max(self.economy.byte_time, self.economy.in_byte, self.economy.out_byte)
-        return pricer.columns(self.settings.threshold * unit, self.settings.depth)
+        limit = settings.threshold * self.coefficients.dearest_byte
+        return pricer.columns(limit, settings.depth)
 
     def run(self, tolerance: float) -> None:
         """Alternate until the gap closes, nothing new is found, or time is up."""
-        steps, settings = self.gaps.steps, self.settings
+        steps, settings = self.intervals.steps, self.settings
         self.tie = 0.0 if self.fluid else min(settings.tie, tolerance / 3)
         if self.plan is None:
             self._offer_streaming()
         if self.prices is not None and self.gap <= tolerance:
             return
-        small = self.gaps.step.size <= settings.small
+        small = self.intervals.step.size <= settings.small
         prices, columns = self._first_prices(small)
         self.offer_prices(prices)
         self._note(0)
-        if not self.gaps.step.size or self.request.remaining_s() <= 0:
+        if not self.intervals.step.size or self.request.remaining_s() <= 0:
             return
-        columns = columns.union(needed(self.gaps), steps)
+        columns = columns.union(needed(self.intervals), steps)
         if small:
             columns = columns.union(self.priced(prices), steps)
         columns = self._alternate(columns, tolerance)
@@ -224,14 +258,16 @@ class Search:
     def _first_prices(self, small: bool) -> tuple[Multipliers, Columns]:
         """Subgradient steps; few from the prices of the request, as those of a neighbour."""
         settings, given = self.settings, self.request.prices
-        start = None if given is None else multipliers(given, self.economy)
+        start = None if given is None else multipliers(given, self.coefficients)
         few = settings.ascent if start is None else settings.warm
         count = few if small else settings.long_ascent
-        return ascend(self.gaps, self.economy, count, settings.samples, self._late, start=start)
+        return ascend(
+            self.intervals, self.coefficients, count, settings.samples, self._late, start=start
+        )
 
     def _alternate(self, columns: Columns, tolerance: float) -> Columns:
         """Solve and price in turn; the columns at the end."""
-        settings, steps = self.settings, self.gaps.steps
+        settings, steps = self.settings, self.intervals.steps
         accuracy, stalled = settings.first, 0
         for _ in range(settings.rounds):
             gap, bound, before = self.gap, self.bound, len(columns)
@@ -240,7 +276,7 @@ class Search:
             self._note(len(columns))
             if self.gap <= tolerance or self.request.remaining_s() <= 0:
                 break
-            if self.gaps.step.size > settings.small:
+            if self.intervals.step.size > settings.small:
                 columns = columns.union(self._polished(), steps)
                 if self.gap <= tolerance:
                     break
@@ -269,8 +305,8 @@ class Search:
     def _polished(self) -> Columns:
         """Columns on the paths of some more subgradient steps, which better the prices too."""
         prices, columns = ascend(
-            self.gaps,
-            self.economy,
+            self.intervals,
+            self.coefficients,
             self.settings.polish,
             self.settings.samples,
             self._late,
@@ -296,4 +332,4 @@ class Search:
         """The best prices, as integers."""
         if self.prices is None:
             return None
-        return certificate(self.instance, self.request.objective, self.economy, self.prices)
+        return certificate(self.instance, self.request.objective, self.coefficients, self.prices)

@@ -6,8 +6,8 @@ from itertools import chain, repeat
 
 import numpy as np
 
-from formulations.residency.ascent import ascend
 from formulations.residency.program.columns import needed
+from formulations.residency.subgradient import ascend
 from spmopt.core.objective import MAKESPAN
 from tests.formulations.priced import Case, Priced, all_columns, cases, solved
 from tests.strategies import random_instance
@@ -16,15 +16,15 @@ from tests.strategies import random_instance
 def test_prices_are_nearly_the_best_and_columns_nearly_suffice() -> None:
     below, above = [], []
     for case in cases(24):
-        every, economy = all_columns(case.gaps), case.economy
+        every, coefficients = all_columns(case.intervals), case.coefficients
         best = solved(case, every)[2]
-        prices, columns = ascend(case.gaps, economy, 100, 30, lambda: False)
-        dma = prices.load + prices.store if economy.duplex else prices.load
+        prices, columns = ascend(case.intervals, coefficients, 100, 30, lambda: False)
+        dma = prices.load + prices.store if coefficients.duplex else prices.load
         assert min(prices.spm.min(), prices.load.min(), prices.store.min()) >= 0
-        assert dma.max() <= economy.byte_time * (1 + 1e-12)
-        steps = case.gaps.steps
+        assert dma.max() <= coefficients.byte_time * (1 + 1e-12)
+        steps = case.intervals.steps
         assert set(columns.key(steps).tolist()) <= set(every.key(steps).tolist())
-        value = solved(case, columns.union(needed(case.gaps), steps))[2]
+        value = solved(case, columns.union(needed(case.intervals), steps))[2]
         below.append((best - Priced.of(case, prices).value) / max(case.scale, best))
         above.append((value - best) / max(case.scale, best))
     assert min(*below, *above) >= -1e-6
@@ -39,7 +39,7 @@ def test_the_best_of_all_steps_is_returned() -> None:
         values = []
         for steps in (1, 10, 40):
             stop = chain(repeat(False, steps), repeat(True)).__next__
-            prices, _ = ascend(case.gaps, case.economy, 60, 5, stop)
+            prices, _ = ascend(case.intervals, case.coefficients, 60, 5, stop)
             values.append(Priced.of(case, prices).value)
         assert values == sorted(values)
 
@@ -48,13 +48,13 @@ def test_polishing_goes_on_from_the_prices_given() -> None:
     """It proves no less than they do, and mostly more."""
     more = 0
     for case in cases(24):
-        rough, _ = ascend(case.gaps, case.economy, 10, 5, lambda: False)
+        rough, _ = ascend(case.intervals, case.coefficients, 10, 5, lambda: False)
         start = Priced.of(case, rough).value
-        prices, _ = ascend(case.gaps, case.economy, 30, 5, lambda: False, start=rough)
+        prices, _ = ascend(case.intervals, case.coefficients, 30, 5, lambda: False, start=rough)
         polished = Priced.of(case, prices).value
         assert polished >= start - 1e-9 * max(abs(start), 1.0)
         more += polished > start
-        once, _ = ascend(case.gaps, case.economy, 1, 5, lambda: False, start=rough)
+        once, _ = ascend(case.intervals, case.coefficients, 1, 5, lambda: False, start=rough)
         np.testing.assert_allclose(once.spm, rough.spm, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(once.load, rough.load, rtol=1e-12, atol=1e-12)
         np.testing.assert_allclose(once.store, rough.store, rtol=1e-12, atol=1e-12)
@@ -64,7 +64,7 @@ def test_polishing_goes_on_from_the_prices_given() -> None:
 def test_stopped_at_once() -> None:
     """Free bytes: what is left is the computation."""
     case = Case.of(random_instance(3), MAKESPAN)
-    prices, columns = ascend(case.gaps, case.economy, 50, 10, lambda: True)
+    prices, columns = ascend(case.intervals, case.coefficients, 50, 10, lambda: True)
     assert len(columns) == 0
     assert not prices.spm.any()
-    assert Priced.of(case, prices).value == case.economy.compute_cycles.sum()
+    assert Priced.of(case, prices).value == case.coefficients.compute_cycles.sum()

@@ -1,0 +1,45 @@
+"""Reuse intervals by tensor, in pages: a tensor is kept through one in full, or given up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.reuse_intervals import ReuseIntervals, pages_in_steps
+from spmopt.assemble.cost import summed
+from spmopt.core.machine import Machine
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Timeline
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PagedIntervals(ReuseIntervals):
+    """Reuse intervals by tensor, then by step: the access before ``j`` of a tensor is ``j - 1``.
+
+    Attributes
+    ----------
+    pages : (a,)
+        Of the tensor, rounded up.
+    capacity_pages : (n,)
+        Pages for tensors in each step (the scratch is taken off).
+    """
+
+    pages: Ints
+    capacity_pages: Ints
+
+    @staticmethod
+    def by_tensor(machine: Machine, line: Timeline) -> PagedIntervals:
+        """Arrange the accesses of a timeline."""
+        table = ReuseIntervals.of(line, np.lexsort((line.step, line.tensor)))
+        return PagedIntervals(
+            **vars(table),
+            pages=machine.pages(table.size_bytes),
+            capacity_pages=machine.spm_pages - machine.pages(line.scratch_bytes),
+        )
+
+    def pages_of(self, kept: Bools, resident: Bools) -> Ints:
+        """(n,) Pages in each step if the accesses' tensors are ``kept`` and ``resident`` (a,)."""
+        gap, here = np.flatnonzero(kept), np.flatnonzero(resident)
+        held = pages_in_steps(self.steps, self.begin[gap], self.step[gap], self.pages[gap])
+        return held + summed(self.steps, self.step[here], self.pages[here])

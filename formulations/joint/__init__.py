@@ -1,6 +1,5 @@
 """Order, residency, transfer times and addresses in one model; see README.md."""
 
-from formulations.joint.schedule import schedule
-from formulations.joint.search import Found, Proved, Settings, search
+from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBound, schedule, search
 
-__all__ = ["Found", "Proved", "Settings", "schedule", "search"]
+__all__ = ["FoundSchedule", "JointSettings", "ProvedBound", "schedule", "search"]

@@ -11,13 +11,11 @@ from time import monotonic
 
 from ortools.sat.python import cp_model
 
-from formulations.joint.decode import Decoder
-from formulations.joint.facts import analyse
-from formulations.joint.hint import hinted
-from formulations.joint.horizon import least_cycles
+from formulations.joint.facts import analyze, least_cycles
 from formulations.joint.model import FAMILIES, PAGED, build
-from formulations.joint.program import HUGE, Program
-from formulations.joint.search import Found, Proved, Settings
+from formulations.joint.program import HUGE, JointProgram
+from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBound
+from formulations.joint.solution import decoded, hinted
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan
 
@@ -27,16 +25,16 @@ _WORKERS_A_THREAD = 4  # strategies differ, so more of them than cores pay off
 
 
 def search(
-    instance: Instance, settings: Settings, start: Plan | None, due: float
-) -> Iterator[Found | Proved]:
+    instance: Instance, settings: JointSettings, start: Plan | None, due: float
+) -> Iterator[FoundSchedule | ProvedBound]:
     """Schedules and bounds as they come; the last of each is the best; ends at ``due``.
 
     First the model with the decisions of ``start`` fixed (order, modes, which uses share a
-    stay), which is solved at once or found not to fit contiguously; then all of it from there.
+    interval), which is solved at once or found not to fit contiguously; then all of it from there.
     At last, once nothing better is to be found, a schedule of that time that is the same always.
     """
     left_out = [family for family in (*FAMILIES, *PAGED) if family.__name__ in settings.without]
-    program = build(analyse(instance, settings.order), paged=settings.paged, without=left_out)
+    program = build(analyze(instance, settings.order), paged=settings.paged, without=left_out)
     if start is not None:
         for literal, holds in hinted(program, start):
             program.cp.add_hint(literal, holds)
@@ -44,10 +42,10 @@ def search(
     best, least = HUGE, 0
     if not left_out:
         least = least_cycles(program.facts)
-        yield Proved(cycles=least)
+        yield ProvedBound(cycles=least)
     with closing(_solve(program, settings, due)) as answers:
         for answer in answers:
-            if isinstance(answer, Found):
+            if isinstance(answer, FoundSchedule):
                 best = answer.cycles
             elif answer.cycles < least and not answer.infeasible:
                 continue
@@ -60,33 +58,33 @@ def search(
         yield from _settled(program, best, due)
 
 
-def _near(program: Program, settings: Settings, due: float) -> Iterator[Found]:
+def _near(program: JointProgram, settings: JointSettings, due: float) -> Iterator[FoundSchedule]:
     """A schedule with what is hinted fixed; all of it becomes the hint."""
     solver = _solver(settings, monotonic() + _FIRST_SHARE * (due - monotonic()))
     solver.parameters.fix_variables_to_their_hinted_value = True
     if solver.solve(program.cp) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return
-    schedule = Decoder(program, solver.value, solver.boolean_value).schedule()
-    yield Found(schedule=schedule, cycles=round(solver.objective_value))
+    schedule = decoded(program, solver.value, solver.boolean_value)
+    yield FoundSchedule(schedule=schedule, cycles=round(solver.objective_value))
     _clear(program.cp.clear_hints)
     for variable in program.every:
         program.cp.add_hint(variable, solver.value(variable))
 
 
 def _solve(
-    program: Program, settings: Settings, due: float
-) -> Generator[Found | Proved, None, None]:
+    program: JointProgram, settings: JointSettings, due: float
+) -> Generator[FoundSchedule | ProvedBound, None, None]:
     """All solutions and bounds on the way, handed over by the solver's threads."""
-    answers: SimpleQueue[Found | Proved | None] = SimpleQueue()
+    answers: SimpleQueue[FoundSchedule | ProvedBound | None] = SimpleQueue()
     solver = _solver(settings, due)
-    solver.best_bound_callback = lambda bound: answers.put(Proved(cycles=_whole(bound)))
+    solver.best_bound_callback = lambda bound: answers.put(ProvedBound(cycles=_whole(bound)))
 
     def run() -> None:
         status = solver.solve(program.cp, _Listener(program, answers))
         if status == cp_model.INFEASIBLE:
-            answers.put(Proved(cycles=0, infeasible=True))
+            answers.put(ProvedBound(cycles=0, infeasible=True))
         elif status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-            answers.put(Proved(cycles=_whole(solver.best_objective_bound)))
+            answers.put(ProvedBound(cycles=_whole(solver.best_objective_bound)))
         answers.put(None)
 
     thread = Thread(target=run, daemon=True)
@@ -99,7 +97,7 @@ def _solve(
         thread.join()
 
 
-def _settled(program: Program, cycles: int, due: float) -> Iterator[Found]:
+def _settled(program: JointProgram, cycles: int, due: float) -> Iterator[FoundSchedule]:
     """A schedule that takes no longer than ``cycles``, by one thread and from no hint.
 
     Many schedules take the least time, and several threads find now this one, now that.
@@ -107,11 +105,11 @@ def _settled(program: Program, cycles: int, due: float) -> Iterator[Found]:
     _clear(program.cp.clear_hints)
     _clear(program.cp.clear_objective)
     program.cp.add_linear_constraint(program.makespan, 0, cycles)
-    solver = _solver(Settings(threads=1), due)
+    solver = _solver(JointSettings(threads=1), due)
     solver.parameters.max_deterministic_time = _SETTLING
     if solver.solve(program.cp) in (cp_model.OPTIMAL, cp_model.FEASIBLE):
-        schedule = Decoder(program, solver.value, solver.boolean_value).schedule()
-        yield Found(schedule=schedule, cycles=cycles)
+        schedule = decoded(program, solver.value, solver.boolean_value)
+        yield FoundSchedule(schedule=schedule, cycles=cycles)
 
 
 def _clear(what: Callable[[], None]) -> None:
@@ -124,7 +122,7 @@ def _whole(bound: float) -> int:
     return max(0, ceil(bound - 1e-6))
 
 
-def _solver(settings: Settings, due: float) -> cp_model.CpSolver:
+def _solver(settings: JointSettings, due: float) -> cp_model.CpSolver:
     solver = cp_model.CpSolver()
     several = settings.threads > 1
     solver.parameters.num_workers = _WORKERS_A_THREAD * settings.threads if several else 1
@@ -136,12 +134,14 @@ def _solver(settings: Settings, due: float) -> cp_model.CpSolver:
 class _Listener(cp_model.CpSolverSolutionCallback):
     """Decodes every solution."""
 
-    def __init__(self, program: Program, answers: SimpleQueue[Found | Proved | None]) -> None:
+    def __init__(
+        self, program: JointProgram, answers: SimpleQueue[FoundSchedule | ProvedBound | None]
+    ) -> None:
         super().__init__()
         self._program = program
         self._answers = answers
 
     def on_solution_callback(self) -> None:
         """Called by the solver."""
-        schedule = Decoder(self._program, self.value, self.boolean_value).schedule()
-        self._answers.put(Found(schedule=schedule, cycles=round(self.objective_value)))
+        schedule = decoded(self._program, self.value, self.boolean_value)
+        self._answers.put(FoundSchedule(schedule=schedule, cycles=round(self.objective_value)))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
 from spmopt.core.order import dependences
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
@@ -59,7 +60,7 @@ class Version:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Facts:
-    """An instance, analysed.
+    """An instance, analyzed.
 
     Attributes
     ----------
@@ -98,97 +99,75 @@ class Facts:
         return bool(self.before[left, right])
 
 
-def analyse(instance: Instance, order: Ints | None = None) -> Facts:
-    """Facts of ``instance``; with ``order``, of that order of operations only."""
+def analyze(instance: Instance, order: Ints | None = None) -> Facts:
+    """Return facts of ``instance``; with ``order``, of that order of operations only."""
     before = _closure(instance) if order is None else _total(order)
     through = (before.astype(np.int64) @ before.astype(np.int64)) > 0
-    books = _Books(instance)
-    of_operation = tuple(
-        tuple(books.touch(index, place) for place in range(len(operation.tensors)))
-        for index, operation in enumerate(instance.operations)
-    )
+    uses: list[Use] = []
+    of_tensor: list[list[int]] = [[] for _ in instance.tensors]
+    of_operation: list[tuple[int, ...]] = []
+    of_version: list[int] = []  # tensors
+    readers: list[list[int]] = []
+    writer: list[int] = []
+    next_writer: list[int] = []
+
+    def version(tensor: int, written_by: int) -> int:
+        of_version.append(tensor)
+        readers.append([])
+        writer.append(written_by)
+        next_writer.append(NONE)
+        return len(of_version) - 1
+
+    current = [
+        version(t, NONE) if each.in_dram else NONE for t, each in enumerate(instance.tensors)
+    ]
+    segments = len(current)
+    segment = list(range(segments))
+    for index, operation in enumerate(instance.operations):
+        of_operation.append(tuple(range(len(uses), len(uses) + len(operation.tensors))))
+        for place, tensor in enumerate(operation.tensors):
+            number, reads, writes = len(uses), NONE, NONE
+            if place < len(operation.reads):
+                reads = current[tensor]
+                readers[reads].append(number)
+            else:
+                segment[tensor] = segments
+                segments += 1
+            if tensor in operation.writes:
+                if current[tensor] != NONE:
+                    next_writer[current[tensor]] = number
+                writes = current[tensor] = version(tensor, number)
+            kind = Access.WRITE if reads == NONE else Access.READ
+            uses.append(
+                Use(
+                    operation=index,
+                    place=place,
+                    tensor=tensor,
+                    kind=Access.UPDATE if NONE not in {reads, writes} else kind,
+                    segment=segment[tensor],
+                    reads=reads,
+                    writes=writes,
+                )
+            )
+            of_tensor[tensor].append(number)
     return Facts(
         instance=instance,
         before=before,
         chain=tuple((int(i), int(j)) for i, j in np.argwhere(before & ~through)),
-        uses=tuple(books.uses),
-        versions=books.versions(),
-        of_tensor=tuple(map(tuple, books.of_tensor)),
-        of_operation=of_operation,
-    )
-
-
-class _Books:
-    """Uses and versions, booked one use after the other in the listed order."""
-
-    def __init__(self, instance: Instance) -> None:
-        self._instance = instance
-        self.uses: list[Use] = []
-        self.of_tensor: list[list[int]] = [[] for _ in instance.tensors]
-        self._tensor: list[int] = []
-        self._writer: list[int] = []
-        self._readers: list[list[int]] = []
-        self._next_writer: list[int] = []
-        self._segments = 0
-        self._current = [
-            self._version(tensor, NONE) if record.in_dram else NONE
-            for tensor, record in enumerate(instance.tensors)
-        ]
-        self._segment = [self._new_segment() for _ in instance.tensors]
-
-    def touch(self, operation: int, place: int) -> int:
-        """Book the use of an operand; return its number."""
-        record, number = self._instance.operations[operation], len(self.uses)
-        tensor = record.tensors[place]
-        reads = writes = NONE
-        kind = Access.WRITE
-        if place < len(record.reads):
-            kind, reads = Access.READ, self._current[tensor]
-            self._readers[reads].append(number)
-        else:
-            self._segment[tensor] = self._new_segment()
-        if tensor in record.writes:
-            kind = Access.UPDATE if kind is Access.READ else kind
-            if self._current[tensor] != NONE:
-                self._next_writer[self._current[tensor]] = number
-            writes = self._current[tensor] = self._version(tensor, number)
-        self.uses.append(
-            Use(
-                operation=operation,
-                place=place,
-                tensor=tensor,
-                kind=kind,
-                segment=self._segment[tensor],
-                reads=reads,
-                writes=writes,
-            )
-        )
-        self.of_tensor[tensor].append(number)
-        return number
-
-    def versions(self) -> tuple[Version, ...]:
-        """All versions, once every use is booked."""
-        return tuple(
+        uses=tuple(uses),
+        versions=tuple(
             Version(
                 tensor=tensor,
-                writer=self._writer[number],
-                readers=tuple(self._readers[number]),
-                next_writer=self._next_writer[number],
-                kept=self._instance.tensors[tensor].keep and self._next_writer[number] == NONE,
+                writer=writer[number],
+                readers=tuple(readers[number]),
+                next_writer=next_writer[number],
+                kept=instance.tensors[tensor].keep and next_writer[number] == NONE,
             )
-            for number, tensor in enumerate(self._tensor)
-        )
-
-    def _version(self, tensor: int, writer: int) -> int:
-        self._tensor.append(tensor)
-        self._writer.append(writer)
-        self._readers.append([])
-        self._next_writer.append(NONE)
-        return len(self._tensor) - 1
-
-    def _new_segment(self) -> int:
-        self._segments += 1
-        return self._segments - 1
+            for number, tensor in enumerate(of_version)
+        ),
+        of_tensor=tuple(map(tuple, of_tensor)),
+        of_operation=tuple(of_operation),
+    )
 
 
 def _closure(instance: Instance) -> Bools:
@@ -206,3 +185,140 @@ def _total(order: Ints) -> Bools:
     place = np.argsort(order)
     result: Bools = place[:, None] < place[None, :]
     return result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResidencyInterval:
+    """An interval that may be, named by its first use; at most one for each use.
+
+    It is a run of steps in which a tensor is resident, whole and at one address. Schedules with
+    these need no others:
+
+    * An interval that holds no use of its tensor would load it for nothing.
+    * Of one that goes on over a blind write, what lies before the write and what lies after are
+      two: the old contents are dead when their last use and store are over.
+    * It ends with its last use or store: what it holds afterwards is in DRAM or dead.
+
+    Attributes
+    ----------
+    head
+        The first use. Unless it is a blind write, the tensor is loaded for it.
+    members
+        Uses that may be in the interval, the head included.
+    covers
+        Operations in whose steps the tensor may be resident, those of the members included.
+    issues
+        Operations in whose steps the load may be issued.
+    """
+
+    head: int
+    tensor: int
+    pages: int
+    loads: bool
+    members: tuple[int, ...]
+    covers: tuple[int, ...]
+    issues: tuple[int, ...]
+
+
+def possible_intervals(facts: Facts) -> tuple[ResidencyInterval, ...]:
+    """All intervals of tensors that fit the scratchpad."""
+    room = facts.instance.machine.spm_pages
+    intervals = []
+    for head, use in enumerate(facts.uses):
+        pages = facts.pages(facts.size(use.tensor))
+        if pages <= room:
+            intervals.append(_interval(facts, head, pages))
+    return tuple(intervals)
+
+
+def _interval(facts: Facts, head: int, pages: int) -> ResidencyInterval:
+    use = facts.uses[head]
+    same = facts.of_tensor[use.tensor]
+    members = tuple(
+        other
+        for other in same
+        if facts.uses[other].segment == use.segment and not facts.use_before(other, head)
+    )
+    loads = use.kind != Access.WRITE
+    covers = tuple(
+        operation
+        for operation in range(facts.operations)
+        if _may_cover(facts, head, members, operation)
+    )
+    touching = {facts.uses[other].operation for other in same}
+    issues = tuple(
+        operation
+        for operation in covers
+        if operation == use.operation
+        or (operation not in touching and not facts.before[use.operation, operation])
+    )
+    return ResidencyInterval(
+        head=head,
+        tensor=use.tensor,
+        pages=pages,
+        loads=loads,
+        members=members,
+        covers=covers,
+        issues=issues if loads else (),
+    )
+
+
+def _may_cover(facts: Facts, head: int, members: tuple[int, ...], operation: int) -> bool:
+    """Whether the tensor may be resident in that step, but in no step of a use outside."""
+    begin, before = facts.uses[head].operation, facts.before
+    if before[operation, begin] and facts.uses[head].kind == Access.WRITE:
+        return False
+    inside = {facts.uses[member].operation for member in members}
+    for other in facts.of_tensor[facts.uses[head].tensor]:
+        place = facts.uses[other].operation
+        if place in inside:
+            continue
+        earlier = before[place, begin] and (place == operation or before[operation, place])
+        later = before[begin, place] and (place == operation or before[place, operation])
+        if place == operation or earlier or later:
+            return False
+    return True
+
+
+def command_cycles(machine: Machine, size_bytes: int) -> int:
+    """Cycles of a command: ``lambda + ceil(x f / beta)``."""
+    transfer = -(-size_bytes * machine.clock_hz // machine.dram_bytes_per_s)
+    return machine.dma_setup_cycles + transfer
+
+
+def serial_cycles(facts: Facts) -> int:
+    """A bound on the makespan of doing one thing after the other, keeping what must be kept.
+
+    Every use moves its tensor in and out as often as any mode may ask for.
+    """
+    instance = facts.instance
+    total = sum(
+        max(mode.compute_cycles for mode in operation.modes) for operation in instance.operations
+    )
+    for use in facts.uses:
+        modes = instance.operations[use.operation].modes
+        passes = max(mode.operands[use.place].passes for mode in modes)
+        ways = 1 if use.kind == Access.READ else 2
+        total += ways * command_cycles(instance.machine, passes * facts.size(use.tensor))
+    return total
+
+
+def least_cycles(facts: Facts) -> int:
+    """A bound that needs no search: all computation, and what each channel must move at all.
+
+    What is there at the start and read comes in once at least, what must be kept goes out once.
+    """
+    instance = facts.instance
+    compute = sum(
+        min(mode.compute_cycles for mode in operation.modes) for operation in instance.operations
+    )
+    inward = outward = 0
+    for version in facts.versions:
+        cycles = command_cycles(instance.machine, facts.size(version.tensor))
+        if version.writer == NONE and version.readers:
+            inward += cycles
+        if version.writer != NONE and version.kept:
+            outward += cycles
+    if instance.machine.duplex:
+        return max(compute, inward, outward)
+    return max(compute, inward + outward)

@@ -5,17 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from formulations.joint.facts import Facts
-from formulations.joint.program import Program
-from formulations.joint.rows.channel import one_at_a_time, queue
-from formulations.joint.rows.cuts import contiguity, kept_through, shares, stored_or_together
-from formulations.joint.rows.order import modes, order
-from formulations.joint.rows.space import addresses, capacity, claims, crowding, reuse
-from formulations.joint.rows.stays import coverage, issue, membership, separation
-from formulations.joint.rows.timing import dram_order, loads, makespan, stores, streams
-from formulations.joint.rows.writeback import issued_stores, needed_stores
+from formulations.joint.implied_rows import contiguity, kept_through, shares, stored_or_together
+from formulations.joint.program import JointProgram
+from formulations.joint.residency_rows import (
+    addresses,
+    capacity,
+    claims,
+    coverage,
+    crowding,
+    issue,
+    issued_stores,
+    membership,
+    needed_stores,
+    reuse,
+    separation,
+)
+from formulations.joint.time_rows import (
+    dram_order,
+    loads,
+    makespan,
+    modes,
+    one_at_a_time,
+    order,
+    queue,
+    stores,
+    streams,
+)
 from formulations.joint.variables import create_program
 
-Family = Callable[[Program], None]
+Family = Callable[[JointProgram], None]
 
 FAMILIES: tuple[Family, ...] = (
     order,
@@ -50,7 +68,7 @@ PAGED: tuple[Family, ...] = tuple(
 """In place of addresses only the number of pages counts, which every paged schedule keeps."""
 
 
-def build(facts: Facts, *, paged: bool = False, without: Collection[Family] = ()) -> Program:
+def build(facts: Facts, *, paged: bool = False, without: Collection[Family] = ()) -> JointProgram:
     """The program of an instance; ``without`` some families, for tests."""
     program = create_program(facts)
     for family in PAGED if paged else FAMILIES:

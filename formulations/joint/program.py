@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from ortools.sat.python import cp_model
 
-from formulations.joint.facts import Facts
-from formulations.joint.stays import Stay
+from formulations.joint.facts import Facts, ResidencyInterval
 from spmopt.core.instance import Operand
 from spmopt.core.schedule import Command
 
@@ -57,15 +56,15 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Tenant:
-    """Who may occupy a range of pages: a stay (its number), or the scratch of an operation (-1).
+class Occupant:
+    """Who may occupy a range of pages: an interval (its number), or an operation's scratch (-1).
 
     It occupies them in steps [begin, finish), and in cycles from ``claimed`` on, which waits for
     whoever was there before, until ``released``. ``first`` is the operation that it begins with
     or, if it is loaded ahead, is loaded for.
     """
 
-    stay: int
+    interval: int
     tensor: int
     first: int
     pages: int
@@ -77,45 +76,41 @@ class Tenant:
     address: cp_model.IntVar
 
 
-@dataclass(kw_only=True, eq=False)
-class Program:
+class JointProgram:
     """Variables; see the README of this folder for what each means.
 
-    Keys: operations ``i``, uses ``a``, stays ``s`` and versions ``v`` by number.
+    Keys: operations ``i``, uses ``a``, intervals ``s`` and versions ``v`` by number.
     """
 
-    facts: Facts
-    stays: tuple[Stay, ...]
-    horizon: int
-    cp: cp_model.CpModel = field(default_factory=cp_model.CpModel)
-    every: list[cp_model.IntVar] = field(default_factory=list)
-    start: list[cp_model.IntVar] = field(default_factory=list)
-    end: list[cp_model.IntVar] = field(default_factory=list)
-    position: list[Number] = field(default_factory=list)
-    mode: list[list[Literal]] = field(default_factory=list)
-    order: dict[tuple[int, int], Literal] = field(default_factory=dict)
-    member: dict[tuple[int, int], Literal] = field(default_factory=dict)  # (a, s)
-    covered: dict[tuple[int, int], Literal] = field(default_factory=dict)  # (s, i)
-    begin: list[cp_model.IntVar] = field(default_factory=list)
-    finish: list[cp_model.IntVar] = field(default_factory=list)
-    claimed: list[cp_model.IntVar] = field(default_factory=list)
-    released: list[cp_model.IntVar] = field(default_factory=list)
-    load: dict[int, Move] = field(default_factory=dict)  # s
-    store: dict[int, Move] = field(default_factory=dict)  # v
-    streams: dict[int, list[Move]] = field(default_factory=dict)  # a
-    tenants: list[Tenant] = field(default_factory=list)
-    earlier: dict[tuple[int, int], Literal] = field(default_factory=dict)  # tenants
-    window: dict[tuple[int, int], Sequence[cp_model.IntVar]] = field(default_factory=dict)
-    _stays_of: dict[int, list[int]] = field(default_factory=dict)
-    makespan: cp_model.IntVar = field(init=False)
-    true: cp_model.IntVar = field(init=False)
-
-    def __post_init__(self) -> None:
-        for number, stay in enumerate(self.stays):
-            for use in stay.members:
-                self._stays_of.setdefault(use, []).append(number)
+    def __init__(
+        self, facts: Facts, intervals: tuple[ResidencyInterval, ...], *, horizon: int
+    ) -> None:
+        self.facts, self.intervals, self.horizon = facts, intervals, horizon
+        self.cp = cp_model.CpModel()
+        self.every: list[cp_model.IntVar] = []
+        self.start: list[cp_model.IntVar] = []  # i
+        self.end: list[cp_model.IntVar] = []
+        self.position: list[Number] = []
+        self.mode: list[list[Literal]] = []
+        self.order: dict[tuple[int, int], Literal] = {}
+        self.member: dict[tuple[int, int], Literal] = {}  # (a, s)
+        self.covered: dict[tuple[int, int], Literal] = {}  # (s, i)
+        self.begin: list[cp_model.IntVar] = []  # s
+        self.finish: list[cp_model.IntVar] = []
+        self.claimed: list[cp_model.IntVar] = []
+        self.released: list[cp_model.IntVar] = []
+        self.load: dict[int, Move] = {}  # s
+        self.store: dict[int, Move] = {}  # v
+        self.streams: dict[int, list[Move]] = {}  # a
+        self.occupants: list[Occupant] = []
+        self.earlier: dict[tuple[int, int], Literal] = {}  # occupants
+        self.window: dict[tuple[int, int], Sequence[cp_model.IntVar]] = {}  # (channel, i)
+        self._intervals_of: dict[int, list[int]] = {}
+        for number, interval in enumerate(intervals):
+            for use in interval.members:
+                self._intervals_of.setdefault(use, []).append(number)
         self.true = self.integer(1, 1)
-        self.makespan = self.integer(0, self.horizon)
+        self.makespan = self.integer(0, horizon)
 
     @property
     def false(self) -> Literal:
@@ -146,17 +141,17 @@ class Program:
             return self.false
         return self.order[one, other]
 
-    def present(self, stay: int) -> Literal:
-        """Whether the stay is in the schedule."""
-        return self.member[self.stays[stay].head, stay]
+    def present(self, interval: int) -> Literal:
+        """Whether the interval is in the schedule."""
+        return self.member[self.intervals[interval].head, interval]
 
-    def stays_of(self, use: int) -> list[int]:
-        """Stays that the use may be in."""
-        return self._stays_of.get(use, [])
+    def intervals_of(self, use: int) -> list[int]:
+        """Intervals that the use may be in."""
+        return self._intervals_of.get(use, [])
 
     def memberships(self, use: int) -> list[Literal]:
-        """Of the use in each stay: it is resident if one of them holds."""
-        return [self.member[use, stay] for stay in self.stays_of(use)]
+        """Of the use in each interval: it is resident if one of them holds."""
+        return [self.member[use, interval] for interval in self.intervals_of(use)]
 
     def operand(self, use: int, mode: int) -> Operand:
         """How that mode of the use's operation takes the tensor."""
@@ -183,24 +178,12 @@ class Program:
         streams = [move for moves in self.streams.values() for move in moves]
         return [*self.load.values(), *self.store.values(), *streams]
 
-    def when(self, *literals: Literal) -> _When:
-        """Constraints that hold if all literals do."""
-        return _When(self.cp, literals)
-
-
-class _When:
-    """Adds linear constraints under a condition."""
-
-    def __init__(self, cp: cp_model.CpModel, literals: tuple[Literal, ...]) -> None:
-        self._cp = cp
-        self._literals = literals
-
-    def at_most(self, left: Number, right: Number) -> None:
-        """``left <= right``."""
+    def at_most(self, left: Number, right: Number, *literals: Literal) -> None:
+        """Add ``left <= right``, if all ``literals`` hold."""
         row = cp_model.LinearExpr.sum([left, -1 * right])
-        self._cp.add_linear_constraint(row, -HUGE, 0).only_enforce_if(*self._literals)
+        self.cp.add_linear_constraint(row, -HUGE, 0).only_enforce_if(*literals)
 
-    def equal(self, left: Number, right: Number) -> None:
-        """``left = right``."""
-        self.at_most(left, right)
-        self.at_most(right, left)
+    def equal(self, left: Number, right: Number, *literals: Literal) -> None:
+        """Add ``left = right``, if all ``literals`` hold."""
+        self.at_most(left, right, *literals)
+        self.at_most(right, left, *literals)

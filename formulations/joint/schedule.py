@@ -1,16 +1,93 @@
-"""The scheduler ``joint``: least ``replay_cycles`` of whole, contiguous tensors, in any order."""
+"""What is asked of the joint model's process, and what it answers; loads no solver."""
 
 from __future__ import annotations
 
-from formulations.joint.facts import Facts, analyse
-from formulations.joint.horizon import least_cycles
-from formulations.joint.search import Found, Settings, search
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import monotonic
+
+from formulations.joint.facts import Facts, analyze, least_cycles
+from formulations.solver import apart
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
 from spmopt.core.result import ClassBound, Outcome
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Request
+from spmopt.core.table import Ints
+
+_WORKER = "formulations.joint.cpsat_worker:search"
+_GRACE_S = 0.25  # for a solver that is late
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointSettings:
+    """How to search.
+
+    Attributes
+    ----------
+    order : (n,)
+        The only order of operations allowed; None for all that keep the dependences.
+    paged
+        Count pages only, without addresses: a bound for paged schedules too. Placements found
+        then mean nothing.
+    threads
+        With one the search takes the same course every time.
+    tolerance
+        Relative gap at which the search ends by itself.
+    same
+        Then settle on a schedule that does not depend on the course that the search took.
+    without
+        Names of families of constraints to leave out, for tests.
+    """
+
+    time_limit_s: float = 60.0
+    threads: int = 2
+    tolerance: float = 0.0
+    same: bool = False
+    order: Ints | None = None
+    paged: bool = False
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSchedule:
+    """A schedule whose replay takes ``cycles``, or less."""
+
+    schedule: Schedule
+    cycles: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvedBound:
+    """No schedule of the class replays in less than ``cycles``; ``infeasible``: there is none."""
+
+    cycles: int
+    infeasible: bool = False
+
+
+def search(
+    instance: Instance,
+    settings: JointSettings,
+    start: Plan | None = None,
+    stop: Callable[[], bool] = bool,
+) -> Iterator[FoundSchedule | ProvedBound]:
+    """Better and better schedules and bounds, from the solver's own process.
+
+    Just ends when the time is up or ``stop`` says so; what came before intervals true. Starting the
+    process and building the model are part of the time.
+    """
+    due = monotonic() + settings.time_limit_s  # the clock is the same in all processes
+    yield from apart.stream(
+        _WORKER,
+        instance,
+        settings,
+        start,
+        due,
+        time_limit_s=settings.time_limit_s + _GRACE_S,
+        stop=stop,
+    )
+
 
 CLASS = "the replay of whole tensors, moved whole, in one range of addresses each, in any order"
 _MOST_USES = 300
@@ -31,20 +108,20 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         An operation's stationary operands and scratch do not fit the SPM.
     """
     fitting_modes(instance)
-    facts = analyse(instance)
+    facts = analyze(instance)
     if len(facts.uses) > _MOST_USES:
         return Outcome(plan=request.start, notes=(_TOO_LARGE.format(len(facts.uses), _MOST_USES),))
-    settings = Settings(
+    settings = JointSettings(
         time_limit_s=request.remaining_s(),
         threads=request.threads,
         tolerance=request.tolerance,
         same=request.threads > 1,
     )
-    best: Found | None = None
+    best: FoundSchedule | None = None
     least = least_cycles(facts)
     request.report("searching orders, times and addresses", None)
     for answer in search(instance, settings, _hint(facts, request), request.stop):
-        if isinstance(answer, Found):
+        if isinstance(answer, FoundSchedule):
             best = answer
         elif answer.infeasible:
             raise InfeasibleError("no schedule keeps stationary operands in one range each")

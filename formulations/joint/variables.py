@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from formulations.joint.facts import NONE, Facts
-from formulations.joint.horizon import command_cycles, serial_cycles
-from formulations.joint.program import AFTER, BEFORE, DURING, Literal, Move, Program, Slot, Tenant
-from formulations.joint.stays import possible_stays
+from formulations.joint.facts import NONE, Facts, command_cycles, possible_intervals, serial_cycles
+from formulations.joint.program import (
+    AFTER,
+    BEFORE,
+    DURING,
+    JointProgram,
+    Literal,
+    Move,
+    Occupant,
+    Slot,
+)
 from spmopt.core.schedule import Command
 from spmopt.core.timeline import Access
 
 SCRATCH = -1
 
 
-def create_program(facts: Facts) -> Program:
+def create_program(facts: Facts) -> JointProgram:
     """A program with all variables, and no constraint but their domains."""
-    program = Program(facts=facts, stays=possible_stays(facts), horizon=serial_cycles(facts))
+    program = JointProgram(
+        facts=facts, intervals=possible_intervals(facts), horizon=serial_cycles(facts)
+    )
     _operations(program)
-    _stays(program)
-    for stay, record in enumerate(program.stays):
+    _intervals(program)
+    for interval, record in enumerate(program.intervals):
         if record.loads:
-            program.load[stay] = _load(program, stay)
+            program.load[interval] = _load(program, interval)
     for version, contents in enumerate(facts.versions):
-        if contents.writer != NONE and contents.needed and program.stays_of(contents.writer):
+        if contents.writer != NONE and contents.needed and program.intervals_of(contents.writer):
             program.store[version] = _store(program, version)
     for use in range(len(facts.uses)):
         program.streams[use] = _streams(program, use)
     _windows(program)
-    _tenants(program)
+    _occupants(program)
     return program
 
 
-def _operations(program: Program) -> None:
+def _operations(program: JointProgram) -> None:
     """Start, end, mode and position; the order of those that nothing orders."""
     facts, count = program.facts, program.facts.operations
     for operation in facts.instance.operations:
@@ -51,17 +60,17 @@ def _operations(program: Program) -> None:
                 program.order[other, one] = ~literal
 
 
-def _stays(program: Program) -> None:
+def _intervals(program: JointProgram) -> None:
     """Members, steps covered, first step and last, when its pages are claimed and released."""
     uses, count = program.facts.uses, program.facts.operations
-    for stay, record in enumerate(program.stays):
+    for interval, record in enumerate(program.intervals):
         for use in record.members:
-            program.member[use, stay] = program.boolean()
+            program.member[use, interval] = program.boolean()
         inside = {uses[use].operation: use for use in record.members}
         for operation in record.covers:
             member = inside.get(operation)
-            program.covered[stay, operation] = (
-                program.boolean() if member is None else program.member[member, stay]
+            program.covered[interval, operation] = (
+                program.boolean() if member is None else program.member[member, interval]
             )
         program.begin.append(program.integer(0, count - 1))
         program.finish.append(program.integer(1, count))
@@ -69,9 +78,9 @@ def _stays(program: Program) -> None:
         program.released.append(program.time())
 
 
-def _load(program: Program, stay: int) -> Move:
+def _load(program: JointProgram, interval: int) -> Move:
     """One slot an operation; its own step is in one of two phases, which the mode decides."""
-    record = program.stays[stay]
+    record = program.intervals[interval]
     use = program.facts.uses[record.head]
     slots = []
     for operation in record.issues:
@@ -79,10 +88,10 @@ def _load(program: Program, stay: int) -> Move:
             slots.append(_other(program, operation))
             continue
         slots += _own(program, record.head, BEFORE)
-    return _move(program, Command.LOAD, use.tensor, program.present(stay), slots=tuple(slots))
+    return _move(program, Command.LOAD, use.tensor, program.present(interval), slots=tuple(slots))
 
 
-def _store(program: Program, version: int) -> Move:
+def _store(program: JointProgram, version: int) -> Move:
     """Issued in a step from the write on and before the next one."""
     facts = program.facts
     contents = facts.versions[version]
@@ -101,12 +110,12 @@ def _store(program: Program, version: int) -> Move:
     return _move(program, Command.STORE, contents.tensor, present, slots=tuple(slots))
 
 
-def _other(program: Program, operation: int) -> Slot:
+def _other(program: JointProgram, operation: int) -> Slot:
     """In the step of an operation that does not decide the phase."""
     return Slot(chosen=program.boolean(), mode=program.true, operation=operation, phase=DURING)
 
 
-def _own(program: Program, use: int, phase: int) -> list[Slot]:
+def _own(program: JointProgram, use: int, phase: int) -> list[Slot]:
     """In the step of the use: for each mode a slot, in ``phase`` where it is stationary."""
     operation = program.facts.uses[use].operation
     return [
@@ -120,7 +129,7 @@ def _own(program: Program, use: int, phase: int) -> list[Slot]:
     ]
 
 
-def _streams(program: Program, use: int) -> list[Move]:
+def _streams(program: JointProgram, use: int) -> list[Move]:
     """What crosses while the operation runs if the tensor is not resident (R3, R4)."""
     facts = program.facts
     record = facts.uses[use]
@@ -146,7 +155,7 @@ def _streams(program: Program, use: int) -> list[Move]:
     return moves
 
 
-def _absent(program: Program, use: int, mode: Literal) -> Literal:
+def _absent(program: JointProgram, use: int, mode: Literal) -> Literal:
     """Whether the operation runs in that mode and the tensor is not resident."""
     resident = program.memberships(use)
     if mode is program.true and not resident:
@@ -165,7 +174,7 @@ def _absent(program: Program, use: int, mode: Literal) -> Literal:
 
 
 def _move(
-    program: Program,
+    program: JointProgram,
     kind: Command,
     tensor: int,
     present: Literal,
@@ -185,7 +194,7 @@ def _move(
     )
 
 
-def _windows(program: Program) -> None:
+def _windows(program: JointProgram) -> None:
     """When the queue takes each step's commands: four times, between which its phases lie."""
     for channel in program.channels:
         for operation in range(program.facts.operations):
@@ -202,32 +211,32 @@ def _windows(program: Program) -> None:
             program.window[channel, operation] = (opens, during, after, closes)
 
 
-def _tenants(program: Program) -> None:
-    """Stays and scratch, with an address each; which of two has the pages before the other."""
+def _occupants(program: JointProgram) -> None:
+    """Intervals and scratch, with an address each; which of two has the pages before the other."""
     facts = program.facts
     room = facts.instance.machine.spm_pages
-    for number, stay in enumerate(program.stays):
-        program.tenants.append(
-            Tenant(
-                stay=number,
-                tensor=stay.tensor,
-                first=facts.uses[stay.head].operation,
-                pages=stay.pages,
+    for number, interval in enumerate(program.intervals):
+        program.occupants.append(
+            Occupant(
+                interval=number,
+                tensor=interval.tensor,
+                first=facts.uses[interval.head].operation,
+                pages=interval.pages,
                 present=program.present(number),
                 begin=program.begin[number],
                 finish=program.finish[number],
                 claimed=program.claimed[number],
                 released=program.released[number],
-                address=program.integer(0, room - stay.pages),
+                address=program.integer(0, room - interval.pages),
             )
         )
     for index, operation in enumerate(facts.instance.operations):
         for mode, record in enumerate(operation.modes):
             pages = facts.pages(record.scratch_bytes)
             if 0 < pages <= room:
-                program.tenants.append(
-                    Tenant(
-                        stay=SCRATCH,
+                program.occupants.append(
+                    Occupant(
+                        interval=SCRATCH,
                         tensor=SCRATCH,
                         first=index,
                         pages=pages,
@@ -239,8 +248,8 @@ def _tenants(program: Program) -> None:
                         address=program.integer(0, room - pages),
                     )
                 )
-    for one, left in enumerate(program.tenants):
-        for other, right in enumerate(program.tenants):
+    for one, left in enumerate(program.occupants):
+        for other, right in enumerate(program.occupants):
             same = left.first == right.first
             if one != other and not same and not facts.before[right.first, left.first]:
                 program.earlier[one, other] = program.boolean()

@@ -11,7 +11,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from formulations.joint import Found, Settings, search
+from formulations.joint import FoundSchedule, JointSettings, search
 from results.shared.bench import Bench, Figures, Line, timed
 from results.shared.small import NETWORKS, small_instance
 from spmopt.core.errors import ScheduleError
@@ -113,10 +113,10 @@ def searched(
     instance: Instance, start: Plan, limit_s: float, **settings: Any
 ) -> tuple[int, int, float]:
     """Least cycles found, verified if they have addresses; bound; seconds to end or limit."""
-    asked = Settings(time_limit_s=limit_s, threads=THREADS, **settings)
+    asked = JointSettings(time_limit_s=limit_s, threads=THREADS, **settings)
     answers, taken = timed(lambda: list(search(instance, asked, start)))
-    found = [answer for answer in answers if isinstance(answer, Found)]
-    bounds = [answer.cycles for answer in answers if not isinstance(answer, Found)]
+    found = [answer for answer in answers if isinstance(answer, FoundSchedule)]
+    bounds = [answer.cycles for answer in answers if not isinstance(answer, FoundSchedule)]
     if not found:
         raise ScheduleError(f"joint: no schedule within {limit_s:g} s")
     cycles = found[-1].cycles

@@ -243,26 +243,26 @@ def _addresses(instance: Instance, draft: Draft, residency: Sequence[Row]) -> It
         (-1, step, step + 1, instance.operations[index].modes[mode].scratch_bytes)
         for step, (index, mode) in enumerate(zip(draft.order, draft.modes, strict=True))
     ]
-    tenants = [row for row in (*residency, *scratch) if row[3]]
-    pages = [_pages(instance, row[3]) for row in tenants]
+    occupants = [row for row in (*residency, *scratch) if row[3]]
+    pages = [_pages(instance, row[3]) for row in occupants]
     room = instance.machine.spm_pages
     for places in product(*(range(room - count + 1) for count in pages)):
         spans = [
             (begin, end, place, place + count)
-            for (_, begin, end, _), count, place in zip(tenants, pages, places, strict=True)
+            for (_, begin, end, _), count, place in zip(occupants, pages, places, strict=True)
         ]
         if any(_meet(one, spans[other]) for k, one in enumerate(spans) for other in range(k)):
             continue
         table = [
             (tensor, 0, count, place, begin, end)
-            for (tensor, begin, end, _), count, place in zip(tenants, pages, places, strict=True)
+            for (tensor, begin, end, _), count, place in zip(occupants, pages, places, strict=True)
         ]
         names = ("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
         yield Placements(**_columns(names, table))
 
 
 def _meet(one: Row, other: Row) -> bool:
-    """Whether two tenants (begin, end, low, high) share a page in a step."""
+    """Whether two occupants (begin, end, low, high) share a page in a step."""
     return one[0] < other[1] and other[0] < one[1] and one[2] < other[3] and other[2] < one[3]
 
 

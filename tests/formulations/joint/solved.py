@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from formulations.joint.search import Found, Proved, Settings, search
+from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBound, search
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.verify import verify
@@ -21,13 +21,13 @@ class Solved:
 
 
 def solved(
-    instance: Instance, settings: Settings | None = None, start: Plan | None = None
+    instance: Instance, settings: JointSettings | None = None, start: Plan | None = None
 ) -> Solved:
     """Search; every schedule and bound on the way must be in order."""
-    found: Found | None = None
+    found: FoundSchedule | None = None
     bound = 0
-    for answer in search(instance, settings or Settings(threads=1), start):
-        if isinstance(answer, Proved):
+    for answer in search(instance, settings or JointSettings(threads=1), start):
+        if isinstance(answer, ProvedBound):
             assert not answer.infeasible
             assert answer.cycles >= bound
             bound = answer.cycles

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from formulations.joint.search import Settings
+from formulations.joint.schedule import JointSettings
 from spmopt.core.errors import SpmoptError
 from spmopt.core.instance import Instance
 from tests.formulations.joint.solved import replayed, solved
@@ -59,7 +59,7 @@ def _is_wrong(seed: int, family: str) -> bool:
     """Whether the model without a family breaks down, errs about a replay, or promises more."""
     instance = _instance(seed)
     try:
-        best = solved(instance, Settings(threads=1, without=(family, *IMPLIED)))
+        best = solved(instance, JointSettings(threads=1, without=(family, *IMPLIED)))
     except (SpmoptError, ValueError):
         return True
     too_good = best.cycles < _cycles(seed)
@@ -73,7 +73,7 @@ def test_without_it_the_model_is_wrong(family: str) -> None:
 
 @pytest.mark.parametrize("seed", [0, 5, 24, 33, 84])
 def test_without_implied_rows_the_optimum_is_the_same(seed: int) -> None:
-    best = solved(_instance(seed), Settings(threads=1, without=IMPLIED))
+    best = solved(_instance(seed), JointSettings(threads=1, without=IMPLIED))
     assert best.cycles == _cycles(seed) == replayed(_instance(seed), best.schedule)
 
 
@@ -84,8 +84,8 @@ def test_without_addresses_pages_are_counted_in_steps_and_in_time(
     seed: int, families: tuple[str, ...]
 ) -> None:
     instance = _instance(seed)
-    paged = solved(instance, Settings(threads=1, paged=True)).cycles
-    loose = solved(instance, Settings(threads=1, paged=True, without=families)).cycles
+    paged = solved(instance, JointSettings(threads=1, paged=True)).cycles
+    loose = solved(instance, JointSettings(threads=1, paged=True, without=families)).cycles
     assert loose < paged <= _cycles(seed)
 
 
@@ -93,7 +93,7 @@ def test_every_family_is_tried_and_explained() -> None:
     """The tables here and in the README name the functions of the package, all of them."""
     folder = Path(__file__).parents[3] / "formulations" / "joint"
     built = set()
-    for path in (folder / "rows").glob("*.py"):
+    for path in folder.glob("*_rows.py"):
         built |= set(re.findall(r"^def ([a-z]\w*)\(", path.read_text(), re.MULTILINE))
-    explained = set(re.findall(r"`rows\.\w+\.([a-z]\w*)`", (folder / "README.md").read_text()))
+    explained = set(re.findall(r"`\w+_rows\.([a-z]\w*)`", (folder / "README.md").read_text()))
     assert built == explained == {*ALL, "crowding"}

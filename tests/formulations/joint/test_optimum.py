@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from formulations.joint.search import Settings
+from formulations.joint.schedule import JointSettings
 from spmopt.core.instance import Instance
 from tests.formulations.joint.brute_force import least_replay
 from tests.formulations.joint.solved import replayed, small, solved
@@ -25,7 +25,7 @@ def test_brute_force_finds_nothing_better_nor_worse(seed: int) -> None:
 def test_in_the_listed_order(seed: int) -> None:
     instance = small(seed)
     count = len(instance.operations)
-    best = solved(instance, Settings(threads=1, order=np.arange(count)))
+    best = solved(instance, JointSettings(threads=1, order=np.arange(count)))
     assert best.cycles == least_replay(instance, [tuple(range(count))])
     assert best.schedule.steps.operation.tolist() == list(range(count))
 
@@ -40,7 +40,7 @@ def test_replay_of_larger_ones_is_the_model_s(seed: int) -> None:
 X = {"x": (8, "in"), "y": (8, "in")}
 TWO = [Op(reads=name, cycles=10, stationary=name) for name in ("x", "y")]
 BY_HAND: dict[str, tuple[Instance, int]] = {
-    # x stays for both of its readers when these are neighbours: 8 + 8 bytes, not 24.
+    # x stays for both of its readers when these are neighbors: 8 + 8 bytes, not 24.
     "another order": (tiny(X, [Op(reads="x"), Op(reads="y"), Op(reads="x")], spm=8), 16),
     # The load of y hides behind the computation on x: 8 + 10 + 10, and y needs no time.
     "hidden load": (

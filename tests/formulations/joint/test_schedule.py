@@ -9,10 +9,8 @@ from time import sleep
 import numpy as np
 import pytest
 
-from formulations.joint.facts import analyse
-from formulations.joint.horizon import least_cycles
-from formulations.joint.schedule import schedule
-from formulations.joint.search import Found, Settings
+from formulations.joint.facts import analyze, least_cycles
+from formulations.joint.schedule import FoundSchedule, JointSettings, schedule
 from formulations.solver import apart
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
@@ -41,7 +39,7 @@ def test_optimum_and_bound(seed: int) -> None:
     assert result.class_bound is not None
     assert result.value == result.totals.replay_cycles == best
     assert result.class_bound.value == best
-    assert least_cycles(analyse(instance)) <= best
+    assert least_cycles(analyze(instance)) <= best
     assert result.certificate is None
     assert result.status is Status.FEASIBLE  # no certificate, so never called optimal
 
@@ -69,8 +67,8 @@ def test_searches_from_a_plan_of_whole_tensors(monkeypatch: pytest.MonkeyPatch) 
     hints: list[Plan | None] = []
 
     def search(
-        instance: Instance, settings: Settings, start: Plan | None, stop: Callable[[], bool]
-    ) -> Iterator[Found]:
+        instance: Instance, settings: JointSettings, start: Plan | None, stop: Callable[[], bool]
+    ) -> Iterator[FoundSchedule]:
         hints.append(start)
         return iter(())
 
@@ -91,7 +89,7 @@ def test_no_time_leaves_the_policy() -> None:
     assert policy.value is not None
     assert joint.value <= policy.value
     assert joint.class_bound is not None
-    assert joint.class_bound.value == least_cycles(analyse(instance))
+    assert joint.class_bound.value == least_cycles(analyze(instance))
 
 
 def test_only_the_replay_is_minimised() -> None:
@@ -146,9 +144,9 @@ def test_the_time_limit_counts_the_start_of_the_solver(monkeypatch: pytest.Monke
         return take(library)
 
     instance = golden("mlp")
-    assert _proved(instance, 20.0) > least_cycles(analyse(instance))
+    assert _proved(instance, 20.0) > least_cycles(analyze(instance))
     monkeypatch.setattr(apart, "_take", slowly)
-    assert _proved(instance, 1.0) == least_cycles(analyse(instance))
+    assert _proved(instance, 1.0) == least_cycles(analyze(instance))
 
 
 def _proved(instance: Instance, seconds: float) -> float:

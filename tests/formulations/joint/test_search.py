@@ -7,9 +7,8 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from formulations.joint.facts import analyse
-from formulations.joint.horizon import serial_cycles
-from formulations.joint.search import Found, Proved, Settings, search
+from formulations.joint.facts import analyze, serial_cycles
+from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBound, search
 from spmopt.assemble import assemble
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
@@ -32,8 +31,8 @@ def _plan(seed: int | None = None) -> Plan:
 
 def test_first_schedule_is_the_plan_s_or_better() -> None:
     plan = _plan()
-    first = next(iter(search(RESIDUAL, Settings(threads=1, time_limit_s=10), plan)))
-    assert isinstance(first, Found)
+    first = next(iter(search(RESIDUAL, JointSettings(threads=1, time_limit_s=10), plan)))
+    assert isinstance(first, FoundSchedule)
     policy = replayed(RESIDUAL, assemble(RESIDUAL, plan))
     cycles = replayed(RESIDUAL, first.schedule)
     assert policy is not None
@@ -49,23 +48,23 @@ def test_start_does_not_change_the_optimum(seed: int) -> None:
 
 
 def test_what_was_found_in_time_stays() -> None:
-    answers = list(search(RESIDUAL, Settings(threads=1, time_limit_s=4), _plan()))
-    found = [answer for answer in answers if isinstance(answer, Found)]
-    proved = [answer for answer in answers if isinstance(answer, Proved)]
+    answers = list(search(RESIDUAL, JointSettings(threads=1, time_limit_s=4), _plan()))
+    found = [answer for answer in answers if isinstance(answer, FoundSchedule)]
+    proved = [answer for answer in answers if isinstance(answer, ProvedBound)]
     cycles = replayed(RESIDUAL, found[-1].schedule)
     assert cycles is not None
     assert max((bound.cycles for bound in proved), default=0) <= cycles <= found[-1].cycles
 
 
 def test_stops_when_told() -> None:
-    assert list(islice(search(RESIDUAL, Settings(), stop=lambda: True), 1)) == []
+    assert list(islice(search(RESIDUAL, JointSettings(), stop=lambda: True), 1)) == []
 
 
 def test_infeasible_is_proved() -> None:
     instance = tiny({"x": (8, "in")}, [Op(reads="x", stationary="x")], spm=7)
-    answers = list(search(instance, Settings(threads=1)))
-    assert [a for a in answers if isinstance(a, Proved)][-1].infeasible
-    assert not any(isinstance(answer, Found) for answer in answers)
+    answers = list(search(instance, JointSettings(threads=1)))
+    assert [a for a in answers if isinstance(a, ProvedBound)][-1].infeasible
+    assert not any(isinstance(answer, FoundSchedule) for answer in answers)
 
 
 @pytest.mark.parametrize("seed", range(300, 306))
@@ -73,10 +72,10 @@ def test_looser_models_bound_from_below(seed: int) -> None:
     instance = small(seed)
     order = np.arange(len(instance.operations))
     free = solved(instance).cycles
-    fixed = solved(instance, Settings(threads=1, order=order)).cycles
-    paged = solved(instance, Settings(threads=1, paged=True)).cycles
+    fixed = solved(instance, JointSettings(threads=1, order=order)).cycles
+    paged = solved(instance, JointSettings(threads=1, paged=True)).cycles
     plan = stream(instance, Request()).plan
     assert plan is not None
     policy = replayed(instance, assemble(instance, plan))
     assert policy is not None
-    assert paged <= free <= fixed <= policy <= serial_cycles(analyse(instance))
+    assert paged <= free <= fixed <= policy <= serial_cycles(analyze(instance))

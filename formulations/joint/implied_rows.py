@@ -1,7 +1,7 @@
 """Implied rows: what follows from the others, but the solver would find late or never.
 
 Linear relaxations see neither that intervals do not overlap nor implications; so (J22) and (J23)
-are sums over all stays that a use may be in. Without them the bound of an attention head's
+are sums over all intervals that a use may be in. Without them the bound of an attention head's
 training step is a fifth lower after half a minute.
 """
 
@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 from ortools.sat.python.cp_model import LinearExpr
 
-from formulations.joint.program import Literal, Move, Program
+from formulations.joint.program import JointProgram, Literal, Move
 
 
-def shares(program: Program) -> None:
+def shares(program: JointProgram) -> None:
     """(J20) Operations, and the commands of a channel, fit into the makespan one after the other.
 
     So do an operation's streams into its duration.
@@ -38,22 +38,22 @@ def _cycles(moves: Iterable[Move]) -> LinearExpr:
     return LinearExpr.sum([move.cycles * move.present for move in moves])
 
 
-def contiguity(program: Program) -> None:
-    """(J21) A stay covers what lies between its head and another step that it covers."""
+def contiguity(program: JointProgram) -> None:
+    """(J21) An interval covers what lies between its head and another step that it covers."""
     facts = program.facts
-    for stay, record in enumerate(program.stays):
+    for interval, record in enumerate(program.intervals):
         head = facts.uses[record.head].operation
         known = [(one, other, program.true) for one, other in facts.chain]
         free = [(one, other, ordered) for (one, other), ordered in program.order.items()]
         for one, other, ordered in known + free:
             after = (ordered, program.precedes(head, one))
-            _spread(program, (stay, other), (stay, one), after)
+            _spread(program, (interval, other), (interval, one), after)
             before = (ordered, program.precedes(other, head))
-            _spread(program, (stay, one), (stay, other), before)
+            _spread(program, (interval, one), (interval, other), before)
 
 
 def _spread(
-    program: Program, outer: tuple[int, int], inner: tuple[int, int], when: tuple[Literal, ...]
+    program: JointProgram, outer: tuple[int, int], inner: tuple[int, int], when: tuple[Literal, ...]
 ) -> None:
     """``covered`` at ``outer`` gives ``covered`` at ``inner`` if all of ``when`` hold."""
     covered = program.covered.get(outer)
@@ -64,10 +64,10 @@ def _spread(
     program.cp.add_bool_or(~covered, between, *(~literal for literal in when))
 
 
-def kept_through(program: Program) -> None:
+def kept_through(program: JointProgram) -> None:
     """(J22) What a use finds there, kept from before step i, was in step i.
 
-    ``sum_t pages_t (in a stay since before i, at its first use from i on) + scratch <= room``.
+    ``sum_t pages_t (in an interval since before i, at its first use from i on) + scratch <= room``.
     """
     facts = program.facts
     for index in range(facts.operations):
@@ -82,7 +82,7 @@ def kept_through(program: Program) -> None:
         program.cp.add(held + scratch <= facts.instance.machine.spm_pages)
 
 
-def _kept(program: Program, operation: int, tensor: int) -> list[Literal]:
+def _kept(program: JointProgram, operation: int, tensor: int) -> list[Literal]:
     """Literals of which one holds, at most, and then the tensor is resident in the step."""
     facts = program.facts
     uses = facts.of_tensor[tensor]
@@ -94,16 +94,16 @@ def _kept(program: Program, operation: int, tensor: int) -> list[Literal]:
     if not first:
         return []
     return [
-        program.member[first[0], stay]
-        for stay in program.stays_of(first[0])
-        if facts.before[facts.uses[program.stays[stay].head].operation, operation]
+        program.member[first[0], interval]
+        for interval in program.intervals_of(first[0])
+        if facts.before[facts.uses[program.intervals[interval].head].operation, operation]
     ]
 
 
-def stored_or_together(program: Program) -> None:
-    """(J23) ``stored_v >= writer resident - reader in a stay since the write or before``.
+def stored_or_together(program: JointProgram) -> None:
+    """(J23) ``stored_v >= writer resident - reader in an interval since the write or before``.
 
-    A stay with a head up to the writer holds the reader only if it holds the writer too.
+    An interval with a head up to the writer holds the reader only if it holds the writer too.
     """
     facts = program.facts
     for version, store in program.store.items():
@@ -114,9 +114,9 @@ def stored_or_together(program: Program) -> None:
         for reader in contents.readers:
             together = LinearExpr.sum(
                 [
-                    program.member[reader, stay]
-                    for stay in program.stays_of(reader)
-                    if (contents.writer, stay) in program.member
+                    program.member[reader, interval]
+                    for interval in program.intervals_of(reader)
+                    if (contents.writer, interval) in program.member
                 ]
             )
             program.cp.add(store.present + together >= written)

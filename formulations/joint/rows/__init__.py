@@ -1,1 +1,0 @@
-"""The constraints of the joint model, a family a function."""

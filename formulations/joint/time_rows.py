@@ -1,0 +1,162 @@
+"""Which operation and which command runs when."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from formulations.joint.facts import NONE
+from formulations.joint.program import AFTER, BEFORE, JointProgram
+from spmopt.core.schedule import Command
+
+
+def order(program: JointProgram) -> None:
+    """(J1) One operation after the other, in an order that keeps the dependences (R9).
+
+    ``end_i <= start_j`` and ``position_i < position_j`` where i precedes j; positions are the
+    numbers of operations before.
+    """
+    facts = program.facts
+    for one, other in facts.chain:
+        program.cp.add(program.end[one] <= program.start[other])
+    for (one, other), literal in program.order.items():
+        program.at_most(program.end[one], program.start[other], literal)
+        program.at_most(program.position[one] + 1, program.position[other], literal)
+    if not program.order:
+        return
+    for operation in range(facts.operations):
+        free = [literal for (_, other), literal in program.order.items() if other == operation]
+        program.cp.add(
+            program.position[operation] == int(facts.before[:, operation].sum()) + sum(free)
+        )
+
+
+def modes(program: JointProgram) -> None:
+    """(J2) One mode each; it takes its computation, and what is stationary is resident."""
+    for index, operation in enumerate(program.facts.instance.operations):
+        program.cp.add_exactly_one(program.mode[index])
+        for mode, chosen in zip(operation.modes, program.mode[index], strict=True):
+            done = program.start[index] + mode.compute_cycles
+            program.at_most(done, program.end[index], chosen)
+    for use, record in enumerate(program.facts.uses):
+        for number, chosen in enumerate(program.mode[record.operation]):
+            if program.operand(use, number).stationary:
+                program.cp.add_bool_or(~chosen, *program.memberships(use))
+
+
+def streams(program: JointProgram) -> None:
+    """(J9) A stream runs while its operation does."""
+    for use, moves in program.streams.items():
+        operation = program.facts.uses[use].operation
+        for move in moves:
+            program.at_most(program.start[operation], move.start, move.present)
+            program.at_most(move.end, program.end[operation], move.present)
+
+
+def loads(program: JointProgram) -> None:
+    """(J10) An operation starts when what was loaded ahead for it, or is stationary, has arrived.
+
+    What is loaded in its own step serves it as it arrives: it need only end later. The other
+    uses of an interval come after its head.
+    """
+    for interval, load in program.load.items():
+        operation = program.facts.uses[program.intervals[interval].head].operation
+        for slot in load.slots:
+            streamed = slot.operation == operation and slot.phase != BEFORE
+            until = program.end[operation] if streamed else program.start[operation]
+            program.at_most(load.end, until, slot.chosen)
+
+
+def stores(program: JointProgram) -> None:
+    """(J11) A store waits for the operation that writes, an update for the store of what it reads.
+
+    In the writer's own step it may begin with the operation, unless the result is stationary.
+    """
+    facts = program.facts
+    for version, store in program.store.items():
+        contents = facts.versions[version]
+        writer = facts.uses[contents.writer].operation
+        for slot in store.slots:
+            own = slot.operation == writer and slot.phase != AFTER
+            since = program.start[writer] if own else program.end[writer]
+            program.at_most(since, store.start, slot.chosen)
+        if contents.next_writer == NONE:
+            continue
+        overwriter = facts.uses[contents.next_writer].operation
+        for interval in program.intervals_of(contents.writer):
+            both = (
+                program.member[contents.writer, interval],
+                program.member.get((contents.next_writer, interval), program.false),
+            )
+            program.at_most(store.end, program.start[overwriter], store.present, *both)
+
+
+def dram_order(program: JointProgram) -> None:
+    """(J12) What comes in waits for what went out of the same tensor in earlier steps.
+
+    One channel keeps that order by itself; the other order (out after in) follows from the
+    operations between. Every write is ordered against every use of its tensor beforehand, and
+    a load for a later use is issued after the write, because its interval holds no other use.
+    """
+    facts = program.facts
+    outward = [(facts.versions[v].writer, store) for v, store in program.store.items()]
+    outward += [
+        (use, move)
+        for use, moves in program.streams.items()
+        for move in moves
+        if move.kind is Command.STREAM_OUT
+    ]
+    inward = [(program.intervals[interval].head, load) for interval, load in program.load.items()]
+    inward += [
+        (use, move)
+        for use, moves in program.streams.items()
+        for move in moves
+        if move.kind is Command.STREAM_IN
+    ]
+    for written, out in outward:
+        for used, back in inward:
+            if out.tensor == back.tensor and facts.use_before(written, used):
+                program.at_most(out.end, back.start, out.present, back.present)
+
+
+def makespan(program: JointProgram) -> None:
+    """(J19) Operations and stores have ended. Loads and streams end before operations do."""
+    for end in program.end:
+        program.cp.add(end <= program.makespan)
+    for store in program.store.values():
+        program.at_most(store.end, program.makespan, store.present)
+    program.cp.minimize(program.makespan)
+
+
+def one_at_a_time(program: JointProgram) -> None:
+    """(J13) The commands of a channel do not overlap."""
+    for channel in program.channels:
+        program.cp.add_no_overlap(
+            program.cp.new_optional_fixed_size_interval_var(
+                move.start, move.cycles, move.present, ""
+            )
+            for move in program.moves()
+            if program.channel(move) == channel
+        )
+
+
+def queue(program: JointProgram) -> None:
+    """(J14) A channel takes the commands step by step, and in each step phase by phase (R10).
+
+    ``window_i`` are the times between which the phases of i's step lie; windows follow each
+    other as the operations do. A command lies in the window of its slot.
+    """
+    for channel in program.channels:
+        for operation in range(program.facts.operations):
+            for early, late in pairwise(program.window[channel, operation]):
+                program.cp.add(early <= late)
+        for one, other in program.facts.chain:
+            closes, opens = program.window[channel, one][-1], program.window[channel, other][0]
+            program.cp.add(closes <= opens)
+        for (one, other), literal in program.order.items():
+            closes, opens = program.window[channel, one][-1], program.window[channel, other][0]
+            program.at_most(closes, opens, literal)
+    for move in program.moves():
+        for slot in move.slots:
+            times = program.window[program.channel(move), slot.operation]
+            program.at_most(times[slot.phase], move.start, slot.chosen)
+            program.at_most(move.end, times[slot.phase + 1], slot.chosen)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spmopt.api.shown import Shown
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
+    from spmopt.core.plugins import Registry
     from spmopt.hardware.technology import Scratchpad, Technology
     from spmopt.report.tables import Part
     from spmopt.schedulers.registry import SchedulerEntry
@@ -82,10 +83,18 @@ def _listing(
     document: Mapping[str, object],
     tables: Sequence[_Table],
     *lines: str,
+    registry: Registry[Any] | None = None,
 ) -> Listing:
-    """Make a listing of tables, each of columns, rows and the columns that may be folded."""
+    """Make a listing of tables, each of columns, rows and the columns that may be folded.
+
+    Names that installed packages add to ``registry`` stand below; no package is imported.
+    """
     from spmopt.report.tables import Grid, Line
 
+    packages = {} if registry is None else registry.packages()
+    if packages:
+        document = {**document, "of_packages": dict(packages)}
+    lines += tuple(f"{name}: of {package}, loaded when used" for name, package in packages.items())
     parts: list[Part] = []
     for columns, rows, words in tables:
         parts += [Grid(columns=columns, rows=rows, words=words), Line()]
@@ -146,7 +155,7 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
         An unknown machine.
     """
     from spmopt.hardware.energy import area_report
-    from spmopt.hardware.machines import load_machine
+    from spmopt.hardware.machines import MACHINES, load_machine
     from spmopt.hardware.machines import names as known
     from spmopt.hardware.settings import to_settings
     from spmopt.report.headings import technology_name
@@ -170,7 +179,8 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
     columns = ("machine", "SPM", "bandwidth", "throughput", "clock", "technology", "area", "source")
     records = [to_settings(machine) for machine in found]
     document = {"machines": records, "areas_mm2": areas}
-    return _listing("machines", document, [(columns, rows, ())])
+    registry = None if names else MACHINES
+    return _listing("machines", document, [(columns, rows, ())], registry=registry)
 
 
 def list_schedulers() -> Listing:
@@ -205,7 +215,8 @@ def list_schedulers() -> Listing:
         (columns, rows, columns[3:]),
         (options, list(_choices(entries)), options[1:]),
     ]
-    return _listing("schedulers", {"schedulers": records}, tables, _KINDS)
+    document = {"schedulers": records}
+    return _listing("schedulers", document, tables, _KINDS, registry=SCHEDULERS)
 
 
 def _choices(entries: Iterable[SchedulerEntry]) -> Iterator[tuple[str, str, str]]:
@@ -251,7 +262,7 @@ def list_technologies(
     InputError
         An unknown technology, or one without such figures.
     """
-    from spmopt.hardware.technologies import load_technology
+    from spmopt.hardware.technologies import TECHNOLOGIES, load_technology
     from spmopt.hardware.technologies import names as known
 
     given = {"--fit": fit, "--capacity": capacity is not None, "--configurations": configurations}
@@ -265,13 +276,13 @@ def list_technologies(
         return _fits(found, bool(names))
     if capacity is not None:
         return _figures(found, capacity, bool(names))
-    return _technologies(found)
+    return _technologies(found, None if names else TECHNOLOGIES)
 
 
 _FOLDED = ("figures at", "basis")
 
 
-def _technologies(found: Sequence[Technology]) -> Listing:
+def _technologies(found: Sequence[Technology], registry: Registry[Any] | None) -> Listing:
     from spmopt.report.quantities import si
 
     rows = []
@@ -281,7 +292,8 @@ def _technologies(found: Sequence[Technology]) -> Listing:
         rows.append((each.name, each.cell, si(each.access_bytes, "B"), where, each.source))
     columns = ("technology", "cell", "access", "figures at", "source")
     document = {"technologies": [_record(each) for each in found]}
-    return _listing("technologies", document, [(columns, rows, _FOLDED)])
+    tables = [(columns, rows, _FOLDED)]
+    return _listing("technologies", document, tables, registry=registry)
 
 
 def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> Listing:

@@ -78,6 +78,10 @@ class Registry(Mapping[str, T]):
     def __len__(self) -> int:
         return len(self.own)
 
+    def packages(self) -> Mapping[str, str]:
+        """Package of each name that one adds; none of them is imported."""
+        return {name: package_of(point) for name, point in self.foreign().items()}
+
     def names(self) -> tuple[str, ...]:
         """All names, own ones first; no package is imported."""
         return tuple(dict.fromkeys((*self.own, *self.added, *self.foreign())))
@@ -107,18 +111,6 @@ class Registry(Mapping[str, T]):
         if name not in self.added and name in plugins(self.group):
             self.added[name] = self._load(plugins(self.group)[name])
         return self.added.get(name)
-
-    def usable(self) -> Mapping[str, T]:
-        """All records, packages imported; one that is broken costs a warning."""
-        found = dict(self.own)
-        for name in self.names()[len(self.own) :]:
-            try:
-                record = self.find(name)
-            except InputError as error:
-                _LOG.warning("warning: %s", error)
-            else:
-                found |= {} if record is None else {name: record}
-        return found
 
     def _load(self, point: EntryPoint) -> T:
         where = f"{self.group} {point.name} of {package_of(point)}"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources.abc import Traversable
+from os import PathLike
 from pathlib import Path
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
+from spmopt.core.plugins import Registry
 from spmopt.hardware.reader import FOLDER, preset_files, read_toml
 from spmopt.hardware.settings import (
     BANK,
@@ -24,7 +27,24 @@ from spmopt.hardware.settings import (
 
 _SOURCED = ("energy", "area")
 """Tables of figures that have a source."""
-_REGISTERED: dict[str, Machine] = {}
+
+
+def _machine(name: str, found: object) -> Machine:
+    """Machine of what a package or a user gave as one: it, a TOML file, settings, a function."""
+    given = found() if callable(found) else found
+    if isinstance(given, Machine):
+        return given if given.name == name else replace(given, name=name)
+    if isinstance(given, Mapping):
+        own = _flat(dict(given), "", name)
+    elif isinstance(given, str | PathLike):
+        own = _own(str(given))
+    else:
+        raise InputError(f"machine {name}: is none, nor a TOML file or settings of one")
+    return _read({**own, "name": name}, name)
+
+
+MACHINES: Registry[Machine] = Registry(group="spmopt.machines", make=_machine, own={})
+"""Machines that were registered, and those of packages."""
 
 
 def register_machine(machine: Machine) -> None:
@@ -37,12 +57,12 @@ def register_machine(machine: Machine) -> None:
     """
     if machine.name in names():
         raise InputError(f"machine {machine.name}: there is one already; choose another name")
-    _REGISTERED[machine.name] = machine
+    MACHINES.register(machine.name, machine)
 
 
 def names() -> list[str]:
     """Names of the machines that come with the program or were registered, sorted."""
-    return sorted([*preset_files("machine"), *_REGISTERED])
+    return sorted([*preset_files("machine"), *MACHINES.added])
 
 
 def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machine:
@@ -60,14 +80,16 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
     InputError
         No such machine or file, not TOML, or a setting that cannot be used.
     """
-    if name_or_path in _REGISTERED:
-        return override(_REGISTERED[name_or_path], overrides or {})
-    own = _own(name_or_path)
-    _require_apart(own, own, f"machine {name_or_path}")
-    settings = _merged(_settings(FOLDER / "defaults.toml", "defaults.toml"), own)
+    known = None if name_or_path in preset_files("machine") else MACHINES.find(name_or_path)
     # What the file says is checked by itself first, so that an error names its true origin.
-    machine = from_settings(settings, f"machine {name_or_path}")
-    return override(machine, overrides or {})
+    return override(known or _read(_own(name_or_path), name_or_path), overrides or {})
+
+
+def _read(own: dict[str, Setting], name: str) -> Machine:
+    """Machine of its own settings, and of defaults for the others."""
+    _require_apart(own, own, f"machine {name}")
+    settings = _merged(_settings(FOLDER / "defaults.toml", "defaults.toml"), own)
+    return from_settings(settings, f"machine {name}")
 
 
 def override(machine: Machine, overrides: Settings) -> Machine:
@@ -146,7 +168,7 @@ def _own(name_or_path: str) -> dict[str, Setting]:
     if not name_or_path.endswith(".toml"):
         if Path(name_or_path).is_file():
             raise InputError(f"machine {name_or_path}: a machine file must end in .toml; rename it")
-        raise unknown("machine", name_or_path, names())
+        raise unknown("machine", name_or_path, [*names(), *MACHINES.foreign()])
     path = Path(name_or_path)
     settings = {"name": path.stem} | _settings(path, name_or_path)
     technology = settings.get("technology")

@@ -17,10 +17,13 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
+from os import PathLike
 from pathlib import Path
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.plugins import Registry
 from spmopt.core.units import Dimension
 from spmopt.hardware.reader import FOLDER, Reader, preset_files, read_toml
 from spmopt.hardware.technology import FIGURES, Between, Point, Technology
@@ -46,7 +49,23 @@ _NVSIM_COLUMNS = {
 }
 """Where a figure has another name in the file."""
 _MIB = 2**20
-_REGISTERED: dict[str, Technology] = {}
+
+
+def _technology(name: str, found: object) -> Technology:
+    """Technology of what a package or a user gave: it, a TOML file, its tables, a function."""
+    given = found() if callable(found) else found
+    if isinstance(given, Technology):
+        return given if given.name == name else replace(given, name=name)
+    where = f"technology {name}"
+    if isinstance(given, str | PathLike):
+        given = read_toml(Path(given), where)
+    if not isinstance(given, Mapping):
+        raise InputError(f"{where}: is none, nor a TOML file or its tables")
+    return _from_tables(given, name, where)
+
+
+TECHNOLOGIES: Registry[Technology] = Registry(group="spmopt.technologies", make=_technology, own={})
+"""Technologies that were registered, and those of packages."""
 
 
 def register_technology(technology: Technology) -> None:
@@ -59,12 +78,12 @@ def register_technology(technology: Technology) -> None:
     """
     if technology.name in names():
         raise InputError(f"technology {technology.name}: there is one already; choose another name")
-    _REGISTERED[technology.name] = technology
+    TECHNOLOGIES.register(technology.name, technology)
 
 
 def names() -> list[str]:
     """Names of the technologies that come with the program or were registered, sorted."""
-    return sorted([*preset_files("technology"), *_NVSIM_CELLS, *_REGISTERED])
+    return sorted([*preset_files("technology"), *_NVSIM_CELLS, *TECHNOLOGIES.added])
 
 
 def load_technology(name_or_path: str) -> Technology:
@@ -75,15 +94,18 @@ def load_technology(name_or_path: str) -> Technology:
     InputError
         No such technology or file, not TOML, or a setting that cannot be used.
     """
-    if name_or_path in names():
-        return _REGISTERED.get(name_or_path) or _shipped(name_or_path)
+    if name_or_path in (*preset_files("technology"), *_NVSIM_CELLS):
+        return _shipped(name_or_path)
+    known = TECHNOLOGIES.find(name_or_path)
+    if known is not None:
+        return known
     path = Path(name_or_path)
     where = f"technology {name_or_path}"
     if path.suffix == ".toml":
         return _from_tables(read_toml(path, where), path.stem, where)
     if path.is_file():
         raise InputError(f"{where}: a technology file must end in .toml; rename it")
-    raise unknown("technology", name_or_path, names())
+    raise unknown("technology", name_or_path, [*names(), *TECHNOLOGIES.foreign()])
 
 
 @cache

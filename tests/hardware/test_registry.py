@@ -10,8 +10,8 @@ from spmopt.hardware import machines, technologies
 
 @pytest.fixture(autouse=True)
 def _forget(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machines, "_REGISTERED", {})
-    monkeypatch.setattr(technologies, "_REGISTERED", {})
+    monkeypatch.setattr(machines, "MACHINES", replace(machines.MACHINES, added={}))
+    monkeypatch.setattr(technologies, "TECHNOLOGIES", replace(technologies.TECHNOLOGIES, added={}))
 
 
 def test_a_registered_machine_goes_by_its_name_and_takes_overrides() -> None:

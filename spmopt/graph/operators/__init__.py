@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from importlib.resources import files
 from itertools import chain
+from os import PathLike
+from pathlib import Path
 
 from spmopt.core.errors import InputError
+from spmopt.core.plugins import Registry
 from spmopt.graph.operators import (
     activation,
     arithmetic,
@@ -18,12 +23,12 @@ from spmopt.graph.operators import (
     matmul,
     movement,
     normalization,
-    optimizer,
     pooling,
     recurrent,
     views,
 )
 from spmopt.graph.operators.spec import Attributes, OperatorSpec, Shape, Shapes
+from spmopt.graph.operators.table import operators_of, read_operators
 
 _FAMILIES = (
     activation,
@@ -37,14 +42,51 @@ _FAMILIES = (
     matmul,
     movement,
     normalization,
-    optimizer,
     pooling,
     recurrent,
     views,
 )
-SPECS: dict[str, OperatorSpec] = {
-    spec.name: spec for spec in chain.from_iterable(family.SPECS for family in _FAMILIES)
-}
+
+
+def _operator(name: str, found: object) -> OperatorSpec:
+    """Rule of what a package or a user gave: it, several with it, a table, or a TOML file."""
+    if isinstance(found, str | PathLike):
+        found = read_operators(Path(found))
+    specs = operators_of(name, found) if isinstance(found, Mapping) else found
+    given = {name: specs} if isinstance(specs, OperatorSpec) else {}
+    if isinstance(specs, Iterable):
+        given = {getattr(spec, "name", ""): spec for spec in specs}
+    if not isinstance(given.get(name), OperatorSpec):
+        raise InputError(f"operator {name}: no rule of it; give an OperatorSpec, or its TOML file")
+    SPECS.added.update({key: spec for key, spec in given.items() if key not in SPECS})
+    return given[name]
+
+
+SPECS: Registry[OperatorSpec] = Registry(
+    group="spmopt.operators",
+    make=_operator,
+    own={
+        spec.name: spec
+        for spec in chain(
+            read_operators(files("spmopt.graph.operators").joinpath("operators.toml")),
+            *(family.SPECS for family in _FAMILIES),
+        )
+    },
+)
+"""Rules of the operators by name."""
+
+
+def register_operators(rules: Iterable[OperatorSpec] | str | PathLike[str]) -> None:
+    """Add rules of operators and of their gradients, or those of a TOML file.
+
+    Raises
+    ------
+    InputError
+        A name that is taken, or a file that cannot be read.
+    """
+    found = read_operators(Path(rules)) if isinstance(rules, str | PathLike) else rules
+    for spec in found:
+        SPECS.register(spec.name, spec)
 
 
 def lookup(name: str) -> OperatorSpec:
@@ -55,14 +97,15 @@ def lookup(name: str) -> OperatorSpec:
     InputError
         No operator of that name; says what can be done.
     """
-    spec = SPECS.get(name)
+    spec = SPECS.find(name)
     if spec is None:
-        known = {key.lower(): key for key in SPECS}
+        known = {key.lower(): key for key in SPECS.names()}
         near = get_close_matches(name.lower(), known, n=1)
         hint = f"did you mean {known[near[0]]}? Else " if near else ""
         raise InputError(
-            f"operator {name} has no rule; {hint}add one to spmopt/graph/operators, or pass "
-            "--assume-pointwise to treat it as point-wise"
+            f"operator {name} has no rule; {hint}register one "
+            "(spmopt.graph.operators.register_operators), or pass --assume-pointwise to treat it "
+            "as point-wise"
         )
     return spec
 

@@ -51,25 +51,8 @@ def _softmax(name: str, work: int) -> tuple[OperatorSpec, ...]:
 
 
 SPECS: tuple[OperatorSpec, ...] = (
-    *unary("Relu", 1, 1, _Y),
     pointwise("LeakyRelu", per_output(2), gradients=_leaky_gradients),
     pointwise("LeakyReluGradient", per_output(2), shapes=None),
-    # On the bounds themselves any subgradient will do, so Y tells what X would.
-    replace(
-        pointwise("Clip", per_output(2), gradients=gradient_reads("ClipGradient", _Y)),
-        constants={1: "min", 2: "max"},
-    ),
-    pointwise("ClipGradient", per_output(2), shapes=None),
-    *unary("Sigmoid", 4, 3, _Y),
-    *unary("HardSigmoid", 4, 3, _Y),
-    *unary("HardSwish", 5, 5, _X),
-    *unary("Tanh", 5, 3, _Y),
-    *unary("Gelu", 5, 9, _X),
-    # x sigmoid(x), also called SiLU.
-    *unary("Swish", 5, 9, _X),
-    *unary("Erf", 1, 4, _X),
     *_softmax("Softmax", 5),
     *_softmax("LogSoftmax", 5),
-    *unary("Sqrt", 1, 2, _Y),
-    *unary("Exp", 1, 1, _Y),
 )

@@ -1,59 +1,33 @@
-"""Random small instances: one builder, fed by hypothesis (shrinks) or by a seed (fast loops).
-
-Every instance is feasible: in each mode the stationary operands and the scratch, in whole
-pages, fit the scratchpad, so that the schedule which streams everything else is legal.
-"""
+"""Random small instances, fed by hypothesis (shrinks) or by a seed (fast loops)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import replace
+from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
-from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor, TensorKind
-from spmopt.core.machine import Energy, Machine
+from spmopt.core.instance import Instance
+from spmopt.testing.instances import (
+    RATES,
+    WHOLE_RATES,
+    Choices,
+    Features,
+    build_instance,
+    pages,
+    random_instance,
+)
 
-WHOLE_RATES = ((1, 1), (1, 2), (1, 3))
-"""(bytes per second, clock) with whole cycles a byte."""
-RATES = (*WHOLE_RATES, (2, 1), (4, 1), (3, 2), (2, 3))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Features:
-    """What a random instance may contain; limits are inclusive.
-
-    ``max_tensor_pages`` bounds a tensor's size, ``aligned`` makes sizes, scratch and the
-    scratchpad whole pages, and ``whole_cycles`` makes a byte take a whole number of cycles
-    (then only the command set-up distinguishes exact from linear transfer times).
-    """
-
-    max_operations: int = 4
-    max_tensors: int = 4
-    max_operands: int = 3
-    page_bytes: int = 4
-    max_tensor_pages: int = 3
-    max_compute_cycles: int = 12
-    max_passes: int = 3
-    max_modes: int = 1
-    updates: bool = True
-    rewrites: bool = True
-    stationary: bool = True
-    scratch: bool = True
-    duplex: bool = False
-    setup: bool = False
-    aligned: bool = False
-    whole_cycles: bool = False
-    energy: bool = True
-
-
-class Choices(Protocol):
-    """A source of integers; the low end is the simplest choice."""
-
-    def __call__(self, low: int, high: int) -> int:
-        """Return an integer in [low, high]."""
-        ...
+__all__ = [
+    "RATES",
+    "WHOLE_RATES",
+    "Choices",
+    "Features",
+    "build_instance",
+    "instances",
+    "pages",
+    "random_instance",
+]
 
 
 def instances(**features: Any) -> st.SearchStrategy[Instance]:
@@ -65,157 +39,3 @@ def instances(**features: Any) -> st.SearchStrategy[Instance]:
         return build_instance(lambda low, high: draw(st.integers(low, high)), wanted)
 
     return build()
-
-
-def random_instance(seed: int, **features: Any) -> Instance:
-    """Return the instance that ``seed`` determines, for loops of thousands."""
-    generator = np.random.default_rng(seed)
-    wanted = replace(Features(), **features)
-    return build_instance(lambda low, high: int(generator.integers(low, high + 1)), wanted)
-
-
-def build_instance(choose: Choices, features: Features) -> Instance:
-    """Build a feasible instance from ``choose``'s answers."""
-    sizes = _sizes(choose, features)
-    in_dram = [choose(0, 1) == 1 for _ in sizes]
-    exists = list(in_dram)
-    operations: list[Operation] = []
-    for _ in range(choose(1, features.max_operations)):
-        operations.append(_operation(choose, features, exists, operations))
-    keep = [there and choose(0, 1) == 1 for there in exists]
-    tensors = tuple(
-        Tensor(
-            name=f"t{index}",
-            size_bytes=size,
-            kind=TensorKind.WEIGHT if in_dram[index] else TensorKind.ACTIVATION,
-            in_dram=in_dram[index],
-            keep=keep[index],
-        )
-        for index, size in enumerate(sizes)
-    )
-    return Instance(
-        name="random",
-        machine=_machine(choose, features, sizes, operations),
-        tensors=tensors,
-        operations=tuple(operations),
-    )
-
-
-def pages(size_bytes: int, page_bytes: int) -> int:
-    """Whole pages that hold ``size_bytes``."""
-    return -(-size_bytes // page_bytes)
-
-
-def _sizes(choose: Choices, features: Features) -> list[int]:
-    count = choose(1, features.max_tensors)
-    page = features.page_bytes
-    if features.aligned:
-        return [page * choose(1, features.max_tensor_pages) for _ in range(count)]
-    return [choose(1, page * features.max_tensor_pages) for _ in range(count)]
-
-
-def _operation(
-    choose: Choices, features: Features, exists: list[bool], earlier: list[Operation]
-) -> Operation:
-    reads: list[int] = []
-    writes: list[int] = []
-    candidates = list(range(len(exists)))
-    for _ in range(choose(1, min(features.max_operands, len(candidates)))):
-        tensor = candidates.pop(choose(0, len(candidates) - 1))
-        read, write = _access(choose, features, exists[tensor])
-        if read:
-            reads.append(tensor)
-        if write:
-            writes.append(tensor)
-    for tensor in writes:
-        exists[tensor] = True
-    operands = len(reads) + sum(t not in reads for t in writes)
-    modes = [_mode(choose, features, operands) for _ in range(choose(1, features.max_modes))]
-    touched, written = {*reads, *writes}, set(writes)
-    return Operation(
-        name=f"op{len(earlier)}",
-        reads=tuple(reads),
-        writes=tuple(writes),
-        modes=tuple(modes),
-        predecessors=tuple(
-            before
-            for before, other in enumerate(earlier)
-            if written & {*other.tensors} or touched & {*other.writes}
-        ),
-    )
-
-
-def _access(choose: Choices, features: Features, exists: bool) -> tuple[bool, bool]:
-    """Return (reads, writes) of one operand, or neither when nothing is allowed."""
-    if not exists:
-        return False, True
-    kinds = [(True, False)]
-    if features.updates:
-        kinds.append((True, True))
-    if features.rewrites:
-        kinds.append((False, True))
-    # A read is as likely as both others, so that tensors live through several uses.
-    picked = choose(0, 2 * len(kinds) - 2)
-    return kinds[0] if picked < len(kinds) else kinds[picked - len(kinds) + 1]
-
-
-def _mode(choose: Choices, features: Features, operands: int) -> Mode:
-    page = features.page_bytes
-    scratch = choose(0, 2 * page) if features.scratch and choose(0, 2) == 2 else 0
-    return Mode(
-        compute_cycles=choose(0, features.max_compute_cycles),
-        operands=tuple(_operand(choose, features) for _ in range(operands)),
-        scratch_bytes=page * pages(scratch, page) if features.aligned else scratch,
-        macs=choose(0, 3),
-        spm_read_bytes=choose(0, 3),
-        spm_write_bytes=choose(0, 3),
-    )
-
-
-def _operand(choose: Choices, features: Features) -> Operand:
-    if features.stationary and choose(0, 4) == 4:
-        return Operand(stationary=True)
-    # One pass is more likely than all other numbers of passes.
-    return Operand(passes=max(1, choose(0, 2 * features.max_passes) - features.max_passes))
-
-
-def _machine(
-    choose: Choices, features: Features, sizes: list[int], operations: list[Operation]
-) -> Machine:
-    page = features.page_bytes
-    least = max(_needed_pages(op, mode, sizes, page) for op in operations for mode in op.modes)
-    total = sum(pages(size, page) for size in sizes)
-    spm_pages = max(1, least) + choose(0, max(1, total - least))
-    rates = WHOLE_RATES if features.whole_cycles else RATES
-    rate, clock = rates[choose(0, len(rates) - 1)]
-    energy = Energy()
-    if features.energy:
-        energy = Energy(
-            dram_pj_per_byte=choose(0, 8) / 4,
-            spm_read_pj_per_byte=choose(0, 4) / 4,
-            spm_write_pj_per_byte=choose(0, 4) / 4,
-            mac_pj=choose(0, 4) / 4,
-            # About a picojoule a cycle: neither term of the energy drowns the other.
-            leakage_w=choose(0, 4) * 1e-12,
-        )
-    return Machine(
-        name="tiny",
-        spm_bytes=spm_pages * page + (0 if features.aligned else choose(0, page - 1)),
-        dram_bytes_per_s=rate,
-        clock_hz=clock,
-        operations_per_s=1,
-        dma_setup_cycles=choose(0, 3) if features.setup else 0,
-        page_bytes=page,
-        duplex=features.duplex and choose(0, 1) == 1,
-        energy=energy,
-    )
-
-
-def _needed_pages(operation: Operation, mode: Mode, sizes: list[int], page: int) -> int:
-    """Pages that the mode cannot do without: its stationary operands and its scratch."""
-    stationary = sum(
-        pages(sizes[tensor], page)
-        for tensor, operand in zip(operation.tensors, mode.operands, strict=True)
-        if operand.stationary
-    )
-    return stationary + pages(mode.scratch_bytes, page)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from spmopt.assemble import assemble
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
@@ -13,9 +11,12 @@ from spmopt.core.result import Outcome, Totals
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import timeline
+from spmopt.testing.policies import random_instances
 from spmopt.verify import verify
 from tests.brute_force import optimum
 from tests.strategies import random_instance
+
+__all__ = ["beats_no_optimum", "is_whole", "plan_of", "random_instances", "totals"]
 
 
 def plan_of(found: Outcome) -> Plan:
@@ -30,22 +31,6 @@ def totals(instance: Instance, plan: Plan) -> Totals:
     assert report.legal, report.violations
     assert report.totals is not None
     return report.totals
-
-
-def random_instances(count: int) -> Iterator[Instance]:
-    """Instances with everything that the format knows, one channel and duplex."""
-    for seed in range(count):
-        yield random_instance(
-            seed,
-            max_operations=20,
-            max_tensors=9,
-            max_operands=4,
-            max_tensor_pages=1 + seed % 8,
-            max_compute_cycles=(12, 90)[seed % 2],
-            max_modes=2,
-            duplex=seed % 3 == 0,
-            setup=seed % 4 < 2,
-        )
 
 
 def is_whole(instance: Instance, plan: Plan) -> bool:

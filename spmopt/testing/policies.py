@@ -1,0 +1,244 @@
+"""What every policy owes on any instance.
+
+Each check takes a policy (a callable, a name or a record), and raises :class:`AssertionError` with
+the instance at which it fails.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import cast
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
+from spmopt.core.instance import (
+    STATIONARY,
+    STREAMED,
+    Instance,
+    Mode,
+    Operation,
+    Tensor,
+    TensorKind,
+)
+from spmopt.core.machine import Machine
+from spmopt.core.objective import MAKESPAN, REPLAY, TRAFFIC, Objective, energy_objective
+from spmopt.core.order import other_order
+from spmopt.core.result import Totals
+from spmopt.core.schedule import Plan, Schedule
+from spmopt.core.scheduler import Policy, Request
+from spmopt.io.instance import decode_instance
+from spmopt.schedulers.registry import SchedulerEntry, find
+from spmopt.solve import solve
+from spmopt.testing.instances import random_instance
+from spmopt.verify import require_legal
+
+Checked = str | SchedulerEntry | Policy
+_MIXED = Objective(
+    name="mixed", unit="", cycle=Fraction(2), dram_in_byte=Fraction(1, 3), dram_out_byte=Fraction(1)
+)
+
+
+def check_policy(policy: Checked) -> None:
+    """Run every check.
+
+    Parameters
+    ----------
+    policy
+        A callable (:data:`spmopt.core.scheduler.Policy`), or the name or the record of one.
+
+    Raises
+    ------
+    AssertionError
+        The first thing that is wrong, with the instance that shows it.
+    """
+    for check in CHECKS:
+        check(policy)
+
+
+def check_legal(policy: Checked) -> None:
+    """Require schedules that the verifier finds legal, on instances with all that there is."""
+    for instance in random_instances(60):
+        totals = _legal(policy, instance, Request()).totals
+        assert totals.replay_cycles <= totals.makespan_cycles, instance
+
+
+def check_objectives(policy: Checked) -> None:
+    """Require a legal schedule whatever is minimized."""
+    for instance in random_instances(20):
+        for objective in (TRAFFIC, REPLAY, _MIXED, energy_objective(instance.machine)):
+            _legal(policy, instance, Request(objective=objective))
+
+
+def check_bound(policy: Checked) -> None:
+    """Require that no certified bound is above a schedule of its order."""
+    for instance in random_instances(2):
+        for objective in (MAKESPAN, _MIXED):
+            try:
+                found = solve(instance, policy, Request(objective=objective))
+            except (InputError, ScheduleError) as error:
+                raise AssertionError(f"{instance}: {error}") from error
+            assert found.verified, f"{instance}: no schedule"
+            assert found.bound is not None, f"{instance}: no bound"
+
+
+def check_deterministic(policy: Checked) -> None:
+    """Require the same schedule of the same instance."""
+    for instance in random_instances(12):
+        first, second = (_legal(policy, instance, Request()).schedule for _ in range(2))
+        assert first.steps == second.steps, f"{instance}: two runs take different steps"
+        assert first.commands == second.commands, f"{instance}: two runs move different bytes"
+
+
+def check_optimum(policy: Checked) -> None:
+    """Require that no schedule of tiny instances is better than the best of all legal ones."""
+    for known in _known():
+        for objective, least in ((MAKESPAN, known.makespan), (TRAFFIC, known.traffic)):
+            found = _legal(policy, known.instance, Request(objective=objective))
+            if other_order(found.schedule.steps.operation) is None:  # else it has another optimum
+                value = found.totals.value(objective)
+                assert value >= least, f"{known.instance}: {value} is less than the optimum {least}"
+
+
+def check_edges(policy: Checked) -> None:
+    """Require legal schedules where the scratchpad just suffices, or holds everything at once."""
+    for instance in (*_edges(), *map(_roomy, random_instances(6))):
+        _legal(policy, instance, Request())
+
+
+def check_infeasible(policy: Checked) -> None:
+    """Require that an operation which fits in no mode is said to be infeasible."""
+    instance = _edge([Mode(compute_cycles=1, operands=(STATIONARY,), scratch_bytes=9)])
+    small = replace(instance, machine=replace(instance.machine, spm_bytes=8))
+    try:
+        find(policy).load()(small, Request())
+    except InfeasibleError:
+        return
+    raise AssertionError(f"{small}: nothing fits, yet there is no InfeasibleError")
+
+
+def check_stopped(policy: Checked) -> None:
+    """Require a legal schedule even where no time is left."""
+    for instance in random_instances(6):
+        _legal(policy, instance, Request(stop=lambda: True, time_limit_s=0.0))
+
+
+CHECKS: tuple[Callable[[Checked], None], ...] = (
+    check_legal,
+    check_objectives,
+    check_bound,
+    check_deterministic,
+    check_optimum,
+    check_edges,
+    check_infeasible,
+    check_stopped,
+)
+"""All checks, as tests to parametrize over."""
+
+
+def random_instances(count: int) -> Iterator[Instance]:
+    """Instances with everything that the format knows, one channel and duplex."""
+    for seed in range(count):
+        yield random_instance(
+            seed,
+            max_operations=20,
+            max_tensors=9,
+            max_operands=4,
+            max_tensor_pages=1 + seed % 8,
+            max_compute_cycles=(12, 90)[seed % 2],
+            max_modes=2,
+            duplex=seed % 3 == 0,
+            setup=seed % 4 < 2,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Known:
+    """A tiny instance, and the optimum of all its legal schedules in the listed order."""
+
+    instance: Instance
+    makespan: Fraction
+    traffic: Fraction
+
+
+@cache
+def _known() -> tuple[Known, ...]:
+    """Read ``optima.json``, found by trying every schedule."""
+    text = files("spmopt.testing").joinpath("optima.json").read_text(encoding="utf-8")
+    return tuple(
+        Known(
+            instance=decode_instance(entry["instance"]),
+            makespan=Fraction(entry["makespan"]),
+            traffic=Fraction(entry["traffic"]),
+        )
+        for entry in json.loads(text)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Legal:
+    """A schedule that the verifier found legal, and its totals."""
+
+    schedule: Schedule
+    totals: Totals
+
+
+def _legal(policy: Checked, instance: Instance, request: Request) -> Legal:
+    """Schedule and verify, without a bound."""
+    try:
+        found = find(policy).load()(instance, request)
+        assert found.schedule is not None or found.plan is not None, f"{instance}: no plan"
+        schedule = found.schedule or assemble(instance, cast("Plan", found.plan))
+        totals = require_legal(instance, schedule).totals
+    except (InfeasibleError, InputError, ScheduleError) as error:
+        raise AssertionError(f"{instance}: {error}") from error
+    assert totals is not None, instance
+    return Legal(schedule=schedule, totals=totals)
+
+
+def _edges() -> Iterator[Instance]:
+    """Instances of one operation: nothing to hold, scratch alone, exact fits, a choice of modes."""
+    plain = Mode(compute_cycles=3, operands=(STREAMED,))
+    pinned = replace(plain, operands=(STATIONARY,))
+    large = replace(plain, scratch_bytes=64)
+    yield _edge([plain])
+    yield _edge([pinned])
+    yield _edge([replace(plain, scratch_bytes=16)])
+    yield _edge([replace(pinned, scratch_bytes=4)])
+    yield _edge([large, plain])
+    yield _edge([replace(plain, compute_cycles=0)])
+    idle = _edge([plain])
+    unused = Tensor(name="unused", size_bytes=4, kind=TensorKind.WEIGHT, in_dram=True, keep=True)
+    yield replace(idle, tensors=(*idle.tensors, unused))
+    yield replace(idle, machine=replace(idle.machine, spm_bytes=4))
+    again = replace(idle.operations[0], name="again", predecessors=(0,))
+    yield replace(idle, operations=(*idle.operations, again))
+    nothing = Operation(
+        name="nothing", reads=(), writes=(), modes=(Mode(compute_cycles=1, operands=()),)
+    )
+    yield replace(idle, operations=(nothing,))
+
+
+def _edge(modes: list[Mode]) -> Instance:
+    """One operation that updates 12 bytes in a scratchpad of 16."""
+    machine = Machine(
+        name="edge",
+        spm_bytes=16,
+        dram_bytes_per_s=1,
+        clock_hz=1,
+        operations_per_s=1,
+        page_bytes=4,
+    )
+    tensor = Tensor(name="t", size_bytes=12, kind=TensorKind.WEIGHT, in_dram=True, keep=True)
+    update = Operation(name="update", reads=(0,), writes=(0,), modes=tuple(modes))
+    return Instance(name="edge", machine=machine, tensors=(tensor,), operations=(update,))
+
+
+def _roomy(instance: Instance) -> Instance:
+    """``instance`` with room for every tensor and scratch at once."""
+    size = 1024 * instance.machine.page_bytes
+    return replace(instance, machine=replace(instance.machine, spm_bytes=size))

@@ -1,0 +1,31 @@
+"""Record optima of tiny instances for ``spmopt.testing``: python -m tests.policies.optima."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import spmopt
+from spmopt.core.objective import MAKESPAN, TRAFFIC
+from spmopt.io.instance import encode_instance
+from spmopt.testing.instances import random_instance
+from tests.brute_force import optimum
+
+OPTIMA = Path(spmopt.__file__).parent / "testing" / "optima.json"
+
+
+def entries(count: int = 30) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = []
+    for seed in range(count):
+        instance = random_instance(
+            seed, max_operations=4, max_tensors=3, page_bytes=2, max_tensor_pages=2
+        )
+        least = {each.name: optimum(instance, each) for each in (MAKESPAN, TRAFFIC)}
+        values = {name: str(best.value) for name, best in least.items() if best is not None}
+        found.append({**values, "instance": encode_instance(instance)})
+    return found
+
+
+if __name__ == "__main__":
+    lines = ",\n".join(json.dumps(entry, separators=(",", ":")) for entry in entries())
+    OPTIMA.write_text(f"[\n{lines}\n]\n")

@@ -1,0 +1,126 @@
+"""The example package: installed beside the program, what it adds works by name."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from spmopt.core.plugins import plugins
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "tests" / "example_plugin"
+Spmopt = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder that the package is installed into."""
+    folder = tmp_path_factory.mktemp("site")
+    source = tmp_path_factory.mktemp("source")
+    for path in PACKAGE.rglob("*"):
+        if path.is_file() and "__pycache__" not in path.parts:
+            copy = source / path.relative_to(PACKAGE)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    quiet = ("--quiet", "--no-deps", "--no-build-isolation", "--no-index")
+    command = [sys.executable, "-m", "pip", "install", *quiet, "--target", str(folder), str(source)]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def spmopt(site: Path) -> Spmopt:
+    path = os.pathsep.join((str(ROOT), str(site)))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "spmopt", *arguments]
+        environment = {**os.environ, "PYTHONPATH": path, "COLUMNS": "200"}
+        return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+    return run
+
+
+def test_what_a_package_adds_works_by_name(spmopt: Spmopt, tmp_path: Path) -> None:
+    result = tmp_path / "result.json"
+    machine = ("--machine", "tiny-npu", "--technology", "my-ram", "--objective", "reads")
+    ran = spmopt(
+        "solve", "bert-tiny", *machine, "--scheduler", "hottest", "-o", str(result), "--json"
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    found = json.loads(ran.stdout)["results"][0]
+    assert (found["scheduler"], found["objective"], found["unit"]) == ("hottest", "reads", "bytes")
+    assert found["verified"]
+    assert spmopt("verify", str(result)).returncode == 0
+    ran = spmopt("compare", "bert-tiny", *machine, "--schedulers", "hottest,belady,page")
+    assert ran.returncode == 0
+    assert "hottest" in ran.stdout
+    assert "objective reads" in ran.stdout
+
+
+def test_lists_name_what_a_package_adds_without_importing_it(spmopt: Spmopt, site: Path) -> None:
+    package = site / "spmopt_example" / "__init__.py"
+    text = package.read_text()
+    package.write_text("raise RuntimeError('imported')\n")
+    try:
+        added = {"schedulers": "hottest", "machines": "tiny-npu", "technologies": "my-ram"}
+        for listing, name in added.items():
+            ran = spmopt(listing)
+            assert (ran.returncode, ran.stderr) == (0, "")
+            assert f"{name}: of spmopt-example 1.0, loaded when used" in ran.stdout
+        record = json.loads(spmopt("schedulers", "--json").stdout)
+        assert record["of_packages"]["hottest"] == "spmopt-example 1.0"
+        ran = spmopt("solve", "bert-tiny", "--scheduler", "belady")
+        assert (ran.returncode, ran.stderr) == (0, "")
+    finally:
+        package.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ("solve", "bert-tiny", "--scheduler", "broken"),
+            "spmopt.schedulers broken of spmopt-example 1.0: cannot be loaded: "
+            "ModuleNotFoundError: No module named 'spmopt_example.no_such_module'",
+        ),
+        (("solve", "bert-tiny", "--scheduler", "hotest"), "did you mean hottest?"),
+        (("solve", "bert-tiny", "--machine", "tiny-np"), "did you mean tiny-npu?"),
+        (("solve", "bert-tiny", "--objective", "read"), "did you mean reads?"),
+    ],
+)
+def test_what_cannot_be_loaded_costs_one_line(
+    spmopt: Spmopt, arguments: tuple[str, ...], said: str
+) -> None:
+    ran = spmopt(*arguments)
+    assert ran.returncode == 2
+    assert said in ran.stderr
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_package_adds_operators_and_passes_the_conformance_suite(site: Path) -> None:
+    code = """
+from spmopt.graph import operators
+from spmopt.graph.build import GraphBuilder
+from spmopt.graph.training import training_graph
+from spmopt.testing import check_policy
+from spmopt_example import hottest
+builder = GraphBuilder("snake")
+x, w = builder.input("x", (4, 8)), builder.weight("w", (8, 8))
+graph = builder.finish([builder.add("Snake", [builder.add("MatMul", [x, w])])])
+names = [node.operator for node in training_graph(graph).nodes]
+assert names[-2:] == ["SnakeGradient", "MatMulWeightGradient"], names
+assert operators.lookup("SnakeGradient").operations(((4, 8),), ((4, 8),), {}) == 192
+check_policy(hottest)
+"""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(ROOT), str(site)))}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+
+
+def test_entry_points_are_looked_up_once() -> None:
+    assert plugins("spmopt.schedulers") is plugins("spmopt.schedulers")

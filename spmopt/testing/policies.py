@@ -31,7 +31,7 @@ from spmopt.core.order import other_order
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Policy, Request
-from spmopt.io.instance import decode_instance
+from spmopt.io.files import decode_instance
 from spmopt.schedulers.registry import SchedulerEntry, find
 from spmopt.solve import solve
 from spmopt.testing.instances import random_instance

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import spmopt
 from spmopt.core.objective import MAKESPAN, TRAFFIC
-from spmopt.io.instance import encode_instance
+from spmopt.io.files import encode_instance
 from spmopt.testing.instances import random_instance
 from tests.brute_force import optimum
 

@@ -15,9 +15,8 @@ from results.shared.bench import TINY, Bench, Case, Figures, Line, peak_mb, time
 from results.shared.machines import Space
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
-from spmopt.search.front.check import complaints
-from spmopt.search.front.find import by_page, find_front
-from spmopt.search.front.records import Front, Option
+from spmopt.search.exact_front import Front, Option, by_page, find_front
+from spmopt.search.front_check import complaints
 
 
 def front(space: Space, request: Request, *, exhaustive: bool) -> Figures:

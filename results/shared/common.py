@@ -32,7 +32,7 @@ from spmopt.experiments.store import Journal
 from spmopt.experiments.store import Table as RowTable
 from spmopt.sweep import run as spmopt_sweep
 from spmopt.sweep.cases import Case
-from spmopt.sweep.rows import Columns
+from spmopt.sweep.rows import SweepColumns
 from spmopt.sweep.work import Search
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def swept(asked: Sweep) -> list[Row]:
 
 def run_parts(parts: Sequence[Sweep], jobs: int) -> tuple[list[Row], int]:
     """Run sweeps in processes; give rows, and how many solutions their curves took."""
-    table = RowTable(None, Columns(["part"]), {})
+    table = RowTable(None, SweepColumns(["part"]), {})
     asked = [
         spmopt_sweep.Sweep(
             cases=(replace(each.case, extra=(("part", each.part), *each.case.extra)),),

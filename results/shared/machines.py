@@ -17,8 +17,7 @@ from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.technologies import load_technology
-from spmopt.search.front.find import by_page, find_front
-from spmopt.search.front.records import Front, Option
+from spmopt.search.exact_front import Front, Option, by_page, find_front
 
 TECHNOLOGY = "nvsim-sram"
 

@@ -16,16 +16,13 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from results.shared.bench import TINY, Bench, Case, Figures, Line, timed
 from results.shared.machines import Space
 from spmopt.core.scheduler import Request
-from spmopt.search.findings.shown import front, tally
-from spmopt.search.front.records import Front
-from spmopt.search.space.setup import Setup
-from spmopt.search.space.space import space_of
-from spmopt.search.study.record import AS_BEFORE, NETWORKS
-from spmopt.search.study.schedules import Schedules, folder_for
-from spmopt.search.study.storage import open_storage
-from spmopt.search.study.studies import begin
-from spmopt.search.tuning.effort import Effort
-from spmopt.search.tuning.tune import tune
+from spmopt.search.exact_front import Front
+from spmopt.search.setup import Setup
+from spmopt.search.space import space_of
+from spmopt.search.storage import open_storage
+from spmopt.search.study import AS_BEFORE, NETWORKS, Schedules, begin, folder_for
+from spmopt.search.trials import front, tally, trial_records
+from spmopt.search.tune import Effort, tune
 from spmopt.sweep.cases import Network
 
 Floats = NDArray[np.float64]
@@ -90,7 +87,7 @@ def search(asked: Search, seed: int = 0) -> Figures:
         )
         attributes = [trial.user_attrs for trial in study.get_trials(deepcopy=False)]
         points = np.array([trial.values for trial in front(study)], np.float64).reshape(-1, 2)
-        counted = tally(study)
+        counted = tally(trial_records(study))
     own = [each[NETWORKS] for each in attributes if NETWORKS in each and AS_BEFORE not in each]
     checked_s = sum(one["seconds_checked"] for networks in own for one in networks.values())
     request = Request(tolerance=asked.tolerance, time_limit_s=asked.limit_s)

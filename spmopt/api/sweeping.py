@@ -27,12 +27,12 @@ from spmopt.core.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from spmopt.core.machine import Machine
+    from spmopt.experiments.rows import Row
     from spmopt.experiments.store import Table
     from spmopt.hardware.settings import Setting
     from spmopt.report.curves import Curves
     from spmopt.report.tables import Part
     from spmopt.sweep.cases import Case, Network
-    from spmopt.sweep.rows import Row
     from spmopt.sweep.run import Sweep
     from spmopt.sweep.work import Search
 
@@ -476,7 +476,7 @@ class _Run:
     def __call__(self, callbacks: Callbacks) -> SweepTable:
         """Run what is missing."""
         from spmopt.experiments.store import Table
-        from spmopt.sweep.rows import Columns
+        from spmopt.sweep.rows import SweepColumns
         from spmopt.sweep.run import Sweep
         from spmopt.sweep.solutions import count_solutions, solutions_path
 
@@ -485,7 +485,7 @@ class _Run:
         sweep, cut = whole.shard(self.shard)
         limits = {"tolerance": search.tolerance, "time_limit": search.time_limit_s}
         identity = {**self.options, "objective": search.objective, **limits, **cut}
-        table = Table(self.output, Columns(extra, on_chip=True), identity, callbacks.note)
+        table = Table(self.output, SweepColumns(extra, on_chip=True), identity, callbacks.note)
         count, left = len(sweep.keys(table)), ""
         try:
             if not self._run(sweep, table, callbacks):

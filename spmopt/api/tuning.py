@@ -22,16 +22,15 @@ from spmopt.core.errors import InputError
 if TYPE_CHECKING:
     from optuna.storages import BaseStorage
     from optuna.study import Study
-    from optuna.trial import FrozenTrial
 
     from spmopt.core.machine import Machine
     from spmopt.io.files import StoredResult
     from spmopt.report.fronts import Front
     from spmopt.report.page.front import Shown as TrialView
     from spmopt.report.tables import Part
-    from spmopt.search.findings.found import Found
-    from spmopt.search.space.setup import Setup
-    from spmopt.search.study.schedules import Schedules
+    from spmopt.search.records import Findings, TrialRecord
+    from spmopt.search.setup import Setup
+    from spmopt.search.study import Schedules
     from spmopt.sweep.cases import Network
 
 STORAGE = "tune.db"
@@ -61,33 +60,33 @@ class HardwareSearch(Shown):
     study: Study
     setup: Setup
     schedules: Schedules
-    found: Found
+    found: Findings
     where: str | None = None
     left: str = ""
 
     @property
     def front(self) -> list[int]:
         """Numbers of the shown trials, best first by the first objective."""
-        return [trial.number for trial in self.found.trials]
+        return [trial.number for trial in self.found.members]
 
     def rows(self) -> Sequence[Mapping[str, object]]:
         """Return the front as rows: fields, objectives, figures."""
-        from spmopt.search.findings.records import rows
+        from spmopt.search.findings import rows
 
-        return rows(self.found, self.setup)
+        return rows(self.found)
 
     def record(self) -> Mapping[str, object]:
         """Return all that was found, as ``spmopt tune show --json``."""
-        from spmopt.search.findings.records import study_record
+        from spmopt.search.findings import study_json
 
-        return study_record(self.study, self.setup, self.found)
+        return study_json(self.found)
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield counts, the front as a table, and what matters."""
-        from spmopt.search.findings.parts import study_parts
+        from spmopt.report.search.tables import search_parts
 
         del width
-        yield from study_parts(self.study, self.setup, self.found)
+        yield from search_parts(self.found)
 
     def solution(
         self, trial: int, network: str | None = None, *, callbacks: Callbacks = QUIET
@@ -108,7 +107,7 @@ class HardwareSearch(Shown):
         InputError
             No such trial or network, or the search gives bounds in place of schedules.
         """
-        from spmopt.search.findings.replay import network_named, result_for, trial_numbered
+        from spmopt.search.replay import network_named, result_for, trial_numbered
 
         if self.setup.bound_only:
             raise InputError(f"scheduler {self.setup.scheduler} gives bounds, no schedules")
@@ -119,21 +118,21 @@ class HardwareSearch(Shown):
 
     def trial(self, number: int) -> SearchTrial:
         """Return a trial; raises :class:`InputError` where there is none of that number."""
-        from spmopt.search.findings.replay import trial_numbered
+        from spmopt.search.replay import trial_numbered
 
         return SearchTrial(trial_numbered(self.study, number), self.setup)
 
     def require_feasible(self) -> None:
         """Raise :class:`InputError` where no machine of the space can be built."""
-        from spmopt.search.findings.shown import require_feasible
+        from spmopt.search.findings import require_feasible
 
-        require_feasible(self.study, self.setup)
+        require_feasible(self.found)
 
     def never_held(self) -> str:
         """Say why the front is empty."""
-        from spmopt.search.findings.shown import never_held
+        from spmopt.search.findings import why_no_front
 
-        return never_held(self.study, self.setup)
+        return why_no_front(self.found)
 
     def save_csv(self, path: str | Path) -> None:
         """Write :meth:`rows` as CSV."""
@@ -148,11 +147,11 @@ class HardwareSearch(Shown):
 
     def with_worth(self, *, callbacks: Callbacks = QUIET) -> HardwareSearch:
         """Return it with what more of each resource is worth on every machine of the front."""
-        from spmopt.search.findings.found import worth_of
+        from spmopt.search.findings import shadow_prices_for
 
         tell = partial(_without_part, callbacks)
-        worth = worth_of(self.setup, self.found, self.schedules, tell)
-        return replace(self, found=replace(self.found, worth=worth))
+        prices = shadow_prices_for(self.found, self.schedules, tell)
+        return replace(self, found=replace(self.found, shadow_prices=prices))
 
     def draw(self, x: str | None = None, y: str | None = None) -> Drawing:
         """Draw the front among all trials by two figures; by default the first two objectives."""
@@ -171,10 +170,10 @@ class HardwareSearch(Shown):
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return what a page shows in a line, its text, and a record of it."""
         from spmopt.report.page.front import front_page
-        from spmopt.search.findings.kept import kept_results
+        from spmopt.search.trials import kept_results
 
         callbacks.progress("verifying the schedules of the front", None)
-        kept = kept_results(self.setup, self.found.trials, self.schedules)
+        kept = kept_results(self.setup, self.found.members, self.schedules)
         front = self._front(kept)
         callbacks.progress("making the page", None)
         text = front_page(front, self._views(kept))
@@ -184,18 +183,20 @@ class HardwareSearch(Shown):
 
     def _front(self, kept: Mapping[tuple[int, str], StoredResult]) -> Front:
         """Lay it out, with what more is worth on the machines whose results are kept."""
-        from spmopt.search.findings.front import front_of
-        from spmopt.search.findings.replay import candidate_of
-        from spmopt.search.findings.worth import prices_of
+        from spmopt.report.search.view import front_view
+        from spmopt.search.shadow_prices import resource_prices_of
+        from spmopt.search.trials import candidate_of
 
-        worth = tuple(
-            (trial.number, network.label, prices)
-            for trial in self.found.trials
-            for network in self.setup.networks
-            if (stored := kept.get((trial.number, network.label))) is not None
-            and (prices := prices_of(stored, candidate_of(self.setup, trial), network)) is not None
-        )
-        return front_of(self.study, self.setup, replace(self.found, worth=worth))
+        setup, prices = self.setup, []
+        for trial in self.found.members:
+            for network in setup.networks:
+                stored = kept.get((trial.number, network.label))
+                if stored is None:
+                    continue
+                own = resource_prices_of(stored, candidate_of(setup, trial), network)
+                if own is not None:
+                    prices.append((trial.number, network.label, own))
+        return front_view(replace(self.found, shadow_prices=tuple(prices)))
 
     def _views(self, kept: Mapping[tuple[int, str], StoredResult]) -> Iterator[TrialView]:
         """Yield schedules of the members, the best first; and what shows those without room."""
@@ -203,8 +204,8 @@ class HardwareSearch(Shown):
 
         if self.setup.bound_only:
             return
-        options = ("--storage", self.where or STORAGE, "--study", self.study.study_name)
-        for trial in self.found.trials:
+        options = ("--storage", self.where or STORAGE, "--study", self.found.name)
+        for trial in self.found.members:
             for network in self.setup.networks:
                 stored = kept.get((trial.number, network.label))
                 several = ("--network", network.label) if len(self.setup.networks) > 1 else ()
@@ -230,12 +231,12 @@ class SearchTrial(Shown):
     Attributes
     ----------
     trial
-        Trial of Optuna.
+        What is known of it.
     setup
         What the study is about.
     """
 
-    trial: FrozenTrial
+    trial: TrialRecord
     setup: Setup
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
@@ -250,20 +251,18 @@ class SearchTrial(Shown):
         yield from (Line(text=f"  {line}", indent=4) for line in self._networks())
 
     def _state(self) -> str:
-        from spmopt.search.findings.lines import state_text
+        from spmopt.report.search.words import state_text
 
         return state_text(self.trial)
 
     def _fields(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of fields, figures and constraints."""
-        from spmopt.search.findings.built import built_of
-        from spmopt.search.findings.lines import figure_text
-        from spmopt.search.findings.values import shown_fields
-        from spmopt.search.study.record import FIGURES
+        from spmopt.report.search.words import figure_text, shown_fields
+        from spmopt.search.trials import built_of
 
         setup, trial = self.setup, self.trial
-        yield from shown_fields(trial.params, built_of(setup, trial)).items()
-        figures: Mapping[str, float] = trial.user_attrs.get(FIGURES) or {}
+        yield from shown_fields(trial.parameters, built_of(setup, trial)).items()
+        figures = trial.figures or {}
         yield from ((name, figure_text(name, value, setup)) for name, value in figures.items())
         limits = {str(limit) for limit in setup.space.constraints}
         for key, excess in trial.constraints.items():
@@ -272,22 +271,21 @@ class SearchTrial(Shown):
 
     def _networks(self) -> Iterator[str]:
         """Yield a line for each network, and what else is to be said of the trial."""
-        from spmopt.search.findings.built import built_of
-        from spmopt.search.findings.lines import beyond_lines, network_text, proof_text
-        from spmopt.search.study.record import NETWORKS, PROOF
+        from spmopt.report.search.words import beyond_lines, network_text, proof_text
+        from spmopt.search.trials import built_of
 
         setup, trial = self.setup, self.trial
-        for name, one in (trial.user_attrs.get(NETWORKS) or {}).items():
+        for name, one in (trial.networks or {}).items():
             yield f"{name}: {network_text(one, setup)}"
         yield from beyond_lines({trial.number: built_of(setup, trial)})
-        if PROOF in trial.user_attrs:
-            yield proof_text(trial.user_attrs[PROOF])
+        if trial.proof is not None:
+            yield proof_text(trial.proof)
 
     def record(self) -> Mapping[str, object]:
         """Return its figures, as ``spmopt tune show --trial --json``."""
-        from spmopt.search.findings.records import trial_record
+        from spmopt.search.findings import trial_json
 
-        return trial_record(self.trial, self.setup)
+        return trial_json(self.trial, self.setup)
 
 
 def _view_data(stored: StoredResult) -> Mapping[str, object]:
@@ -324,16 +322,16 @@ def read_search(
     InputError
         No such storage or study.
     """
-    from spmopt.search.findings.found import found_of
-    from spmopt.search.study.storage import open_known, storage_errors
-    from spmopt.search.study.studies import known, schedules_of
+    from spmopt.search.findings import findings_of
+    from spmopt.search.storage import open_known, storage_errors
+    from spmopt.search.study import known, schedules_of
 
     if top is not None and top < 1:
         raise InputError(f"top {top}: must be at least 1")
     with storage_errors(str(storage)):
         kept, setup = known(open_known(str(storage)), study)
         return HardwareSearch(
-            kept, setup, schedules_of(kept), found_of(kept, setup, top), str(storage)
+            kept, setup, schedules_of(kept), findings_of(kept, setup, top), str(storage)
         )
 
 
@@ -358,6 +356,7 @@ def tune(
     prune: bool = True,
     workers: int = 1,
     scheduler_address: str | None = None,
+    wait_for_workers: int = 0,
     timeout: float | None = None,
     storage: str | Path | None = None,
     study: str | None = None,
@@ -403,6 +402,8 @@ def tune(
         Number of processes that schedule; 0: schedule in this one.
     scheduler_address
         Dask scheduler whose workers evaluate trials, e.g. tcp://host:8786.
+    wait_for_workers
+        Workers that the Dask scheduler must have before anything starts.
     timeout
         Time in seconds after which no trial is started.
     storage
@@ -424,16 +425,15 @@ def tune(
     InputError
         A network, space or option that cannot be used.
     """
-    from spmopt.search.findings.found import found_of
-    from spmopt.search.space.doubts import doubts, require_energies
-    from spmopt.search.space.setup import Setup
-    from spmopt.search.space.space import read_space
-    from spmopt.search.study.schedules import Schedules, folder_for
-    from spmopt.search.study.storage import in_memory, open_storage, storage_errors
-    from spmopt.search.study.studies import begin
-    from spmopt.search.tuning.effort import Effort
-    from spmopt.search.tuning.samplers import require_sampler
-    from spmopt.search.tuning.tune import tune as run
+    from spmopt.search.cautions import cautions, require_energies
+    from spmopt.search.findings import findings_of
+    from spmopt.search.samplers import require_sampler
+    from spmopt.search.setup import Setup
+    from spmopt.search.space import read_space
+    from spmopt.search.storage import in_memory, open_storage, storage_errors
+    from spmopt.search.study import Schedules, begin, folder_for
+    from spmopt.search.tune import Effort
+    from spmopt.search.tune import tune as run
 
     require_limits(time_limit, tolerance)
     of_networks = networks_of(
@@ -471,6 +471,7 @@ def tune(
         seed=seed,
         workers=workers,
         address=scheduler_address,
+        wait_for_workers=wait_for_workers,
         timeout_s=timeout,
         prune=prune,
     )
@@ -480,8 +481,8 @@ def tune(
     keep = None if keep_schedules is None else Path(keep_schedules)
     folder = keep if storage is None else folder_for(str(storage), name, keep)
     begun = begin(kept, name, setup, folder)
-    for doubt in doubts(setup):
-        callbacks.warn(doubt)
+    for caution in cautions(setup):
+        callbacks.warn(caution)
     schedules, left = Schedules(folder), ""
     guard: AbstractContextManager[object] = nullcontext()
     if storage is not None:
@@ -492,12 +493,12 @@ def tune(
     except callbacks.interrupts:
         left = "the same command goes on from here"
     where = None if storage is None else str(storage)
-    return HardwareSearch(begun, setup, schedules, found_of(begun, setup), where, left)
+    return HardwareSearch(begun, setup, schedules, findings_of(begun, setup), where, left)
 
 
 def _figures(words: Sequence[str]) -> tuple[str, ...]:
     """Return names of figures; raises :class:`InputError` for one that is named twice."""
-    from spmopt.search.space.figures import figure_named
+    from spmopt.search.figures import figure_named
 
     found: dict[str, None] = {}
     for word in words:

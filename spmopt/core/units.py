@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from enum import StrEnum
+from math import floor, log10
 
 from spmopt.core.errors import InputError
 
@@ -182,3 +183,49 @@ def require_small(where: str, what: str, value: int) -> None:
         raise InputError(
             f"{where}: {what} is {value}, but at most 2**60 can be computed with; make it smaller"
         )
+
+
+_SYMBOLS = {
+    -12: "p",
+    -9: "n",
+    -6: "µ",
+    -3: "m",
+    0: "",
+    3: "k",
+    6: "M",
+    9: "G",
+    12: "T",
+    15: "P",
+}
+
+
+def si(value: float, unit: str, *, fill: bool = False) -> str:
+    """``value`` with up to four digits and a decimal prefix: ``78.84 ms``, ``24 MB``.
+
+    With ``fill`` always four, so that a column lines up: ``24.00 MB``.
+    """
+    if value == 0:
+        return f"0 {unit}"
+    # Rounded first, so that 999,999 is 1 M and not 1000 k.
+    rounded = float(f"{value:.4g}")
+    power = 3 * floor(log10(abs(rounded)) / 3)
+    power = min(max(power, min(_SYMBOLS)), max(_SYMBOLS))
+    scaled = rounded / 10.0**power
+    digits = f"{scaled:#.4g}".rstrip(".") if fill else f"{scaled:.4g}"
+    return f"{digits} {_SYMBOLS[power]}{unit}"
+
+
+def size(value: int) -> str:
+    """Bytes as they were most likely written: ``24 MB``, but ``8 MiB`` where that is shorter.
+
+    What neither prefix says in four digits is decimal, and rounded.
+    """
+    decimal = si(value, "B")
+    most = len(decimal.split()[0]) if float(f"{value:.4g}") == value else len(decimal)
+    for power, prefix in ((40, "Ti"), (30, "Gi"), (20, "Mi"), (10, "Ki")):
+        scaled = value / 2**power
+        digits = f"{scaled:.4g}"
+        is_exact = scaled >= 1 and "e" not in digits and float(digits) == scaled
+        if is_exact and len(digits) < most:
+            return f"{digits} {prefix}B"
+    return decimal

@@ -22,7 +22,7 @@ from spmopt.core.machine import (
     Machine,
     SystolicArray,
 )
-from spmopt.core.units import Dimension, parse_quantity
+from spmopt.core.units import Dimension, parse_quantity, si, size
 from spmopt.hardware.reader import Reader
 from spmopt.hardware.scratchpad import BankOf, with_banks, with_technology
 from spmopt.hardware.technologies import load_technology
@@ -232,3 +232,18 @@ def _array(read: Reader) -> SystolicArray:
         columns=read.count("array.columns"),
         dataflow=read.text("array.dataflow"),
     )
+
+
+_SETTING_UNITS = {"bandwidth": "B/s", "throughput": "FLOP/s", "clock": "Hz"}
+
+
+def shown_setting(key: str, value: Setting) -> str:
+    """A value of the setting ``key``, in base units, with its unit: ``616 GB/s``, ``8 MiB``."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str):
+        return value
+    if key in ("spm", "page"):
+        return size(int(value))
+    unit = _SETTING_UNITS.get(key)
+    return f"{value:.6g}" if unit is None else si(value, unit)

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Self
 
 from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.result import relative_gap
-from spmopt.experiments import rows as experiments
-from spmopt.experiments.rows import Row, Texts, Value
+from spmopt.experiments.rows import Columns, Row, Value
 from spmopt.hardware.energy import area_report
 from spmopt.hardware.scratchpad import bases_of, least_sure
 from spmopt.metrics import in_unit, metrics
 from spmopt.sweep.cases import Case
 from spmopt.sweep.work import Finding
-
-__all__ = ["Columns", "Row", "Texts", "Value", "about", "row_of"]
 
 _ABOUT: Mapping[str, type] = {
     "network": str,
@@ -58,8 +54,8 @@ _FOUND: Mapping[str, type] = {
 _ON_CHIP = ("power_w", "area_mm2", "technology", "basis")
 
 
-class Columns(experiments.Columns):
-    """The columns: what a row is about, other settings swept (``extra``), what was found.
+class SweepColumns(Columns):
+    """What a row of a sweep is about, other settings swept (``extra``), and what was found.
 
     ``on_chip``: average power, the machine's area, and technologies of its scratchpad with what
     their figures rest on, too, which rows of studies do not keep.
@@ -69,13 +65,6 @@ class Columns(experiments.Columns):
         own = {**_ABOUT, **dict.fromkeys(extra, str), "scheduler": str}
         found = {name: _FOUND[name] for name in _FOUND if on_chip or name not in _ON_CHIP}
         super().__init__(own, {name: found[name] for name in found if name not in own})
-
-    @classmethod
-    def of(cls, about: Mapping[str, type], found: Mapping[str, type]) -> Self:
-        """Columns of rows that are about something else than a case of a sweep."""
-        columns = cls()
-        columns.types, columns.identifying = {**about, **found}, len(about)
-        return columns
 
 
 def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from spmopt.core.errors import InputError
-from spmopt.sweep.rows import Columns, Row
-from spmopt.sweep.table import FORMAT
+from spmopt.experiments.rows import Columns, Row
+from spmopt.experiments.store import FORMAT
+from spmopt.sweep.rows import SweepColumns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +73,7 @@ def _about(path: Path, head: str) -> Mapping[str, Any]:
 
 def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
     """Columns of those names, and which are of other settings swept; some may be missing."""
-    least, most = Columns(), Columns(on_chip=True).types
+    least, most = SweepColumns(), SweepColumns(on_chip=True).types
     *about, last = list(least.types)[: least.identifying]
     place = names.index(last) if last in names else 0
     extra, found = tuple(names[len(about) : place]), names[place + 1 :]
@@ -84,7 +85,7 @@ def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]
         )
     known = {name: most[name] for name in (*about, last)}
     keys = {name: known.get(name, str) for name in (*about, *extra, last)}
-    return Columns.of(keys, {name: most[name] for name in found}), extra
+    return Columns(keys, {name: most[name] for name in found}), extra
 
 
 def _row(path: Path, columns: Columns, line: Sequence[str], number: int) -> Row:

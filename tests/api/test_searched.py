@@ -7,9 +7,9 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
+from spmopt.report.search.tables import search_parts
 from spmopt.report.tables import Grid
-from spmopt.search.findings.found import found_of
-from spmopt.search.findings.parts import study_parts
+from spmopt.search.findings import findings_of
 from spmopt.verify import require_legal
 from tests.api.html import Page
 from tests.cli.run import runner
@@ -31,7 +31,7 @@ def found(space: Path) -> spmopt.HardwareSearch:
 
 
 def test_it_shows_what_the_command_line_shows(found: spmopt.HardwareSearch) -> None:
-    parts = list(study_parts(found.study, found.setup, found_of(found.study, found.setup)))
+    parts = list(search_parts(findings_of(found.study, found.setup)))
     page = Page(found._repr_html_())
     (table,) = page.tables
     (grid,) = (part for part in parts if isinstance(part, Grid))

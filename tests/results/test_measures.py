@@ -38,7 +38,7 @@ from results.tune.run import Search, dominated_area, search
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.placement import Buffer
 from spmopt.core.timeline import listed_timeline
-from spmopt.search.space.figures import static_figures
+from spmopt.search.figures import static_figures
 from tests.results.pages import RESULTS
 
 SPACE = Space(case=TINY, steps=3, bandwidth="300GB/s", mm2_per_gbps=0.01)

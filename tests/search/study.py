@@ -9,13 +9,11 @@ from optuna.study import Study
 from optuna.trial import TrialState
 
 from spmopt.io.files import read_instance
-from spmopt.search.space.setup import Setup
-from spmopt.search.space.space import Space, space_of
-from spmopt.search.study.schedules import Schedules, folder_for
-from spmopt.search.study.storage import open_storage
-from spmopt.search.study.studies import begin
-from spmopt.search.tuning.effort import Effort
-from spmopt.search.tuning.tune import tune
+from spmopt.search.setup import Setup
+from spmopt.search.space import Space, space_of
+from spmopt.search.storage import open_storage
+from spmopt.search.study import Schedules, begin, folder_for
+from spmopt.search.tune import Effort, tune
 from spmopt.sweep.cases import Network
 
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"

@@ -13,13 +13,12 @@ from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.hardware.machines import load_machine
-from spmopt.search.findings.shown import front, tally
-from spmopt.search.proofs.cuts import Cut
-from spmopt.search.proofs.least import least_of
-from spmopt.search.proofs.pool import Pool
-from spmopt.search.space.figures import static_figures
-from spmopt.search.space.setup import Setup
-from spmopt.search.space.space import Space, space_of
+from spmopt.search.cuts import Cut
+from spmopt.search.figures import static_figures
+from spmopt.search.proofs import Pool, least_of
+from spmopt.search.setup import Setup
+from spmopt.search.space import Space, space_of
+from spmopt.search.trials import front, tally, trial_records
 from spmopt.solve import solve
 from spmopt.sweep.cases import Network
 from tests.banked import banked, with_these
@@ -161,7 +160,7 @@ def test_the_front_of_energy_and_area(tmp_path: Path) -> None:
     )
     url = str(tmp_path / "t.db")
     every = search(url, setup, name="all", sampler="brute-force", trials=3, prune=False)
-    assert tally(every).solved == 3
+    assert tally(trial_records(every)).solved == 3
     found = {trial.params["bank"]: trial.values for trial in front(every)}
     pruned = search(url, setup, name="pruned", sampler="brute-force", trials=3)
     assert {trial.params["bank"]: trial.values for trial in front(pruned)} == found

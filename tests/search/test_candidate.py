@@ -12,7 +12,7 @@ from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import Setting
-from spmopt.search.space.candidate import Candidate
+from spmopt.search.candidate import Candidate
 from spmopt.sweep.cases import Network
 
 SIZES = {"sequence": 8, "layers": 1}

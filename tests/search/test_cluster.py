@@ -8,7 +8,7 @@ from distributed import LocalCluster
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.executors import open_executor
-from spmopt.search.findings.shown import front
+from spmopt.search.trials import front
 from tests.search.study import machines, search, small_setup, values
 from tests.solve.fakes import bounds_only, install
 

@@ -180,23 +180,23 @@ def test_a_study_of_another_program_is_refused(run: Run, directions: list[StudyD
         assert found.err.count("\n") == 1
 
 
-def test_what_schedules_do_not_minimise_is_said(run: Run) -> None:
+def test_what_schedules_do_not_minimize_is_said(run: Run) -> None:
     Path("s.toml").write_text(SPACE + "energy.mac_pj = 1.0\n")
     line = f"tune {MLP} --space s.toml -s belady --trials 1 --objective"
     said = (
-        "schedules minimise time; energy is theirs, not the least of the machine "
-        "(--schedule-for energy minimises it)\n"
+        "schedules minimize time; energy is theirs, not the least of the machine "
+        "(--schedule-for energy minimizes it)\n"
     )
     began = run(f"{line} time,energy --study both")
     assert said in began.out
-    assert "energy_j: schedules minimise time, and" in began.err
-    assert "schedules minimise" not in run(f"{line} time,energy --study b -s bound").err
+    assert "energy_j: schedules minimize time, and" in began.err
+    assert "schedules minimize" not in run(f"{line} time,energy --study b -s bound").err
     assert "(--schedule-for" not in run(f"{line} time,traffic --study t").out
     assert said in run("tune show --study both").out
     assert run("tune show --study both --json").record["not_minimised"] == ["energy"]
     both = run(f"{line} energy,time,traffic --study three").out
-    assert "schedules minimise energy; time and traffic are theirs, not" in both
-    assert "schedules minimise" not in run(f"{line} time,cost --study one").out
+    assert "schedules minimize energy; time and traffic are theirs, not" in both
+    assert "schedules minimize" not in run(f"{line} time,cost --study one").out
     assert run("tune show --study one --json").record["not_minimised"] == []
 
 

@@ -19,7 +19,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.search.proofs.cuts import Cut, fingerprint, free_prices
+from spmopt.search.cuts import Cut, fingerprint, free_prices
 from spmopt.verify import bound
 from tests.formulations.small import SMALL, small_optimum
 from tests.search.machines import elsewhere

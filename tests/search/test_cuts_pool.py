@@ -10,7 +10,7 @@ from formulations.residency import fluid
 from spmopt.core.instance import Instance
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.search.proofs.pool import Pool
+from spmopt.search.proofs import Pool
 from tests.search.machines import elsewhere
 from tests.strategies import random_instance
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from spmopt.cli import Code
-from spmopt.search.study import journal
+from spmopt.search import journal
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, SPACE
 

@@ -7,9 +7,9 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.search.space.setup import Setup
-from spmopt.search.space.space import space_of
-from spmopt.search.study.differences import differences
+from spmopt.search.setup import Setup
+from spmopt.search.space import space_of
+from spmopt.search.study import differences
 from spmopt.sweep.cases import Network
 
 

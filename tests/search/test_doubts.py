@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.search.space.doubts import doubts, require_energies
-from spmopt.search.space.setup import Setup
-from spmopt.search.space.space import read_space, space_of
+from spmopt.search.cautions import cautions, require_energies
+from spmopt.search.setup import Setup
+from spmopt.search.space import read_space, space_of
 from spmopt.sweep.cases import Network
 from tests.search.study import MLP, small_setup, small_space
 
@@ -26,7 +26,7 @@ def of(
 
 
 def said(setup: Setup) -> list[str]:
-    return [text.partition(" in this")[0].partition(",")[0] for text in doubts(setup)]
+    return [text.partition(" in this")[0].partition(",")[0] for text in cautions(setup)]
 
 
 def test_a_price_of_bandwidth() -> None:
@@ -167,13 +167,13 @@ def test_an_array_that_changes_no_area(
     assert (NO_AREA in said(setup)) is is_doubted
 
 
-def test_energy_that_schedules_do_not_minimise() -> None:
+def test_energy_that_schedules_do_not_minimize() -> None:
     fields = {"spm": ["8MiB", "9MiB"], "technology": "nvsim-sram"}
     for objectives, names in (
-        (("time_s", "energy_j"), "energy_j: schedules minimise time"),
-        (("edp_js", "power_w"), "edp_js and power_w: schedules minimise time"),
+        (("time_s", "energy_j"), "energy_j: schedules minimize time"),
+        (("edp_js", "power_w"), "edp_js and power_w: schedules minimize time"),
     ):
         assert said(of(fields, objectives)) == [names]
         other = of(fields, objectives)
-        assert not list(doubts(replace(other, schedule_for="energy")))
+        assert not list(cautions(replace(other, schedule_for="energy")))
     assert said(of(fields, ("time_s", "area_mm2"))) == []

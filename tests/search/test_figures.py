@@ -13,13 +13,17 @@ from spmopt.core.result import Totals
 from spmopt.core.scheduler import Request
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
-from spmopt.search.proofs.least import least_of
-from spmopt.search.proofs.pool import Pool
-from spmopt.search.proofs.proof import Known, dominated, excluded
-from spmopt.search.space.candidate import Candidate
-from spmopt.search.space.constraint import read_constraint
-from spmopt.search.space.figures import NAMES, NOT_BOUNDED, Spent, figures, static_figures
-from spmopt.search.space.setup import Setup
+from spmopt.search.candidate import Candidate
+from spmopt.search.figures import (
+    NAMES,
+    NOT_BOUNDED,
+    Spent,
+    figures,
+    read_constraint,
+    static_figures,
+)
+from spmopt.search.proofs import Known, Pool, dominated, excluded, least_of
+from spmopt.search.setup import Setup
 from spmopt.solve import solve
 from spmopt.sweep.cases import Network
 from spmopt.verify import require_legal

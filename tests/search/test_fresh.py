@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.search.space.axes import Axis
-from spmopt.search.tuning.fresh import Place, nearest_new, place_of
+from spmopt.search.axes import Axis
+from spmopt.search.samplers import Place, nearest_new, place_of
 
 AXES = (
     Axis(key="spm", low=256, high=1024, step=256),

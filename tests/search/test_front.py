@@ -19,10 +19,9 @@ from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
-from spmopt.search.front.check import complaints
-from spmopt.search.front.find import by_page, find_front
-from spmopt.search.front.records import Front, Option, Solution, Solver
-from spmopt.search.proofs.cuts import Cut, free_prices
+from spmopt.search.cuts import Cut, free_prices
+from spmopt.search.exact_front import Front, Option, Solution, Solver, by_page, find_front
+from spmopt.search.front_check import complaints
 from spmopt.verify import bound
 from tests.brute_force import optimum
 from tests.strategies import random_instance

@@ -9,12 +9,12 @@ from optuna.trial import TrialState, create_trial
 
 from spmopt.core import errors
 from spmopt.core.errors import InputError
-from spmopt.search.findings.shown import front
-from spmopt.search.space.axes import Axis
-from spmopt.search.space.space import Space
-from spmopt.search.study.record import is_feasible
-from spmopt.search.tuning.gaussian import Gaussian, beside, is_wide
-from spmopt.search.tuning.samplers import require_sampler
+from spmopt.search.axes import Axis
+from spmopt.search.gaussian import Gaussian, beside, is_wide
+from spmopt.search.samplers import require_sampler
+from spmopt.search.space import Space
+from spmopt.search.study import is_feasible
+from spmopt.search.trials import front
 from tests.search.study import machines, search, small_setup, small_space, states, values
 from tests.solve.fakes import bounds_only, install
 

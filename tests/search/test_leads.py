@@ -8,10 +8,11 @@ import pytest
 from optuna.study import Study
 from optuna.trial import TrialState, create_trial
 
-from spmopt.search.findings.leads import Lead, uncertain_leads
-from spmopt.search.findings.shown import front
-from spmopt.search.space.setup import Setup
-from spmopt.search.study.record import AS_BEFORE, LEAST, NETWORKS, distributions
+from spmopt.search.findings import uncertain_leads
+from spmopt.search.records import UncertainLead
+from spmopt.search.setup import Setup
+from spmopt.search.study import AS_BEFORE, LEAST, NETWORKS, distributions
+from spmopt.search.trials import front, record_of, trial_records
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, SPACE, small_setup
 from tests.search.test_command import TUNE
@@ -40,8 +41,8 @@ def study_of(setup: Setup, rows: list[tuple[int, tuple[float, ...], float | None
     return study
 
 
-def leads_of(setup: Setup, study: Study) -> dict[int, Lead]:
-    return uncertain_leads(study, setup, front(study))
+def leads_of(setup: Setup, study: Study) -> dict[int, UncertainLead]:
+    return uncertain_leads(setup, trial_records(study), map(record_of, front(study)))
 
 
 def test_a_lead_within_the_gap_of_a_cheaper_machine() -> None:
@@ -52,7 +53,7 @@ def test_a_lead_within_the_gap_of_a_cheaper_machine() -> None:
         (1024, (9.3, 1024e-6), 9.3),  # no bound is below
     ]
     study = study_of(setup, [(spm, values, least) for spm, values, least in rows])
-    assert leads_of(setup, study) == {1: Lead(of=0, values={"time_s": (9.6, 10.0, 9.5)})}
+    assert leads_of(setup, study) == {1: UncertainLead(of=0, values={"time_s": (9.6, 10.0, 9.5)})}
 
 
 def test_the_least_lead_is_named_and_repeats_are_not() -> None:
@@ -70,7 +71,7 @@ def test_the_least_lead_is_named_and_repeats_are_not() -> None:
 def test_dominated_machines_may_tie_too() -> None:
     setup = small_setup(objectives=("time_s",))
     study = study_of(setup, [(256, (10.0,), 9.8), (640, (9.9,), 9.7), (1024, (9.75,), 9.75)])
-    assert leads_of(setup, study) == {2: Lead(of=1, values={"time_s": (9.75, 9.9, 9.7)})}
+    assert leads_of(setup, study) == {2: UncertainLead(of=1, values={"time_s": (9.75, 9.9, 9.7)})}
 
 
 def test_a_figure_without_bounds_counts_as_found() -> None:

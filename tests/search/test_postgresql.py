@@ -15,10 +15,8 @@ import pytest
 from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.search.study.process import PROCESS
-from spmopt.search.study.record import counts
-from spmopt.search.study.storage import open_storage
-from spmopt.search.study.studies import begin, known
+from spmopt.search.storage import PROCESS, open_storage
+from spmopt.search.study import begin, counts, known
 from tests.search.study import small_setup
 from tests.search.test_processes import WAIT_S, share, started
 

@@ -18,13 +18,11 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.hardware.machines import load_machine
-from spmopt.search.findings.shown import state_of, tally
-from spmopt.search.space.setup import Setup
-from spmopt.search.space.space import space_of
-from spmopt.search.study.process import PROCESS
-from spmopt.search.study.record import counts, distributions
-from spmopt.search.study.storage import open_storage, put_back, recover
-from spmopt.search.study.studies import begin, known
+from spmopt.search.setup import Setup
+from spmopt.search.space import space_of
+from spmopt.search.storage import PROCESS, open_storage, put_back, recover
+from spmopt.search.study import begin, counts, distributions, known
+from spmopt.search.trials import tally, trial_records
 from spmopt.sweep.cases import Network
 from tests.search.study import search, small_setup, small_space
 
@@ -211,7 +209,7 @@ def test_constraints_of_what_is_put_back_are_noted_anew(tmp_path: Path) -> None:
     assert first.system_attrs["failed_trial"] == asked.number
     assert first.constraints.keys() == {"spm_mb <= 1", "time_s <= 1"}
     assert first.constraints["spm_mb <= 1"] != -0.5
-    states = [state_of(trial) for trial in again.get_trials()]
-    counted = tally(again)
+    states = [trial.state for trial in trial_records(again)]
+    counted = tally(trial_records(again))
     assert states.count("put_back") == counted.put_back == 1
     assert sum(getattr(counted, name) for name in counted.__slots__) == len(states) == 4

@@ -12,14 +12,13 @@ import spmopt.search
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
 from spmopt.hardware.technologies import load_technology
-from spmopt.search.evaluation.evaluate import Solved
-from spmopt.search.findings.shown import Tally
-from spmopt.search.space.axes import FIELDS, read_axis
-from spmopt.search.space.figures import NAMES, OBJECTIVES, STATIC, Spent
-from spmopt.search.space.space import Space, space_of
-from spmopt.search.study import process, record
-from spmopt.search.tuning import samplers
-from spmopt.search.tuning.samplers import require_sampler
+from spmopt.search import samplers, storage, study
+from spmopt.search.axes import FIELDS, read_axis
+from spmopt.search.evaluation import Solved
+from spmopt.search.figures import NAMES, OBJECTIVES, STATIC, Spent
+from spmopt.search.records import Tally
+from spmopt.search.samplers import require_sampler
+from spmopt.search.space import Space, space_of
 
 README = Path(spmopt.search.__file__).with_name("README.md").read_text(encoding="utf-8")
 
@@ -120,9 +119,9 @@ def test_every_attribute_is_explained_once() -> None:
     own, network = _section("What is stored").split("| of a network |")
     assert sorted(_named(own)) == sorted(
         [
-            *(record.SETUP, record.FOLDER, record.ERROR, record.PROOF, record.AS_BEFORE),
-            *(record.FIGURES, record.NETWORKS, record.MACHINE, record.SECONDS),
-            process.PROCESS,
+            *(study.SETUP, study.FOLDER, study.ERROR, study.PROOF, study.AS_BEFORE),
+            *(study.FIGURES, study.NETWORKS, study.MACHINE, study.SECONDS),
+            storage.PROCESS,
         ]
     )
     spent = Spent(time_s=1.0, energy_j=1.0, traffic_bytes=1.0)
@@ -141,4 +140,4 @@ def test_every_attribute_is_explained_once() -> None:
         checked_s=0.0,
         cut=None,
     )
-    assert sorted(_named(network)) == sorted(record.solved_record(solved, None))
+    assert sorted(_named(network)) == sorted(study.solved_record(solved, None))

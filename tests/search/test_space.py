@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.search.space.axes import read_axis
-from spmopt.search.space.space import read_space, space_of
+from spmopt.search.axes import read_axis
+from spmopt.search.space import read_space, space_of
 from tests.search.study import FIELDS, small_space
 
 

@@ -8,14 +8,14 @@ from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.io.files import StoredResult, read_result, write_result
-from spmopt.search.evaluation.evaluate import evaluate
-from spmopt.search.findings.replay import candidate_of, network_named, result_for, trial_numbered
-from spmopt.search.findings.shown import front, never_held, require_feasible, tally
-from spmopt.search.space.setup import Setup
-from spmopt.search.study.record import AS_BEFORE, NETWORKS, PROOF, counts
-from spmopt.search.study.storage import open_storage
-from spmopt.search.study.studies import known, schedules_of
-from spmopt.search.tuning.samplers import NAMES, require_sampler
+from spmopt.search.evaluation import evaluate
+from spmopt.search.findings import findings_of, require_feasible, why_no_front
+from spmopt.search.replay import network_named, result_for, trial_numbered
+from spmopt.search.samplers import NAMES, require_sampler
+from spmopt.search.setup import Setup
+from spmopt.search.storage import open_storage
+from spmopt.search.study import AS_BEFORE, PROOF, counts, known, schedules_of
+from spmopt.search.trials import candidate_of, front, record_of, tally, trial_records
 from tests.search.study import FIELDS, machines, search, small_setup, small_space, states, values
 from tests.solve.fakes import bounds_only, install
 
@@ -92,7 +92,7 @@ def near(left: tuple[float, ...], right: tuple[float, ...]) -> bool:
 
 def check_proof(study: Any, setup: Setup, trial: Any) -> None:
     """Solve what was excluded, and see that the proof told the truth."""
-    candidate, proof = candidate_of(setup, trial), trial.user_attrs[PROOF]
+    candidate, proof = candidate_of(setup, record_of(trial)), trial.user_attrs[PROOF]
     answer = evaluate(setup, candidate, {}, False)
     spent = {name: one.spent for name, one in answer.networks.items() if one.spent}
     figures = setup.figures(candidate, spent)
@@ -179,7 +179,7 @@ def test_a_machine_is_evaluated_once(tmp_path: Path) -> None:
     first = study.get_trials()[0]
     study.enqueue_trial(first.params)
     study = search(url, setup, trials=3, prune=False)
-    counted = tally(study)
+    counted = tally(trial_records(study))
     assert (counted.solved, counted.as_before) == (2, 1)
     again = study.get_trials()[2]
     assert again.user_attrs[AS_BEFORE] == first.number
@@ -192,10 +192,12 @@ def test_constraints_that_no_trial_holds(tmp_path: Path) -> None:
     setup = small_setup(small_space(constraints=["time_s <= 1e-9"]))
     study = search(str(tmp_path / "s.db"), setup, trials=6, prune=False)
     assert front(study) == []
-    assert never_held(study, setup).startswith("none of 6 trials holds time_s <= 1e-09; the near")
+    assert why_no_front(findings_of(study, setup)).startswith(
+        "none of 6 trials holds time_s <= 1e-09; the near"
+    )
     pruned = search(str(tmp_path / "p.db"), setup, trials=6)
     assert set(states(pruned)) == {TrialState.PRUNED}
-    assert never_held(pruned, setup).startswith("none of 6 trials holds")
+    assert why_no_front(findings_of(pruned, setup)).startswith("none of 6 trials holds")
 
 
 @pytest.mark.usefixtures("quick")
@@ -203,13 +205,14 @@ def test_machines_that_cannot_be_built(tmp_path: Path) -> None:
     fields = {**FIELDS, "spm": ["3MB", "4MB"], "technology": "deepnvm-stt"}
     setup = small_setup(small_space(space=fields), objectives=("time_s", "area_mm2"))
     study = search(str(tmp_path / "s.db"), setup, sampler="brute-force", trials=99)
-    counted = tally(study)
+    counted = tally(trial_records(study))
     assert counted.impossible == 3
     assert all(trial.params["spm"] == 3_000_000 for trial in front(study))
     small = small_setup(
         small_space(space={**FIELDS, "spm": ["20MB", "21MB"], "technology": "nvsim-sram"})
     )
-    require_feasible(search(str(tmp_path / "t.db"), small, trials=1), small)
+    other = search(str(tmp_path / "t.db"), small, trials=1)
+    require_feasible(findings_of(other, small))
 
 
 @pytest.mark.usefixtures("quick")
@@ -233,7 +236,7 @@ def test_schedules_are_kept_and_made_again(tmp_path: Path) -> None:
     study, again = known(open_storage(url), None)
     assert again == setup
     network = network_named(again, None)
-    for trial in study.get_trials():
+    for trial in trial_records(study):
         kept = result_for(again, trial, network, schedules_of(study))
         assert kept.result.verified
         made = result_for(again, trial, network, schedules_of_nobody())
@@ -242,7 +245,7 @@ def test_schedules_are_kept_and_made_again(tmp_path: Path) -> None:
             assert kept.result.totals is not None
             time_s = kept.result.totals.makespan_cycles / kept.instance.machine.clock_hz
             assert time_s == trial.values[0]
-            record = trial.user_attrs[NETWORKS][network.label]
+            record = (trial.networks or {})[network.label]
             assert record["gap"] == kept.result.gap
         check_file(tmp_path / "r.json", kept)
     with pytest.raises(InputError, match="the study has trials 0 to 5"):
@@ -250,7 +253,7 @@ def test_schedules_are_kept_and_made_again(tmp_path: Path) -> None:
 
 
 def schedules_of_nobody() -> Any:
-    from spmopt.search.study.schedules import Schedules
+    from spmopt.search.study import Schedules
 
     return Schedules(None)
 

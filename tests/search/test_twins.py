@@ -9,16 +9,12 @@ import pytest
 
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import Setting
-from spmopt.search.evaluation.evaluate import evaluate, result_of
-from spmopt.search.evaluation.packed import packed, unpacked
-from spmopt.search.evaluation.problem import carried, problem_of
-from spmopt.search.findings.replay import candidate_of
-from spmopt.search.space.candidate import Candidate
-from spmopt.search.space.space import Space
-from spmopt.search.study.record import NETWORKS
-from spmopt.search.study.schedules import Schedules
-from spmopt.search.study.studies import schedules_of
-from spmopt.search.tuning.twins import Twins
+from spmopt.search.candidate import Candidate
+from spmopt.search.evaluation import carried, evaluate, packed, problem_of, result_of, unpacked
+from spmopt.search.pruning import Duplicates
+from spmopt.search.space import Space
+from spmopt.search.study import NETWORKS, Schedules, schedules_of
+from spmopt.search.trials import candidate_of, record_of
 from spmopt.verify import require_legal
 from tests.search.study import FIELDS, search, small_setup, small_space
 
@@ -83,7 +79,7 @@ def test_twins_have_the_same_time(tmp_path: Path, workers: int, kept: bool) -> N
             stored = schedules_of(study).read(one["file"]) if kept else None
             assert (stored is not None) == kept
             if stored is not None and stored.result.schedule is not None:
-                assert stored.instance.machine == candidate_of(setup, trial).machine
+                assert stored.instance.machine == candidate_of(setup, record_of(trial)).machine
                 require_legal(stored.instance, stored.result.schedule, stored.result.totals)
 
 
@@ -136,5 +132,5 @@ def test_what_is_of_another_problem_is_not_carried() -> None:
 
 def test_only_some_spaces_have_twins() -> None:
     plain = small_setup()
-    assert not Twins(plain, schedules=Schedules(None)).possible
-    assert Twins(small_setup(dear()), schedules=Schedules(None)).possible
+    assert not Duplicates(plain, schedules=Schedules(None)).possible
+    assert Duplicates(small_setup(dear()), schedules=Schedules(None)).possible

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.search.findings.varies import variation
+from spmopt.search.importance import importances
 from tests.cli.run import Run, runner
 from tests.search.study import FIELDS, MLP, search, small_setup, small_space
 
@@ -12,7 +12,7 @@ from tests.search.study import FIELDS, MLP, search, small_setup, small_space
 def test_shares_of_a_sum_are_those_of_its_variances(tmp_path: Path) -> None:
     setup = small_setup(small_space(cost={"gbps": 1.0, "spm_mb": 1000.0}))
     study = search(str(tmp_path / "s.db"), setup, trials=1)
-    found = variation(study, setup)
+    found = importances(study, setup)
     # 0.25, 1, 1.75 GB/s and 0.256, 0.64, 1.024 kB: steps of 0.75 and 0.384.
     whole = 0.75**2 + 0.384**2
     assert found["cost"].trials is None
@@ -29,7 +29,7 @@ def test_only_fields_that_can_matter_are_named(tmp_path: Path) -> None:
         objectives=("time_s", "energy_j", "cost"),
     )
     study = search(str(tmp_path / "s.db"), setup, sampler="brute-force", trials=36, prune=False)
-    found = variation(study, setup)
+    found = importances(study, setup)
     assert found["time_s"].trials == 36
     assert set(found["time_s"].parts) <= {"spm", "bandwidth"}
     assert sum(found["time_s"].parts.values()) == pytest.approx(1)
@@ -47,7 +47,7 @@ def test_a_space_too_large_to_be_looked_at_whole(tmp_path: Path) -> None:
     }
     setup = small_setup(small_space(space=fields, cost={"spm_mb": 1.0}))
     study = search(str(tmp_path / "s.db"), setup, trials=1)
-    assert variation(study, setup)["cost"].parts == {"spm": 1.0}
+    assert importances(study, setup)["cost"].parts == {"spm": 1.0}
 
 
 def test_how_many_trials_it_rests_on(

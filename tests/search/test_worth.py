@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from spmopt.hardware.machines import load_machine
-from spmopt.search.evaluation.evaluate import result_of
-from spmopt.search.findings.replay import candidate_of, network_named, result_for
-from spmopt.search.findings.shown import front
-from spmopt.search.findings.worth import prices_of
-from spmopt.search.space.candidate import Candidate
-from spmopt.search.space.setup import Setup
-from spmopt.search.study.studies import schedules_of
+from spmopt.search.candidate import Candidate
+from spmopt.search.evaluation import result_of
+from spmopt.search.replay import network_named, result_for
+from spmopt.search.setup import Setup
+from spmopt.search.shadow_prices import resource_prices_of
+from spmopt.search.study import schedules_of
+from spmopt.search.trials import candidate_of, front, record_of
 from spmopt.sweep.cases import Network
 from tests.search.study import search, small_setup, small_space
 
@@ -20,19 +20,20 @@ from tests.search.study import search, small_setup, small_space
 def test_worth(tmp_path: Path) -> None:
     setup = small_setup(small_space(cost={"gbps": 1.0, "spm_mb": 1.0}), scheduler="page")
     study = search(str(tmp_path / "s.db"), setup, sampler="brute-force", trials=9, prune=False)
-    trial = min(front(study), key=lambda each: each.values[1])
+    trial = record_of(min(front(study), key=lambda each: each.values[1]))
     network = network_named(setup, None)
-    prices = prices_of(
+    prices = resource_prices_of(
         result_for(setup, trial, network, schedules_of(study)), candidate_of(setup, trial), network
     )
     assert prices is not None
     assert prices.unit == "s"
     assert prices.per_pe is None  # the cycles of a stored instance are fixed
     # The bound may be no higher than a line through a machine with more of it.
+    wider = int(trial.parameters["bandwidth"]) + 750 * 10**6
     more = next(
         each
         for each in study.get_trials()
-        if each.params == {**trial.params, "bandwidth": trial.params["bandwidth"] + 750 * 10**6}
+        if each.params == {**trial.parameters, "bandwidth": wider}
     )
     assert prices.bound - 0.75 * prices.per_gbps <= more.values[0]
 
@@ -44,7 +45,7 @@ def test_prices_of_processing_elements_hold_on_a_larger_engine(machine: str) -> 
     setup = Setup(networks=(network,), space=space, objectives=("time_s",), scheduler="belady")
     candidate = space.candidate({"spm": 2_000_000})
     stored = result_of(setup, candidate, network)
-    prices = prices_of(stored, candidate, network)
+    prices = resource_prices_of(stored, candidate, network)
     assert prices is not None
     assert prices.per_pe is not None
     array = candidate.machine.array

@@ -25,7 +25,7 @@ from spmopt.solve import solve
 from spmopt.sweep import run, work
 from spmopt.sweep.cases import Case, Network, Order
 from spmopt.sweep.curve import Between
-from spmopt.sweep.rows import Columns, row_of
+from spmopt.sweep.rows import SweepColumns, row_of
 from spmopt.sweep.run import Sweep, run_sweeps
 from spmopt.sweep.work import Finding, Search, enclose
 from spmopt.verify import bound
@@ -47,7 +47,7 @@ Points = Sequence[tuple[int, str]]
 def swept(case: Case, schedulers: Sequence[str], done: Points = (), jobs: int = 1) -> Found:
     """All that is found, by capacity and scheduler."""
     found: Found = {}
-    table = Table(None, Columns(), {})
+    table = Table(None, SweepColumns(), {})
     for size, name in done:
         nothing = Finding(scheduler=name, status=Status.UNKNOWN)
         table.add([row_of(case, size, nothing, SEARCH.objective)])
@@ -218,7 +218,7 @@ def test_shards_have_the_rows_of_the_whole(tmp_path: Path) -> None:
     for sweep, cut in [(whole, {}), *parts]:
         path = tmp_path / f"{cut.get('shard', ['all'])[0]}.csv"
         with TaskQueue() as queue:
-            run_sweeps([sweep], Table(path, Columns(), cut), queue)
+            run_sweeps([sweep], Table(path, SweepColumns(), cut), queue)
     merge([tmp_path / "2.csv", tmp_path / "1.csv"], tmp_path / "merged.csv")
     merged, direct = (untimed(tmp_path / name) for name in ("merged.csv", "all.csv"))
     assert merged == direct
@@ -228,5 +228,5 @@ def test_shards_have_the_rows_of_the_whole(tmp_path: Path) -> None:
 def untimed(path: Path) -> list[Row]:
     """Rows of a table but for the seconds."""
     names, *lines = csv.reader(path.read_text().splitlines()[1:])
-    assert names == list(Columns().types)
-    return [{**Columns().row(line), "solve_s": None} for line in lines]
+    assert names == list(SweepColumns().types)
+    return [{**SweepColumns().row(line), "solve_s": None} for line in lines]

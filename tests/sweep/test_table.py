@@ -12,10 +12,10 @@ from spmopt.experiments.rows import Row
 from spmopt.experiments.store import Table
 from spmopt.hardware.machines import load_machine
 from spmopt.sweep.cases import Case, Network
-from spmopt.sweep.rows import Columns, about, row_of
+from spmopt.sweep.rows import SweepColumns, about, row_of
 from spmopt.sweep.work import Finding
 
-COLUMNS = Columns(["energy.mac_pj"])
+COLUMNS = SweepColumns(["energy.mac_pj"])
 SWEEP = {"networks": ["resnet50"], "spm": "1MB:3MB:1MB"}
 CASE = Case(
     network=Network(name="resnet50", training=True, parameters=(("a", 1), ("b", 2))),
@@ -58,7 +58,7 @@ def test_a_row_says_what_it_is_about() -> None:
     kept = {name: found[name] for name in COLUMNS.types}
     assert COLUMNS.row(COLUMNS.texts(found)) == {**kept, "optimizer": ""}
     assert set(found) - set(kept) == {"power_w", "area_mm2", "technology", "basis"}
-    more = Columns(["energy.mac_pj"], on_chip=True)
+    more = SweepColumns(["energy.mac_pj"], on_chip=True)
     assert more.row(more.texts(found)) == {**found, "optimizer": ""}
 
 
@@ -126,7 +126,7 @@ def test_another_sweep_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"made by another sweep \(spm differs\)"):
         Table(path, COLUMNS, {**SWEEP, "spm": "1MB"})
     with pytest.raises(InputError, match=r"made by another sweep \(columns differ\)"):
-        Table(path, Columns(), SWEEP)
+        Table(path, SweepColumns(), SWEEP)
     assert path.read_text() == before
 
 

@@ -33,7 +33,7 @@ class Axis:
     unit
         Of its values, which take decimal prefixes.
     is_objective
-        Whether it is minimised.
+        Whether it is minimized.
     of_schedules
         Whether schedules decide it, else the machine alone.
     limits
@@ -150,7 +150,7 @@ class Front:
 
     @property
     def objectives(self) -> tuple[Axis, ...]:
-        """Axes of what is minimised."""
+        """Axes of what is minimized."""
         return tuple(axis for axis in self.axes if axis.is_objective)
 
     def axis(self, name: str) -> Axis:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from spmopt.report.curves import Curves, curves_of
 from spmopt.report.curves.columns import Row, Value
-from spmopt.sweep.rows import Columns
+from spmopt.sweep.rows import SweepColumns
 
-COLUMNS = Columns(on_chip=True)
+COLUMNS = SweepColumns(on_chip=True)
 _ROW: dict[str, Value] = {
     **dict.fromkeys(COLUMNS.types, None),
     "network": "net",

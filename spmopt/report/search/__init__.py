@@ -1,0 +1,1 @@
+"""How a search of machines is shown: words, tables, and a view of its front."""

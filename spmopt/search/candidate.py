@@ -1,0 +1,130 @@
+"""A machine that is proposed, with what is no setting of a machine: cores and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from spmopt.core.instance import Instance, Mode
+from spmopt.core.machine import Machine
+from spmopt.graph.cycles import access_cycles
+from spmopt.hardware.machines import override
+from spmopt.hardware.settings import Setting, to_settings
+from spmopt.search.axes import BESIDE
+from spmopt.sweep.cases import Case, Network, Section
+
+_FAST = 10**15
+"""Bytes per second, beyond any DRAM."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """A point of a space.
+
+    Attributes
+    ----------
+    machine
+        All of it: its rate of operations is that of all cores, its array one of ``cores``.
+    cores
+        Equal engines that share scratchpad and channel. Every operation is divided evenly among
+        them, so that its computation takes the part, rounded up.
+    batch
+        In place of the networks' own; None: theirs.
+    """
+
+    machine: Machine
+    cores: int = 1
+    batch: int | None = None
+
+    @staticmethod
+    def of(base: Machine, values: Mapping[str, Setting]) -> Candidate:
+        """``base`` with settings, ``cores`` and ``batch`` of a point.
+
+        Raises
+        ------
+        InputError
+            Settings that make no machine, as a scratchpad smaller than a page.
+        """
+        settings = {key: value for key, value in values.items() if key not in BESIDE}
+        machine, cores = override(base, settings), int(values.get("cores", 1))
+        batch = int(values["batch"]) if "batch" in values else None
+        rate = machine.operations_per_s * cores
+        return Candidate(machine=replace(machine, operations_per_s=rate), cores=cores, batch=batch)
+
+    @property
+    def mac_units(self) -> int:
+        """Multiply-accumulate units of all cores."""
+        array = self.machine.array
+        units = 0 if array is None else self.cores * array.rows * array.columns
+        return max(units, self.machine.mac_units)
+
+    @property
+    def samples(self) -> int:
+        """What a figure of a schedule is divided by."""
+        return self.batch or 1
+
+    def instance(self, network: Network) -> Instance:
+        """``network`` on this machine.
+
+        Raises
+        ------
+        InputError
+            A network that cannot be built or lowered.
+        """
+        return _lowered(self, network)
+
+    def record(self) -> dict[str, Setting]:
+        """Every setting, for people and files."""
+        own = {"spm": self.machine.spm_bytes, **to_settings(self.machine)}
+        said = {key: value for key, value in own.items() if not key.endswith("source")}
+        batch = {} if self.batch is None else {"batch": self.batch}
+        return {**said, "cores": self.cores, **batch}
+
+
+@lru_cache(maxsize=8)
+def _lowered(candidate: Candidate, network: Network) -> Instance:
+    """Kept, to bound and to solve."""
+    alike = replace(candidate, machine=_without_channel(candidate.machine))
+    return replace(_operations(alike, network), machine=candidate.machine)
+
+
+def _without_channel(machine: Machine) -> Machine:
+    """The same for machines that differ in their DMA channel alone: lowering does not see it.
+
+    Fast, so that no limit on cycles is in the way.
+    """
+    memory = machine.memory
+    return replace(
+        machine,
+        dram_bytes_per_s=_FAST,
+        dma_setup_cycles=0,
+        duplex=False,
+        memory=None if memory is None else replace(memory, dram_bytes_per_s=_FAST),
+    )
+
+
+@lru_cache(maxsize=32)
+def _operations(candidate: Candidate, network: Network) -> Instance:
+    """Lower once in a process for all channels."""
+    machine, size = candidate.machine, candidate.machine.spm_bytes
+    if candidate.batch is not None:
+        network = replace(network, batch=candidate.batch)
+    case = Case(network=network, machine=machine, capacities=(size,))
+    lowered = Section(case=case, capacities=(size,)).instance(size)
+    if candidate.cores == 1 or machine.array is None:
+        return lowered
+    divided = tuple(
+        replace(operation, modes=tuple(_divided(mode, candidate) for mode in operation.modes))
+        for operation in lowered.operations
+    )
+    return replace(lowered, operations=divided)
+
+
+def _divided(mode: Mode, candidate: Candidate) -> Mode:
+    """Work of the array; other work is at the rate of all cores already, banks are shared."""
+    if not mode.macs:
+        return mode
+    access = access_cycles(candidate.machine, mode.spm_read_bytes, mode.spm_write_bytes)
+    cycles = max(-(-mode.compute_cycles // candidate.cores), access)
+    return replace(mode, compute_cycles=cycles)

@@ -1,0 +1,141 @@
+"""What is doubtful about a study, to be said before it is searched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from spmopt.core.errors import InputError
+from spmopt.core.machine import ENERGY_FIGURES, Machine
+from spmopt.hardware.scratchpad import disagreement, sources_of
+from spmopt.hardware.settings import BANK, Setting, read_banks, split_banks
+from spmopt.hardware.technologies import load_technology
+from spmopt.search.candidate import Candidate
+from spmopt.search.figures import FIGURES, STATIC, needs, static_figures
+from spmopt.search.setup import Setup
+from spmopt.search.space import Space
+
+_LOOKED_AT = 64
+"""Points of a space that are looked at."""
+
+
+def cautions(setup: Setup) -> Iterator[str]:
+    """Say what a search can be misread for."""
+    mixed = disagreement(_sources(setup.space))
+    if mixed is not None:
+        yield mixed
+    if _is_bandwidth_free(setup):
+        yield (
+            "bandwidth costs nothing in this search, so that none but the highest can lead; give "
+            "it a price, as area.mm2_per_gbps = 0.1 in [space], or gbps = 0.1 in [cost] and the "
+            "objective cost"
+        )
+    if _is_array_without_area(setup):
+        yield (
+            "the size of the array does not change the area in this search: throughput / 2 / clock "
+            "are more units than it has; change throughput with it, or leave it out where the "
+            "machine has the rate of its array"
+        )
+    if setup.energy_aside:
+        yield (
+            f"{' and '.join(setup.energy_aside)}: schedules minimize {setup.schedule_for}, and "
+            "their energy is what they happen to take; --schedule-for energy minimizes it"
+        )
+
+
+def require_energies(setup: Setup) -> None:
+    """Raise unless energy, where figures depend on it, is more than nothing.
+
+    Machines that come with the program have energies; a stored instance has those of its file.
+
+    Raises
+    ------
+    InputError
+        A stored instance without any of them, in a space that gives none.
+    """
+    asked = [name for name in setup.names if "energy" in needs(name)]
+    if setup.schedule_for == "energy":
+        asked.append("energy_j")
+    stored = [network.label for network in setup.networks if network.is_lowered]
+    if not asked or not stored:
+        return
+    machines = [each.machine for each in _candidates(setup.space)]
+    if not machines or any(_has_energies(machine) for machine in machines):
+        return
+    keys = ", ".join(f"energy.{name}" for name in ENERGY_FIGURES)
+    raise InputError(
+        f"{asked[0]}: the machine of {stored[0]} spends no energy, its {keys} are 0; give them in "
+        "[space], as energy.dram_pj_per_byte = 230.0"
+    )
+
+
+def _has_energies(machine: Machine) -> bool:
+    own = any(getattr(machine.energy, name) for name in ENERGY_FIGURES)
+    return own or any(
+        bank.read_pj_per_byte or bank.write_pj_per_byte or bank.leakage_w for bank in machine.banks
+    )
+
+
+def _sources(space: Space) -> set[str]:
+    """Of every technology that a field names; where none does, of the machine's."""
+    choices: dict[str, list[Setting]] = {key: [value] for key, value in space.fixed.items()}
+    choices |= {axis.key: list(axis.choices) for axis in space.axes}
+    names = [str(value) for value in choices.get("technology", [])]
+    banks = [text for value in choices.get(BANK, []) for text in split_banks(str(value))]
+    found = {load_technology(name).source for name in names}
+    found |= {bank.technology.source for bank in read_banks(banks, BANK)}
+    return found or set(sources_of(space.machine))
+
+
+def _candidates(space: Space) -> Iterator[Candidate]:
+    """Machines at some points of the space."""
+    for point in islice(space.points(), _LOOKED_AT):
+        try:
+            yield space.candidate(point)
+        except InputError:
+            continue
+
+
+def _is_bandwidth_free(setup: Setup) -> bool:
+    """Whether time is weighed against figures of the machine that bandwidth has no part in.
+
+    More bandwidth never makes the optimum later. Of other figures of schedules, as power, less may
+    come of less bandwidth.
+    """
+    names = setup.objectives
+    weighed = len(names) > 1 and "time_s" in names and {*names} <= {"time_s", *STATIC}
+    return weighed and _is_idle(setup.space, "bandwidth", names)
+
+
+def _is_array_without_area(setup: Setup) -> bool:
+    """Whether area counts, and its units are those of a rate beyond the array, whatever its size.
+
+    Units are the larger of rows x columns and throughput / 2 / clock, see
+    :attr:`~spmopt.core.machine.Machine.mac_units`.
+    """
+    space = setup.space
+    priced = {*setup.names, *(space.cost if "cost" in setup.names else ())}
+    if not any(name == "pes" or (name in FIGURES and FIGURES[name].has_area) for name in priced):
+        return False
+    sides = [axis.key for axis in space.axes if axis.key in ("array.rows", "array.columns")]
+    return bool(sides) and all(_is_idle(space, key, ("pes",)) for key in sides)
+
+
+def _is_idle(space: Space, key: str, names: tuple[str, ...]) -> bool:
+    """Whether the field ``key`` is searched, and no static figure of ``names`` changes with it."""
+    axis = next((each for each in space.axes if each.key == key), None)
+    if axis is None:
+        return False
+    known = 0
+    for point in islice(space.points(), _LOOKED_AT):
+        try:
+            found = [
+                static_figures(names, space.candidate({**point, key: end}), space.cost)
+                for end in axis.ends
+            ]
+        except InputError:
+            continue
+        known += 1
+        if any(each != found[0] for each in found):
+            return False
+    return known > 0

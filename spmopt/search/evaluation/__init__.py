@@ -1,1 +1,0 @@
-"""One trial's work, in this process, in others, or on a cluster."""

@@ -1,0 +1,328 @@
+"""The exact Pareto front of time and cost over a finite set of machines, pruned by proof.
+
+A machine's *time* is the least makespan of any legal schedule in the listed order; a solve encloses
+it between the time of a verified schedule and a certified bound. One machine *dominates* another
+if it costs no more, is no slower, and is better in one of the two. The front is all machines that
+none dominates, so that equal ones are on it together.
+
+A machine is **excluded** without a solve when its bound, from the cuts of the machines solved, is
+at least the time of a verified schedule of a machine that costs less (or above that of one that
+costs the same). What dominates is solved itself, so nothing on the front is ever excluded. A solved
+machine is **on the front** when every cheaper one is proved slower, **dominated** by the same
+rule as above, and **undecided** where the two enclosures overlap: such pairs are solved again more
+closely, and said to be undecided if that does not part them.
+
+The next to solve is the machine that would dominate most if it took no longer than its bound: it
+is on the front if the bound is good, and its prices make the bounds about it better if not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from time import monotonic
+from typing import Protocol
+
+from spmopt.core.errors import InputError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.modes import unfit
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.result import Certificate
+from spmopt.core.scheduler import Request
+from spmopt.search.cuts import Cut
+from spmopt.search.front_bounds import Bounds
+from spmopt.solve import solve
+
+_CLOSER = 0.1
+"""Of the tolerance, for a pair that is undecided."""
+
+
+def find_front(
+    options: Sequence[Option], solver: Solver, *, request: Request, closer: int = 2
+) -> Front:
+    """Find the front of ``options``.
+
+    Parameters
+    ----------
+    solver
+        As :func:`by_page`.
+    request
+        Its tolerance, for the first solve of a machine; ``stop`` ends the search.
+    closer
+        How often an undecided pair may be solved again, to a tenth of the gap each time.
+
+    Raises
+    ------
+    InputError
+        No options, or one that costs nothing.
+    ScheduleError
+        A bound above a verified schedule: one of them is wrong.
+    """
+    if not options:
+        raise InputError("front: no machine to choose from; give at least one")
+    if not all(0 < option.cost < float("inf") for option in options):
+        raise InputError("front: every machine must cost more than 0; add what is left out")
+    search = _Search(options, solver, request)
+    search.run()
+    for _ in range(closer):
+        if not search.closer():
+            break
+    return search.front()
+
+
+def by_page(request: Request) -> Solver:
+    """Solve by the scheduler ``page``, as ``request`` says: verified, with its bound."""
+
+    def solver(instance: Instance, tolerance: float, near: Certificate | None) -> Solution | None:
+        asked = replace(request, objective=MAKESPAN, tolerance=tolerance, prices=near)
+        result = solve(instance, "page", asked)
+        if result.value is None or result.bound is None:
+            return None
+        return Solution(
+            cycles=int(result.value), bound=result.bound, certificate=result.certificate
+        )
+
+    return solver
+
+
+class _Search:
+    """State of a search."""
+
+    def __init__(self, options: Sequence[Option], solver: Solver, request: Request) -> None:
+        self._began = monotonic()
+        self._options, self._solver, self._request = options, solver, request
+        self._bounds = Bounds([(each.machine, each.cost, each.lowered) for each in options])
+        self._solved: dict[int, Solved] = {}
+        self._excluded: dict[int, Excluded] = {}
+        self._infeasible = _infeasible(options)
+        self._left = set(range(len(options))) - set(self._infeasible)
+        self._given_up: set[int] = set()
+        self._tolerance: dict[int, float] = {}
+        self._solves, self._solve_s = 0, 0.0
+
+    def run(self) -> None:
+        """Solve until every machine is solved or excluded."""
+        while self._left and not self._request.stop():
+            index = self._bounds.choose(sorted(self._left))
+            if self._bounds.borrow(index):
+                self._exclude()
+                continue
+            self._solve(index, self._request.tolerance)
+            self._exclude()
+            share = 1 - len(self._left) / len(self._options)
+            self._request.report(f"{self._solves} solves, {len(self._left)} machines left", share)
+
+    def closer(self) -> bool:
+        """Solve undecided machines and their rivals again; False when there are none."""
+        again: set[int] = set()
+        for index in self._undecided():
+            again.update((index, *self._rivals(index)))
+        for index in sorted(again & set(self._solved)):
+            if not self._request.stop():
+                self._solve(index, self._tolerance[index] * _CLOSER)
+        return bool(again)
+
+    def front(self) -> Front:
+        """What is known now."""
+        undecided = self._undecided()
+        decided = set(self._solved) - set(undecided)
+        members = [index for index in decided if self._dominator(index) is None]
+        return Front(
+            options=self._options,
+            members=tuple(sorted(members, key=self._place)),
+            undecided=tuple(undecided),
+            solved=self._solved,
+            excluded=self._excluded,
+            infeasible=self._infeasible,
+            open={k: self._bounded(k) for k in sorted(self._left | self._given_up)},
+            solves=self._solves,
+            borrowed=self._bounds.borrowed,
+            solve_s=self._solve_s,
+            search_s=monotonic() - self._began,
+        )
+
+    def _bounded(self, index: int) -> Bounded:
+        least, cut = self._bounds.exact(index)
+        return Bounded(least=least, cut=cut)
+
+    def _place(self, index: int) -> tuple[float, int]:
+        return self._options[index].cost, index
+
+    def _solve(self, index: int, tolerance: float) -> None:
+        option = self._options[index]
+        before, instance = self._solved.get(index), option.instance
+        near = self._bounds.near(index)
+        if before is not None and before.solution.certificate is not None:
+            near = before.solution.certificate
+        began = monotonic()
+        found = self._solver(instance, tolerance, near)
+        self._solve_s += monotonic() - began
+        self._solves += 1
+        self._tolerance[index] = tolerance
+        self._left.discard(index)
+        if found is None:
+            if before is None:
+                self._given_up.add(index)
+            return
+        if found.certificate is not None:
+            self._bounds.add(index, Cut.of(instance, found.certificate, found.bound))
+        time = Fraction(found.cycles, option.machine.clock_hz)
+        least, cut = self._bounds.exact(index)
+        if before is not None:
+            time = min(time, before.time)
+            least, cut = max((least, cut), (before.least, before.cut), key=lambda each: each[0])
+        if least > time:
+            raise ScheduleError("front: a bound is above a verified schedule, one of them is wrong")
+        self._solved[index] = Solved(time=time, least=least, cut=cut, solution=found)
+        self._bounds.settle(index, time)
+
+    def _exclude(self) -> None:
+        """Take away what is proved to be dominated, each proof in exact arithmetic."""
+        for index, by in self._bounds.dominated(sorted(self._left)):
+            least, cut = self._bounds.exact(index)
+            if self._beaten(index, least, by):
+                self._excluded[index] = Excluded(by=by, least=least, cut=cut)
+                self._left.discard(index)
+
+    def _beaten(self, index: int, least: Fraction, by: int) -> bool:
+        """Whether ``by`` dominates a machine that takes at least ``least``."""
+        cost, other, time = self._options[index].cost, self._options[by].cost, self._solved[by].time
+        return (other < cost and time <= least) or (other == cost and time < least)
+
+    def _dominator(self, index: int) -> int | None:
+        """A machine that is proved to dominate a solved one."""
+        least = self._solved[index].least
+        return next((by for by in self._solved if self._beaten(index, least, by)), None)
+
+    def _rivals(self, index: int) -> list[int]:
+        """Machines not excluded of which it is not proved that they do not dominate ``index``."""
+        time, cost = self._solved[index].time, self._options[index].cost
+        found = []
+        for other in (*self._solved, *self._left, *self._given_up):
+            known = self._solved.get(other)
+            least = (self._bounded(other) if known is None else known).least
+            cheaper, equal = self._options[other].cost < cost, self._options[other].cost == cost
+            if other != index and ((cheaper and least <= time) or (equal and least < time)):
+                found.append(other)
+        return found
+
+    def _undecided(self) -> list[int]:
+        every = sorted(self._solved, key=self._place)
+        return [k for k in every if self._dominator(k) is None and self._rivals(k)]
+
+
+def _infeasible(options: Sequence[Option]) -> tuple[int, ...]:
+    """Options on which an operation does not fit; each size of an instance is looked at once."""
+    fits: dict[tuple[int, int, int], bool] = {}
+    found = []
+    for index, option in enumerate(options):
+        machine = option.machine
+        key = (id(option.lowered), machine.spm_pages, machine.page_bytes)
+        if key not in fits:
+            fits[key] = unfit(option.instance) is None
+        if not fits[key]:
+            found.append(index)
+    return tuple(found)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Option:
+    """A machine, what it costs, and its operations: one record for all that lower alike."""
+
+    machine: Machine
+    cost: float
+    lowered: Instance
+
+    @property
+    def instance(self) -> Instance:
+        """The operations on this machine."""
+        return replace(self.lowered, machine=self.machine)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solution:
+    """Of one solve: cycles of a verified schedule, and a bound with the prices that prove it."""
+
+    cycles: int
+    bound: Fraction
+    certificate: Certificate | None
+
+
+class Solver(Protocol):
+    """A full solve of one instance."""
+
+    def __call__(
+        self, instance: Instance, tolerance: float, near: Certificate | None
+    ) -> Solution | None:
+        """Solve to a gap of ``tolerance``, from the prices ``near``; None without a schedule."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded:
+    """A machine takes at least ``least`` seconds, exact; ``cut`` proves it."""
+
+    least: Fraction
+    cut: Cut
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solved(Bounded):
+    """A machine that was solved: a verified schedule takes ``time`` seconds, exact.
+
+    The cut is its own one, or a better one of another machine.
+    """
+
+    time: Fraction
+    solution: Solution
+
+
+@dataclass(frozen=True, kw_only=True)
+class Excluded(Bounded):
+    """Proof that a machine is dominated: the schedule found of ``by`` takes no longer."""
+
+    by: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Front:
+    """What is known of every option, by its index.
+
+    Attributes
+    ----------
+    members
+        On the front, proved; by cost.
+    undecided
+        Solved, and neither proved to be on it nor dominated.
+    solved, excluded
+        What was found of each; every other machine is ``infeasible`` or ``open``.
+    infeasible
+        Machines on which an operation does not fit.
+    open
+        What is known of those not solved: stopped before, or no schedule in the time given.
+    solves
+        Full solves, those that were repeated more closely included.
+    borrowed
+        Evaluations of prices on operations that they are not from; no solve.
+    solve_s, search_s
+        Wall seconds within solves, and in all.
+    """
+
+    options: Sequence[Option]
+    members: tuple[int, ...]
+    undecided: tuple[int, ...]
+    solved: Mapping[int, Solved]
+    excluded: Mapping[int, Excluded]
+    infeasible: tuple[int, ...]
+    open: Mapping[int, Bounded]
+    solves: int
+    borrowed: int
+    solve_s: float
+    search_s: float
+
+    @property
+    def beyond(self) -> int:
+        """Full solves beyond one for each machine that is, or may be, on the front."""
+        return self.solves - len(self.members) - len(self.undecided)

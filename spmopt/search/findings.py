@@ -1,0 +1,259 @@
+"""All that is shown of a study, found once, for people and programs alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, fields
+
+from optuna.study import Study
+
+from spmopt.core.errors import InputError
+from spmopt.search.figures import NOT_BOUNDED, STATIC, Spent
+from spmopt.search.importance import importances
+from spmopt.search.records import BuiltMachine, Findings, ResourcePrices, TrialRecord, UncertainLead
+from spmopt.search.replay import results_for
+from spmopt.search.setup import Setup
+from spmopt.search.shadow_prices import resource_prices_of
+from spmopt.search.storage import LOST
+from spmopt.search.study import (
+    AS_BEFORE,
+    ERROR,
+    FIGURES,
+    LEAST,
+    MACHINE,
+    NETWORKS,
+    PROOF,
+    SECONDS,
+    Schedules,
+)
+from spmopt.search.trials import best, built_of, candidate_of, front, tally, trial_records
+
+_OF_NETWORKS = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", "traffic_bytes")
+
+
+def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
+    """Find the front of a study, or the ``top`` best, with all but shadow prices."""
+    trials = trial_records(study)
+    by_number = {trial.number: trial for trial in trials}
+    shown = front(study) if top is None else best(study, top)
+    members = tuple(by_number[trial.number] for trial in shown)
+    return Findings(
+        name=study.study_name,
+        setup=setup,
+        trials=tuple(trials),
+        members=members,
+        top=top,
+        counts=tally(trials),
+        built={trial.number: built_of(setup, trial) for trial in members},
+        leads=uncertain_leads(setup, trials, members) if top is None else {},
+        importances=importances(study, setup) if members else {},
+    )
+
+
+def shadow_prices_for(
+    findings: Findings, schedules: Schedules, report: Callable[[str], None]
+) -> tuple[tuple[int, str, ResourcePrices], ...]:
+    """Find what more of each resource is worth, on every machine and network that is shown.
+
+    ``report`` hears of schedules that are made again.
+    """
+    setup, rows = findings.setup, []
+    for trial, network, stored in results_for(setup, findings.members, schedules, report):
+        prices = resource_prices_of(stored, candidate_of(setup, trial), network)
+        if prices is not None:
+            rows.append((trial.number, network.label, prices))
+    return tuple(rows)
+
+
+def require_feasible(findings: Findings) -> None:
+    """Raise if trials were run, and none can be had.
+
+    Raises
+    ------
+    InputError
+        No machine of the space can be built.
+    """
+    trials = _counted(findings)
+    reasons = [(trial.proof or {}).get("impossible") for trial in trials]
+    if trials and all(reasons):
+        raise InputError(f"all {len(trials)} trials are impossible: {reasons[0]}")
+
+
+def why_no_front(findings: Findings) -> str:
+    """Say why nothing is on the front, in a sentence."""
+    trials = _counted(findings)
+    if not trials:
+        return "no trial was run"
+    errors = [trial.error for trial in trials if trial.error is not None]
+    if len(errors) == len(trials):
+        return f"all {len(trials)} trials failed: {errors[0]}"
+    for limit in findings.setup.space.constraints:
+        name = str(limit)
+        known = [trial for trial in trials if name in trial.constraints]
+        if known and all(trial.constraints[name] > 0 for trial in known):
+            bounds = [
+                {**(trial.proof or {}).get("bounds", {}), **(trial.figures or {})}
+                for trial in known
+            ]
+            values = [each[limit.figure] for each in bounds if limit.figure in each]
+            nearest = (max if limit.least else min)(values) if values else None
+            ending = "" if nearest is None else f"; the nearest comes to {nearest:.6g}"
+            return f"none of {len(trials)} trials holds {limit}{ending}"
+    return f"none of {len(trials)} trials holds all constraints"
+
+
+def _counted(findings: Findings) -> list[TrialRecord]:
+    return [trial for trial in findings.trials if trial.state != "put_back"]
+
+
+def uncertain_leads(
+    setup: Setup, trials: Iterable[TrialRecord], members: Iterable[TrialRecord]
+) -> dict[int, UncertainLead]:
+    """Find leads that are within a gap, by the number of the member; of several the least one.
+
+    The other trial is at most as large in every objective that the machine alone says, and in
+    all others its bounds are. A figure without bounds, as power, counts as found.
+    """
+    names = setup.objectives
+    bounded = [trial for trial in trials if has_bounds(trial)]
+    bounds: dict[int, dict[str, float]] = {}
+    found = {}
+    for member in members:
+        leads = []
+        own = _objectives(member, setup)
+        for trial in bounded:
+            other = _objectives(trial, setup)
+            ahead = [name for name in names if own[name] < other[name]]
+            # What the machine alone decides is no tie, and what nothing bounds is none either.
+            if not ahead or not {*STATIC, *NOT_BOUNDED}.isdisjoint(ahead):
+                continue
+            least = bounds.setdefault(trial.number, least_of(trial, setup))
+            if all(least[name] <= own[name] for name in names):
+                values = {name: (own[name], other[name], least[name]) for name in ahead}
+                leads.append(UncertainLead(of=trial.number, values=values))
+        if leads:
+            found[member.number] = min(leads, key=_lead_size)
+    return found
+
+
+def has_bounds(trial: TrialRecord) -> bool:
+    """Whether a trial holds every constraint, and says what its networks take at least."""
+    known = all(LEAST in one for one in (trial.networks or {}).values())
+    return trial.as_before is None and known and trial.is_feasible
+
+
+def least_of(trial: TrialRecord, setup: Setup) -> dict[str, float]:
+    """Bound the objectives of all schedules on a trial's machine; those without bounds are own."""
+    spent = {name: Spent(**one[LEAST]) for name, one in (trial.networks or {}).items()}
+    figures = setup.figures(candidate_of(setup, trial), spent)
+    own = _objectives(trial, setup)
+    return {name: own[name] if name in NOT_BOUNDED else figures[name] for name in own}
+
+
+def not_minimized(setup: Setup) -> list[str]:
+    """List what figures depend on and schedules do not minimize: of time, energy, traffic."""
+    return [] if setup.bound_only else [each for each in setup.needs if each != setup.schedule_for]
+
+
+def trial_json(trial: TrialRecord, setup: Setup) -> dict[str, object]:
+    """Give one trial, with all that is known of it, for a program."""
+    return _short_json(trial) | {
+        "values": None if trial.values is None else _objectives(trial, setup),
+        "feasible": trial.is_feasible,
+        "constraints": dict(trial.constraints),
+        NETWORKS: trial.networks,
+        MACHINE: trial.machine,
+        SECONDS: trial.seconds,
+        AS_BEFORE: trial.as_before,
+        **_built_json(built_of(setup, trial)),
+    }
+
+
+def study_json(findings: Findings) -> dict[str, object]:
+    """Give what is shown of a study, and every trial of it in short, for a program."""
+    setup = findings.setup
+    return {
+        "study": findings.name,
+        "setup": setup.record(),
+        "not_minimised": not_minimized(setup),
+        "counts": asdict(findings.counts),
+        "top": findings.top,
+        "front": [
+            trial_json(trial, setup) | {"within_gap": _lead_json(findings.leads.get(trial.number))}
+            for trial in findings.members
+        ],
+        "trials": [_short_json(trial) for trial in findings.trials],
+        "importances": {key: dict(each.parts) for key, each in findings.importances.items()},
+        "importances_trials": {key: each.trials for key, each in findings.importances.items()},
+        "worth": [
+            {"trial": number, "network": label, **asdict(prices)}
+            for number, label, prices in findings.shadow_prices
+        ],
+    }
+
+
+def rows(findings: Findings) -> list[dict[str, object]]:
+    """Give the front as rows: fields, figures, and what networks come to together and each.
+
+    ``figures`` says whether those of schedules are ``schedules``', or ``bounds`` of all schedules.
+    ``within_gap`` is the trial that a member may be no better than.
+    """
+    made, setup = [], findings.setup
+    for trial in findings.members:
+        row: dict[str, object] = {"trial": trial.number, **trial.parameters}
+        row |= _built_json(findings.built[trial.number])
+        if findings.top is None:
+            lead = findings.leads.get(trial.number)
+            row["within_gap"] = "" if lead is None else lead.of
+        row["figures"] = "bounds" if setup.bound_only else "schedules"
+        row |= _total(trial, setup) | dict(trial.figures or {})
+        row["gap"] = trial.gap
+        for name, one in (trial.networks or {}).items():
+            row |= {f"{name}.{key}": one.get(key) for key in _OF_NETWORKS}
+        made.append(row)
+    return made
+
+
+def _objectives(trial: TrialRecord, setup: Setup) -> dict[str, float]:
+    return dict(zip(setup.objectives, trial.values or (), strict=True))
+
+
+def _lead_size(lead: UncertainLead) -> tuple[float, int]:
+    """Give the largest part by which it is ahead."""
+    return max((one - own) / one for own, one, _ in lead.values.values()), lead.of
+
+
+def _total(trial: TrialRecord, setup: Setup) -> dict[str, object]:
+    """Sum what all networks take by their weights, as figures have it."""
+    parts = [field.name for field in fields(Spent)]
+    networks: Mapping[str, Mapping[str, float]] = trial.networks or {}
+    spent = {name: Spent(**{part: one[part] for part in parts}) for name, one in networks.items()}
+    return asdict(setup.total(candidate_of(setup, trial), spent))
+
+
+def _short_json(trial: TrialRecord) -> dict[str, object]:
+    return {
+        "trial": trial.number,
+        "state": trial.state,
+        "parameters": dict(trial.parameters),
+        FIGURES: trial.figures,
+        "gap": trial.gap,
+        PROOF: trial.proof,
+        ERROR: LOST if trial.state in ("lost", "put_back") else trial.error,
+    }
+
+
+def _built_json(built: BuiltMachine | None) -> dict[str, object]:
+    """Give of a machine what its settings do not say, by the names that a sweep has for it."""
+    if built is None:
+        return {"dram_bytes_per_s": None, "basis": None}
+    basis = None if built.basis is None else str(built.basis)
+    return {"dram_bytes_per_s": built.channel_bytes_per_s, "basis": basis}
+
+
+def _lead_json(lead: UncertainLead | None) -> dict[str, object] | None:
+    if lead is None:
+        return None
+    keys = ("value", "other", "least")
+    values = {name: dict(zip(keys, row, strict=True)) for name, row in lead.values.items()}
+    return {"trial": lead.of, "values": values}

@@ -1,1 +1,0 @@
-"""What a study has found: its front, importances, worth, and the schedule of any trial."""

@@ -1,1 +1,0 @@
-"""The exact Pareto front of time and cost over a finite set of machines."""

@@ -1,0 +1,178 @@
+"""Bounds on the times of many machines, kept up as cuts come in, and what to solve next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.result import Certificate
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import relaxed_timeline
+from spmopt.search.cuts import Cut, Floats, fingerprint
+from spmopt.search.proofs import Pool
+
+Place = tuple[Machine, float, Instance]
+"""A machine, its cost, and the operations that it lowers to."""
+
+
+def seconds(cycles: Fraction, machine: Machine) -> Fraction:
+    """Of whole cycles: no makespan is between two."""
+    return Fraction(ceil(cycles), machine.clock_hz)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Group:
+    """Machines (k,) that share operations (by ``mark``) with their cycles, clock and pages."""
+
+    mark: bytes
+    index: Ints
+    lowered: Instance
+    machine: Machine
+    compute_cycles: Ints
+    spm_bytes: Ints
+    dram_bytes_per_s: Ints
+
+    def least_s(self, cut: Cut) -> Floats:
+        """(k,) What a cut proves, in seconds, nearly: floats are for choosing."""
+        cycles = cut.least_cycles_of(
+            self.compute_cycles, self.machine, self.spm_bytes, self.dram_bytes_per_s
+        )
+        result: Floats = np.ceil(cycles) / self.machine.clock_hz
+        return result
+
+
+class Bounds:
+    """For each of ``places`` (n) the best cut so far."""
+
+    def __init__(self, places: Sequence[Place]) -> None:
+        self._places = places
+        self._cost = np.array([cost for _, cost, _ in places], np.float64)
+        self._least = np.zeros(len(places))
+        self._time = np.full(len(places), np.inf)
+        self._cut: dict[int, Cut] = {}
+        self._pool = Pool()
+        self._groups: dict[bytes, list[_Group]] = {}
+        self._group: dict[int, _Group] = {}
+        self._asked: set[int] = set()
+        self.borrowed = 0
+        for group in _groups(places):
+            self._groups.setdefault(group.mark, []).append(group)
+            self._group.update(dict.fromkeys(group.index.tolist(), group))
+        for groups in self._groups.values():
+            for cut in self._pool.alike(groups[0].lowered):
+                self._raise(cut)
+
+    def add(self, index: int, cut: Cut) -> None:
+        """Take up the cut of a solved machine."""
+        self._asked.add(index)
+        self._raise(self._pool.put(cut))
+
+    def settle(self, index: int, time: Fraction) -> None:
+        """Take up the time of a verified schedule, in seconds."""
+        self._time[index] = float(time)
+
+    def exact(self, index: int) -> tuple[Fraction, Cut]:
+        """Bound in seconds, exact, and the cut that it is from."""
+        cut, machine = self._cut[index], self._places[index][0]
+        cycles = cut.least_cycles(self._group[index].compute_cycles, machine)
+        return seconds(cycles, machine), cut
+
+    def near(self, index: int) -> Certificate | None:
+        """Prices to start from: those of the best cut, unless no solve found them."""
+        cut = self._cut[index]
+        return cut.prices(self._places[index][0]) if cut.certificate.spm.any() else None
+
+    def borrow(self, index: int) -> bool:
+        """Evaluate the most promising prices of other operations, once; whether it helped."""
+        if index in self._asked:
+            return False
+        self._asked.add(index)
+        group, before = self._group[index], self._least[index]
+        others = self._pool.unused(group.mark, group.compute_cycles.size)
+        place = int(np.flatnonzero(group.index == index)[0])
+        promise = [group.least_s(cut)[place] for cut in others]
+        if not promise or max(promise) <= before:
+            return False
+        self.borrowed += 1
+        self._raise(self._pool.put(others[int(np.argmax(promise))].on(group.lowered)))
+        return bool(self._least[index] > before)
+
+    def dominated(self, left: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Machines whose bound seems to be no less than the time of a cheaper one, and that one."""
+        known = np.flatnonzero(np.isfinite(self._time))
+        for index in left:
+            cheaper = known[self._cost[known] <= self._cost[index]]
+            if cheaper.size:
+                # The fastest; of equals the one that costs least.
+                by = cheaper[np.lexsort((self._cost[cheaper], self._time[cheaper]))[0]]
+                if self._time[by] <= self._least[index] * (1 + 2.0**-50):
+                    yield index, int(by)
+
+    def choose(self, left: Sequence[int]) -> int:
+        """The machine that would dominate most if it took no longer than its bound.
+
+        How much is an area in logarithms of time and cost: from its bound to the time of the
+        fastest solved machine that costs no more, and from its cost to that of the cheapest
+        solved one that takes no longer. Those that another one of ``left`` would dominate by
+        its bound are not asked.
+        """
+        index = np.array(left)
+        cost, least = self._cost[index], np.maximum(self._least[index], np.finfo(float).tiny)
+        known = np.flatnonzero(np.isfinite(self._time))
+        dearest, slowest = 2 * self._cost.max(), 2 * max(self._least.max(), least.max())
+        time = np.where(self._cost[known] <= cost[:, None], self._time[known], slowest)
+        price = np.where(self._time[known] <= least[:, None], self._cost[known], dearest)
+        above = np.minimum(time.min(axis=1, initial=slowest), slowest)
+        beyond = np.maximum(price, cost[:, None]).min(axis=1, initial=dearest)
+        gain = np.log(np.maximum(above / least, 1)) * np.log(beyond / cost)
+        return int(index[np.argmax(np.where(_leading(cost, least), gain, -1.0))])
+
+    def _raise(self, cut: Cut) -> None:
+        for group in self._groups.get(cut.fingerprint, []):
+            least = group.least_s(cut)
+            better = group.index[least > self._least[group.index]]
+            self._least[group.index] = np.maximum(least, self._least[group.index])
+            self._cut.update(dict.fromkeys(better.tolist(), cut))
+            for index in group.index.tolist():
+                self._cut.setdefault(index, cut)
+
+
+def _leading(cost: Floats, least: Floats) -> Bools:
+    """Whether no other machine costs and takes no more, by its bound."""
+    order = np.lexsort((least, cost))
+    lowest = np.minimum.accumulate(least[order])
+    found = np.ones(cost.size, bool)
+    found[order[1:]] = least[order[1:]] < lowest[:-1]
+    return found
+
+
+def _groups(places: Sequence[Place]) -> Iterator[_Group]:
+    lines: dict[tuple[int, bool], tuple[bytes, Ints]] = {}
+    members: dict[tuple[bytes, bytes, int, int], list[int]] = {}
+    for index, (machine, _, lowered) in enumerate(places):
+        own = id(lowered), machine.duplex
+        if own not in lines:
+            line = relaxed_timeline(lowered)
+            mark = fingerprint(replace(lowered, machine=machine), line)
+            lines[own] = mark, line.compute_cycles
+        mark, cycles = lines[own]
+        key = (mark, cycles.tobytes(), machine.clock_hz, machine.page_bytes)
+        members.setdefault(key, []).append(index)
+    for (mark, *_), own_places in members.items():
+        machine, _, lowered = places[own_places[0]]
+        machines = [places[k][0] for k in own_places]
+        yield _Group(
+            mark=mark,
+            index=np.array(own_places, np.int64),
+            lowered=replace(lowered, machine=machine),
+            machine=machine,
+            compute_cycles=lines[id(lowered), machine.duplex][1],
+            spm_bytes=np.array([each.spm_bytes for each in machines], np.int64),
+            dram_bytes_per_s=np.array([each.dram_bytes_per_s for each in machines], np.int64),
+        )

@@ -1,0 +1,157 @@
+"""How much of an objective each field of a space explains: exact where machines alone say it.
+
+Fields that an objective cannot depend on are never named: whether one can is found by changing it
+alone. Of schedules only the solved trials tell, and search has chosen them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+from optuna.importance import FanovaImportanceEvaluator, get_param_importances
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from spmopt.core.errors import InputError
+from spmopt.hardware.settings import Setting
+from spmopt.search.axes import Axis
+from spmopt.search.candidate import Candidate
+from spmopt.search.evaluation import problem_of
+from spmopt.search.figures import FIGURES, STATIC, static_figures
+from spmopt.search.records import Importance
+from spmopt.search.setup import Setup
+from spmopt.search.space import Space
+
+_TREES = 64
+_FEWEST = 10
+"""Solved machines below which nothing is said."""
+_MOST = 4096
+_DRAWN = 64
+"""Points of a larger space, each with every field changed alone."""
+_NONE = 1e-6
+"""A share that is nothing but rounding."""
+
+Lines = Mapping[str, list[list[Candidate]]]
+"""By field: machines that differ in it alone."""
+
+
+def importances(study: Study, setup: Setup) -> dict[str, Importance]:
+    """Find what each objective varies with.
+
+    A static one by total effects over the space: what remains of the variance where all fields
+    but one are fixed. Others by fANOVA over solved trials.
+    """
+    lines, found = _lines(setup.space), {}
+    for place, name in enumerate(setup.objectives):
+        if name in STATIC:
+            found[name] = Importance(parts=_static(name, setup, lines))
+        else:
+            found[name] = _solved(study, setup, place, lines)
+    return found
+
+
+def _static(name: str, setup: Setup, lines: Lines) -> dict[str, float]:
+    def figure(candidate: Candidate) -> float | None:
+        try:
+            return static_figures((name,), candidate, setup.space.cost)[name]
+        except InputError:
+            return None
+
+    effects = {}
+    for key, rows in lines.items():
+        known = [[value for each in row if (value := figure(each)) is not None] for row in rows]
+        squares = [np.square(np.array(row) - np.mean(row)) for row in known if row]
+        effects[key] = float(np.mean(np.concatenate(squares))) if squares else 0.0
+    return _shares(effects)
+
+
+def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    machines = {tuple(sorted(trial.params.items())) for trial in trials}
+    if len(machines) < _FEWEST:
+        return Importance(parts={}, trials=len(machines))
+
+    # The trees take variances of 1e-18, those of nanojoules, for none.
+    unit = max(abs(trial.values[place]) for trial in trials) or 1.0
+
+    def target(trial: FrozenTrial) -> float:
+        return float(trial.values[place] / unit)
+
+    seen = _seen(setup.objectives[place], setup)
+    with catch_warnings():
+        simplefilter("ignore")
+        evaluator = FanovaImportanceEvaluator(n_trees=_TREES, seed=0)
+        try:
+            parts = get_param_importances(study, evaluator=evaluator, target=target)
+        except (RuntimeError, ValueError):
+            parts = {}
+    matter = {
+        key: float(part)
+        for key, part in parts.items()
+        if len({trial.params[key] for trial in trials}) > 1 and _differ(lines[key], seen)
+    }
+    return Importance(parts=_shares(matter), trials=len(machines))
+
+
+def _seen(name: str, setup: Setup) -> Callable[[Candidate], Any]:
+    """What a figure of schedules can depend on."""
+    figure = FIGURES[name]
+    if figure.has_area:
+        return lambda candidate: candidate
+    plain = "energy" not in figure.needs
+    return lambda candidate: problem_of(candidate, setup.schedule_for if plain else "energy")
+
+
+def _differ(rows: list[list[Candidate]], seen: Callable[[Candidate], Any]) -> bool:
+    return any(seen(each) != seen(row[0]) for row in rows for each in row[1:])
+
+
+def _shares(effects: Mapping[str, float]) -> dict[str, float]:
+    total = sum(effects.values())
+    found = {key: value / total for key, value in effects.items() if value > _NONE * total}
+    return dict(sorted(found.items(), key=lambda each: -each[1]))
+
+
+def _lines(space: Space) -> Lines:
+    """Over every point of a small space, else about some drawn ones; machines that there are."""
+    size = space.size
+    every = size is not None and size <= _MOST
+    bases = list(space.points() if every else _drawn(space))
+    made: dict[tuple[Setting, ...], Candidate | None] = {}
+    found: dict[str, list[list[Candidate]]] = {}
+    for axis in space.axes:
+        values = tuple(axis.values()) if every else axis.ends
+        others = {tuple((k, v) for k, v in base.items() if k != axis.key): base for base in bases}
+        rows = [
+            [_made(space, {**base, axis.key: value}, made) for value in values]
+            for base in others.values()
+        ]
+        found[axis.key] = [[each for each in row if each is not None] for row in rows]
+    return found
+
+
+def _made(
+    space: Space, point: Mapping[str, Setting], made: dict[tuple[Setting, ...], Candidate | None]
+) -> Candidate | None:
+    place = tuple(point[axis.key] for axis in space.axes)
+    if place not in made:
+        try:
+            made[place] = space.candidate(point)
+        except InputError:
+            made[place] = None
+    return made[place]
+
+
+def _drawn(space: Space) -> Iterator[dict[str, Setting]]:
+    draw = np.random.default_rng(0)
+    for _ in range(_DRAWN):
+        yield {axis.key: _value(axis, draw) for axis in space.axes}
+
+
+def _value(axis: Axis, draw: np.random.Generator) -> Setting:
+    if axis.size is None:
+        return float(axis.low + (axis.high - axis.low) * draw.random())
+    return axis.value(int(draw.integers(axis.size)))

@@ -1,0 +1,191 @@
+"""What a study has found, as plain records: for programs, and for whoever draws them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from spmopt.hardware.settings import Setting
+from spmopt.hardware.technology import Basis
+from spmopt.search.setup import Setup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tally:
+    """How many trials came to what; ``running`` are those of other processes.
+
+    ``lost`` are those of processes of this machine that have ended. Optuna takes them for running
+    until a search goes on with the study: it fails them and puts their points back, up to three
+    times, and ``put_back`` are those that it has failed.
+    """
+
+    solved: int = 0
+    as_before: int = 0
+    excluded: int = 0
+    impossible: int = 0
+    failed: int = 0
+    running: int = 0
+    lost: int = 0
+    put_back: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRecord:
+    """A trial that was begun.
+
+    Attributes
+    ----------
+    state
+        One of the counts of :class:`Tally`.
+    parameters
+        Its point of the space.
+    values
+        Of the objectives; None unless it was solved.
+    is_feasible
+        Whether it was solved, and holds every constraint.
+    constraints
+        How far beyond each it is, 0 or less where it holds.
+    figures, networks, machine, seconds, proof, error, as_before
+        As the storage has them; None where it has none.
+    process
+        Who runs it; empty where that is not known.
+    """
+
+    number: int
+    state: str
+    parameters: Mapping[str, Setting]
+    values: tuple[float, ...] | None
+    is_feasible: bool
+    constraints: Mapping[str, float]
+    figures: Mapping[str, float] | None
+    networks: Mapping[str, Mapping[str, Any]] | None
+    machine: Mapping[str, Setting | None] | None
+    seconds: float | None
+    proof: Mapping[str, Any] | None
+    error: str | None
+    as_before: int | None
+    process: str
+
+    @property
+    def gap(self) -> float | None:
+        """The largest gap of its networks' schedules."""
+        gaps = (one.get("gap") for one in (self.networks or {}).values())
+        return max((gap for gap in gaps if gap is not None), default=None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltMachine:
+    """The machine of a trial, as far as its settings do not say it.
+
+    Attributes
+    ----------
+    dram_bytes_per_s
+        What the DRAM alone could move.
+    channel_bytes_per_s
+        What its channel moves: no more than the banks of the scratchpad.
+    basis
+        What the figures of the scratchpad rest on, of several banks the least sure; None without
+        a technology.
+    beyond
+        Technologies whose figures are of a fit, beyond its points.
+    """
+
+    dram_bytes_per_s: int
+    channel_bytes_per_s: int
+    basis: Basis | None
+    beyond: tuple[str, ...]
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether banks make the channel slower than the DRAM."""
+        return self.channel_bytes_per_s < self.dram_bytes_per_s
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UncertainLead:
+    """What a member of the front is ahead of another trial, whose bounds do not rule out a tie.
+
+    Attributes
+    ----------
+    of
+        Number of the other trial.
+    values
+        In the objectives in which the member is ahead: its value, that of the other trial, and
+        what schedules on the other trial's machine take at least.
+    """
+
+    of: int
+    values: Mapping[str, tuple[float, float, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Importance:
+    """Shares of the variance by field, the most first, 1 in all; empty where too little is known.
+
+    ``trials`` are the solved machines that they rest on; None: they are of the space itself.
+    """
+
+    parts: Mapping[str, float]
+    trials: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourcePrices:
+    """How much the certified bound falls for a little more of each resource.
+
+    Attributes
+    ----------
+    unit
+        Of what is minimized: ``s``, ``J`` or ``B``.
+    bound
+        In that unit.
+    per_mb, per_gbps, per_pe
+        For a megabyte of scratchpad whose speed, energies and leakage stay, a GB/s of DRAM (0
+        where banks hold the channel back), a multiply-accumulate unit (of an array: as
+        part of one more row; None where cycles are fixed).
+    """
+
+    unit: str
+    bound: float
+    per_mb: float
+    per_gbps: float
+    per_pe: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What is shown of a study.
+
+    Attributes
+    ----------
+    name, setup
+        Of the study.
+    trials
+        All that were begun.
+    members
+        The front, or with ``top`` so many of the best in the first objective.
+    top
+        How many were asked for; None: the front.
+    counts
+        How many trials came to what.
+    built
+        Machines of the members, by number; None where there is no such machine.
+    leads
+        Of members of the front that another trial may be as good as, by number.
+    importances
+        What each objective varies with.
+    shadow_prices
+        Number of a trial, network, and what more of each resource is worth there.
+    """
+
+    name: str
+    setup: Setup
+    trials: tuple[TrialRecord, ...]
+    members: tuple[TrialRecord, ...]
+    top: int | None
+    counts: Tally
+    built: Mapping[int, BuiltMachine | None]
+    leads: Mapping[int, UncertainLead]
+    importances: Mapping[str, Importance]
+    shadow_prices: tuple[tuple[int, str, ResourcePrices], ...] = ()

@@ -1,0 +1,219 @@
+"""Samplers by name; what they propose follows from the seed and the number of the trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import numpy as np
+from numpy.random import Generator
+from optuna import samplers
+from optuna.distributions import BaseDistribution
+from optuna.samplers import BaseSampler
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from spmopt.core.errors import InputError, require_extra, unknown
+from spmopt.hardware.settings import Setting
+from spmopt.search.axes import Axis
+from spmopt.search.gaussian import Gaussian
+from spmopt.search.space import Space
+from spmopt.search.study import counts, distributions
+
+_Make = Callable[[int, Space], BaseSampler]
+_PARENTS = 24
+"""Of a generation; those excluded by proof are not among them, so that fifty would be late."""
+_MOST = 1_000_000
+"""Points of a space that is searched exhaustively, or each of them once."""
+
+
+def _is_small(space: Space) -> bool:
+    """Whether each of its points can be proposed once."""
+    return space.size is not None and space.size <= _MOST
+
+
+def _grid(seed: int, space: Space) -> BaseSampler:
+    # The order of the points is drawn once, so that every process has the same.
+    del seed
+    return samplers.GridSampler({axis.key: list(axis.values()) for axis in space.axes}, seed=0)
+
+
+_SAMPLERS: Mapping[str, _Make] = MappingProxyType(
+    {
+        "tpe": lambda seed, _: samplers.TPESampler(seed=seed),
+        "nsga2": lambda seed, _: samplers.NSGAIISampler(seed=seed, population_size=_PARENTS),
+        "nsga3": lambda seed, _: samplers.NSGAIIISampler(seed=seed, population_size=_PARENTS),
+        "cma-es": lambda seed, _: samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
+        "gp": lambda seed, space: Gaussian(seed, space, draws=not _is_small(space)),
+        "random": lambda seed, _: samplers.RandomSampler(seed=seed),
+        "grid": _grid,
+        "brute-force": lambda seed, _: samplers.BruteForceSampler(seed=seed),
+    }
+)
+NAMES = tuple(_SAMPLERS)
+EXHAUSTIVE = ("grid", "brute-force")
+
+
+def require_sampler(name: str, space: Space, objectives: Sequence[str]) -> None:
+    """Raise unless the sampler can search that space.
+
+    Raises
+    ------
+    InputError
+        No such sampler, too many objectives for it, a space that it cannot enumerate, or a
+        package that it needs.
+    """
+    if name not in _SAMPLERS:
+        raise unknown("sampler", name, _SAMPLERS)
+    if name == "cma-es" and len(objectives) > 1:
+        raise InputError("sampler cma-es: takes one objective; use nsga2, or name one objective")
+    if name in EXHAUSTIVE and (space.size is None or space.size > _MOST):
+        many = "infinitely many" if space.size is None else str(space.size)
+        raise InputError(
+            f"sampler {name}: the space has {many} points, at most {_MOST} can be tried; "
+            "give ranges a step, or use tpe"
+        )
+    for needs_it, package, extra in (("gp", "torch", "gp"), ("cma-es", "cmaes", "cmaes")):
+        if name == needs_it:
+            require_extra(package, extra, f"sampler {name}:")
+
+
+class Seeded(BaseSampler):
+    """A sampler that is made anew for every trial, from the seed and the trial's number.
+
+    So a study that was taken up again, or is shared, neither repeats points nor depends on where
+    it was cut: all that these samplers remember is in the storage.
+
+    In a finite space a point that is known gives way to the nearest one that is not, see
+    :func:`spmopt.search.samplers.nearest_new`: samplers of few values propose the best ones
+    again and again.
+
+    Parameters
+    ----------
+    name
+        One of ``NAMES``.
+    seed
+        0 or more.
+    space
+        What is searched.
+    """
+
+    def __init__(self, name: str, seed: int, space: Space) -> None:
+        self._name, self._seed, self._space = name, seed, space
+        self._inner = self._made(0)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Take a new sampler."""
+        self._inner = self._made(trial.number)
+        self._inner.before_trial(study, trial)
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """All fields where points are moved, else as the sampler's own."""
+        if self._moves:
+            return distributions(self._space)
+        return self._inner.infer_relative_search_space(study, trial)
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """As the sampler's own, moved from what is known."""
+        if not self._moves:
+            return self._inner.sample_relative(study, trial, search_space)
+        own = self._inner.infer_relative_search_space(study, trial)
+        point = self._inner.sample_relative(study, trial, own)
+        for name in (name for name in search_space if name not in point):
+            point[name] = self._inner.sample_independent(study, trial, name, search_space[name])
+        draw = np.random.default_rng((self._seed, trial.number))
+        return dict(nearest_new(self._space.axes, point, self._known(study), draw))
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """As the sampler's own."""
+        return self._inner.sample_independent(study, trial, param_name, param_distribution)
+
+    def after_trial(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        state: TrialState,
+        values: Sequence[float] | None,
+    ) -> None:
+        """As the sampler's own; those that only say here that all is tried are not asked."""
+        if self._name not in EXHAUSTIVE:
+            self._inner.after_trial(study, trial, state, values)
+
+    @property
+    def _moves(self) -> bool:
+        return self._name not in EXHAUSTIVE and _is_small(self._space)
+
+    def _known(self, study: Study) -> set[Place]:
+        """Points that were told of, or are under way."""
+        axes = self._space.axes
+        trials = study.get_trials(deepcopy=False)
+        begun = (trial.params for trial in trials if counts(trial))
+        return {place_of(axes, point) for point in begun if len(point) == len(axes)}
+
+    def _made(self, number: int) -> BaseSampler:
+        seed = int(np.random.SeedSequence((self._seed, number)).generate_state(1)[0])
+        with catch_warnings():
+            simplefilter("ignore")
+            return _SAMPLERS[self._name](seed, self._space)
+
+
+Place = tuple[int, ...]
+"""Of a point: the positions of its values on the axes."""
+
+
+def nearest_new(
+    axes: Sequence[Axis],
+    point: Mapping[str, Setting],
+    known: Collection[Place],
+    draw: Generator,
+) -> dict[str, Setting]:
+    """``point``, or of the points not ``known`` one of those the fewest steps away.
+
+    A step changes one value: to the next one of a range, or to any other choice. Only known
+    points are passed through; a point that no step leads on from stays.
+
+    Parameters
+    ----------
+    axes
+        Of a finite space.
+    known
+        As :func:`place_of` gives them.
+    draw
+        Decides among equals.
+    """
+    ring, passed = {place_of(axes, point)}, set[Place]()
+    while ring:
+        fresh = sorted(ring.difference(known))
+        if fresh:
+            place = fresh[int(draw.integers(len(fresh)))]
+            return {axis.key: axis.value(at) for axis, at in zip(axes, place, strict=True)}
+        passed |= ring
+        ring = {each for place in ring for each in _beside(axes, place)} - passed
+    return dict(point)
+
+
+def place_of(axes: Sequence[Axis], point: Mapping[str, Setting]) -> Place:
+    """Positions of the values of a point."""
+    return tuple(axis.position(point[axis.key]) for axis in axes)
+
+
+def _beside(axes: Sequence[Axis], place: Place) -> Iterator[Place]:
+    """Every point one step away."""
+    for index, (axis, at) in enumerate(zip(axes, place, strict=True)):
+        size = axis.size or 0
+        others = range(size) if axis.choices else (at - 1, at + 1)
+        for other in others:
+            if 0 <= other < size and other != at:
+                yield (*place[:index], other, *place[index + 1 :])

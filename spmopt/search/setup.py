@@ -1,0 +1,176 @@
+"""What a study is about: networks, space, objectives, and how its schedules are made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from spmopt.core.errors import InputError, unknown
+from spmopt.hardware.settings import BANK
+from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS, Kind, find
+from spmopt.search.candidate import Candidate
+from spmopt.search.figures import NOT_BOUNDED, Spent, figures, needs
+from spmopt.search.space import Space, space_of
+from spmopt.sweep.cases import Network
+
+BOUND, BEST_POLICY = "bound", "best-policy"
+"""Schedulers of a search beside those of the registry."""
+_OTHER_ORDER = {"tsai": "tsai:order=listed"}
+_SCHEDULED = ("time", "energy", "traffic")
+_ARRAY = ("array.rows", "array.columns", "array.dataflow")
+_LOWERED = ("throughput", "clock", *_ARRAY, "banks", "batch", "cores")
+"""What cycles of a stored instance do not follow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setup:
+    """A study.
+
+    Attributes
+    ----------
+    networks
+        What runs on every machine.
+    objectives
+        Names of figures, all minimized.
+    scheduler
+        One of the registry, ``bound`` or ``best-policy``.
+    schedule_for
+        What schedules minimize: time, energy or traffic.
+    tolerance, time_limit_s
+        Of each scheduler run.
+    """
+
+    networks: tuple[Network, ...]
+    space: Space
+    objectives: tuple[str, ...]
+    scheduler: str = "page"
+    schedule_for: str = "time"
+    tolerance: float = 1e-3
+    time_limit_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        self._require_objectives()
+        labels = [network.label for network in self.networks]
+        for label in self.space.weights:
+            if label not in labels:
+                raise unknown("network with a weight", label, labels)
+        if not any(self.space.weights.get(label, 1.0) for label in labels):
+            whose = f"{labels[0]} has" if len(labels) == 1 else "all networks have"
+            raise InputError(f"weights: {whose} weight 0, so that nothing counts; give one more")
+        known = {*self.space.fixed, *(axis.key for axis in self.space.axes)}
+        for name in self.schedulers:
+            find(name).require_banks(BANK in known or bool(self.space.machine.banks))
+        for network in (each for each in self.networks if each.is_lowered):
+            for key in (key for key in _LOWERED if key in known):
+                raise InputError(
+                    f"{key}: {network.label} is lowered already, its cycles are fixed; take {key} "
+                    "out of the space, or name a network instead"
+                )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Figures of objectives and constraints, each once."""
+        limited = (each.figure for each in self.space.constraints)
+        return tuple(dict.fromkeys((*self.objectives, *limited)))
+
+    @property
+    def bound_only(self) -> bool:
+        """Whether there are bounds in place of schedules."""
+        return self.scheduler == BOUND or (
+            self.scheduler != BEST_POLICY and find(self.scheduler).kind is Kind.RELAXATION
+        )
+
+    @property
+    def energy_aside(self) -> tuple[str, ...]:
+        """Objectives with energy in them, where schedules minimize something else."""
+        if self.bound_only or self.schedule_for == "energy":
+            return ()
+        return tuple(name for name in self.objectives if "energy" in needs(name))
+
+    @property
+    def in_listed_order(self) -> bool:
+        """Whether schedules run the operations as listed, so that bounds of that order hold."""
+        entries = [find(name) for name in self.schedulers]
+        return all(
+            "order" not in entry.options or entry.chosen.get("order") == "listed"
+            for entry in entries
+        )
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Objectives of schedules that the figures depend on."""
+        found = (need for name in self.names for need in needs(name))
+        return tuple(dict.fromkeys(found)) or (self.schedule_for,)
+
+    @property
+    def schedulers(self) -> tuple[str, ...]:
+        """Names in the registry; of several the best schedule counts."""
+        if self.scheduler != BEST_POLICY:
+            return () if self.scheduler == BOUND else (self.scheduler,)
+        rules = (
+            entry.name
+            for entry in SCHEDULERS.values()
+            if entry.kind is Kind.POLICY and entry.name != "double-buffer"
+        )
+        return (*(_OTHER_ORDER.get(name, name) for name in rules), BEST_RULE)
+
+    def figures(self, candidate: Candidate, spent: Mapping[str, Spent]) -> dict[str, float]:
+        """Figures of objectives and constraints, from what each network takes."""
+        return figures(self.names, candidate, self.space.cost, self.total(candidate, spent))
+
+    def total(self, candidate: Candidate, spent: Mapping[str, Spent]) -> Spent:
+        """What all networks take by their weights, for one sample where the batch is a field."""
+        total = [0.0, 0.0, 0.0]
+        for network in self.networks:
+            weight, own = self.space.weights.get(network.label, 1.0), spent[network.label]
+            for place, value in enumerate((own.time_s, own.energy_j, own.traffic_bytes)):
+                total[place] += weight * value
+        time_s, energy_j, traffic_bytes = (value / candidate.samples for value in total)
+        return Spent(time_s=time_s, energy_j=energy_j, traffic_bytes=traffic_bytes)
+
+    def record(self) -> dict[str, object]:
+        """All that the figures of a point depend on, for a file."""
+        return {
+            "networks": [asdict(network) for network in self.networks],
+            "space": self.space.record(),
+            "objectives": list(self.objectives),
+            "scheduler": self.scheduler,
+            "schedule_for": self.schedule_for,
+            "tolerance": self.tolerance,
+            "time_limit_s": self.time_limit_s,
+        }
+
+    @staticmethod
+    def of_record(record: Mapping[str, Any]) -> Setup:
+        """What :meth:`record` wrote."""
+        return Setup(
+            networks=tuple(_network(each) for each in record["networks"]),
+            space=space_of(record["space"], "space of the study"),
+            objectives=tuple(record["objectives"]),
+            **{key: record[key] for key in ("scheduler", "schedule_for")},
+            **{key: record[key] for key in ("tolerance", "time_limit_s")},
+        )
+
+    def _require_objectives(self) -> None:
+        if not self.objectives:
+            raise InputError("objectives: name at least one")
+        if self.schedule_for not in _SCHEDULED:
+            raise unknown("objective of schedules", self.schedule_for, _SCHEDULED)
+        if "cost" in self.names and not self.space.cost:
+            raise InputError("cost: the space has no prices; add cost = { area_mm2 = 1.0 }")
+        if self.scheduler not in (BOUND, BEST_POLICY):
+            find(self.scheduler)
+        if self.bound_only:
+            for name in (name for name in self.names if name in NOT_BOUNDED):
+                limits = [str(each) for each in self.space.constraints if each.figure == name]
+                is_objective = name in self.objectives
+                which = f"objective {name}:" if is_objective else f"constraint {limits[0]}: {name}"
+                raise InputError(
+                    f"{which} has no bound; name a scheduler that gives schedules, as page"
+                )
+
+
+def _network(record: Mapping[str, Any]) -> Network:
+    pairs = tuple((str(name), int(value)) for name, value in record["parameters"])
+    return Network(**{**record, "parameters": pairs})

@@ -1,0 +1,292 @@
+"""A space of machines, from a TOML file: base machine, axes, constraints, costs, weights."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice, product
+from math import isfinite, prod
+from pathlib import Path
+from typing import Any
+
+from spmopt.core.errors import InputError, unknown
+from spmopt.core.machine import Machine
+from spmopt.hardware.machines import load_machine
+from spmopt.hardware.settings import BANK, Setting, from_folder, from_settings, to_settings
+from spmopt.hardware.technologies import load_technology
+from spmopt.search.axes import Axis, read_axis
+from spmopt.search.candidate import Candidate
+from spmopt.search.figures import (
+    STATIC,
+    Constraint,
+    Cost,
+    figure_named,
+    read_constraint,
+    static_figures,
+)
+
+_ENTRIES = ("machine", "space", "constraints", "cost", "weights")
+_DEFAULT_MACHINE = "rtx2080ti"
+_MOST = 4096
+"""Points that are looked at before the search begins."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Space:
+    """What may be chosen of a machine, and what it must hold.
+
+    Attributes
+    ----------
+    machine
+        What the fields are changed of.
+    axes
+        Fields of which there are several values.
+    fixed
+        Fields of which there is one.
+    constraints, cost, weights
+        By figure, by static figure, by network.
+    """
+
+    machine: Machine
+    axes: tuple[Axis, ...]
+    fixed: Mapping[str, Setting] = field(default_factory=dict)
+    constraints: tuple[Constraint, ...] = ()
+    cost: Cost = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int | None:
+        """How many points there are; None for real numbers without a step."""
+        sizes = [axis.size for axis in self.axes]
+        known = [size for size in sizes if size is not None]
+        return prod(known) if len(known) == len(sizes) else None
+
+    @property
+    def has_batch(self) -> bool:
+        """Whether the batch is a field, so that figures are for one sample."""
+        return "batch" in self.fixed or any(axis.key == "batch" for axis in self.axes)
+
+    def candidate(self, values: Mapping[str, Setting]) -> Candidate:
+        """The machine at a point; raises :class:`InputError` where there is none."""
+        return Candidate.of(self.machine, {**self.fixed, **values})
+
+    def points(self) -> Iterator[dict[str, Setting]]:
+        """Every point, or where they are too many each with all fields at an end."""
+        size = self.size
+        every = size is not None and size <= _MOST
+        columns = [list(axis.values()) if every else axis.ends for axis in self.axes]
+        keys = [axis.key for axis in self.axes]
+        for values in islice(product(*columns), _MOST):
+            yield dict(zip(keys, values, strict=True))
+
+    def require_possible(self, names: tuple[str, ...]) -> None:
+        """Raise unless some point makes a machine with the static figures ``names``.
+
+        Raises
+        ------
+        InputError
+            No point does, or none that is looked at holds a static constraint.
+        """
+        static = [each for each in self.constraints if each.is_static]
+        wanted = {*names, *(each.figure for each in static)} & {*STATIC}
+        found: list[dict[str, float]] = []
+        wrong: InputError | None = None
+        for point in self.points():
+            try:
+                found.append(static_figures(sorted(wanted), self.candidate(point), self.cost))
+            except InputError as error:
+                wrong = wrong or error
+            if found and all(each.excess(found[-1]) <= 0 for each in static):
+                return
+        if not found and wrong is not None:
+            raise wrong
+        raise InputError(self._never(static, found))
+
+    def _never(self, static: list[Constraint], found: list[dict[str, float]]) -> str:
+        for each in static:
+            values = [figures[each.figure] for figures in found]
+            if all(each.excess(figures) > 0 for figures in found):
+                best = f"{max(values):.6g} at most" if each.least else f"{min(values):.6g} at least"
+                return f"constraint {each}: nothing in the space holds it, {each.figure} is {best}"
+        together = " and ".join(map(str, static))
+        return f"constraints {together}: nothing in the space holds them together; widen one"
+
+    def record(self) -> dict[str, object]:
+        """What it says, as tables that :func:`space_of` reads."""
+        fixed = {key: [value] for key, value in self.fixed.items()}
+        return {
+            "machine": to_settings(self.machine),
+            "space": fixed | {axis.key: axis.record() for axis in self.axes},
+            "constraints": [str(each) for each in self.constraints],
+            "cost": dict(self.cost),
+            "weights": dict(self.weights),
+        }
+
+
+def read_space(path: Path, machine: Machine | None = None) -> Space:
+    """Read a space file; ``machine`` as in :func:`space_of`.
+
+    Raises
+    ------
+    InputError
+        A file that cannot be read, is not TOML, or says what cannot be.
+    """
+    try:
+        tables = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"space {path}: cannot be read ({error.strerror})") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"space {path}: not TOML: {error}") from None
+    space = space_of(tables, f"space {path}", folder=path.parent, machine=machine)
+    _require_technologies(space, f"space {path}")
+    return space
+
+
+def space_of(
+    tables: Mapping[str, object],
+    where: str,
+    *,
+    folder: Path = Path(),
+    machine: Machine | None = None,
+) -> Space:
+    """A space from tables.
+
+    Parameters
+    ----------
+    tables
+        As in a file.
+    where
+        What errors call it.
+    folder
+        Where paths of machines and technologies start.
+    machine
+        What a stored instance is for, which its cycles are of: no other may be named then.
+
+    Raises
+    ------
+    InputError
+        An unknown entry or field, or one that does not fit.
+    """
+    for name in tables:
+        if name not in _ENTRIES:
+            raise InputError(f"{where}: {unknown('entry', name, _ENTRIES)}")
+    if machine is not None and "machine" in tables:
+        raise InputError(f"{where}: machine: a stored instance has its own; leave it out")
+    base = machine or _machine(tables.get("machine", _DEFAULT_MACHINE), where, folder)
+    found = [
+        read_axis(key, _from_folder(key, given, folder), where)
+        for key, given in _flat(_table(tables.get("space", {}), f"{where}: space")).items()
+    ]
+    alone = {axis.key: axis.choices[0] for axis in found if len(axis.choices) == 1}
+    axes = tuple(axis for axis in found if axis.key not in alone)
+    if not axes:
+        raise InputError(f"{where}: nothing to choose; give a field in [space] several values")
+    _require_settings(base, axes, alone, where)
+    return Space(
+        machine=base,
+        axes=axes,
+        fixed=alone,
+        constraints=_constraints(tables.get("constraints", []), where),
+        cost=_cost(_numbers(tables.get("cost", {}), f"{where}: cost"), where),
+        weights=_numbers(tables.get("weights", {}), f"{where}: weights"),
+    )
+
+
+def _constraints(given: object, where: str) -> tuple[Constraint, ...]:
+    if not isinstance(given, list):
+        raise InputError(f"{where}: constraints: must be a list of texts, as ['area_mm2 <= 50']")
+    return tuple(read_constraint(each, where) for each in given)
+
+
+def _machine(given: object, where: str, folder: Path) -> Machine:
+    if isinstance(given, dict):
+        own = {key: _from_folder(key, value, folder) for key, value in given.items()}
+        return from_settings(own, f"{where}: machine")
+    if not isinstance(given, str):
+        raise InputError(f"{where}: machine = {given!r}: must be a name or a file, in quotes")
+    return load_machine(str(folder / given) if given.endswith(".toml") else given)
+
+
+def _require_settings(
+    machine: Machine, axes: tuple[Axis, ...], alone: Mapping[str, Setting], where: str
+) -> None:
+    """Raise unless some ends of the settings go together, whatever their order; say which do not.
+
+    What is said is of every end of a setting with the others at their first values.
+    """
+    keys = [axis.key for axis in axes]
+    for ends in islice(product(*(axis.ends for axis in axes)), _MOST):
+        try:
+            Candidate.of(machine, {**alone, **dict(zip(keys, ends, strict=True))})
+        except InputError:
+            continue
+        return
+    first = {**alone, **{axis.key: axis.ends[0] for axis in axes}}
+    for axis in axes:
+        errors = []
+        for end in axis.ends:
+            try:
+                Candidate.of(machine, {**first, axis.key: end})
+            except InputError as error:
+                errors.append(error)
+        if len(errors) == len(axis.ends):
+            raise InputError(f"{where}: {axis.key}: {errors[0]}")
+
+
+def _require_technologies(space: Space, where: str) -> None:
+    """Every one that is named, for a wrong name would only make points impossible."""
+    for axis in (axis for axis in space.axes if axis.key == "technology"):
+        for name in axis.choices:
+            try:
+                load_technology(str(name))
+            except InputError as error:
+                raise InputError(f"{where}: technology: {error}") from None
+
+
+def _cost(prices: Mapping[str, float], where: str) -> dict[str, float]:
+    known = [name for name in STATIC if name != "cost"]
+    found = {}
+    for name, price in prices.items():
+        figure = figure_named(name, f"figure of the cost ({where})")
+        if figure not in known:
+            raise InputError(f"{where}: cost.{name}: takes {', '.join(known)}")
+        found[figure] = price
+    return found
+
+
+def _numbers(given: object, where: str) -> dict[str, float]:
+    found = {}
+    for name, value in _table(given, where).items():
+        number = float(value) if isinstance(value, int | float) else -1.0
+        if isinstance(value, bool) or not isfinite(number) or number < 0:
+            raise InputError(f"{where}.{name} = {value!r}: must be a number, 0 or more")
+        found[name] = number
+    return found
+
+
+def _table(given: object, where: str) -> Mapping[str, object]:
+    if not isinstance(given, dict):
+        raise InputError(f"{where}: must be a table")
+    return given
+
+
+def _from_folder(key: str, given: object, folder: Path) -> Any:
+    """Values of a field, with paths of technologies that start in ``folder``."""
+    if isinstance(given, list):
+        return [_from_folder(key, each, folder) for each in given]
+    if not isinstance(given, str):
+        return given
+    if key == "technology" and given.endswith(".toml"):
+        return str(folder / given)
+    return from_folder(given, folder) if key == BANK else given
+
+
+def _flat(table: Mapping[str, object]) -> dict[str, object]:
+    """Fields by name; those of an array or of energies may be in a table of their own."""
+    found: dict[str, object] = {}
+    for key, value in table.items():
+        nested = isinstance(value, dict) and key in ("array", "energy", "area")
+        own = value if nested and isinstance(value, dict) else {}
+        found |= {f"{key}.{name}": each for name, each in own.items()} if nested else {key: value}
+    return found

@@ -1,1 +1,0 @@
-"""What is searched: axes, machines proposed, constraints and figures."""

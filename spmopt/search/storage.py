@@ -1,0 +1,308 @@
+"""Where studies are kept: a SQLite file, any database, or a journal; and trials that were lost.
+
+A trial is *lost* when its process has ended without telling: on this machine that is seen at
+once, elsewhere, in a database, once its heartbeat stops. It is failed, and put back to be run
+again.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from pathlib import Path
+from threading import Event, Lock, Thread
+from time import sleep
+from typing import Any
+from warnings import catch_warnings, simplefilter
+
+import optuna
+from optuna.exceptions import OptunaError
+from optuna.storages import BaseStorage, InMemoryStorage, RDBStorage
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy import Engine
+from sqlalchemy.event import listens_for
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from spmopt.core.errors import InputError
+from spmopt.search.journal import JOURNAL, open_journal
+
+_URL = re.compile(r"[a-z][a-z0-9+]*://.*")
+_BEAT_S, _GRACE_S = 10, 60
+_TRIES, _WAIT_S = 6, 0.5
+_RETRIES = 3
+_SQLITE_WAIT_S = 60
+_EXTRA = "postgresql"
+"""The database whose driver the program names among its extras."""
+_LONGEST = 200
+"""Characters of what a database says."""
+
+
+def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) -> BaseStorage:
+    """Open ``journal:FILE``, a database by its URL, or a SQLite file.
+
+    Parameters
+    ----------
+    url
+        As the command line has it.
+    beat_s, grace_s
+        Seconds between signs of life of a trial, and without one until it counts as lost.
+
+    Raises
+    ------
+    InputError
+        It cannot be opened.
+    """
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    if url.startswith(JOURNAL):
+        path = Path(url.removeprefix(JOURNAL))
+        _require_folder(path, url)
+        with _opening(url):
+            return open_journal(url)
+    address = url if _URL.fullmatch(url) else f"sqlite:///{url}"
+    path_of = sqlite_file(url)
+    if path_of is not None:
+        _require_folder(path_of, url)
+    is_sqlite = address.startswith("sqlite")
+    with _opening(url):
+        storage = _patiently(
+            lambda: RDBStorage(
+                address,
+                # Another process may hold the file for the length of a transaction.
+                engine_kwargs={"connect_args": {"timeout": _SQLITE_WAIT_S}} if is_sqlite else None,
+                heartbeat_interval=beat_s,
+                grace_period=grace_s,
+                heartbeat_stale_trial_callback=_again,
+            )
+        )
+    if path_of is not None:
+        _quicken(storage.engine)
+    return storage
+
+
+def in_memory() -> BaseStorage:
+    """A storage that is gone with this process."""
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return InMemoryStorage()
+
+
+def open_known(url: str) -> BaseStorage:
+    """Open one that is there.
+
+    Raises
+    ------
+    InputError
+        It is not, or cannot be opened.
+    """
+    file = Path(url.removeprefix(JOURNAL)) if url.startswith(JOURNAL) else sqlite_file(url)
+    if file is not None and not file.is_file():
+        raise InputError(f"--storage {url}: no such file; run 'spmopt tune' first")
+    return open_storage(url)
+
+
+def sqlite_file(url: str) -> Path | None:
+    """The file of a SQLite storage."""
+    if url.startswith(JOURNAL):
+        return None
+    if not _URL.fullmatch(url):
+        return Path(url)
+    name = re.fullmatch(r"sqlite(?:\+\w+)?:///([^?]+)(?:\?.*)?", url)
+    return Path(name[1]) if name and name[1] != ":memory:" else None
+
+
+def put_back(study: Study, trial: FrozenTrial) -> None:
+    """Fail a running trial, and let the same point be run again."""
+    told = study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
+    if told.state is TrialState.FAIL:
+        _again(study, told)
+
+
+def recover(study: Study) -> int:
+    """Put back the trials that were lost; return how many."""
+    lost = [trial for trial in study.get_trials(states=(TrialState.RUNNING,)) if is_lost(trial)]
+    for trial in lost:
+        put_back(study, trial)
+    with catch_warnings():
+        simplefilter("ignore")
+        optuna.storages.fail_stale_trials(study)
+    return len(lost)
+
+
+class Beats:
+    """Signs of life of the running trials of this process, where the storage takes them."""
+
+    def __init__(self, storage: BaseStorage, study_name: str) -> None:
+        self._storage = storage if isinstance(storage, RDBStorage) else None
+        self._study_name = study_name
+        self._trials: dict[int, int] = {}
+        self._lock, self._done = Lock(), Event()
+
+    def add(self, number: int) -> None:
+        """Begin with a trial."""
+        if self._storage is None:
+            return
+        study = self._storage.get_study_id_from_name(self._study_name)
+        trial = self._storage.get_trial_id_from_study_id_trial_number(study, number)
+        self._storage.record_heartbeat(trial)
+        with self._lock:
+            self._trials[number] = trial
+
+    def remove(self, number: int) -> None:
+        """End with a trial."""
+        with self._lock:
+            self._trials.pop(number, None)
+
+    @contextmanager
+    def running(self) -> Iterator[Beats]:
+        """Beat in the background."""
+        thread = Thread(target=self._beat, daemon=True)
+        if self._storage is not None:
+            thread.start()
+        try:
+            yield self
+        finally:
+            self._done.set()
+            if thread.is_alive():
+                thread.join()
+
+    def _beat(self) -> None:
+        storage = self._storage
+        if storage is None:
+            return
+        interval = storage.get_heartbeat_interval() or _BEAT_S
+        while not self._done.wait(interval):
+            with self._lock:
+                trials = list(self._trials.values())
+            for trial in trials:
+                # A beat that is missed is made up for by the next one.
+                try:
+                    storage.record_heartbeat(trial)
+                except SQLAlchemyError:
+                    break
+
+
+def _quicken(engine: Engine) -> None:
+    """Write ahead: a trial is some twenty transactions, each else as long as the disk takes.
+
+    Still no crash spoils the file; the last moments before a power cut may be lost.
+    """
+    engine.dispose()
+
+    @listens_for(engine, "connect")
+    def begin(connection: Any, record: object) -> None:
+        del record
+        for setting in ("journal_mode = WAL", "synchronous = NORMAL"):
+            connection.execute(f"PRAGMA {setting}")
+
+
+def _again(study: Study, trial: FrozenTrial) -> None:
+    """Queue the point of a failed trial, without what its process noted, constraints too."""
+    fresh, noted = copy(trial), trial.constraints
+    fresh.user_attrs = {}
+    fresh.system_attrs = {
+        key: value
+        for key, value in trial.system_attrs.items()
+        if key.partition(":")[2] not in noted
+    }
+    with catch_warnings():
+        simplefilter("ignore")
+        optuna.storages.RetryHeartbeatStaleTrialCallback(max_retry=_RETRIES)(study, fresh)
+
+
+def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:
+    """Two processes that begin at once both make the tables, and one of them fails."""
+    with catch_warnings():
+        simplefilter("ignore")
+        for _ in range(_TRIES - 1):
+            try:
+                return opened()
+            except SQLAlchemyError:
+                sleep(_WAIT_S)
+        return opened()
+
+
+@contextmanager
+def storage_errors(url: str) -> Iterator[None]:
+    """Say in one line what is wrong with a storage; raises :class:`InputError`."""
+    try:
+        yield
+    except (SQLAlchemyError, OptunaError) as error:
+        raise InputError(f"--storage {url}: cannot be used ({why(error)})") from None
+
+
+@contextmanager
+def _opening(url: str) -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        name = f"'.[{_EXTRA}]'" if url.startswith(_EXTRA) else error.name
+        option = "-e " if url.startswith(_EXTRA) else ""
+        raise InputError(
+            f"--storage {url}: its driver is not installed ({error.name}); "
+            f"pip install {option}{name}"
+        ) from None
+    except (SQLAlchemyError, OptunaError, OSError, ValueError) as error:
+        raise InputError(f"--storage {url}: cannot be opened ({why(error)})") from None
+
+
+def why(error: BaseException) -> str:
+    """What the database said, without what is wrapped about it."""
+    cause = error.__cause__ or error
+    said = cause.orig if isinstance(cause, DBAPIError) else cause
+    return " ".join(str(said).split())[:_LONGEST]
+
+
+def _require_folder(path: Path, url: str) -> None:
+    if path.is_dir():
+        raise InputError(f"--storage {url}: is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise InputError(f"--storage {url}: no such folder as {path.parent}; create it first")
+
+
+PROCESS = "process"
+"""Attribute of a trial: who runs it."""
+LOST = "its process ended before it"
+
+
+def own_name() -> str:
+    """Name this process, by machine and number."""
+    return f"{_machine()}:{os.getpid()}"
+
+
+def is_lost(trial: FrozenTrial) -> bool:
+    """Whether a running trial is of a process of this machine that has ended."""
+    number = _number_here(trial)
+    if number is None:
+        return False
+    try:
+        os.kill(number, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
+
+
+def whereabouts(trial: FrozenTrial) -> str:
+    """Who runs it: ``process 4711 of this machine``; empty where that is not known."""
+    number = _number_here(trial)
+    if number is not None:
+        return f"process {number} of this machine"
+    machine, _, other = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
+    return f"process {other} of {machine.partition(':')[0]}" if machine else ""
+
+
+def _number_here(trial: FrozenTrial) -> int | None:
+    """The number of its process, if that is of this machine."""
+    machine, _, number = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
+    return int(number) if machine == _machine() and number.isdigit() else None
+
+
+def _machine() -> str:
+    """Numbers of processes mean something within a name space only."""
+    space = Path("/proc/self/ns/pid")
+    return f"{platform.node()}:{space.readlink() if space.is_symlink() else ''}"

@@ -1,1 +1,0 @@
-"""What a study keeps: its storage, records of trials, files of schedules."""

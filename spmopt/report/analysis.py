@@ -12,6 +12,7 @@ from spmopt.core.result import Result
 from spmopt.core.timeline import Access
 from spmopt.report import tables
 from spmopt.report.headings import barrier_notes, heading
+from spmopt.report.plain import plain
 from spmopt.report.quantities import share, si
 from spmopt.report.results import PART, Record, instance_record, result_record
 from spmopt.report.tables import Grid, Line, Part, Values
@@ -179,21 +180,20 @@ def unit_of(name: str) -> str:
     return next((unit for end, unit in _UNITS.items() if name.endswith(end)), "")
 
 
-def plain(values: object) -> list[object]:
-    """Return Python's numbers and texts; what is infinite has no number."""
-    if not isinstance(values, np.ndarray):
-        return list(values) if isinstance(values, Sequence) else [values]
-    exact: list[object] = values.tolist()
-    if np.isfinite(values).all():
-        return exact
-    return [
-        value if finite else None
-        for value, finite in zip(exact, np.isfinite(values).tolist(), strict=True)
-    ]
+def records(columns: Mapping[str, object]) -> list[Record]:
+    """Return the rows of columns as records."""
+    rows = zip(*(as_list(column) for column in columns.values()), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+def as_list(column: object) -> list[object]:
+    """Return a column as Python's numbers or texts; what is infinite has no number."""
+    found = plain(column)
+    return found if isinstance(found, list) else [found]
 
 
 def _columns(figures: object, names: Sequence[str]) -> Columns:
-    return {name: plain(getattr(figures, name)) for name in names}
+    return {name: as_list(getattr(figures, name)) for name in names}
 
 
 def _groups(groups: Breakdown, label: str, names: Sequence[str] = _GROUP) -> Columns:
@@ -225,11 +225,6 @@ def _uses(analysis: Analysis) -> Columns:
         "scope": [None if number < 0 else Scope(number).words for number in scope],
         **_columns(uses, ("captured_bytes",)),
     }
-
-
-def records(columns: Columns) -> list[Record]:
-    """Return a record for each row."""
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def _detail_grid(analysis: Analysis, per: str) -> Grid:

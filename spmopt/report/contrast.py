@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
@@ -11,8 +12,11 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.table import Ints, Table
 from spmopt.report.headings import spoken
-from spmopt.report.results import PART, Figure, figures
+from spmopt.report.plain import Json, column, plain, table
+from spmopt.report.results import PART, Figure
 from spmopt.report.schedule_view import ScheduleView
+from spmopt.report.schedule_view.residencies import Residencies
+from spmopt.report.schedule_view.times import expand
 from spmopt.report.schedule_view.view import conditions, names
 
 _ADVICE = "name two schedules of one instance"
@@ -115,18 +119,49 @@ def _keys(picture: ScheduleView) -> tuple[Ints, Ints]:
     return (line.tensor[row] * line.steps + operation) * line.steps + following, row
 
 
-Json = dict[str, object]
 _NOISY = "seconds"
 _OF_OBJECTIVE = ("objective", "bound", "gap")
 
 
-def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
-    """Return figures, tensors, operations and gaps of both, ``a`` the first and ``b`` the second.
+def kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
+    """Return what ``picture`` keeps between two uses and ``other`` does not, as rectangles.
 
-    Tensors come by the difference of their traffic, then of what is kept (byte-seconds), largest
-    first; operations as the instance lists them; gaps as :class:`~spmopt.report.contrast.Gaps`
-    says. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is no number, of parts, of
-    what is of two objectives, and of the scheduler's seconds, which differ from run to run.
+    Raises
+    ------
+    InputError
+        They are not of one instance, or not in the same times.
+    """
+    require_comparable(other, picture)
+    found, rows = gaps(other, picture), picture.residencies
+    found = found.take(found.bytes_saved > 0)
+    at = np.argsort(picture.view.timeline.operation)[other.view.timeline.operation]
+    begin, end = at[found.from_step], at[found.to_step]
+    order = np.argsort(rows.tensor, kind="stable")
+    held = rows.tensor[order]
+    gap, place = expand(
+        np.searchsorted(held, found.tensor), np.searchsorted(held, found.tensor, "right")
+    )
+    rows = rows.take(order[place])
+    page = picture.view.page_bytes
+    first = np.maximum(rows.tensor_page, found.kept_a[gap] // page)
+    last = np.minimum(rows.tensor_page + rows.pages, -(-found.kept_b[gap] // page))
+    edge = np.append(picture.times.start, picture.times.cycles)
+    start = np.maximum(rows.start, edge[begin[gap]])
+    stop = np.minimum(rows.stop, edge[end[gap] + 1])
+    meets = (rows.begin <= end[gap]) & (rows.end > begin[gap]) & (first < last) & (start < stop)
+    cut = replace(
+        rows, page=rows.page + first - rows.tensor_page, pages=last - first, start=start, stop=stop
+    )
+    return cut.take(meets)
+
+
+def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
+    """Return figures of both, ``a`` the first and ``b`` the second, and tables of differences.
+
+    Rows come by their difference, largest first; ``gaps`` are :class:`Gaps`, ``only`` what each
+    keeps more, as rectangles. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is no
+    number, of parts, of what is of two objectives, and of the scheduler's seconds, which differ
+    from run to run.
 
     Raises
     ------
@@ -139,16 +174,15 @@ def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
         "names": list(names([first, second])),
         "subtitle": conditions([first, second]),
         "figures": _figures(first, second),
-        "tensors": _tensors(first, second),
-        "operations": _operations(first, second),
-        "gaps": {field.name: getattr(found, field.name).tolist() for field in fields(found)},
+        "gaps": plain(found),
+        "only": [_only(first, second), _only(second, first)],
+        "tables": _tables(first, second, found),
     }
 
 
 def _figures(first: ScheduleView, second: ScheduleView) -> list[Json]:
-    pairs = zip(
-        *(figures(each.instance, each.result, each.totals) for each in (first, second)), strict=True
-    )
+    others = {figure.key: figure for figure in second.figures}
+    pairs = [(a, others[a.key]) for a in first.figures if a.key in others]
     goals = [spoken(each.result.objective) for each in (first, second)]
     found: list[Json] = []
     for a, b in pairs:
@@ -177,40 +211,114 @@ def _change(a: Figure, b: Figure) -> float | None:
     return b.value / a.value - 1
 
 
+def _only(picture: ScheduleView, other: ScheduleView) -> Json:
+    found = kept_more(picture, other)
+    names = ("tensor", "start", "stop", "page", "pages")
+    return {name: getattr(found, name).tolist() for name in names}
+
+
+def _tables(first: ScheduleView, second: ScheduleView, found: Gaps) -> Json:
+    """Tables by what they are of; rows of the first are ``found``."""
+    names = [operation.name for operation in first.instance.operations]
+    operations, layers = first.view.timeline.operation, first.analysis.layers
+    step = np.argsort(operations)
+    runs = [names[operation] for operation in operations.tolist()]
+    kept = (
+        *_named(first, found.tensor),
+        [runs[at] for at in found.from_step.tolist()],
+        [runs[at] for at in found.to_step.tolist()],
+        found.kept_a.tolist(),
+        found.kept_b.tolist(),
+        found.bytes_saved.tolist(),
+    )
+    return {
+        "kept between uses": table(
+            "What one keeps between two uses and the other does not",
+            "kept.csv",
+            [
+                *(column("tensor", None), column("kind", None)),
+                *(column("after", None, "kept after"), column("until", None)),
+                *_sides("kept", "bytes", "B"),
+                column("b_less_a_bytes", "B", "B less A", isSigned=True),
+            ],
+            list(zip(*kept, strict=True)),
+        ),
+        "layers": _times("layer", layers.names, layers.layer[step], (first, second)),
+        "operations": _times("operation", names, np.arange(len(names)), (first, second)),
+        "tensors": _tensors(first, second),
+    }
+
+
+def _sides(name: str, end: str, unit: str) -> tuple[Json, Json]:
+    """Columns of both schedules."""
+    return (
+        column(f"{name}_a_{end}", unit, f"{name} in A"),
+        column(f"{name}_b_{end}", unit, f"{name} in B"),
+    )
+
+
+def _named(picture: ScheduleView, tensors: Ints) -> tuple[list[str], list[str]]:
+    """Names and kinds of tensors."""
+    found = [picture.instance.tensors[tensor] for tensor in tensors.tolist()]
+    return [tensor.name for tensor in found], [tensor.kind.replace("_", " ") for tensor in found]
+
+
 def _tensors(first: ScheduleView, second: ScheduleView) -> Json:
     (traffic_a, kept_a), (traffic_b, kept_b) = _moved(first), _moved(second)
     order = np.lexsort((-abs(kept_b - kept_a), -abs(traffic_b - traffic_a)))
-    names = first.instance.tensor_names
-    return {
-        "tensor": order.tolist(),
-        "name": [names[tensor] for tensor in order.tolist()],
-        "kept_a": kept_a[order].tolist(),
-        "kept_b": kept_b[order].tolist(),
-        "traffic_a": traffic_a[order].tolist(),
-        "traffic_b": traffic_b[order].tolist(),
-    }
+    order = order[(traffic_a != traffic_b)[order] | (kept_a != kept_b)[order]]
+    sides = (traffic_a, traffic_b, traffic_b - traffic_a, kept_a, kept_b)
+    return table(
+        "Traffic and residency of tensors",
+        "tensors.csv",
+        [
+            *(column("tensor", None), column("kind", None)),
+            *_sides("traffic", "bytes", "B"),
+            column("b_less_a_bytes", "B", "B less A", isSigned=True),
+            *_sides("kept", "byte_s", "B·s"),
+        ],
+        list(zip(*_named(first, order), *(side[order].tolist() for side in sides), strict=True)),
+    )
 
 
 def _moved(picture: ScheduleView) -> tuple[Ints, Reals]:
     """(m,) Bytes over the DRAM boundary, and byte-seconds on chip, of each tensor."""
-    tensors, table = picture.analysis.by_tensor(), picture.view.schedule.residency
+    tensors, residency = picture.analysis.by_tensor(), picture.view.schedule.residency
     edge = np.append(picture.times.start, picture.times.cycles) / picture.instance.machine.clock_hz
-    held = table.size_bytes * (edge[table.end] - edge[table.begin])
-    kept = sums(held, table.tensor, tensors.size_bytes.size)
+    held = residency.size_bytes * (edge[residency.end] - edge[residency.begin])
+    kept = sums(held, residency.tensor, tensors.size_bytes.size)
     return tensors.dram_in_bytes + tensors.dram_out_bytes, kept
 
 
-def _operations(first: ScheduleView, second: ScheduleView) -> Json:
-    sides = {"a": _steps(first), "b": _steps(second)}
-    columns = {
-        f"{name}_{side}": column.tolist()
-        for side, found in sides.items()
-        for name, column in found.items()
-    }
-    return {"name": [operation.name for operation in first.instance.operations], **columns}
+def _times(
+    what: str, names: Sequence[str], group: Ints, pictures: tuple[ScheduleView, ScheduleView]
+) -> Json:
+    """Time and stall of operations, by groups of them; largest differences first."""
+    clock, steps = pictures[0].instance.machine.clock_hz, [_order(each) for each in pictures]
+    (one, other), (wait_a, wait_b) = (
+        [
+            sums(values[step] / clock, group, len(names))
+            for values, step in zip(of, steps, strict=True)
+        ]
+        for of in ([each.times.duration for each in pictures], [each.stall for each in pictures])
+    )
+    order = np.argsort(-abs(other - one), kind="stable")
+    sides = (one, other, other - one, wait_a, wait_b)
+    return table(
+        f"Where the time goes, by {what}s",
+        f"{what}s.csv",
+        [
+            column(what, None),
+            *_sides("time", "s", "s"),
+            column("b_less_a_s", "s", "B less A", isSigned=True),
+            *_sides("stall", "s", "s"),
+        ],
+        list(
+            zip([names[k] for k in order], *(side[order].tolist() for side in sides), strict=True)
+        ),
+    )
 
 
-def _steps(picture: ScheduleView) -> dict[str, Ints]:
-    """(n,) Step, stall and cycles of each operation."""
-    step = np.argsort(picture.view.timeline.operation)
-    return {"step": step, "stall": picture.stall[step], "cycles": picture.times.duration[step]}
+def _order(picture: ScheduleView) -> Ints:
+    """(n,) The step of each operation."""
+    return np.argsort(picture.view.timeline.operation)

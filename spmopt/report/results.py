@@ -83,7 +83,8 @@ def result_parts(instance: Instance, result: Result, width: int = 80) -> Iterato
         (each.label, f"{each.text} ({each.note})" if each.note else each.text) for each in found
     ]
     if result.schedule is not None:
-        bar, legend = occupancy_lines(instance, result.schedule, width - LABEL_WIDTH - 1)
+        beside = max(LABEL_WIDTH, *(len(name) for name, _ in rows)) + 1
+        bar, legend = occupancy_lines(instance, result.schedule, width - beside)
         rows += [("on chip", bar), ("", legend)]
     rows += [("note", text) for text in (*remarks(result), *order_notes(instance, [result]))]
     if result.status is Status.INFEASIBLE:
@@ -288,7 +289,7 @@ def _quality(machine: Machine, result: Result) -> Iterator[Figure]:
         )
     yield bound
     gap = "none" if result.gap is None else percent(result.gap)
-    yield Figure(key="gap", label="gap", value=result.gap, text=gap, unit=PART)
+    yield Figure(key="gap", label="gap to bound", value=result.gap, text=gap, unit=PART)
     yield Figure(key="status", label="status", value=None, text=standing(result))
 
 
@@ -299,8 +300,8 @@ def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:
         ways = f"{share(inward)} in, {share(outward)} out; "
     peak = f"{si(totals.peak_spm_bytes, 'B')} of {si(machine.spm_bytes, 'B')}"
     shares = (
-        ("compute_busy", "compute", found.compute_busy, "busy, of the makespan"),
-        ("dma_busy", "DMA", found.dma_busy, f"{ways}busy, of the makespan"),
+        ("compute_busy", "compute busy", found.compute_busy, "of the makespan"),
+        ("dma_busy", "DMA busy", found.dma_busy, f"{ways}of the makespan"),
         ("spm_peak", "SPM peak", found.spm_peak, peak),
     )
     for key, label, value, note in shares:
@@ -327,7 +328,7 @@ def _checked(result: Result, totals: Totals) -> Iterator[Figure]:
     count, pieces = totals.dma_commands, totals.dma_descriptors
     note = "" if pieces is None else f"in {pieces:,} DMA descriptors"
     shown = "not counted" if count is None else f"{count:,}"
-    yield Figure(key="transfers", label="transfers", value=count, text=shown, note=note)
+    yield Figure(key="transfers", label="DMA commands", value=count, text=shown, note=note)
 
 
 def _seconds(result: Result) -> Figure:

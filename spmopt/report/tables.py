@@ -20,7 +20,7 @@ from rich.console import Console
 GAP = "   "
 """Between columns."""
 LABEL_WIDTH = 10
-"""Characters of a name beside its value."""
+"""Least characters of a name beside its value."""
 MOST_ROWS = 200
 """Rows of a table in HTML; a note says how many more there are."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -50,7 +50,12 @@ class Values:
     @property
     def lines(self) -> list[str]:
         """A line each."""
-        return [f"{name:<{LABEL_WIDTH}} {text}" for name, text in self.rows]
+        return [f"{name:<{self.width}} {text}" for name, text in self.rows]
+
+    @property
+    def width(self) -> int:
+        """Characters of the names."""
+        return max(LABEL_WIDTH, *(len(name) for name, _ in self.rows))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +109,7 @@ def draw_parts(parts: Iterable[Part], console: Console) -> None:
                 draw_text(part.text, console, part.indent, fixed=part.fixed)
             case Values():
                 for line in part.lines:
-                    draw_text(line, console, LABEL_WIDTH + 1)
+                    draw_text(line, console, part.width + 1)
             case Grid():
                 _draw_grid(part, console)
 

@@ -53,7 +53,7 @@ def test_a_result_shows_the_figures_of_its_sheet(compared: spmopt.ComparisonTabl
     lines = str(solved).splitlines()
     page = Page(solved._repr_html_())
     (table,) = page.tables
-    assert [f"{name:<10} {text}" for name, text in table] == lines[2:]
+    assert [f"{name:<12} {text}" for name, text in table] == lines[2:]
     assert page.paragraphs == [lines[0]]
     assert ["status", "optimal"] in [list(row) for row in table]
 

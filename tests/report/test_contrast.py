@@ -13,7 +13,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
 from spmopt.core.timeline import Access
 from spmopt.report.contrast import contrast_record
-from spmopt.report.schedule_view import TIMINGS, ScheduleView, schedule_record
+from spmopt.report.schedule_view import TIMINGS, ScheduleView
 from tests.report import samples
 from tests.report.schedule_view.small import result_of
 from tests.verify.builders import IN, LOAD, machine, operation, schedule, tensor
@@ -49,6 +49,13 @@ def two_uses() -> tuple[Instance, Schedule, Schedule]:
     return instance, keeps, streams
 
 
+def table(found: Any, name: str) -> list[dict[str, Any]]:
+    """The rows of a table, by the names of its columns."""
+    shown = found["tables"][name]
+    names = [column["name"] for column in shown["columns"]]
+    return [dict(zip(names, row, strict=True)) for row in shown["rows"]]
+
+
 def test_what_one_keeps_and_the_other_does_not() -> None:
     instance, keeps, streams = two_uses()
     found: Any = contrast_record(picture(instance, keeps), picture(instance, streams))
@@ -60,23 +67,40 @@ def test_what_one_keeps_and_the_other_does_not() -> None:
         "kept_b": [0],
         "bytes_saved": [-8],
     }
-    assert found["tensors"] == {
-        "tensor": [0, 1],
-        "name": ["w", "x"],
-        "kept_a": [8.0 * 18, 0.0],
-        "kept_b": [0.0, 0.0],
-        "traffic_a": [8, 4],
-        "traffic_b": [16, 4],
+    assert table(found, "kept between uses") == [
+        {
+            "tensor": "w",
+            "kind": "activation",
+            "after": "first",
+            "until": "last",
+            "kept_a_bytes": 8,
+            "kept_b_bytes": 0,
+            "b_less_a_bytes": -8,
+        }
+    ]
+    (weight,) = table(found, "tensors")
+    assert weight == {
+        "tensor": "w",
+        "kind": "activation",
+        "traffic_a_bytes": 8,
+        "traffic_b_bytes": 16,
+        "b_less_a_bytes": 8,
+        "kept_a_byte_s": 8.0 * 18,
+        "kept_b_byte_s": 0.0,
     }
-    assert found["operations"] == {
-        "name": ["first", "between", "last"],
-        "step_a": [0, 1, 2],
-        "stall_a": [4, 0, 0],
-        "cycles_a": [8, 6, 4],
-        "step_b": [0, 1, 2],
-        "stall_b": [4, 0, 4],
-        "cycles_b": [8, 6, 8],
-    }
+    for name in ("operations", "layers"):
+        rows = table(found, name)
+        assert [list(row.values()) for row in rows] == [
+            ["last", 4, 8, 4, 0, 4],
+            ["first", 8, 8, 0, 4, 4],
+            ["between", 6, 6, 0, 0, 0],
+        ]
+    names = [column["name"] for column in found["tables"]["operations"]["columns"]]
+    assert names == ["operation", "time_a_s", "time_b_s", "b_less_a_s", "stall_a_s", "stall_b_s"]
+    assert found["only"] == [
+        {"tensor": [0], "start": [0], "stop": [18], "page": [0], "pages": [2]},
+        {"tensor": [], "start": [], "stop": [], "page": [], "pages": []},
+    ]
     figures = {figure["key"]: figure for figure in found["figures"]}
     assert figures["makespan"]["change"] == pytest.approx(22 / 18 - 1)
     assert (figures["traffic"]["a"], figures["traffic"]["b"]) == (12, 20)
@@ -157,14 +181,16 @@ def test_both_sides_add_up(timing: str) -> None:
         _, second = random_schedule(seed, free_order=True, **FEATURES)
         both = [picture(instance, plan, timing) for plan in (first, second)]
         found: Any = contrast_record(*both)
+        clock = instance.machine.clock_hz
         for side, one in zip("ab", both, strict=True):
-            record: Any = schedule_record(one)
-            assert sum(found["operations"][f"cycles_{side}"]) == one.times.cycles
-            assert sum(found["tensors"][f"traffic_{side}"]) == one.totals.traffic_bytes
-            steps = found["operations"][f"step_{side}"]
-            stall = [record["steps"]["stall_cycles"][step] for step in steps]
-            assert found["operations"][f"stall_{side}"] == stall
-            assert [record["steps"]["operation"][step] for step in steps] == [*range(len(steps))]
+            for name in ("operations", "layers"):
+                rows = table(found, name)
+                time = sum(row[f"time_{side}_s"] for row in rows)
+                assert time == pytest.approx(one.times.cycles / clock)
+                stall = sum(row[f"stall_{side}_s"] for row in rows)
+                assert stall == pytest.approx(one.stall.sum() / clock)
+        traffic = sum(row["b_less_a_bytes"] for row in table(found, "tensors"))
+        assert traffic == both[1].totals.traffic_bytes - both[0].totals.traffic_bytes
 
 
 def test_a_schedule_does_not_differ_from_itself() -> None:

@@ -75,4 +75,4 @@ def test_directions_by_hand(duplex: bool, cycles: int, shares: tuple[float, floa
     both, *ways = (f"{100 * part:.3g} %" for part in shares)
     text = plain_text(result_parts(instance, made(instance, schedule)))
     said = f"{ways[0]} in, {ways[1]} out; " if duplex else ""
-    assert f"\nDMA        {both} ({said}busy, of the makespan)\n" in text
+    assert f"\nDMA busy     {both} ({said}of the makespan)\n" in text

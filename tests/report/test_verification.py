@@ -79,7 +79,7 @@ def test_a_bound_alone_is_called_so() -> None:
     assert "status    bound" in text(bare, found)
     assert verification_record(INSTANCE, bare, found)["status"] == "unknown"
     sheet = plain_text(result_parts(INSTANCE, replace(bare, scheduler="fluid")))
-    assert "\nstatus     bound\n" in sheet
+    assert "\nstatus       bound\n" in sheet
 
 
 def test_why_it_is_infeasible() -> None:
@@ -108,7 +108,7 @@ def test_transfers_and_descriptors_are_shown_where_they_were_counted() -> None:
     assert counted.totals is not None
     many = replace(counted.totals, dma_commands=12345, dma_descriptors=13210)
     sheet = plain_text(result_parts(INSTANCE, replace(counted, schedule=None, totals=many)))
-    assert "\ntransfers  12,345 (in 13,210 DMA descriptors)\n" in sheet
+    assert "\nDMA commands 12,345 (in 13,210 DMA descriptors)\n" in sheet
     said = "  transfers 12,345, in 13,210 DMA descriptors"
     assert said in text(RESULT, replace(FOUND, totals=many)).splitlines()
     for record in (

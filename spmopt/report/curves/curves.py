@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
 from spmopt.core.errors import InputError
 from spmopt.report.curves.columns import (
     MEASURED,
+    SWEPT,
     Quantity,
     Row,
     fixed,
@@ -21,8 +22,10 @@ from spmopt.report.curves.columns import (
 )
 from spmopt.report.curves.layout import LISTED, Layout
 from spmopt.report.curves.views import View
+from spmopt.report.plain import Json, column, plain, table
 from spmopt.report.quantities import percent, share
 
+_OF_OBJECTIVE = {"time": "s", "replay": "s", "traffic": "B", "energy": "J"}
 _MOST_PANELS = 60
 """Panels of a view that is only one of several."""
 
@@ -118,6 +121,48 @@ def curves_of(rows: Sequence[Row], names: Sequence[str], extra: Sequence[str] = 
         accounts=tuple(_account(rows, name, keys) for name in ranks),
         remarks=(*_remarks(rows, views), *left_out),
     )
+
+
+def curves_record(curves: Curves) -> Json:
+    """Return all that is shown of a sweep, for a page; points are numbers of rows."""
+    first = curves.views[0]
+    return {
+        "title": f"{curves.subject}: {first.y.label} over {first.x.label}",
+        "subtitle": curves.conditions,
+        "remarks": list(curves.remarks),
+        "rows": {name: [row[name] for row in curves.rows] for name in curves.names},
+        "views": plain(curves.views),
+        "tables": {"accounts": _accounts(curves), "rows": _rows(curves)},
+    }
+
+
+def _accounts(curves: Curves) -> Json:
+    columns = [
+        column("scheduler", None),
+        column("schedules"),
+        column("optimal", title="proven optimal"),
+        column("mean_gap", "change"),
+        column("worst_gap", "change"),
+        column("worst_at", None),
+    ]
+    rows = [tuple(asdict(account).values()) for account in curves.accounts]
+    return table("Gaps of each scheduler", "schedulers.csv", columns, rows)
+
+
+def _rows(curves: Curves) -> Json:
+    """All rows; columns that are alike in all of them come last."""
+    alike = {name: len({row[name] for row in curves.rows}) == 1 for name in curves.names}
+    names = sorted(curves.names, key=lambda name: alike[name])
+    units = {each.key: each.unit for each in (*SWEPT, *MEASURED)}
+    units |= {"gap": "change", "solve_s": "s", "area_mm2": "", "dma_setup_cycles": ""}
+    columns = [
+        column(name, units=_OF_OBJECTIVE, of=names.index("objective"))
+        if name in ("value", "bound")
+        else column(name, units.get(name))
+        for name in names
+    ]
+    rows = [[row[name] for name in names] for row in curves.rows]
+    return table("Rows of the sweep", "rows.csv", columns, rows)
 
 
 def _ranks(rows: Sequence[Row]) -> dict[str, int]:

@@ -16,7 +16,7 @@ def curves_page(curves: Curves) -> str:
             title=str(record["title"]),
             subtitle=curves.conditions,
             body="curves.html",
-            scripts=(*SHARED, "numbers", "chart", "curves", "curves-page"),
+            scripts=(*SHARED, "curves"),
             blocks={"curves": record, "look": {"series": COLOURS}},
         )
     )

@@ -62,7 +62,7 @@ def front_page(front: Front, schedules: Iterable[Shown] = (), *, room: int = ROO
             subtitle=front.lines[0],
             body="front.html",
             spare="schedule.html",
-            scripts=(*SHARED, *VIEW, "numbers", "chart", "front", "trial", "front-page"),
+            scripts=(*SHARED, *VIEW, "front", "front-page"),
             blocks={**blocks, "opened": {"schedules": opened}},
         )
     )

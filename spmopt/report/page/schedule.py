@@ -11,31 +11,14 @@ from spmopt.report.palette import CAUSE_COLOURS, COLOURS, KIND_COLOURS
 from spmopt.report.schedule_view import ScheduleView, schedule_record
 from spmopt.report.schedule_view.view import headings
 
-SHARED = ("base", "blocks", "theme", "tip", "axis", "sheet", "table")
-"""Scripts that any page can use: elements, data, themes, pictures along an axis, tables."""
+SHARED = ("base", "theme", "axis", "chart", "table")
+"""Scripts that any page can use: elements, data, themes, axes, charts, tables."""
 VIEW = (
-    "schedule",
-    "words",
-    "raster",
-    "map",
-    "stack",
-    "spans",
-    "lanes",
-    "life",
-    "gestures",
-    "stage",
-    "overview",
-    "legend",
-    "followed",
-    "find",
-    "board",
-    "headline",
-    "tables",
-    "contrast",
-    "roofline",
+    *("sheet", "schedule", "words", "map", "lanes", "life", "gestures", "stage", "overview"),
+    *("side", "board", "headline", "contrast", "details"),
 )
 """Those that draw schedules."""
-SCRIPTS = (*SHARED, *VIEW, "link", "schedule-page")
+SCRIPTS = (*SHARED, *VIEW, "schedule-page")
 _LATER = ("tables", "roofline")
 """Parts of a record that are read when the pictures are drawn."""
 
@@ -98,5 +81,5 @@ def parted(record: Json) -> tuple[Json, Json]:
 
 
 def look() -> dict[str, object]:
-    """Colours by the numbers of kinds and causes; of compute-bound and memory-bound layers."""
+    """Colors by the numbers of kinds and causes; of compute-bound and memory-bound layers."""
     return {"kinds": KIND_COLOURS, "causes": CAUSE_COLOURS, "bounds": COLOURS[:2]}

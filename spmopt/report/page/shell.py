@@ -19,6 +19,7 @@ from html import escape
 from importlib.resources import files
 
 from spmopt import __version__
+from spmopt.report.tables import visible
 
 Json = Mapping[str, object]
 _SHELL = "shell.html"
@@ -57,14 +58,14 @@ def html(page: Page) -> str:
     """Return ``page`` as one document, without any reference to another."""
     style = "".join(source(f"styles/{name}.css") for name in _STYLES)
     joined = "".join(source(f"scripts/{name}.js") for name in page.scripts)
-    script = f'(() => {{\n"use strict";\n{joined}}})();\n'
+    script = f'(() => {{\n"use strict";\n{_HTM}{joined}}})();\n'
     return _filled(
         source(_SHELL),
         {
             "policy": _policy(style, script),
             "version": escape(__version__),
-            "title": escape(page.title),
-            "subtitle": escape(page.subtitle),
+            "title": escape(visible(page.title)),
+            "subtitle": escape(visible(page.subtitle)),
             "style": style,
             "script": script,
             "body": source(page.body) + _spare(page.spare),
@@ -74,8 +75,14 @@ def html(page: Page) -> str:
 
 
 def source(name: str) -> str:
-    """Text of a file of this folder."""
+    """Return the text of a file of this folder."""
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+_HTM = (
+    f"const htm = (() => {{\n{source('vendor/htm.js').replace('export default', 'return')}}})();\n"
+)
+"""Templates of elements, by others (see ``vendor/README.md``): a module as a value."""
 
 
 def _policy(style: str, script: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
 from fractions import Fraction
 
 import numpy as np
@@ -10,11 +9,10 @@ import numpy as np
 from spmopt.analysis import Analysis, Cause
 from spmopt.analysis.steps import ridge_point
 from spmopt.core.schedule import Command
-from spmopt.core.table import Table
-from spmopt.report.analysis import Columns, detail, plain, unit_of
+from spmopt.report.analysis import Columns, detail, records, unit_of
 from spmopt.report.headings import bank_names, barrier_notes, order_notes, remarks
 from spmopt.report.occupancy import KINDS, kind_numbers
-from spmopt.report.results import figures
+from spmopt.report.plain import Json, column, plain
 from spmopt.report.schedule_view.view import (
     GB,
     LANES_SAID,
@@ -24,8 +22,6 @@ from spmopt.report.schedule_view.view import (
     conditions,
 )
 from spmopt.verify.durations import per_step
-
-Json = dict[str, object]
 
 
 def _tables(analysis: Analysis, stall_by_cause: list[int]) -> Json:
@@ -47,8 +43,8 @@ def _causes(analysis: Analysis, stall: list[int]) -> Columns:
 
 def _table(columns: Columns) -> Json:
     heads = [
-        {"name": name, "unit": unit_of(name), "numeric": str not in set(map(type, column))}
-        for name, column in columns.items()
+        column(name, None if str in set(map(type, values)) else unit_of(name))
+        for name, values in columns.items()
     ]
     return {"columns": heads, "rows": [list(row) for row in zip(*columns.values(), strict=True)]}
 
@@ -82,15 +78,15 @@ def schedule_record(picture: ScheduleView) -> Json:
             {"name": name, "pages": pages}
             for name, pages in zip(bank_names(machine), machine.bank_pages, strict=False)
         ],
-        "figures": [asdict(figure) for figure in figures(instance, result, picture.totals)],
+        "figures": plain(picture.figures),
         "remarks": _remarks(picture),
         "kinds": list(KINDS),
         "causes": [cause.words for cause in Cause],
         "steps": _steps(picture),
         "tensors": _tensors(picture),
-        "residencies": _columns(picture.residencies),
+        "residencies": plain(picture.residencies),
         "commands": _commands(picture),
-        "dram": _columns(picture.copies),
+        "dram": plain(picture.copies),
         "tables": _tables(picture.analysis, picture.times.stall_by_cause.sum(axis=1).tolist()),
         "roofline": _roofline(picture),
         "worth": _prices(picture),
@@ -175,31 +171,26 @@ def _roofline(picture: ScheduleView) -> Json:
     columns = {
         "name": layers.names,
         "pass": layers.labels,
-        "reuse_frequency": plain(layers.flop_per_byte),
-        "attained": plain(layers.compute_utilisation * machine.operations_per_s),
-        "attainable": plain(layers.attainable_flop_per_s),
+        "reuse_frequency": layers.flop_per_byte,
+        "attained": layers.compute_utilisation * machine.operations_per_s,
+        "attainable": layers.attainable_flop_per_s,
         "bound": layers.roofline,
     }
     return {
         "ridge": ridge_point(machine),
         "peak_ops_per_s": float(machine.operations_per_s),
         "bytes_per_s": float(machine.dram_bytes_per_s),
-        "points": [
-            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
-        ],
+        "points": records(columns),
     }
 
 
 def _prices(picture: ScheduleView) -> Json:
     prices, (_, unit) = picture.prices, picture.in_unit(Fraction(0))
     if prices is None:
-        return {"per_mb": None, "per_gbps": None, "unit": unit}
+        return {"per_mb": None, "per_gbps": None, "unit": unit, "little": picture.little_bytes}
     return {
         "per_mb": picture.in_unit(prices.per_spm_byte * MB)[0],
         "per_gbps": picture.in_unit(prices.per_byte_per_s * GB)[0],
         "unit": unit,
+        "little": picture.little_bytes,
     }
-
-
-def _columns(table: Table) -> Json:
-    return {field.name: getattr(table, field.name).tolist() for field in fields(table)}

@@ -22,6 +22,8 @@ from spmopt.io.files import StoredResult
 from spmopt.metrics import in_unit
 from spmopt.report.headings import describe, spoken
 from spmopt.report.occupancy import occupied_bytes
+from spmopt.report.quantities import si
+from spmopt.report.results import Figure, figures
 from spmopt.report.schedule_view.residencies import Residencies, residencies
 from spmopt.report.schedule_view.times import TIMINGS, Times, replay_times, step_times
 from spmopt.verify import Replay, View
@@ -159,9 +161,36 @@ class ScheduleView:
         found: Reals = price * scale
         return found
 
+    @property
+    def little_bytes(self) -> int:
+        """An amount that is little beside the scratchpad, to tell prices of: 1 MB, 1 kB or 1 B."""
+        size = self.instance.machine.spm_bytes
+        return next(amount for amount in (MB, 1000, 1) if amount == 1 or 10 * amount <= size)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Costs, quality and use of the schedule, and shadow prices."""
+        found = figures(self.instance, self.result, self.totals)
+        if self.prices is None:
+            return found
+        rate = self.instance.machine.dram_bytes_per_s
+        more = next(one for one in (GB, MB, 1000, 1) if one == 1 or 10 * one <= rate)
+        spm = self.in_unit(self.prices.per_spm_byte * self.little_bytes)
+        dram = self.in_unit(self.prices.per_byte_per_s * more)
+        return (
+            *found,
+            _price("SPM price", *spm, f"saved at most per extra {si(self.little_bytes, 'B')}"),
+            _price("DRAM price", *dram, f"saved at most per extra {si(more, 'B/s')}"),
+        )
+
     def in_unit(self, value: Fraction) -> tuple[float, str]:
         """A value of the objective as people read it: cycles become seconds."""
         return in_unit(self.result.objective, self.instance.machine, value)
+
+
+def _price(label: str, value: float, unit: str, note: str) -> Figure:
+    key, text = label.lower().replace(" ", "_"), si(value, unit)
+    return Figure(key=key, label=label, value=value, text=text, unit=unit, note=note)
 
 
 def _verified(instance: Instance, result: Result) -> tuple[Audit, Totals, Replay]:

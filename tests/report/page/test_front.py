@@ -49,5 +49,5 @@ def test_every_id_that_scripts_ask_for_is_there() -> None:
         element.attributes["id"] for element in document.elements if "id" in element.attributes
     ]
     assert {"about", "axes", "front", "marks", "missing", "trial", "trials", "shares"} <= {*known}
-    assert {"worth", "opened", "opened-head", "opened-about", "schedule", "spare"} <= {*known}
+    assert {"prices", "opened", "opened-head", "opened-about", "schedule", "spare"} <= {*known}
     assert len(known) == len({*known})

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from spmopt.report.page.schedule import SCRIPTS
 from spmopt.report.page.shell import Page, html, source
+from spmopt.report.tables import visible
 from tests.report.page.reading import Document
 
 HOSTILE = (
@@ -41,14 +42,14 @@ def test_names_stay_text(text: str) -> None:
     assert [element.tag for element in document.elements] == [e.tag for e in plain.elements]
     assert document.blocks() == {"names": {"name": text, text: [1, None, 2.5]}}
     (heading,) = document.all("h1")
-    assert heading[1] == text
+    assert heading[1] == visible(text)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\0"), max_size=40))
 def test_any_text_comes_back(text: str) -> None:
     document = made(text)
     assert document.blocks()["names"]["name"] == text
-    assert [found for _, found in document.all("h1")] == [text]
+    assert [found for _, found in document.all("h1")] == [visible(text)]
 
 
 def test_the_policy_allows_what_the_page_has_and_no_network() -> None:
@@ -76,7 +77,7 @@ def test_the_page_refers_to_nothing_outside() -> None:
 
 @pytest.mark.parametrize("name", _FILES)
 def test_sources_neither_parse_names_nor_load_anything(name: str) -> None:
-    text = source(name)
+    text = source(name).replace("http://www.w3.org/2000/svg", "")  # a name, not a place
     found = re.findall(
         r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|\bfetch\b"
         r"|XMLHttpRequest|WebSocket|sendBeacon|\bimport\b|url\(|https?:",
@@ -84,7 +85,7 @@ def test_sources_neither_parse_names_nor_load_anything(name: str) -> None:
     )
     assert found == []
     assert len(text.splitlines()) < 300
-    assert "</" not in text
+    assert "</script" not in text
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

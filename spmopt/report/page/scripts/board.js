@@ -5,35 +5,22 @@ const MODES = { address: "addresses", stack: "bytes by kind" };
 class Board {
   /** @param {Schedule[]} schedules @param {any} contrast @param {any} look @param {Theme} theme */
   constructor(schedules, contrast, look, theme) {
-    this.schedules = schedules;
-    this.contrast = contrast;
-    this.tensor = -1;
-    this.mode = "address";
-    this.changed = () => {};
-    /** @type {Array<(rect: number) => boolean>|null} what each schedule alone keeps */
-    this.only = null;
-    this.axis = new TimeAxis(
-      Math.max(...schedules.map(({ cycles }) => cycles)),
-      schedules[0].clock_hz,
-    );
+    Object.assign(this, { schedules, contrast, tensor: -1, mode: "address", changed: () => {} });
+    const longest = Math.max(...schedules.map(({ cycles }) => cycles));
+    this.axis = new TimeAxis(longest, schedules[0].clock_hz);
     const pick = (stage, tensor, step) => this.pick(stage, tensor, step);
-    const two = schedules.length > 1;
     this.overview = new Overview(schedules, this.axis, theme, look);
-    this.stages = schedules.map(
-      (schedule) => new Stage(schedule, this.axis, theme, look, { pick, two }),
-    );
-    byId("pictures").replaceChildren(
-      this.overview.root,
-      ...this.stages.map(({ root }) => root),
-      element("p", { class: "key", id: "said-of-time" }, schedules[0].said),
-    );
+    this.stages = schedules.map((one) => new Stage(one, this.axis, theme, look, pick));
+    const roots = this.stages.map(({ root }) => root);
+    const said = dom`<p class="key" id="said-of-time">${schedules[0].said}</p>`;
+    fill("pictures", this.overview.root, roots, said);
     this.drawControls();
-    let asked = false;
+    let isAsked = false;
     this.axis.listeners.push(() => {
-      if (asked) return;
-      asked = true;
+      if (isAsked) return;
+      isAsked = true;
       requestAnimationFrame(() => {
-        asked = false;
+        isAsked = false;
         this.move();
       });
     });
@@ -42,31 +29,23 @@ class Board {
 
   drawControls() {
     const { axis } = this;
-    const labelled = (text, label, act) => button(text, act, { "aria-label": label });
-    this.range = element("span", { class: "status", id: "range" });
-    const mark = element("input", {
-      type: "checkbox",
-      id: "mark",
-      change: () => this.mark(mark.checked),
-    });
-    const marks = this.contrast
-      ? [element("label", { class: "check" }, mark, "Mark what only this one keeps")]
-      : [];
+    const mark = (checked) => this.mark(checked);
+    const act = (text, label, done) => button(text, done, { "aria-label": label });
+    this.range = dom`<span class="status" id="range" />`;
     this.modes = choiceOf("Scratchpad by", Object.values(MODES), MODES.address, (name) => {
       this.show(Object.keys(MODES).find((mode) => MODES[mode] === name));
     });
-    byId("controls").replaceChildren(
+    fill(
+      "controls",
       this.modes,
-      ...marks,
-      element(
-        "div",
-        { class: "group", role: "group", "aria-label": "Zoom and pan" },
-        labelled("◀", "Earlier", () => axis.pan(-0.5)),
-        labelled("▶", "Later", () => axis.pan(0.5)),
-        labelled("+", "Zoom in", () => axis.zoom(2)),
-        labelled("−", "Zoom out", () => axis.zoom(0.5)),
-        labelled("All", "All of the time", () => axis.show(0, axis.total)),
-      ),
+      this.contrast ? checkbox("Mark what only this one keeps", false, mark, "mark") : [],
+      dom`<div class="group" role="group" aria-label="Zoom and pan">
+        ${act("◀", "Earlier", () => axis.pan(-0.5))}
+        ${act("▶", "Later", () => axis.pan(0.5))}
+        ${act("+", "Zoom in", () => axis.zoom(2))}
+        ${act("−", "Zoom out", () => axis.zoom(0.5))}
+        ${act("All", "All of the time", () => axis.show(0, axis.total))}
+      </div>`,
       this.range,
     );
   }
@@ -75,20 +54,21 @@ class Board {
   move() {
     for (const stage of this.stages) stage.move();
     this.overview.draw();
-    this.tell();
+    this.showRange();
   }
 
-  /** Draws all anew: colours, contents or sizes have changed. */
+  /** Draws all anew: colors, contents or sizes have changed. */
   draw() {
-    this.overview.redraw();
+    this.overview.draw();
     for (const stage of this.stages) stage.draw();
-    this.tell();
+    this.showRange();
   }
 
-  tell() {
-    const { from, to, clockHz } = this.axis,
-      digits = tickDigits((to - from) / 100, to);
-    this.range.textContent = `${si(from / clockHz, "s", digits)} to ${si(to / clockHz, "s", digits)}, ${si((to - from) / clockHz, "s", 3)} in view`;
+  showRange() {
+    const { from, to, clockHz } = this.axis;
+    const digits = tickDigits((to - from) / 100, to);
+    const [start, end] = [from, to].map((cycles) => si(cycles / clockHz, "s", digits));
+    this.range.textContent = `${start} to ${end}, ${si((to - from) / clockHz, "s", 3)} in view`;
   }
 
   /** Shows addresses or bytes by kind. @param {string} mode */
@@ -103,15 +83,20 @@ class Board {
 
   /** A click: follows the tensor, or shows the operation. */
   pick(stage, tensor, step) {
+    const { name } = stage.schedule.steps;
     if (tensor >= 0) this.follow(tensor);
-    else if (step >= 0)
-      this.showPanel(stepPanel(stage, step, this), stage.schedule.steps.name[step]);
+    else if (step >= 0) this.showPanel(stepPanel(stage, step, this), name[step]);
     else this.clear();
   }
 
+  /** Shows a panel below the legend. */
   showPanel(content, name) {
-    showFollowed(content, this);
-    say(`${shortened(name)} is shown beside the pictures`);
+    fill(
+      "followed",
+      content,
+      button("End following (Escape)", () => this.clear()),
+    );
+    announce(`${shortened(name)} is shown beside the pictures`);
   }
 
   /** Follows a tensor through all schedules; `jump` brings its whole life into view. */
@@ -119,20 +104,19 @@ class Board {
     this.tensor = tensor;
     this.setMark(false);
     for (const stage of this.stages) stage.follow(tensor);
-    this.showPanel(tensorPanel(this.stages, tensor, this), this.schedules[0].tensors.name[tensor]);
+    const [{ edges, tensors }] = this.schedules;
+    this.showPanel(tensorPanel(this.stages, tensor, this), tensors.name[tensor]);
     this.changed();
     if (!jump) return;
-    const { edges, tensors } = this.schedules[0],
-      { uses_step: step, uses_first: first } = tensors;
-    if (first[tensor] < first[tensor + 1])
-      this.axis.focus(edges[step[first[tensor]]], edges[step[first[tensor + 1] - 1] + 1]);
+    const steps = this.schedules[0].usesOf(tensor).map((use) => tensors.uses_step[use]);
+    if (steps.length) this.axis.focus(edges[steps[0]], edges[steps.at(-1) + 1]);
     this.reveal();
   }
 
   /** @param {Schedule} schedule */
   showStep(schedule, step) {
-    const place = Math.min(step, schedule.count - 1),
-      stage = this.stages[this.schedules.indexOf(schedule)];
+    const place = Math.min(step, schedule.count - 1);
+    const stage = this.stages[this.schedules.indexOf(schedule)];
     this.axis.focus(schedule.edges[place], schedule.edges[place + 1]);
     this.showPanel(stepPanel(stage, place, this), schedule.steps.name[place]);
     this.reveal();
@@ -144,14 +128,14 @@ class Board {
    */
   showLayer(schedule, name, pass) {
     const { layer, pass: passes } = schedule.steps;
-    const marked = [...layer.keys()].filter(
-      (step) => layer[step] === name && (!pass || passes[step] === pass),
-    );
+    const isIn = (step) => layer[step] === name && (!pass || passes[step] === pass);
+    const marked = [...layer.keys()].filter(isIn);
     if (!marked.length) return;
-    for (const stage of this.stages)
-      stage.markSteps(stage.schedule === schedule ? marked : []);
-    this.axis.focus(schedule.edges[marked[0]], schedule.edges[marked[marked.length - 1] + 1]);
-    say(`${counted(marked.length, "step")} of ${shortened(name)} marked above the engine's lane`);
+    for (const stage of this.stages) stage.markSteps(stage.schedule === schedule ? marked : []);
+    this.axis.focus(schedule.edges[marked[0]], schedule.edges[marked.at(-1) + 1]);
+    announce(
+      `${counted(marked.length, "step")} of ${shortened(name)} marked above the engine's lane`,
+    );
     this.reveal();
   }
 
@@ -167,20 +151,19 @@ class Board {
       stage.lanes.marked = [];
       stage.follow(-1);
     }
-    showFollowed(null, this);
+    fill("followed");
     hideTip();
     this.changed();
   }
 
-  setMark(marked) {
-    if (this.contrast) byId("mark").checked = marked;
+  setMark(isMarked) {
+    if (this.contrast) byId("mark").checked = isMarked;
   }
 
   /** Marks, in each map, what it keeps between uses and the other does not. */
-  mark(marked) {
+  mark(isMarked) {
     this.clear();
-    this.setMark(marked);
-    this.only ||= onlyHere(this.schedules, this.contrast);
-    this.stages.forEach((stage, at) => stage.mark(marked ? this.only[at] : null));
+    this.setMark(isMarked);
+    this.stages.forEach((stage, at) => stage.emphasize(isMarked ? this.contrast.only[at] : null));
   }
 }

@@ -1,28 +1,62 @@
-// Points and lines over two axes of numbers, as SVG: sharp, coloured by the style sheet.
+// Points and lines over two axes of numbers, as SVG: sharp, colored by the style sheet.
 
-const CHART = { left: 74, right: 14, top: 10, foot: 44 },
-  NEAR = 28;
+const CHART = { left: 84, right: 14, top: 10, foot: 44 };
+const NEAR = 28;
 
-/** An element of a picture; as {@link element}, nothing is parsed. */
-function drawn(tag, attributes = {}, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== false) made.setAttribute(name, String(value));
-  }
-  made.append(...children);
+/** Corners of marks, that tell series apart where colors do not: x and y in turn. */
+const MARKS = [
+  "-1 0 0 -1 1 0 0 1",
+  "-.85 -.85 .85 -.85 .85 .85 -.85 .85",
+  "-1 .8 0 -1 1 .8",
+  "-1 -.8 0 1 1 -.8",
+  "-1 -.35 -.35 -.35 -.35 -1 .35 -1 .35 -.35 1 -.35 1 .35 .35 .35 .35 1 -.35 1 -.35 .35 -1 .35",
+].map((corners) => corners.split(" ").map(Number));
+
+/** The path of a mark. @param {number} rank */
+function markPath(rank, x, y, size) {
+  const corners = MARKS[rank % MARKS.length];
+  return `${pathThrough(corners.flatMap((dx, at) => (at % 2 ? [] : [[x + dx * size, y + corners[at + 1] * size]])))}Z`;
+}
+
+function crossPath(x, y) {
+  return `M${(x - 4).toFixed(1)} ${(y - 4).toFixed(1)}l8 8m0 -8l-8 8`;
+}
+
+function dotPath(x, y) {
+  return `M${(x - 4).toFixed(1)} ${y.toFixed(1)}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0`;
+}
+
+/** Path through points. @param {number[][]} points */
+function pathThrough(points) {
+  return `M${points.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
+}
+
+/** The color of a series, for the style sheet; black is that of text, which is seen on any ground. */
+function colored(made, color) {
+  made.style.setProperty("--series", color === "#000000" ? "var(--ink)" : color);
   return made;
 }
 
-/** The colour of a series, for the style sheet; black is that of text, which is seen on any ground. */
-function coloured(made, colour) {
-  made.style.setProperty("--series", colour === "#000000" ? "var(--ink)" : colour);
-  return made;
+/** A path of a class of the style sheet, and of a color where it is a series. */
+function path(name, d, color = null) {
+  const made = drawn("path", { class: name, d });
+  return color === null ? made : colored(made, color);
+}
+
+/** A line of a class of the style sheet. */
+function segment(name, [x1, y1], [x2, y2]) {
+  return drawn("line", { class: name, x1, y1, x2, y2 });
+}
+
+/** A sample for a legend. */
+function sample(width, ...parts) {
+  return drawn("svg", { width, height: 16, "aria-hidden": "true" }, ...parts);
 }
 
 /**
  * A point to find by pointer or keys: what it says, by how many pixels it is found before others,
  * and what a click does.
- * @typedef {{x: number, y: number, words: string[], lead?: number, act?: () => void}} Point
+ * @typedef {{x: number, y: number, words: () => string[], lead?: number, act?: () => void}} Point
  */
 class Chart {
   /**
@@ -32,31 +66,24 @@ class Chart {
   constructor(content) {
     Object.assign(this, content, { width: 0, at: -1 });
     this.points = [...content.points].sort((a, b) => a.x - b.x || a.y - b.y);
+    const opens = this.points.some(({ act }) => act) ? ", Enter opens one" : "";
     this.svg = drawn("svg", {
       class: "chart",
       role: "application",
       tabindex: 0,
       height: this.height,
+      "aria-label": `${this.label}. Arrow keys go from point to point${opens}.`,
+      pointermove: (event) => this.hover(event),
+      pointerleave: () => this.leave(),
+      blur: () => this.leave(),
+      keydown: (event) => this.key(event),
+      click: (event) => {
+        this.hover(event);
+        this.points[this.at]?.act?.();
+      },
     });
-    this.svg.setAttribute(
-      "aria-label",
-      `${this.label}. Arrow keys go from point to point${this.points.some(({ act }) => act) ? ", Enter opens one" : ""}.`,
-    );
-    this.root = element("div", { class: "plot" }, this.svg);
-    this.listen();
+    this.root = dom`<div class="plot">${this.svg}</div>`;
     new ResizeObserver(() => this.fit()).observe(this.root);
-  }
-
-  listen() {
-    const { svg } = this;
-    svg.addEventListener("pointermove", (event) => this.hover(event));
-    svg.addEventListener("pointerleave", () => this.leave());
-    svg.addEventListener("click", (event) => {
-      this.hover(event);
-      this.points[this.at]?.act?.();
-    });
-    svg.addEventListener("keydown", (event) => this.key(event));
-    svg.addEventListener("blur", () => this.leave());
   }
 
   fit() {
@@ -74,51 +101,49 @@ class Chart {
     return this.height - CHART.foot - this.y.part(value) * (this.height - CHART.top - CHART.foot);
   }
 
+  /** Pixels of a point. */
+  place(x, y) {
+    return [this.across(x), this.up(y)];
+  }
+
   draw() {
     this.ring = drawn("circle", { class: "ring", r: 7, visibility: "hidden" });
     this.svg.setAttribute("width", String(this.width));
     this.svg.replaceChildren(this.grid(), ...this.paint(this), this.ring);
   }
 
-  /** Ticks, their names, and those of the axes. */
+  /** Ticks, their names, and that of the axis across. */
   grid() {
-    const { width, height, x, y } = this,
-      made = drawn("g", { class: "grid" });
+    const { width, height, x, y } = this;
     const [left, right, foot] = [CHART.left, width - CHART.right, height - CHART.foot];
+    const made = drawn("g", { class: "grid" });
     const text = (words, at, anchor) => drawn("text", { ...at, "text-anchor": anchor }, words);
-    const room = Math.max(2, Math.floor((right - left) / 84));
-    const names = x.ticks(room),
-      each = Math.max(1, Math.ceil(names.length / room));
+    const most = Math.max(2, Math.floor((right - left) / 84));
+    const names = x.ticks(most);
+    const every = Math.max(1, Math.ceil(names.length / most));
     for (const [place, tick] of names.entries()) {
       const at = this.across(tick);
-      made.append(drawn("line", { x1: at, x2: at, y1: CHART.top, y2: foot }));
-      if (place % each === 0)
+      made.append(segment("", [at, CHART.top], [at, foot]));
+      if (place % every === 0)
         made.append(text(shortened(x.text(tick), 14), { x: at, y: foot + 16 }, "middle"));
     }
     for (const tick of y.ticks(Math.max(2, (foot - CHART.top) / 44))) {
       const at = this.up(tick);
-      made.append(
-        drawn("line", { x1: left, x2: right, y1: at, y2: at }),
-        text(y.text(tick), { x: left - 6, y: at + 4 }, "end"),
-      );
+      made.append(segment("", [left, at], [right, at]));
+      made.append(text(y.text(tick), { x: left - 6, y: at + 4 }, "end"));
     }
-    made.append(
-      text(
-        shortened(x.quantity.label, 60),
-        { x: (left + right) / 2, y: height - 8, class: "name" },
-        "middle",
-      ),
-    );
+    const middle = { x: (left + right) / 2, y: height - 8, class: "name" };
+    made.append(text(shortened(x.quantity.label, 60), middle, "middle"));
     return made;
   }
 
   hover(event) {
-    const box = this.svg.getBoundingClientRect(),
-      [x, y] = [event.clientX - box.left, event.clientY - box.top];
+    const box = this.svg.getBoundingClientRect();
     let [nearest, least] = [-1, NEAR];
     this.points.forEach((point, place) => {
-      const far = Math.hypot(this.across(point.x) - x, this.up(point.y) - y) - (point.lead || 0);
-      if (far < least) [nearest, least] = [place, far];
+      const [x, y] = this.place(point.x, point.y);
+      const far = Math.hypot(x + box.left - event.clientX, y + box.top - event.clientY);
+      if (far - (point.lead || 0) < least) [nearest, least] = [place, far - (point.lead || 0)];
     });
     this.show(nearest, event.clientX, event.clientY);
   }
@@ -127,12 +152,12 @@ class Chart {
   show(place, clientX, clientY) {
     this.at = place;
     const point = this.points[place];
-    this.ring.setAttribute("visibility", point ? "visible" : "hidden");
+    this.ring?.setAttribute("visibility", point ? "visible" : "hidden");
     this.svg.classList.toggle("over", Boolean(point?.act));
     if (!point) return hideTip();
     this.ring.setAttribute("cx", String(this.across(point.x)));
     this.ring.setAttribute("cy", String(this.up(point.y)));
-    showTip(point.words, clientX, clientY);
+    showTip(point.words(), clientX, clientY);
     return undefined;
   }
 
@@ -141,68 +166,19 @@ class Chart {
   }
 
   key(event) {
-    const moves = {
-      ArrowRight: this.at + 1,
-      ArrowUp: this.at + 1,
-      ArrowLeft: this.at - 1,
-      ArrowDown: this.at - 1,
-      Home: 0,
-      End: this.points.length - 1,
-    };
+    const last = this.points.length - 1;
+    const next = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
+    const place = { Home: 0, End: last }[event.key] ?? this.at + next;
     if (event.key === "Escape") this.leave();
     else if (event.key === "Enter" || event.key === " ") this.points[this.at]?.act?.();
-    else if (!(event.key in moves) || !this.points.length) return;
+    else if (Number.isNaN(place) || last < 0) return;
     else {
-      const place = Math.min(this.points.length - 1, Math.max(0, moves[event.key])),
-        point = this.points[place];
+      const point = this.points[Math.min(last, Math.max(0, place))];
       const box = this.svg.getBoundingClientRect();
-      this.show(place, box.left + this.across(point.x), box.top + this.up(point.y));
-      say(point.words.join(", "));
+      const [x, y] = this.place(point.x, point.y);
+      this.show(this.points.indexOf(point), box.left + x, box.top + y);
+      announce(point.words().join(", "));
     }
     event.preventDefault();
   }
-}
-
-/** Marks of series: shapes that differ where colours do not. @param {number} rank */
-function markPath(rank, x, y, size) {
-  const at = (dx, dy) => `${(x + dx * size).toFixed(1)} ${(y + dy * size).toFixed(1)}`;
-  const corners = [
-    [
-      [-1, 0],
-      [0, -1],
-      [1, 0],
-      [0, 1],
-    ],
-    [
-      [-0.85, -0.85],
-      [0.85, -0.85],
-      [0.85, 0.85],
-      [-0.85, 0.85],
-    ],
-    [
-      [-1, 0.8],
-      [0, -1],
-      [1, 0.8],
-    ],
-    [
-      [-1, -0.8],
-      [0, 1],
-      [1, -0.8],
-    ],
-    [
-      [-1, -0.35],
-      [-0.35, -0.35],
-      [-0.35, -1],
-      [0.35, -1],
-      [0.35, -0.35],
-      [1, -0.35],
-      [1, 0.35],
-      [0.35, 0.35],
-      [0.35, 1],
-      [-0.35, 1],
-      [-0.35, 0.35],
-      [-1, 0.35],
-    ],
-  ][rank % 5];
-  return `M${corners.map(([dx, dy]) => at(dx, dy)).join("L")}Z`;
 }

@@ -1,178 +1,145 @@
-// The page of a search: front, trials, what matters, what more is worth, and schedules.
-
-/** A choice of a figure. */
-function axisChoice(label, axes, chosen, choose) {
-  const options = axes.map(({ key, label: name, is_objective: is }) =>
-    element(
-      "option",
-      { value: key, selected: key === chosen.key },
-      is ? `${name} (objective)` : name,
-    ),
-  );
-  const select = element(
-    "select",
-    { change: () => choose(axes.find(({ key }) => key === select.value)) },
-    ...options,
-  );
-  return element("label", { class: "pick" }, label, select);
-}
+// The page of a search: front, trials, what matters, shadow prices, and schedules.
 
 /** @param {Front} front */
 function drawAxes(front) {
+  const { axes } = front.record;
   const redraw = () => {
     front.draw();
-    say(`${front.y.label} over ${front.x.label}`);
+    announce(`${front.y.label} over ${front.x.label}`);
   };
-  const choose = (side) => (axis) => {
-    front[side] = axis;
-    redraw();
-  };
-  const log = element("input", {
-    type: "checkbox",
-    change: () => {
-      front.isLog = log.checked;
+  const choice = (label, side) => {
+    const options = axes.map((axis) => {
+      const name = axis.is_objective ? `${axis.label} (objective)` : axis.label;
+      return dom`<option value=${axis.key} selected=${axis === front[side]}>${name}</option>`;
+    });
+    const change = () => {
+      front[side] = axes.find(({ key }) => key === select.value);
       redraw();
-    },
+    };
+    const select = dom`<select change=${change}>${options}</select>`;
+    return dom`<label class="pick">${label}${select}</label>`;
+  };
+  const log = checkbox("logarithmic", false, (checked) => {
+    front.isLog = checked;
+    redraw();
   });
-  const { axes } = front.record;
-  byId("axes").replaceChildren(
-    axisChoice("Upwards", axes, front.y, choose("y")),
-    axisChoice("across", axes, front.x, choose("x")),
-    element("label", { class: "check" }, log, "logarithmic"),
-  );
+  fill("axes", choice("Upwards", "y"), choice("across", "x"), log);
 }
 
 /** Trials as a table: those of the front, or all. @param {Front} front */
 function drawTrials(front, pick) {
-  const { record, rank } = front,
-    fields = [...new Set(record.trials.flatMap((trial) => Object.keys(trial.fields)))];
-  const figures = record.axes.filter(({ key }) => key !== "trial" && !fields.includes(key)),
-    holder = element("div");
-  const columns = [
-    { name: "trial", numeric: true },
-    { name: "state", numeric: false },
-    ...fields.map((name) => ({ name, numeric: false })),
-    ...figures.map((axis) => ({
-      name: axis.key,
-      title: front.label(axis),
-      numeric: true,
-      shown: (value) => valueText(value, axis.unit),
-    })),
-    { name: "gap", numeric: true, shown: (value) => valueText(value, "part") },
-    { name: "said", title: "proof or remark", numeric: false },
-  ];
-  const row = (trial) => [
-    trial.number,
-    trial.state,
-    ...fields.map((name) => trial.fields[name] ?? null),
-    ...figures.map(({ key }) => trial.figures[key] ?? null),
-    trial.gap,
-    trial.said.join("; "),
-  ];
-  const members = record.members.map((number) =>
-    record.trials.find((trial) => trial.number === number),
-  );
-  const sets = { [record.top === null ? "front" : "best"]: members, all: record.trials },
-    names = Object.keys(sets);
-  const show = (name) => {
-    const table = new DataTable({
+  const { trials, top } = front.record;
+  const { columns, rows } = front.record.table;
+  const chosen = { [top === null ? "front" : "best"]: front.members, all: trials };
+  if (!front.members.length) delete chosen[top === null ? "front" : "best"];
+  const make = (name) =>
+    new DataTable({
       caption: `Trials: ${name}`,
       file: `trials-${name}.csv`,
       columns,
-      rows: sets[name].map(row),
-      pick: (_, place) => pick(sets[name][place]),
+      rows: chosen[name].map((trial) => rows[trials.indexOf(trial)]),
+      pick: (_, place) => pick(chosen[name][place]),
     });
-    holder.replaceChildren(table.root);
-  };
-  const first = rank.size ? names[0] : "all";
-  byId("trials").replaceChildren(
-    element("div", { class: "controls" }, choiceOf("Trials", names, first, show)),
-    holder,
-  );
-  show(first);
+  fill("trials", tablesOf([["Trials", Object.keys(chosen)]], make));
 }
 
 /** Parts of the variance of each objective, as bars. */
 function drawShares(shares) {
   byId("shares-section").hidden = shares.length === 0;
-  byId("shares").replaceChildren(
-    ...shares.flatMap(({ objective, rests, parts }) => {
-      const rows = Object.entries(parts).map(([field, part]) => {
-        const bar = element("span", { class: "bar" });
-        bar.style.width = `${100 * part}%`;
-        return element(
-          "tr",
-          {},
-          element("th", { scope: "row" }, field),
-          element("td", { class: "number" }, share(part)),
-          element("td", { class: "part", "aria-hidden": "true" }, bar),
-        );
-      });
-      return [
-        element("h3", {}, `${objective} (${rests})`),
-        element(
-          "table",
-          { class: "shares" },
-          element("caption", { class: "unseen" }, `What ${objective} varies with`),
-          element("tbody", {}, ...rows),
-        ),
-      ];
-    }),
+  const tables = shares.flatMap(({ objective, rests, parts }) => {
+    const rows = Object.entries(parts).map(([field, part]) => {
+      const bar = dom`<span class="bar" />`;
+      bar.style.width = `${100 * part}%`;
+      return dom`<tr>
+        <th scope="row">${field}</th>
+        <td class="number">${share(part)}</td>
+        <td class="part" aria-hidden="true">${bar}</td>
+      </tr>`;
+    });
+    return dom`<h3>${`${objective} (${rests})`}</h3><table class="shares">
+      <caption class="unseen">${`What ${objective} varies with`}</caption><tbody>${rows}</tbody>
+    </table>`;
+  });
+  fill("shares", tables);
+}
+
+/** Pairs of names and texts. */
+function facts(texts) {
+  const pairs = Object.entries(texts).map(([key, text]) => [
+    dom`<dt>${key}</dt>`,
+    dom`<dd>${text}</dd>`,
+  ]);
+  return dom`<dl class="facts">${pairs}</dl>`;
+}
+
+/** Fills the side panel. @param {Front} front @param {any[]} schedules of trials */
+function drawTrial(front, trial, schedules, open) {
+  const own = schedules.filter((each) => each.trial === trial.number);
+  const name = front.members.includes(trial) ? front.named() : trial.state;
+  const gap = trial.gap === null ? {} : { "largest gap": percent(trial.gap) };
+  const more = front.rest(trial);
+  fill(
+    "trial",
+    dom`<h3>${`Trial ${trial.number}: ${name}`}</h3>`,
+    facts({ ...trial.fields, ...trial.texts, ...gap }),
+    [...trial.networks, ...trial.said].map((text) => dom`<p>${text}</p>`),
+    own.map((each) => scheduleLink(each, own.length > 1, open)),
+    Object.keys(more).length ? [dom`<h4>The rest of its machine</h4>`, facts(more)] : [],
   );
 }
 
-function drawWorth(worth) {
-  byId("worth-section").hidden = worth.length === 0;
-  if (!worth.length) return;
-  const unit = worth[0].unit,
-    amount = (name, title) => ({
-      name,
-      title,
-      unit,
-      numeric: true,
-      shown: (value) => valueText(value, unit),
-    });
-  const columns = [
-    { name: "trial", numeric: true },
-    { name: "network", numeric: false },
-    amount("bound", "bound"),
-    amount("per_mb", "1 MB more SPM"),
-    amount("per_gbps", "1 GB/s more DRAM"),
-    amount("per_pe", "1 PE more"),
-  ];
-  const rows = worth.map((each) => columns.map(({ name }) => each[name]));
-  byId("worth").replaceChildren(
-    element(
-      "p",
-      { class: "key" },
-      "How much the certified bound falls at first, for each MB, GB/s and PE (multiply-accumulate unit) more, by the prices that prove it.",
-    ),
-    new DataTable({ caption: "Worth for each trial", file: "worth.csv", columns, rows }).root,
-  );
+/** Opens a schedule that the page holds; of others the commands that show them. */
+function scheduleLink(each, isOneOfMany, open) {
+  const of = isOneOfMany ? ` of ${shortened(each.network, 60)}` : "";
+  if (each.block !== null) return dom`<p>${button(`Open its schedule${of}`, () => open(each))}</p>`;
+  const commands = each.commands.map((text) => dom`<code class="command">${text}</code>`);
+  return dom`<div><p>${`Its schedule${of} is not in this page; these commands show it:`}</p>${commands}</div>`;
+}
+
+/** Brings a schedule into the page, in place of the one before; returns its pictures. */
+async function openSchedule({ block: name, trial, network }, look, theme) {
+  const [record, parts] = await Promise.all([block(`${name}-view`), block(`${name}-tables`)]);
+  const schedule = new Schedule(record);
+  fill("schedule", document.importNode(byId("spare").content, true));
+  byId("opened").hidden = false;
+  fill("opened-head", visible(`Schedule of trial ${trial}: ${shortened(network, 80)}`));
+  fill("opened-about", visible(`${record.title}; ${record.subtitle}`));
+  drawHeadline([schedule], null);
+  drawLegend(schedule, look);
+  const board = new Board([schedule], null, look, theme);
+  board.draw();
+  drawFind(schedule, board);
+  drawDetails([schedule], [parts], board, look);
+  byId("opened-head").focus();
+  byId("opened-head").scrollIntoView();
+  document.documentElement.dataset.opened = String(trial);
+  return board;
 }
 
 async function frontPage() {
   const [record, look, { schedules }] = await Promise.all(["front", "look", "opened"].map(block));
-  let opened = null;
-  const theme = new Theme(() => opened?.draw());
-  opened = new Opened(look, theme);
-  theme.choose(new URLSearchParams(location.hash.slice(1)).get("theme") || "system");
-  byId("about").replaceChildren(...record.lines.slice(1).map((text) => element("li", {}, text)));
-  const open = (each) => opened.open(each).catch(troubled);
+  let board = null;
+  const theme = new Theme(() => board?.draw());
+  fill("about", items(record.lines.slice(1)));
+  const open = (each) =>
+    openSchedule(each, look, theme)
+      .then((made) => (board = made))
+      .catch(showError);
   const pick = (trial) => {
     front.choose(trial.number);
     drawTrial(front, trial, schedules, open);
     const held = schedules.find((each) => each.trial === trial.number && each.block !== null);
     if (held) open(held);
-    else say(`Trial ${trial.number} is shown beside the front`);
+    else announce(`Trial ${trial.number} is shown beside the front`);
   };
   const front = new Front(record, look.series, pick);
   drawAxes(front);
   front.draw();
   drawTrials(front, pick);
   drawShares(record.shares);
-  drawWorth(record.worth);
+  byId("prices-section").hidden = record.prices.rows.length === 0;
+  fill("prices", new DataTable(record.prices).root);
   document.documentElement.dataset.drawn = "all";
 }
 
-frontPage().catch(troubled);
+frontPage().catch(showError);

@@ -1,29 +1,29 @@
 // The front of a search among all trials, by any two figures.
 
-const EXCLUDED = "excluded by proof",
-  SOLVED = ["solved", "as before"];
-
-/** So many pixels members of the front are found before others. */
+/** By how many pixels members of the front are found before others, and how many are numbered. */
 const MEMBER_LEAD = 5;
-
-/** Members whose numbers find room. */
 const NAMED = 20;
 
-/** Kinds of marks, in the order in which they are drawn: how they look, and in words. */
+/** Kinds of marks, in the order in which they are drawn: style, series of the color, path, words. */
 const TRIAL_MARKS = {
-  excluded: "excluded by proof: any schedule is here at best",
-  broken: "solved, breaks a constraint",
-  solved: "solved",
-  front: "front",
+  excluded: ["excluded", 1, crossPath, "excluded by proof: any schedule is here at best"],
+  broken: ["hollow faint", 0, dotPath, "solved, breaks a constraint"],
+  solved: ["marks faint", 0, dotPath, "solved"],
+  front: ["marks", 1, (x, y) => markPath(0, x, y, 6), ""],
 };
 
+/** Names and texts, in a line. */
+function listed(texts) {
+  const entries = Object.entries(texts).map(([key, text]) => `${key} ${text}`);
+  return entries.join(", ");
+}
+
 class Front {
-  /** @param {any} record of `spmopt.report.fronts.front_record` @param {string[]} colours @param {(trial: any) => void} pick */
-  constructor(record, colours, pick) {
-    Object.assign(this, { record, colours, pick, isLog: false, chosen: -1 });
-    this.axes = new Map(record.axes.map((axis) => [axis.key, axis]));
-    [this.x, this.y] = record.begin.map((key) => this.axes.get(key));
-    this.rank = new Map(record.members.map((number, rank) => [number, rank]));
+  /** @param {any} record of `front_record` @param {string[]} colors @param {(trial: any) => void} pick */
+  constructor(record, colors, pick) {
+    Object.assign(this, { record, colors, pick, isLog: false, chosen: -1 });
+    [this.x, this.y] = record.begin.map((key) => record.axes.find((axis) => axis.key === key));
+    this.members = record.members.map((number) => record.trials.find((t) => t.number === number));
   }
 
   /** Where a trial is: by its figures, else by what any schedule takes at least; or null. */
@@ -34,28 +34,28 @@ class Front {
   }
 
   kind(trial) {
-    if (this.rank.has(trial.number)) return "front";
-    if (trial.state === EXCLUDED) return "excluded";
-    if (!SOLVED.includes(trial.state)) return null;
+    if (this.members.includes(trial)) return "front";
+    if (trial.state === "excluded by proof") return "excluded";
+    if (trial.state !== "solved" && trial.state !== "as before") return null;
     return trial.is_feasible ? "solved" : "broken";
+  }
+
+  /** Settings of a trial's machine beside what was chosen. */
+  rest({ machine, fields }) {
+    return Object.fromEntries(Object.entries(machine || {}).filter(([key]) => !(key in fields)));
   }
 
   /** What a trial is, in lines. */
   words(trial) {
-    const listed = (texts) =>
-      Object.entries(texts)
-        .map(([key, text]) => `${key} ${text}`)
-        .join(", ");
-    const others = Object.entries(trial.machine || {}).filter(([key]) => !(key in trial.fields));
     return [
-      `trial ${trial.number}: ${this.rank.has(trial.number) ? `${this.named()}, ` : ""}${trial.state}`,
+      `trial ${trial.number}: ${this.members.includes(trial) ? `${this.named()}, ` : ""}${trial.state}`,
       listed(trial.fields),
       listed(trial.texts),
       ...(trial.gap === null ? [] : [`gap of its schedule ${percent(trial.gap)}`]),
       ...trial.networks,
       ...trial.said.map((text) => shortened(text, 300)),
-      ...(others.length ? [listed(Object.fromEntries(others))] : []),
-    ];
+      listed(this.rest(trial)),
+    ].filter(Boolean);
   }
 
   /** How members are called. */
@@ -69,192 +69,131 @@ class Front {
   }
 
   draw() {
-    const { record, x, y } = this,
-      known = record.trials.map((trial) => ({
-        trial,
-        at: this.place(trial),
-        kind: this.kind(trial),
-      }));
-    this.shown = known.filter(({ at, kind }) => at && kind);
-    const values = (side, axis) => [
-      ...this.shown.flatMap(({ trial, at, kind }) => [
-        at[side],
-        ...(kind === "front" ? [trial.least[axis.key] ?? at[side]] : []),
-      ]),
-      ...axis.limits.map(({ value }) => value),
-    ];
-    const how = { isLog: this.isLog };
+    const { record, x, y } = this;
+    const known = record.trials
+      .map((trial) => ({ trial, at: this.place(trial), kind: this.kind(trial) }))
+      .filter(({ kind }) => kind);
+    this.shown = known.filter(({ at }) => at);
+    const axis = (side, of) => {
+      const own = this.shown.flatMap(({ trial, at, kind }) =>
+        kind === "front" ? [at[side], trial.least[of.key] ?? at[side]] : [at[side]],
+      );
+      const values = [...own, ...of.limits.map(({ value }) => value)];
+      return new NumberAxis({ ...of, label: this.label(of) }, values, { isLog: this.isLog });
+    };
+    const trials = counted(this.shown.length, "trial");
     this.chart = new Chart({
-      label: `${this.label(y)} over ${this.label(x)} of ${counted(this.shown.length, "trial")}; the table of trials has the same figures`,
+      label: `${this.label(y)} over ${this.label(x)} of ${trials}; the table of trials has the same figures`,
       height: 440,
-      x: new NumberAxis({ ...x, label: this.label(x) }, values(0, x), how),
-      y: new NumberAxis(y, values(1, y), how),
+      x: axis(0, x),
+      y: axis(1, y),
       points: this.shown.map(({ trial, at, kind }) => ({
         x: at[0],
         y: at[1],
-        words: this.words(trial),
+        words: () => this.words(trial),
         lead: kind === "front" ? MEMBER_LEAD : 0,
         act: () => this.pick(trial),
       })),
       paint: (chart) => this.paint(chart),
     });
-    byId("front").replaceChildren(element("p", { class: "key" }, this.label(y)), this.chart.root);
+    fill("front", dom`<p class="key">${this.label(y)}</p>`, this.chart.root);
     this.chart.fit();
-    this.tellMissing(known.filter(({ at, kind }) => !at && kind));
+    this.drawMissing(known.length - this.shown.length, record.trials.length - known.length);
     this.drawMarks();
   }
 
   paint(chart) {
-    const of = (kind) => this.shown.filter((each) => each.kind === kind);
-    const [front, trial] = [this.colours[1], this.colours[0]];
-    const marks = (kind, draw, classes, colour) =>
-      coloured(
-        drawn("path", {
-          class: classes,
-          d: of(kind)
-            .map(({ at: [x, y] }) => draw(chart.across(x), chart.up(y)))
-            .join(""),
-        }),
-        colour,
-      );
-    const members = of("front");
+    const at = (kind) => this.shown.filter((each) => each.kind === kind);
+    const front = this.colors[1];
+    const members = at("front").map((each) => ({ ...each, pixel: chart.place(...each.at) }));
+    const marks = Object.entries(TRIAL_MARKS).map(([kind, [name, series, draw]]) => {
+      const d = at(kind).map((each) => draw(...chart.place(...each.at)));
+      return path(name, d.join(""), this.colors[series]);
+    });
+    const [chosen] = this.shown.filter(({ trial }) => trial.number === this.chosen);
+    const [cx, cy] = chosen ? chart.place(...chosen.at) : [];
     return [
       ...this.limits(chart),
-      marks("excluded", crossPath, "excluded", front),
-      marks("broken", dotPath, "hollow faint", trial),
-      marks("solved", dotPath, "marks faint", trial),
-      ...(this.isPlane()
-        ? [coloured(drawn("path", { class: "series", d: this.steps(chart, members) }), front)]
-        : []),
+      ...marks.slice(0, -1),
+      ...(this.isPlane() ? [path("series", this.steps(members), front)] : []),
       ...members.flatMap((each) => this.gap(chart, each, front)),
-      marks("front", (x, y) => markPath(0, x, y, 6), "marks", front),
+      ...marks.slice(-1),
       ...members
         .slice(0, NAMED)
-        .map(({ trial: { number }, at: [x, y] }) =>
-          drawn("text", { x: chart.across(x) + 8, y: chart.up(y) - 6 }, String(number)),
+        .map(({ trial, pixel: [x, y] }) =>
+          drawn("text", { x: x + 8, y: y - 6 }, `${trial.number}`),
         ),
-      ...this.shown
-        .filter(({ trial: { number } }) => number === this.chosen)
-        .map(({ at: [x, y] }) =>
-          drawn("circle", { class: "chosen", r: 10, cx: chart.across(x), cy: chart.up(y) }),
-        ),
+      ...(chosen ? [drawn("circle", { class: "chosen", r: 10, cx, cy })] : []),
     ];
   }
 
   /** Whether both axes are all objectives, so that the front is a line of steps. */
   isPlane() {
     const objectives = this.record.axes.filter(({ is_objective: is }) => is);
-    return (
-      this.record.top === null &&
-      objectives.length === 2 &&
-      this.x !== this.y &&
-      this.x.is_objective &&
-      this.y.is_objective
-    );
+    const isBoth = [this.x, this.y].every((axis) => objectives.includes(axis));
+    return this.record.top === null && objectives.length === 2 && this.x !== this.y && isBoth;
   }
 
-  steps(chart, members) {
-    const points = members
-      .map(({ at: [x, y] }) => [chart.across(x), chart.up(y)])
-      .sort((a, b) => a[0] - b[0]);
-    return points
-      .map(([x, y], place) =>
-        place ? `H${x.toFixed(1)}V${y.toFixed(1)}` : `M${x.toFixed(1)} ${y.toFixed(1)}`,
-      )
-      .join("");
+  steps(members) {
+    const points = members.map(({ pixel }) => pixel).sort((a, b) => a[0] - b[0]);
+    const corners = points.flatMap(([x, y], at) =>
+      at
+        ? [
+            [x, points[at - 1][1]],
+            [x, y],
+          ]
+        : [[x, y]],
+    );
+    return pathThrough(corners);
   }
 
   /** Lines from a member to the least that any schedule on its machine takes. */
-  gap(chart, { trial, at: [x, y] }, colour) {
+  gap(chart, { trial, at: [x, y], pixel }, color) {
     const [left, foot] = [trial.least[this.x.key] ?? x, trial.least[this.y.key] ?? y];
-    const line = (x1, y1) =>
-      coloured(
-        drawn("line", {
-          class: "gaps",
-          x1: chart.across(x1),
-          y1: chart.up(y1),
-          x2: chart.across(x),
-          y2: chart.up(y),
-        }),
-        colour,
-      );
-    return [...(left < x ? [line(left, y)] : []), ...(foot < y ? [line(x, foot)] : [])];
+    return [
+      ...(left < x ? [colored(segment("gaps", chart.place(left, y), pixel), color)] : []),
+      ...(foot < y ? [colored(segment("gaps", chart.place(x, foot), pixel), color)] : []),
+    ];
   }
 
   /** Constraints on the figures of the axes. */
   limits(chart) {
-    const { width, height } = chart,
-      foot = height - CHART.foot,
-      right = width - CHART.right;
-    const words = (text, at) => drawn("text", at, text);
+    const [foot, right] = [chart.height - CHART.foot, chart.width - CHART.right];
+    const words = (text, x, y) => drawn("text", { x, y, "text-anchor": "end" }, text);
+    const across = this.x.limits.map(({ value, text }) => [chart.across(value), text]);
+    const up = this.y.limits.map(({ value, text }) => [chart.up(value), text]);
     return [
-      ...this.x.limits.flatMap(({ value, text }) => {
-        const x = chart.across(value);
-        return [
-          drawn("line", { class: "limit", x1: x, x2: x, y1: CHART.top, y2: foot }),
-          words(text, { x: x - 4, y: CHART.top + 12, "text-anchor": "end" }),
-        ];
-      }),
-      ...this.y.limits.flatMap(({ value, text }) => {
-        const y = chart.up(value);
-        return [
-          drawn("line", { class: "limit", x1: CHART.left, x2: right, y1: y, y2: y }),
-          words(text, { x: right, y: y - 4, "text-anchor": "end" }),
-        ];
-      }),
+      ...across.flatMap(([x, text]) => [
+        segment("limit", [x, CHART.top], [x, foot]),
+        words(text, x - 4, CHART.top + 12),
+      ]),
+      ...up.flatMap(([y, text]) => [
+        segment("limit", [CHART.left, y], [right, y]),
+        words(text, right, y - 4),
+      ]),
     ];
   }
 
   drawMarks() {
-    const [front, trial] = [this.colours[1], this.colours[0]],
-      there = new Set(this.shown.map(({ kind }) => kind));
-    const samples = {
-      excluded: [crossPath, "excluded", front],
-      broken: [dotPath, "hollow faint", trial],
-      solved: [dotPath, "marks faint", trial],
-      front: [(x, y) => markPath(0, x, y, 6), "marks", front],
-    };
-    const entry = (sample, text) =>
-      element(
-        "li",
-        {},
-        drawn("svg", { width: 20, height: 16, "aria-hidden": "true" }, sample),
-        text,
-      );
     const entries = Object.entries(TRIAL_MARKS)
-      .filter(([kind]) => there.has(kind))
-      .map(([kind, text]) => {
-        const [draw, classes, colour] = samples[kind];
-        return entry(
-          coloured(drawn("path", { class: classes, d: draw(10, 8) }), colour),
-          kind === "front" ? this.named() : text,
-        );
+      .filter(([kind]) => this.shown.some((each) => each.kind === kind))
+      .map(([, [name, series, draw, text]]) => {
+        const look = sample(20, path(name, draw(10, 8), this.colors[series]));
+        return dom`<li>${look}${text || this.named()}</li>`;
       });
-    const gap = coloured(drawn("line", { class: "gaps", x1: 0, x2: 20, y1: 8, y2: 8 }), front);
+    const gap = colored(segment("gaps", [0, 8], [20, 8]), this.colors[1]);
     if (!this.record.bounds_only)
-      entries.push(entry(gap, "down to what any schedule on the machine takes"));
-    byId("marks").replaceChildren(...entries);
+      entries.push(dom`<li>${sample(20, gap)}down to what any schedule on the machine takes</li>`);
+    fill("marks", entries);
   }
 
-  tellMissing(missing) {
-    const [without, never] = [
-      missing.length,
-      this.record.trials.filter((trial) => !this.kind(trial)).length,
+  drawMissing(without, never) {
+    const both = "lack one of the two figures (excluded by a proof or constraint on another)";
+    const lines = [
+      without && `${counted(without, "trial")} not drawn: ${both}.`,
+      never && `${counted(never, "trial")} came to nothing: see the table.`,
     ];
-    byId("missing").replaceChildren(
-      ...(without
-        ? [
-            element(
-              "li",
-              {},
-              `${counted(without, "trial")} without both figures not drawn: a proof or constraint on others excluded ${without === 1 ? "it" : "them"}.`,
-            ),
-          ]
-        : []),
-      ...(never
-        ? [element("li", {}, `${counted(never, "trial")} came to nothing: see the table.`)]
-        : []),
-    );
+    fill("missing", items(lines.filter(Boolean)));
   }
 
   /** Marks a trial. @param {number} number */
@@ -262,12 +201,4 @@ class Front {
     this.chosen = number;
     this.chart.draw();
   }
-}
-
-function crossPath(x, y) {
-  return `M${(x - 4).toFixed(1)} ${(y - 4).toFixed(1)}l8 8m0 -8l-8 8`;
-}
-
-function dotPath(x, y) {
-  return `M${(x - 4).toFixed(1)} ${y.toFixed(1)}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0`;
 }

@@ -1,15 +1,9 @@
 // Pan and zoom by pointer, wheel and keys.
 
-const DRAG_PIXELS = 4,
-  WHEEL_ZOOM = 0.0016,
-  KEY_PAN = 0.15,
-  KEY_ZOOM = 1.5;
-
-/** The part of the plot that a point of the window is at. */
-function partAt(sheet, clientX) {
-  const { left, width } = sheet.plot;
-  return (clientX - sheet.canvas.getBoundingClientRect().left - left) / width;
-}
+const DRAG_PIXELS = 4;
+const WHEEL_ZOOM = 0.0016;
+const KEY_PAN = 0.15;
+const KEY_ZOOM = 1.5;
 
 /** What keys do to the axis. @type {Object<string, (axis: TimeAxis) => void>} */
 const KEYS = {
@@ -33,30 +27,21 @@ function onKey(event, axis) {
 
 /** Wheel: zoom where the pointer is, with Shift: pan. Without focus or Ctrl the page scrolls. */
 function onWheel(event, sheet, axis) {
-  const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
-  if (!sideways && !event.ctrlKey && document.activeElement !== sheet.canvas) return;
+  const isSideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+  if (!isSideways && !event.ctrlKey && document.activeElement !== sheet.canvas) return;
   event.preventDefault();
-  const pixels = (event.deltaX || event.deltaY) * (event.deltaMode === 1 ? 16 : 1);
-  if (sideways) axis.pan(pixels / sheet.plot.width);
-  else
-    axis.zoom(
-      Math.exp(-event.deltaY * (event.deltaMode === 1 ? 16 : 1) * WHEEL_ZOOM),
-      partAt(sheet, event.clientX),
-    );
+  const unit = event.deltaMode === 1 ? 16 : 1;
+  if (isSideways) axis.pan(((event.deltaX || event.deltaY) * unit) / sheet.plot.width);
+  else axis.zoom(Math.exp(-event.deltaY * unit * WHEEL_ZOOM), sheet.partAt(event.clientX));
 }
 
 /** Drags: pan, with two fingers zoom, with Shift a stretch to zoom into; a click is none. */
 class Drag {
   /** @param {Sheet} sheet @param {TimeAxis} axis @param {(event: PointerEvent) => void} clicked */
   constructor(sheet, axis, clicked) {
-    this.sheet = sheet;
-    this.axis = axis;
-    this.clicked = clicked;
-    this.moved = false;
+    Object.assign(this, { sheet, axis, clicked, moved: false, start: null });
     /** @type {number[]|null} the stretch chosen so far, in parts of the plot */
     this.chosen = null;
-    /** @type {PointerEvent|null} */
-    this.start = null;
     /** @type {Map<number, PointerEvent>} */
     this.pointers = new Map();
     const { canvas } = sheet;
@@ -67,7 +52,7 @@ class Drag {
   }
 
   get active() {
-    return this.pointers.size > 0;
+    return this.pointers.size > 0 && this.moved;
   }
 
   down(event) {
@@ -76,43 +61,42 @@ class Drag {
     this.pointers.set(event.pointerId, event);
     this.moved = this.pointers.size > 1;
     this.start = event;
-    const part = partAt(this.sheet, event.clientX);
+    const part = this.sheet.partAt(event.clientX);
     this.chosen = event.shiftKey ? [part, part] : null;
   }
 
   move(event) {
     const before = this.pointers.get(event.pointerId);
     if (!before) return;
-    this.moved ||=
-      Math.hypot(event.clientX - this.start.clientX, event.clientY - this.start.clientY) >
-      DRAG_PIXELS;
+    const { start, sheet, axis } = this;
+    const far = Math.hypot(event.clientX - start.clientX, event.clientY - start.clientY);
+    this.moved ||= far > DRAG_PIXELS;
     if (!this.moved) return;
-    const [first, second] = this.pointers.values();
+    const apart = this.apart();
     this.pointers.set(event.pointerId, event);
-    if (this.chosen) this.choose(event);
-    else if (second) this.pinch(first, second);
-    else this.axis.pan((before.clientX - event.clientX) / this.sheet.plot.width);
+    if (this.chosen) {
+      this.chosen[1] = sheet.partAt(event.clientX);
+      axis.changed();
+    } else if (this.pointers.size === 1) {
+      axis.pan((before.clientX - event.clientX) / sheet.plot.width);
+    } else if (apart > 8 && this.apart() > 8) {
+      const [one, two] = this.pointers.values();
+      axis.zoom(this.apart() / apart, sheet.partAt((one.clientX + two.clientX) / 2));
+    }
   }
 
-  choose(event) {
-    this.chosen[1] = partAt(this.sheet, event.clientX);
-    this.axis.changed();
-  }
-
-  pinch(first, second) {
+  /** How far the first two fingers are apart, in pixels. */
+  apart() {
     const [one, two] = this.pointers.values();
-    const before = Math.abs(first.clientX - second.clientX),
-      now = Math.abs(one.clientX - two.clientX);
-    if (before > 8 && now > 8)
-      this.axis.zoom(now / before, partAt(this.sheet, (one.clientX + two.clientX) / 2));
+    return two ? Math.abs(one.clientX - two.clientX) : 0;
   }
 
-  up(event, done) {
+  up(event, isDone) {
     if (!this.pointers.delete(event.pointerId)) return;
     const { axis, chosen } = this;
     this.chosen = null;
-    if (done && !this.moved) this.clicked(event);
-    else if (done && chosen) {
+    if (isDone && !this.moved) this.clicked(event);
+    else if (isDone && chosen) {
       const [low, high] = [Math.min(...chosen), Math.max(...chosen)];
       axis.show(axis.from + low * axis.span, axis.from + high * axis.span);
     }

@@ -1,69 +1,145 @@
-// The scratchpad: address over time, a rectangle for each stay of a tensor.
+// The scratchpad: address over time, a rectangle for each residency interval of a tensor.
 
-const MAP_HEAD = 20,
-  MAP_FOOT = 4;
+const MAP_HEAD = 20;
+const MAP_FOOT = 4;
 const FADED = 0.16;
+
+/** Where address 0 and the end of the scratchpad are on a sheet. @param {Sheet} sheet */
+function mapBox(sheet) {
+  return { ...sheet.plot, top: MAP_HEAD, height: sheet.height - MAP_HEAD - MAP_FOOT };
+}
+
+/** Sums of colors, weighted by the part of each pixel that rectangles cover, however small. */
+class Raster {
+  constructor() {
+    this.sums = new Float32Array(0);
+    this.surface = document.createElement("canvas");
+  }
+
+  /**
+   * Paints the part of rectangles that is in view, on nothing.
+   * @param {any} boxes columns start, stop, page, pages, and the number of the color
+   * @param {{from: number, to: number, pages: number}} view
+   * @param {{width: number, height: number}} size in pixels
+   * @param {number[][]} colors the last one is hatched
+   */
+  paint(boxes, view, size, colors) {
+    const { width, height } = size;
+    if (this.sums.length !== 4 * width * height) this.sums = new Float32Array(4 * width * height);
+    else this.sums.fill(0);
+    const across = width / (view.to - view.from);
+    const up = height / view.pages;
+    for (let box = 0; box < boxes.start.length; box++) {
+      if (boxes.stop[box] <= view.from || boxes.start[box] >= view.to) continue;
+      const left = Math.max(0, (boxes.start[box] - view.from) * across);
+      const right = Math.min(width, (boxes.stop[box] - view.from) * across);
+      const bottom = height - boxes.page[box] * up;
+      const top = bottom - boxes.pages[box] * up;
+      const edges = [left, right - seam(right - left), top + seam(bottom - top), bottom];
+      const color = boxes.color[box];
+      this.add(edges, size, colors[color], color === colors.length - 1);
+    }
+    return this.finished(size);
+  }
+
+  /** Adds one rectangle; edges cover their pixels in part. */
+  add([left, right, top, bottom], size, [red, green, blue], isHatched) {
+    const { sums } = this;
+    const lastX = Math.min(size.width, Math.ceil(right));
+    const lastY = Math.min(size.height, Math.ceil(bottom));
+    for (let y = Math.max(0, Math.floor(top)); y < lastY; y++) {
+      const high = Math.min(y + 1, bottom) - Math.max(y, top);
+      let at = 4 * (y * size.width + Math.floor(left));
+      for (let x = Math.floor(left); x < lastX; x++, at += 4) {
+        let part = high * (Math.min(x + 1, right) - Math.max(x, left));
+        if (isHatched && ((x + y) & 7) > 3) part *= 0.35;
+        sums[at] += part * red;
+        sums[at + 1] += part * green;
+        sums[at + 2] += part * blue;
+        sums[at + 3] += part;
+      }
+    }
+  }
+
+  /** The picture, as opaque as pixels are covered, on a canvas of its own. */
+  finished(size) {
+    const image = new ImageData(size.width, size.height);
+    const { data } = image;
+    const { sums } = this;
+    for (let at = 0; at < sums.length; at += 4) {
+      const covered = sums[at + 3];
+      if (covered <= 0) continue;
+      data[at] = sums[at] / covered;
+      data[at + 1] = sums[at + 1] / covered;
+      data[at + 2] = sums[at + 2] / covered;
+      data[at + 3] = 255 * Math.min(1, covered);
+    }
+    Object.assign(this.surface, size);
+    this.surface.getContext("2d").putImageData(image, 0, 0);
+    return this.surface;
+  }
+}
+
+/** What is left open between rectangles that are large enough to be seen apart. */
+function seam(length) {
+  return length > 6 ? 1 : length > 3 ? 0.5 : 0;
+}
 
 class AddressMap {
   /** @param {Schedule} schedule @param {{kinds: string[]}} look */
   constructor(schedule, look) {
-    this.schedule = schedule;
-    this.look = look;
-    this.raster = new Raster();
-    this.own = this.coloured(schedule.rects);
-    this.boxes = this.own;
+    Object.assign(this, { schedule, look, raster: new Raster() });
+    this.boxes = this.colored(schedule.rects);
+    /** Rectangles that alone have their full color; null: all have. */
+    this.strong = null;
   }
 
-  /** Rectangles with the numbers of their colours. @returns {Boxes} */
-  coloured(rects) {
+  /** Rectangles with the numbers of their colors. */
+  colored(rects) {
     const { tensors, kinds } = this.schedule;
-    const colour = Uint8Array.from(rects.tensor, (tensor) =>
+    const color = Uint8Array.from(rects.tensor, (tensor) =>
       tensor === SCRATCH ? kinds.length - 1 : tensors.kind[tensor],
     );
-    return { lit: null, ...rects, colour };
+    return { ...rects, color };
   }
 
-  /** Shows only some rectangles in full colour; null: all. @param {Uint8Array|null} lit */
-  light(lit) {
-    this.boxes = { ...this.own, lit };
-  }
-
-  /** Shows rectangles that are cut otherwise, some of them lit. */
-  cut(rects) {
-    this.boxes = this.coloured(rects);
-  }
-
-  /** Where address 0 and the end of the scratchpad are. */
-  scale(sheet) {
-    return { top: MAP_HEAD, height: sheet.height - MAP_HEAD - MAP_FOOT };
+  /** Shows only some rectangles in full color, of columns as the map's; null: all. */
+  emphasize(rects) {
+    this.strong = rects && this.colored(rects);
   }
 
   /** @param {Sheet} sheet @param {TimeAxis} axis @param {Theme} theme @param {number} sharpness */
   draw(sheet, axis, theme, sharpness) {
-    const context = sheet.begin(),
-      { top, height } = this.scale(sheet),
-      { left, width } = sheet.plot;
-    const pages = this.schedule.spm_pages,
-      paper = channels(theme.card);
+    const context = sheet.begin();
+    const box = mapBox(sheet);
+    const { left, top, width, height } = box;
     const scale = sheet.ratio * sharpness;
     const size = { width: Math.ceil(width * scale), height: Math.ceil(height * scale) };
-    const colours = this.look.kinds.map(channels);
-    const faded = colours.map((colour) => mixed(colour, paper, FADED));
-    const look = { colours, faded, hatched: colours.length - 1, paper };
-    const view = { from: axis.from, to: axis.to, pages };
-    const image = this.raster.paint(this.boxes, view, size, look);
-    context.drawImage(image, left, top, width, height);
-    if (sharpness === 1) this.label(context, sheet, axis);
-    drawTicks(context, sheet, axis, theme, top);
-    drawBytes(context, sheet, this.schedule, theme, { top, height });
-    this.drawBanks(context, sheet, theme);
+    const view = { from: axis.from, to: axis.to, pages: this.schedule.spm_pages };
+    const colors = this.look.kinds.map(channels);
+    const paint = (boxes, inks) => {
+      context.drawImage(this.raster.paint(boxes, view, size, inks), left, top, width, height);
+    };
+    context.fillStyle = theme.card;
+    context.fillRect(left, top, width, height);
+    if (this.strong) {
+      const paper = channels(theme.card);
+      const faded = (ink, at) => FADED * ink + (1 - FADED) * paper[at];
+      paint(
+        this.boxes,
+        colors.map((color) => color.map(faded)),
+      );
+      paint(this.strong, colors);
+    } else paint(this.boxes, colors);
+    if (sharpness === 1) this.label(context, box, axis);
+    sheet.drawTicks(axis, theme, top);
+    drawBytes(sheet, this.schedule, theme);
+    this.drawBanks(context, box, theme);
   }
 
   /** A line at the border of two banks. */
-  drawBanks(context, sheet, theme) {
-    const { top, height } = this.scale(sheet),
-      { left, width } = sheet.plot,
-      { banks, spm_pages: pages } = this.schedule;
+  drawBanks(context, { left, top, width, height }, theme) {
+    const { banks, spm_pages: pages } = this.schedule;
     let page = 0;
     context.fillStyle = theme.ink;
     for (const bank of banks.slice(0, -1)) {
@@ -72,57 +148,41 @@ class AddressMap {
     }
   }
 
-  /** Names on rectangles that have room for them. */
-  label(context, sheet, axis) {
-    const { schedule, boxes, look } = this,
-      { top, height } = this.scale(sheet);
-    const { left, width } = sheet.plot,
-      across = width / axis.span,
-      up = height / schedule.spm_pages;
+  /** Names on rectangles that are large enough for them. */
+  label(context, { left, top, width, height }, axis) {
+    const { schedule, look } = this;
+    const boxes = this.strong || this.boxes;
+    const across = width / axis.span;
+    const up = height / schedule.spm_pages;
     context.textAlign = "left";
     for (let box = 0; box < boxes.start.length; box++) {
       if (boxes.stop[box] <= axis.from || boxes.start[box] >= axis.to) continue;
-      if (boxes.pages[box] * up < 14 || (boxes.lit && !boxes.lit[box])) continue;
       const from = Math.max(0, (boxes.start[box] - axis.from) * across);
-      const room = Math.min(width, (boxes.stop[box] - axis.from) * across) - from - 8;
-      if (room < 30) continue;
+      const wide = Math.min(width, (boxes.stop[box] - axis.from) * across) - from - 8;
+      if (wide < 30 || boxes.pages[box] * up < 14) continue;
       const tensor = boxes.tensor[box];
       const name = tensor === SCRATCH ? "scratch" : schedule.tensors.name[tensor];
-      context.fillStyle = inkOn(look.kinds[boxes.colour[box]]);
+      context.fillStyle = inkOn(look.kinds[boxes.color[box]]);
       const y = top + height - (boxes.page[box] + boxes.pages[box] / 2) * up;
-      context.fillText(fitted(context, name, room), left + from + 4, y);
+      context.fillText(fitted(context, name, wide), left + from + 4, y);
     }
-  }
-
-  /** The rectangle at a point of the sheet, or -1. */
-  hit(sheet, y, cycles) {
-    return this.schedule.rectAt(cycles, this.pageAt(sheet, y));
   }
 
   /** The page at a height of the sheet. */
   pageAt(sheet, y) {
-    const { top, height } = this.scale(sheet);
+    const { top, height } = mapBox(sheet);
     return Math.floor(((top + height - y) / height) * this.schedule.spm_pages);
   }
 }
 
 /** The axis of bytes on the left, and the line at which the scratchpad is full. */
-function drawBytes(context, sheet, schedule, theme, { top, height }) {
-  const { left, width } = sheet.plot;
+function drawBytes(sheet, schedule, theme) {
+  const { left, top, width, height } = mapBox(sheet);
   const most = schedule.spm_pages * schedule.page_bytes;
-  context.textAlign = "right";
-  context.fillStyle = theme.muted;
-  const step = roundStep(most / Math.max(2, height / 56));
-  for (let bytes = 0; bytes <= most; bytes += step) {
+  for (const bytes of multiples(roundStep(most / Math.max(2, height / 56)), 0, most)) {
     const y = top + height * (1 - bytes / most);
-    if (y - top < 14) continue;
-    context.fillText(si(bytes, "B", 3), left - 6, Math.min(y, top + height - 6));
+    if (y - top >= 14) sheet.label(si(bytes, "B", 3), Math.min(y, top + height - 6), theme.muted);
   }
-  context.strokeStyle = context.fillStyle = theme.ink;
-  context.lineWidth = 1.5;
-  context.beginPath();
-  context.moveTo(left, top);
-  context.lineTo(left + width, top);
-  context.stroke();
-  context.fillText(si(schedule.spm_bytes, "B", 4), left - 6, top);
+  sheet.label(si(schedule.spm_bytes, "B", 4), top, theme.ink);
+  sheet.context.fillRect(left, top - 0.75, width, 1.5);
 }

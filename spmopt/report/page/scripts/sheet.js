@@ -3,29 +3,29 @@
 const FONT = "12px system-ui, sans-serif";
 const LEAST_LETTERS = 8; // of a name that is cut
 
-/** Room beside the plots of all sheets, so that their times are below each other. */
+/** Margins beside the plots of all sheets, so that their times are below each other. */
 function gutters(width) {
   return width < 560 ? { left: 72, right: 8 } : { left: 84, right: 12 };
 }
 
 class Sheet {
   /**
-   * @param {{label: string, height: number, focusable?: boolean, describedBy?: string}} options
+   * @param {{label: string, height: number, isFocusable?: boolean}} options
    * @param {() => void} resized
    */
-  constructor(options, resized) {
+  constructor({ label, height, isFocusable = false }, resized) {
     this.canvas = /** @type {HTMLCanvasElement} */ (
       element("canvas", {
-        role: options.focusable ? "application" : "img",
-        "aria-label": options.label,
-        "aria-describedby": options.describedBy || null,
-        tabindex: options.focusable ? 0 : null,
+        role: isFocusable ? "application" : "img",
+        "aria-label": label,
+        "aria-describedby": isFocusable ? "keys" : null,
+        tabindex: isFocusable ? 0 : null,
       })
     );
-    this.height = options.height;
+    this.height = height;
     this.width = 0;
     this.ratio = 1;
-    this.canvas.style.height = `${options.height}px`;
+    this.canvas.style.height = `${height}px`;
     this.context = this.canvas.getContext("2d");
     new ResizeObserver(() =>
       requestAnimationFrame(() => {
@@ -36,11 +36,10 @@ class Sheet {
 
   /** Takes the size that the page gives; says whether it has changed. */
   fit() {
-    const width = this.canvas.clientWidth,
-      ratio = devicePixelRatio || 1;
+    const width = this.canvas.clientWidth;
+    const ratio = devicePixelRatio || 1;
     if (width === this.width && ratio === this.ratio) return false;
-    this.width = width;
-    this.ratio = ratio;
+    Object.assign(this, { width, ratio });
     return true;
   }
 
@@ -50,48 +49,57 @@ class Sheet {
     return { left, width: Math.max(1, this.width - left - right) };
   }
 
+  /** The part of the plot's width that a point of the window is at. */
+  partAt(clientX) {
+    const { left, width } = this.plot;
+    return (clientX - this.canvas.getBoundingClientRect().left - left) / width;
+  }
+
   /** Empties the canvas and returns what draws on it, in pixels of the page. */
   begin() {
     const { canvas, context, ratio } = this;
     const [width, height] = [Math.round(this.width * ratio), Math.round(this.height * ratio)];
-    if (canvas.width !== width || canvas.height !== height) {
-      canvas.width = width;
-      canvas.height = height;
-    }
+    if (canvas.width !== width || canvas.height !== height)
+      Object.assign(canvas, { width, height });
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, this.width, this.height);
     context.font = FONT;
     context.textBaseline = "middle";
     return context;
   }
-}
 
-/** Text that ends before `room` is over, or none. */
-function fitted(context, text, room) {
-  if (room < 18) return "";
-  const letters = shortened(text, Math.max(LEAST_LETTERS, Math.floor(room / 5)));
-  if (context.measureText(letters).width <= room) return letters;
-  const per = context.measureText(letters).width / letters.length;
-  const most = Math.floor(room / per);
-  return most < LEAST_LETTERS ? "" : shortened(text, most - 1);
-}
-
-/** Ticks of time above a plot. */
-function drawTicks(context, sheet, axis, theme, top) {
-  const { left, width } = sheet.plot;
-  const { step, seconds } = axis.ticks(width / 110);
-  const digits = tickDigits(step, axis.to / axis.clockHz);
-  context.textAlign = "center";
-  context.strokeStyle = context.fillStyle = theme.muted;
-  context.lineWidth = 1;
-  for (const tick of seconds) {
-    const x = left + ((tick * axis.clockHz - axis.from) / axis.span) * width;
-    context.beginPath();
-    context.moveTo(Math.round(x) + 0.5, top - 4);
-    context.lineTo(Math.round(x) + 0.5, top);
-    context.stroke();
-    const text = si(tick, "s", digits),
-      half = context.measureText(text).width / 2;
-    context.fillText(text, Math.min(Math.max(x, half), sheet.width - half), top - 11);
+  /** Text beside the plot, on its left. */
+  label(text, y, color) {
+    const { context, plot } = this;
+    context.textAlign = "right";
+    context.fillStyle = color;
+    context.fillText(text, plot.left - 6, y);
   }
+
+  /** Ticks of time above a plot. @param {TimeAxis} axis @param {Theme} theme */
+  drawTicks(axis, theme, top) {
+    const { context } = this;
+    const { left, width } = this.plot;
+    const { step, seconds } = axis.ticks(width / 110);
+    const digits = tickDigits(step, axis.to / axis.clockHz);
+    context.textAlign = "center";
+    context.fillStyle = theme.muted;
+    for (const tick of seconds) {
+      const x = left + ((tick * axis.clockHz - axis.from) / axis.span) * width;
+      context.fillRect(Math.round(x), top - 4, 1, 4);
+      const text = si(tick, "s", digits);
+      const half = context.measureText(text).width / 2;
+      context.fillText(text, Math.min(Math.max(x, half), this.width - half), top - 11);
+    }
+  }
+}
+
+/** Text that ends before `width` is over, or none. */
+function fitted(context, text, width) {
+  if (width < 18) return "";
+  const letters = shortened(text, Math.max(LEAST_LETTERS, Math.floor(width / 5)));
+  const wide = context.measureText(letters).width;
+  if (wide <= width) return letters;
+  const most = Math.floor((width / wide) * letters.length);
+  return most < LEAST_LETTERS ? "" : shortened(letters, most - 1);
 }

@@ -1,69 +1,47 @@
 // The pictures of one schedule, below each other: map, lanes, and the life of a tensor.
 
-const MAP_HEIGHT = 340,
-  MAP_HEIGHT_OF_TWO = 250;
-const SLOW_MS = 12,
-  REST_MS = 140;
+const MAP_HEIGHT = 340;
+const MAP_HEIGHT_OF_TWO = 250;
+const SLOW_MS = 12;
+const REST_MS = 140;
 
 class Stage {
   /**
    * @param {Schedule} schedule @param {TimeAxis} axis @param {Theme} theme @param {any} look
-   * @param {{pick: (stage: Stage, tensor: number, step: number) => void, two: boolean}} options
+   * @param {(stage: Stage, tensor: number, step: number) => void} pick
    */
-  constructor(schedule, axis, theme, look, options) {
-    this.schedule = schedule;
-    this.axis = axis;
-    this.theme = theme;
-    this.options = options;
-    this.mode = "address";
-    this.sharpness = 1;
+  constructor(schedule, axis, theme, look, pick) {
+    Object.assign(this, { schedule, axis, theme, pick, mode: "address", sharpness: 1 });
     this.map = new AddressMap(schedule, look);
     this.stack = new ByteStack(schedule, look);
     this.lanes = new Lanes(schedule, look);
     this.life = new LifeLine(schedule, look);
-    const whose = options.two ? ` of ${schedule.mark}` : "";
-    const sheet = (label, height, focusable) =>
-      new Sheet(
-        { label: label + whose, height, focusable, describedBy: focusable ? "keys" : undefined },
-        () => this.draw(),
-      );
-    this.mapSheet = sheet(
-      "Scratchpad over time",
-      options.two ? MAP_HEIGHT_OF_TWO : MAP_HEIGHT,
-      true,
-    );
-    this.laneSheet = sheet(
-      "Lanes over time: compute, DMA in, DMA out, stalls",
-      this.lanes.height,
-      true,
-    );
+    const whose = schedule.mark && ` of ${schedule.mark}`;
+    const sheet = (label, height, isFocusable) =>
+      new Sheet({ label: label + whose, height, isFocusable }, () => this.draw());
+    const mapHeight = whose ? MAP_HEIGHT_OF_TWO : MAP_HEIGHT;
+    this.mapSheet = sheet("Scratchpad over time", mapHeight, true);
+    const named = "Lanes over time: compute, DMA in, DMA out, stalls";
+    this.laneSheet = sheet(named, this.lanes.height, true);
     this.lifeSheet = sheet("Life of the tensor followed", this.life.height, false);
     this.lifeSheet.canvas.hidden = true;
-    this.drags = [this.mapSheet, this.laneSheet].map((one) => this.listen(one));
-    this.sharpen = settled(() => this.draw(), REST_MS);
-    const { mapSheet, laneSheet, lifeSheet } = this;
-    const heading = options.two ? [element("h3", {}, schedule.heading)] : [];
-    this.root = element(
-      "div",
-      { class: "stage" },
-      ...heading,
-      mapSheet.canvas,
-      laneSheet.canvas,
-      lifeSheet.canvas,
-    );
+    this.sheets = [this.mapSheet, this.laneSheet, this.lifeSheet];
+    this.drags = this.sheets.slice(0, 2).map((one) => this.listen(one));
+    this.sharpen = debounced(() => this.draw(), REST_MS);
+    const heading = whose ? dom`<h3>${schedule.heading}</h3>` : null;
+    this.root = dom`<div class="stage">${heading}${this.sheets.map(({ canvas }) => canvas)}</div>`;
   }
 
   listen(sheet) {
-    const { canvas } = sheet,
-      drag = new Drag(sheet, this.axis, (event) => this.click(sheet, event));
-    canvas.addEventListener("wheel", (event) => onWheel(event, sheet, this.axis), {
-      passive: false,
-    });
-    canvas.addEventListener("keydown", (event) => onKey(event, this.axis));
-    canvas.addEventListener("dblclick", (event) => this.axis.zoom(4, partAt(sheet, event.clientX)));
+    const { canvas } = sheet;
+    const { axis } = this;
+    const wheel = (event) => onWheel(event, sheet, axis);
+    canvas.addEventListener("wheel", wheel, { passive: false });
+    canvas.addEventListener("keydown", (event) => onKey(event, axis));
+    canvas.addEventListener("dblclick", (event) => axis.zoom(4, sheet.partAt(event.clientX)));
     canvas.addEventListener("pointermove", (event) => this.hover(sheet, event));
     canvas.addEventListener("pointerleave", hideTip);
-    return drag;
+    return new Drag(sheet, axis, (event) => this.click(sheet, event));
   }
 
   /** Draws at once, but coarser while the view moves if sharp takes too long. */
@@ -80,8 +58,8 @@ class Stage {
     if (!this.mapSheet.width && !this.mapSheet.fit()) return;
     for (const sheet of [this.laneSheet, this.lifeSheet]) sheet.fit();
     const { axis, theme } = this;
-    if (this.mode === "address") this.map.draw(this.mapSheet, axis, theme, sharpness);
-    else this.stack.draw(this.mapSheet, axis, theme);
+    const above = this.mode === "address" ? this.map : this.stack;
+    above.draw(this.mapSheet, axis, theme, sharpness);
     this.lanes.draw(this.laneSheet, axis, theme);
     if (!this.lifeSheet.canvas.hidden) this.life.draw(this.lifeSheet, axis, theme);
     this.clearEnded();
@@ -90,38 +68,53 @@ class Stage {
 
   /** Leaves nothing, not even ground, after the end of a schedule that the other outlasts. */
   clearEnded() {
-    const { axis, schedule, theme } = this,
-      part = (schedule.cycles - axis.from) / axis.span;
+    const { axis, schedule, theme } = this;
+    const part = (schedule.cycles - axis.from) / axis.span;
     if (part >= 1) return;
-    for (const sheet of [this.mapSheet, this.laneSheet, this.lifeSheet]) {
-      const { left, width } = sheet.plot,
-        { context } = sheet,
-        top = sheet === this.mapSheet ? MAP_HEAD - 1 : 0;
-      const end = left + Math.max(0, part) * width;
-      context.clearRect(end, top, left + width - end, sheet.height - top);
+    for (const sheet of this.sheets) {
+      const { context, plot, height } = sheet;
+      const top = sheet === this.mapSheet ? MAP_HEAD - 1 : 0;
+      const end = plot.left + Math.max(0, part) * plot.width;
+      context.clearRect(end, top, plot.left + plot.width - end, height - top);
       context.fillStyle = theme.muted;
-      if (part >= 0) context.fillRect(end, top, 1, sheet.height - top);
+      if (part >= 0) context.fillRect(end, top, 1, height - top);
     }
   }
 
   /** The stretch that a drag with Shift has chosen so far. */
   drawChosen() {
-    this.drags.forEach(({ chosen, sheet }) => {
-      if (!chosen) return;
-      const { left, width } = sheet.plot,
-        { context } = sheet;
+    for (const { chosen, sheet } of this.drags) {
+      if (!chosen) continue;
+      const { context, plot, height } = sheet;
       context.globalAlpha = 0.25;
       context.fillStyle = this.theme.accent;
-      context.fillRect(left + chosen[0] * width, 0, (chosen[1] - chosen[0]) * width, sheet.height);
+      const width = (chosen[1] - chosen[0]) * plot.width;
+      context.fillRect(plot.left + chosen[0] * plot.width, 0, width, height);
       context.globalAlpha = 1;
-    });
+    }
   }
 
-  /** Follows a tensor (-1: none): its rectangles alone have their full colour. */
+  /** Follows a tensor (-1: none): its rectangles alone have their full color. */
   follow(tensor) {
     this.life.tensor = tensor;
     this.lifeSheet.canvas.hidden = tensor < 0;
-    this.light(tensor < 0 ? null : (rect) => this.schedule.rects.tensor[rect] === tensor);
+    this.emphasize(tensor < 0 ? null : this.rectsOf(tensor));
+  }
+
+  rectsOf(tensor) {
+    const { rects, rectsOf } = this.schedule;
+    const chosen = Array.from(ofGroup(rectsOf, tensor));
+    const entries = ["tensor", "start", "stop", "page", "pages"].map((name) => [
+      name,
+      chosen.map((rect) => rects[name][rect]),
+    ]);
+    return Object.fromEntries(entries);
+  }
+
+  /** Shows only these rectangles in full color; null: all. */
+  emphasize(rects) {
+    this.map.emphasize(rects);
+    this.draw();
   }
 
   /** Marks steps above the lane of the engine. @param {number[]} steps */
@@ -130,100 +123,57 @@ class Stage {
     this.draw();
   }
 
-  /** Shows rectangles that are cut otherwise; null: all as they are. */
-  mark(rects) {
-    if (!rects) return this.light(null);
-    this.map.cut(rects);
-    this.draw();
-  }
-
-  /** @param {((rect: number) => boolean)|null} chosen which rectangles have their full colour */
-  light(chosen) {
-    this.map.light(
-      chosen && Uint8Array.from(this.schedule.rects.tensor, (_, rect) => Number(chosen(rect))),
-    );
-    this.draw();
-  }
-
-  /** What is below a pointer: its words, and the tensor and step that it stands for. */
+  /** What is below a pointer: its words, and the tensor and step that it stands for, or -1. */
   at(sheet, event) {
-    const { schedule, axis } = this,
-      part = partAt(sheet, event.clientX);
+    const { schedule, axis } = this;
+    const part = sheet.partAt(event.clientX);
     if (part < 0 || part >= 1) return null;
-    const cycles = axis.from + part * axis.span,
-      step = schedule.stepAt(cycles);
-    if (cycles >= schedule.cycles) {
-      const words = [`${schedule.mark} has ended`, `it takes ${schedule.time(schedule.cycles)}`];
-      return { words, tensor: -1, step: -1 };
-    }
+    const cycles = axis.from + part * axis.span;
+    const found = (words, tensor = -1, step = -1) => ({ words, tensor, step });
+    if (cycles >= schedule.cycles)
+      return found([`${schedule.mark} has ended`, `it takes ${schedule.time(schedule.cycles)}`]);
     const y = event.clientY - sheet.canvas.getBoundingClientRect().top;
-    if (sheet === this.laneSheet) return this.inLanes(sheet, y, cycles);
-    if (this.mode === "stack") return this.inStack(sheet, y, cycles);
-    const rect = this.map.hit(sheet, y, cycles);
-    if (rect < 0)
-      return {
-        words: [
-          `free in ${schedule.stepName(step)}`,
-          ...bankWords(schedule, this.map.pageAt(sheet, y)),
-          schedule.time(cycles),
-        ],
-        tensor: -1,
-        step: -1,
-      };
-    return { words: rectWords(schedule, rect, cycles), tensor: schedule.rects.tensor[rect], step };
-  }
-
-  inStack(sheet, y, cycles) {
-    const { schedule } = this,
-      step = schedule.stepAt(cycles),
-      kind = this.stack.hit(sheet, y, cycles);
-    const rows = schedule.kinds.map((name, place) => [name, schedule.steps.occupied[place][step]]);
-    const words = rows
-      .filter(([, bytes]) => bytes > 0)
-      .map(([name, bytes]) => `${name}: ${si(bytes, "B")}`);
-    const head = kind < 0 ? "free" : schedule.kinds[kind];
-    return {
-      words: [`${head} in ${schedule.stepName(step)}`, ...words, schedule.time(cycles)],
-      tensor: -1,
-      step,
-    };
-  }
-
-  inLanes(sheet, y, cycles) {
-    const { schedule, axis } = this,
-      hit = this.lanes.hit(sheet, y, cycles);
-    if (!hit) return null;
-    const column = axis.span / sheet.plot.width,
-      step = schedule.stepAt(cycles);
-    const many = schedule.stepAt(cycles + column / 2) - schedule.stepAt(cycles - column / 2) >= 2;
-    if (many)
-      return {
-        words: manyWords(schedule, cycles - column / 2, cycles + column / 2),
-        tensor: -1,
-        step,
-      };
-    if (hit.lane.startsWith("DMA")) {
-      if (!hit.found)
-        return { words: [`${hit.lane}: idle`, schedule.time(cycles)], tensor: -1, step: -1 };
-      const command = hit.found.owner;
-      return {
-        words: commandWords(schedule, command),
-        tensor: schedule.commands.tensor[command],
-        step,
-      };
+    const step = schedule.stepAt(cycles);
+    if (sheet === this.laneSheet) return this.inLanes(y, cycles, step, found);
+    const when = schedule.time(cycles);
+    if (this.mode === "stack") {
+      const kind = schedule.kinds[this.stack.hit(sheet, y, cycles)] ?? "free";
+      const rows = schedule.kinds.map((name, place) => [
+        name,
+        schedule.steps.occupied[place][step],
+      ]);
+      const held = rows.filter(([, bytes]) => bytes > 0);
+      const words = held.map(([name, bytes]) => `${name}: ${si(bytes, "B")}`);
+      return found([`${kind} in ${schedule.stepName(step)}`, ...words, when], -1, step);
     }
-    return { words: stepWords(schedule, step), tensor: -1, step };
+    const page = this.map.pageAt(sheet, y);
+    const rect = schedule.rectAt(cycles, page);
+    if (rect >= 0)
+      return found(rectWords(schedule, rect, cycles), schedule.rects.tensor[rect], step);
+    return found([`free in ${schedule.stepName(step)}`, ...bankWords(schedule, page), when]);
+  }
+
+  inLanes(y, cycles, step, found) {
+    const { schedule, axis, laneSheet } = this;
+    const hit = this.lanes.hit(laneSheet, y, cycles);
+    if (!hit) return null;
+    const half = axis.span / laneSheet.plot.width / 2;
+    const [first, last] = [cycles - half, cycles + half].map((time) => schedule.stepAt(time));
+    if (last - first >= 2) return found(manyWords(schedule, first, last), -1, step);
+    if (!hit.lane.startsWith("DMA")) return found(stepWords(schedule, step), -1, step);
+    if (hit.owner < 0) return found([`${hit.lane}: idle`, schedule.time(cycles)]);
+    const tensor = schedule.commands.tensor[hit.owner];
+    return found(commandWords(schedule, hit.owner), tensor, step);
   }
 
   hover(sheet, event) {
-    if (this.drags.some((drag) => drag.active && drag.moved)) return hideTip();
-    const found = this.at(sheet, event);
-    showTip(found ? found.words : [], event.clientX, event.clientY);
+    if (this.drags.some((drag) => drag.active)) return hideTip();
+    return showTip(this.at(sheet, event)?.words || [], event.clientX, event.clientY);
   }
 
   click(sheet, event) {
     sheet.canvas.focus({ preventScroll: true });
     const found = this.at(sheet, event);
-    if (found) this.options.pick(this, found.tensor, found.step);
+    if (found) this.pick(this, found.tensor, found.step);
   }
 }

@@ -1,44 +1,27 @@
 // A table that is sorted, searched and saved; a hundred of its rows at a time are in the page.
 
 const ROWS_AT_ONCE = 100;
-
 /**
- * A column: its name in files, the unit of its values, how a value is shown if not by that.
- * @typedef {{name: string, title?: string, unit?: string, numeric: boolean,
- *   shown?: (value: any, row: any[]) => string}} Column
+ * A column: its name in files, its head, and the unit of its values: `part` of a share, `change` of
+ * a relative difference; `units` are by the text in column `of` of the same row.
+ * @typedef {{name: string, title?: string, unit?: string, numeric: boolean, isSigned?: boolean,
+ *   units?: Object<string, string>, of?: number}} Column
  */
 
 /** @param {Column} column @param {any} value @param {any[]} row that it is of */
-function shownValue({ unit, numeric, shown }, value, row) {
+function shownValue({ unit, numeric, units, of, isSigned }, value, row) {
   if (value === null || value === undefined) return "–";
-  if (shown) return shown(value, row);
   if (!numeric) return String(value);
   if (unit === "part") return share(value);
-  if (unit === "cycles" || (!unit && Number.isInteger(value))) return count(value);
-  return unit ? si(value, unit) : String(Number(value.toPrecision(4)));
-}
-
-/** The head of a column: its name without the unit, which the values bear. */
-function headOf({ name, title, unit }) {
-  const ends = {
-    B: "_bytes",
-    s: "_s",
-    J: "_j",
-    W: "_w",
-    Hz: "_hz",
-    "B/s": "_bytes_per_s",
-    "FLOP/s": "_flop_per_s",
-  };
-  const end = ends[unit] || "";
-  return (
-    title || (end && name.endsWith(end) ? name.slice(0, -end.length) : name).replaceAll("_", " ")
-  );
+  if (unit === "cycles" || (!unit && !units && Number.isInteger(value))) return count(value);
+  const text = valueText(value, units ? units[row[of]] || "" : unit === "change" ? "part" : unit);
+  return isSigned && value > 0 ? `+${text}` : text;
 }
 
 /** A field of a CSV file. */
 function csvField(value) {
-  const text = value === null || value === undefined ? "" : String(value);
-  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  const text = value === null || value === undefined ? "" : visible(String(value));
+  return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 class DataTable {
@@ -46,73 +29,55 @@ class DataTable {
    * @param {{caption: string, file: string, columns: Column[], rows: any[][],
    *   pick?: (row: any[], place: number) => void}} content
    */
-  constructor({ caption, file, columns, rows, pick }) {
-    this.file = file;
-    this.columns = columns;
-    this.rows = rows;
-    this.pick = pick;
-    this.page = 0;
-    this.sorted = -1;
-    this.falling = false;
-    this.text = "";
-    this.order = rows.map((_, place) => place);
+  constructor(content) {
+    Object.assign(this, content, { page: 0, sorted: -1, isFalling: false, text: "" });
+    this.order = this.rows.map((_, place) => place);
     /** @type {string[]|null} what is searched of each row */
     this.words = null;
-    this.status = element("span", { class: "status", role: "status" });
-    this.body = element("tbody");
-    this.heads = columns.map((column, place) => this.head(column, place));
-    this.root = element(
-      "div",
-      { class: "table" },
-      element("div", { class: "controls" }, ...this.controls(caption)),
-      this.scroll(caption),
-    );
+    this.status = dom`<span class="status" role="status" />`;
+    this.body = dom`<tbody />`;
+    this.heads = this.columns.map((column, place) => this.head(column, place));
+    this.root = this.made();
     this.draw();
   }
 
-  controls(caption) {
-    const filter = element("input", {
-      type: "search",
-      autocomplete: "off",
-      spellcheck: "false",
-      "aria-label": `Search in ${caption}`,
-      placeholder: "Search",
-    });
-    const search = settled(() => this.search(filter.value), 120);
-    filter.addEventListener("input", search);
-    const named = (words) => ({ "aria-label": `${words} of ${caption}` });
-    this.back = button("Previous", () => this.turn(-1), named("Previous rows"));
-    this.next = button("Next", () => this.turn(1), named("Next rows"));
-    const save = button("Save CSV", () => this.save(), named("Save CSV"));
-    return [filter, this.status, this.back, this.next, save];
-  }
-
-  scroll(caption) {
-    const label = element("caption", { class: "unseen" }, caption);
-    const head = element("thead", {}, element("tr", {}, ...this.heads));
-    const table = element("table", {}, label, head, this.body);
-    return element(
-      "div",
-      { class: "scroll", tabindex: 0, role: "region", "aria-label": caption },
-      table,
+  made() {
+    const { caption } = this;
+    const filter = dom`<input type="search" autocomplete="off" spellcheck="false" placeholder="Search"
+      aria-label=${`Search in ${caption}`} />`;
+    filter.addEventListener(
+      "input",
+      debounced(() => this.search(filter.value), 120),
     );
+    const act = (text, words, done) =>
+      button(text, done, { "aria-label": `${words} of ${caption}` });
+    this.back = act("Previous", "Previous rows", () => this.turn(-1));
+    this.next = act("Next", "Next rows", () => this.turn(1));
+    return dom`<div class="table">
+      <div class="controls">
+        ${[filter, this.status, this.back, this.next]}
+        ${act("Save CSV", "Save CSV", () => this.save())}
+      </div>
+      ${scrolled(caption, "", dom`<thead><tr>${this.heads}</tr></thead>`, this.body)}
+    </div>`;
   }
 
   head(column, place) {
-    const act = button(headOf(column), () => this.sort(place), { class: "head" });
-    return element("th", { scope: "col", class: column.numeric ? "number" : null }, act);
+    const act = button(column.title || column.name.replaceAll("_", " "), () => this.sort(place), {
+      class: "head",
+    });
+    return dom`<th scope="col" class=${column.numeric ? "number" : null}>${act}</th>`;
   }
 
   /** Sorts by a column; again: the other way round, then as it was. */
   sort(place) {
-    if (this.sorted !== place) {
-      this.sorted = place;
-      this.falling = this.columns[place].numeric;
-    } else if (this.falling === this.columns[place].numeric) this.falling = !this.falling;
+    const first = this.columns[place].numeric;
+    if (this.sorted !== place) Object.assign(this, { sorted: place, isFalling: first });
+    else if (this.isFalling === first) this.isFalling = !first;
     else this.sorted = -1;
+    const direction = this.isFalling ? "descending" : "ascending";
     this.heads.forEach((head, at) => {
-      if (at === this.sorted)
-        head.setAttribute("aria-sort", this.falling ? "descending" : "ascending");
+      if (at === this.sorted) head.setAttribute("aria-sort", direction);
       else head.removeAttribute("aria-sort");
     });
     this.arrange();
@@ -125,20 +90,18 @@ class DataTable {
   }
 
   arrange() {
-    const { rows, sorted, falling, columns } = this;
+    const { rows, sorted, columns } = this;
+    const isText = columns.map(({ numeric }) => !numeric);
     this.words ||= rows.map((row) =>
       row
-        .filter((_, at) => !columns[at].numeric)
+        .filter((_, at) => isText[at])
         .join("\n")
         .toLowerCase(),
     );
-    this.order = rows
-      .map((_, place) => place)
-      .filter((place) => this.words[place].includes(this.text));
+    this.order = [...rows.keys()].filter((place) => this.words[place].includes(this.text));
     if (sorted >= 0) {
-      const sign = falling ? -1 : 1,
-        numeric = columns[sorted].numeric;
-      this.order.sort((a, b) => compared(rows[a][sorted], rows[b][sorted], sign, numeric) || a - b);
+      const sign = this.isFalling ? -1 : 1;
+      this.order.sort((a, b) => compared(rows[a][sorted], rows[b][sorted], sign) || a - b);
     }
     this.page = 0;
     this.draw();
@@ -150,45 +113,39 @@ class DataTable {
   }
 
   draw() {
-    const first = this.page * ROWS_AT_ONCE,
-      shown = this.order.slice(first, first + ROWS_AT_ONCE);
+    const first = this.page * ROWS_AT_ONCE;
+    const shown = this.order.slice(first, first + ROWS_AT_ONCE);
     this.body.replaceChildren(...shown.map((place) => this.row(place)));
-    const all = this.order.length;
     this.status.textContent = this.standing(first, shown.length);
     this.back.disabled = first === 0;
-    this.next.disabled = first + ROWS_AT_ONCE >= all;
-    this.back.hidden = this.next.hidden = all <= ROWS_AT_ONCE;
+    this.next.disabled = first + ROWS_AT_ONCE >= this.order.length;
+    this.back.hidden = this.next.hidden = this.order.length <= ROWS_AT_ONCE;
   }
 
   /** Which rows are in the page, of how many. */
   standing(first, shown) {
     const [all, total] = [this.order.length, this.rows.length];
     if (all === 0) return total ? `no rows found, of ${count(total)}` : "no rows";
-    const range = `rows ${count(first + 1)} to ${count(first + shown)}`;
-    return all === total
-      ? `${range} of ${count(all)}`
-      : `${range} of ${count(all)} found, of ${count(total)}`;
+    const range = `rows ${count(first + 1)} to ${count(first + shown)} of ${count(all)}`;
+    return all === total ? range : `${range} found, of ${count(total)}`;
   }
 
   row(place) {
     const values = this.rows[place];
     const cells = this.columns.map((column, at) => {
-      const text = shownValue(column, values[at], values);
-      if (at > 0)
-        return element("td", { class: column.numeric ? "number" : null }, shortened(text, 60));
-      const act = this.pick && (() => this.pick(values, place));
-      const kind = { scope: "row", class: column.numeric ? "number" : null };
-      return element("th", kind, act ? link(shortened(text), act) : shortened(text));
+      const name = column.numeric ? "number" : null;
+      const text = shortened(shownValue(column, values[at], values), at ? 60 : 80);
+      if (at > 0) return dom`<td class=${name}>${text}</td>`;
+      const content = this.pick ? link(text, () => this.pick(values, place)) : text;
+      return dom`<th scope="row" class=${name}>${content}</th>`;
     });
-    return element("tr", {}, ...cells);
+    return dom`<tr>${cells}</tr>`;
   }
 
   /** All rows found, in the order shown, with the values in full. */
   csv() {
-    const lines = [
-      this.columns.map(({ name }) => name),
-      ...this.order.map((place) => this.rows[place]),
-    ];
+    const names = this.columns.map(({ name }) => name);
+    const lines = [names, ...this.order.map((place) => this.rows[place])];
     return lines.map((line) => `${line.map(csvField).join(",")}\n`).join("");
   }
 
@@ -199,24 +156,50 @@ class DataTable {
   }
 }
 
+/** A table that scrolls within the page, by pointer and keys. */
+function scrolled(caption, name, ...parts) {
+  return dom`<div class="scroll" tabindex="0" role="region" aria-label=${caption}>
+    <table class=${name || null}><caption class="unseen">${caption}</caption>${parts}</table>
+  </div>`;
+}
+
 /** Order of two values; what is missing comes last either way. */
-function compared(one, other, sign, numeric) {
+function compared(one, other, sign) {
   if (one === null || other === null) return Number(one === null) - Number(other === null);
-  return sign * (numeric ? one - other : one < other ? -1 : one > other ? 1 : 0);
+  return sign * (one < other ? -1 : one > other ? 1 : 0);
 }
 
 /** A choice of some, as buttons of which one is pressed. */
 function choiceOf(label, names, chosen, choose) {
   const id = `choice-${label.replaceAll(" ", "-")}`;
   const radios = names.map((name) => {
-    const radio = element("input", {
-      type: "radio",
-      name: id,
-      value: name,
-      checked: name === chosen,
-      change: () => choose(name),
-    });
-    return element("label", {}, radio, element("span", {}, name));
+    const radio = dom`<input type="radio" name=${id} value=${name} checked=${name === chosen}
+      change=${() => choose(name)} />`;
+    return dom`<label>${radio}<span>${name}</span></label>`;
   });
-  return element("fieldset", { class: "choice" }, element("legend", {}, label), ...radios);
+  return dom`<fieldset class="choice"><legend>${label}</legend>${radios}</fieldset>`;
+}
+
+/**
+ * Tables of which one is shown, each built when it is first looked at.
+ * @param {Array<[string, string[]]>} choices labels and names
+ * @param {(...chosen: string[]) => DataTable} make
+ */
+function tablesOf(choices, make) {
+  const chosen = choices.map(([, names]) => names[0]);
+  const holder = dom`<div />`;
+  const built = new Map();
+  const show = () => {
+    const key = chosen.join("/");
+    if (!built.has(key)) built.set(key, make(...chosen));
+    holder.replaceChildren(built.get(key).root);
+  };
+  const controls = choices.map(([label, names], place) =>
+    choiceOf(label, names, names[0], (name) => {
+      chosen[place] = name;
+      show();
+    }),
+  );
+  show();
+  return [dom`<div class="controls">${controls}</div>`, holder];
 }

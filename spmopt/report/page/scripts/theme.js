@@ -1,50 +1,46 @@
-// Light or dark, and the colours of both.
+// Light or dark, the colors of both, and words beside the pointer.
 
 const THEMES = ["system", "light", "dark"];
 
-/** @param {string} colour as #rrggbb or rgb(...) @returns {number[]} red, green, blue */
-function channels(colour) {
-  if (colour.startsWith("#")) {
-    return [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));
-  }
-  return (colour.match(/[\d.]+/g) || ["0", "0", "0"]).slice(0, 3).map(Number);
+/** @param {string} color as #rrggbb or rgb(...) @returns {number[]} red, green, blue */
+function channels(color) {
+  if (color.startsWith("#")) return [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+  return (color.match(/[\d.]+/g) || ["0", "0", "0"]).slice(0, 3).map(Number);
 }
 
-/** Black or white, whichever is legible on `colour`. @param {string} colour */
-function inkOn(colour) {
-  const [red, green, blue] = channels(colour).map((part) => {
+/** Black or white, whichever is legible on `color`. @param {string} color */
+function inkOn(color) {
+  const [red, green, blue] = channels(color).map((part) => {
     const light = part / 255;
     return light <= 0.04045 ? light / 12.92 : ((light + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
 }
 
-/** The theme of the page: that of the system, unless the reader chose one. */
+/** The theme of the page: that of the system, unless the reader or the address chose one. */
 class Theme {
   /** @param {() => void} changed */
   constructor(changed) {
     this.changed = changed;
     this.ink = this.muted = this.paper = this.card = this.line = this.accent = "";
-    this.choice = "system";
-    this.button = byId("theme");
-    this.button.addEventListener("click", () => {
+    byId("theme").addEventListener("click", () => {
       this.choose(THEMES[(THEMES.indexOf(this.choice) + 1) % THEMES.length]);
     });
     const system = matchMedia("(prefers-color-scheme: dark)");
     system.addEventListener("change", () => this.choose(this.choice));
-    this.read();
+    this.choose(new URLSearchParams(location.hash.slice(1)).get("theme"));
   }
 
-  /** @param {string} choice */
+  /** @param {string|null} choice */
   choose(choice) {
     this.choice = THEMES.includes(choice) ? choice : "system";
     document.documentElement.dataset.theme = this.choice;
-    this.button.textContent = `Theme: ${this.choice}`;
+    byId("theme").textContent = `Theme: ${this.choice}`;
     this.read();
     this.changed();
   }
 
-  /** Colours of the style sheet, for canvases. */
+  /** Colors of the style sheet, for canvases. */
   read() {
     const probe = element("span");
     document.body.append(probe);
@@ -55,3 +51,22 @@ class Theme {
     probe.remove();
   }
 }
+
+/** Shows lines near a point of the window, the first one as a heading; no lines: nothing. */
+function showTip(lines, x, y) {
+  const tip = byId("tip");
+  tip.hidden = lines.length === 0;
+  if (tip.hidden) return;
+  tip.replaceChildren(...lines.map((line, place) => element(place ? "span" : "strong", {}, line)));
+  const { width, height } = tip.getBoundingClientRect();
+  const left = x + 16 + width <= innerWidth - 8 ? x + 16 : x - 16 - width;
+  const top = y + 16 + height <= innerHeight - 8 ? y + 16 : y - 16 - height;
+  tip.style.left = `${Math.max(8, left)}px`;
+  tip.style.top = `${Math.max(8, top)}px`;
+}
+
+function hideTip() {
+  byId("tip").hidden = true;
+}
+
+addEventListener("scroll", hideTip, { passive: true });

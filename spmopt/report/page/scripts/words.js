@@ -1,26 +1,18 @@
 // What things are, in words: for hover, lists and screen readers.
 
-const CAME = [
-  "loaded from DRAM",
-  "written by its operation",
-  "room that its operation needs",
-  "moved from another address",
+const CAME = ["loaded from DRAM", "written by its operation", "", "moved from another address"];
+const LEFT = [
+  "no longer needed",
+  "evicted",
+  "end of the schedule",
+  "needed in DRAM only from then on",
+  "moved to another address",
 ];
+const NEEDED_AGAIN = [1, 3];
 
-/**
- * An amount that is little beside a whole, of which prices are told: 1 MB of 24 MB, 1 kB of 64 kB.
- * @param {number} whole @param {string} unit @param {number} most the largest amount
- */
-function littleOf(whole, unit, most) {
-  let amount = most;
-  while (amount > 1 && amount > whole / 10) amount /= 1000;
-  return { amount, words: si(amount, unit) };
-}
-
-/** What one more amount of scratchpad is worth, of a price per MB. @param {Schedule} schedule */
-function roomWorth(schedule, perMb) {
-  const { amount, words } = littleOf(schedule.spm_bytes, "B", 1e6);
-  return { words, saved: (perMb * amount) / 1e6 };
+/** What a little more scratchpad saves, by a price per MB. @param {Schedule} schedule */
+function savedBySpm({ worth }, perMb) {
+  return { words: si(worth.little, "B"), saved: (perMb * worth.little) / 1e6 };
 }
 
 /** The bank that a page is in; nothing where there is but one memory. @param {Schedule} schedule */
@@ -32,90 +24,67 @@ function bankWords({ banks }, page) {
 
 /** Lines on a rectangle of the map, at a time. @param {Schedule} schedule */
 function rectWords(schedule, rect, cycles) {
-  const { rects, tensors, kinds, page_bytes: page } = schedule,
-    tensor = rects.tensor[rect];
-  const [first, pages] = [rects.page[rect], rects.pages[rect]];
-  const place = `pages ${first} to ${first + pages - 1} (${si(first * page, "B")} to ${si((first + pages) * page, "B")})`;
-  const stay = `steps ${rects.begin[rect]} to ${rects.end[rect] - 1}, ${schedule.time(rects.stop[rect] - rects.start[rect])}`;
-  if (tensor === SCRATCH) {
-    return [
-      `scratch of ${shortened(schedule.steps.name[rects.begin[rect]])}`,
-      `${si(pages * page, "B")}, ${place}`,
-      ...bankWords(schedule, first),
-      stay,
-    ];
-  }
-  const part =
-    pages * page < tensors.bytes[tensor]
-      ? `${si(pages * page, "B")} here of ${si(tensors.bytes[tensor], "B")}`
-      : si(tensors.bytes[tensor], "B");
+  const { rects, tensors, kinds, page_bytes: page } = schedule;
+  const [tensor, first, pages] = [rects.tensor[rect], rects.page[rect], rects.pages[rect]];
+  const [begin, end] = [rects.begin[rect], rects.end[rect]];
+  const [size, whole] = [si(pages * page, "B"), tensors.bytes[tensor]];
+  const place = [
+    `pages ${first} to ${first + pages - 1} (${si(first * page, "B")} to ${si((first + pages) * page, "B")})`,
+    ...bankWords(schedule, first),
+    `steps ${begin} to ${end - 1}, ${schedule.time(rects.stop[rect] - rects.start[rect])}`,
+  ];
+  if (tensor === SCRATCH)
+    return [`scratch of ${shortened(schedule.steps.name[begin])}`, size, ...place];
+  const next = schedule.nextUse(tensor, end);
+  const isNeeded = next >= 0 && NEEDED_AGAIN.includes(rects.left[rect]);
+  const again = isNeeded ? `; needed again in ${schedule.stepName(next)}` : "";
   return [
     shortened(tensors.name[tensor], 160),
-    `${kinds[tensors.kind[tensor]]}, ${part}`,
-    place,
-    ...bankWords(schedule, first),
-    stay,
-    `came: ${CAME[rects.came[rect]]} in ${schedule.stepName(rects.begin[rect])}`,
-    stayWords(schedule, tensor, rect, cycles),
-    leftWords(schedule, tensor, rect),
+    `${kinds[tensors.kind[tensor]]}, ${pages * page < whole ? `${size} here of ` : ""}${si(whole, "B")}`,
+    ...place,
+    `came: ${CAME[rects.came[rect]]} in ${schedule.stepName(begin)}`,
+    useWords(schedule, tensor, rect, cycles),
+    `left: ${LEFT[rects.left[rect]]}${again}`,
   ];
 }
 
 /** Why a rectangle is there at a time. */
-function stayWords(schedule, tensor, rect, cycles) {
-  const now = schedule.stepAt(cycles),
-    next = schedule.nextUse(tensor, now);
+function useWords(schedule, tensor, rect, cycles) {
+  const now = schedule.stepAt(cycles);
+  const next = schedule.nextUse(tensor, now);
   if (next === now) return `here for: ${schedule.stepName(now)}, which uses it`;
   if (next < 0) return "here for: no later use";
-  const wait = schedule.time(Math.max(0, schedule.edges[next] - cycles));
-  return next < schedule.rects.end[rect]
-    ? `here for: next use in ${schedule.stepName(next)}, in ${wait}`
-    : `next use in ${schedule.stepName(next)}, in ${wait}, after it has left`;
-}
-
-/** Why a rectangle ends. */
-function leftWords(schedule, tensor, rect) {
-  const end = schedule.rects.end[rect],
-    next = schedule.nextUse(tensor, end);
-  const again = next < 0 ? "" : `; needed again in ${schedule.stepName(next)}`;
-  return [
-    "left: nobody needs it any more",
-    `left: evicted${again}`,
-    "left: end of the schedule",
-    `left: from then on it is in DRAM only${again}`,
-    "left: moved to another address",
-  ][schedule.rects.left[rect]];
+  const use = `next use in ${schedule.stepName(next)}, in ${schedule.time(Math.max(0, schedule.edges[next] - cycles))}`;
+  return next < schedule.rects.end[rect] ? `here for: ${use}` : `${use}, after it has left`;
 }
 
 /** Lines on a step. @param {Schedule} schedule */
 function stepWords(schedule, step) {
-  const { steps } = schedule,
-    cycles = schedule.edges[step + 1] - schedule.edges[step];
-  const stall = steps.stall_cycles[step],
-    more = steps.price && roomWorth(schedule, steps.price[step]);
+  const { steps, causes } = schedule;
+  const layer =
+    steps.layer[step] === steps.name[step] ? "" : `, layer ${shortened(steps.layer[step])}`;
+  const all = schedule.time(schedule.edges[step + 1] - schedule.edges[step]);
+  const more = steps.price && savedBySpm(schedule, steps.price[step]);
   return [
     schedule.stepName(step),
-    `${steps.kind[step]}${steps.layer[step] === steps.name[step] ? "" : `, layer ${shortened(steps.layer[step])}`}`,
-    `${schedule.time(cycles)}: computes ${schedule.time(steps.compute_cycles[step])}, waits ${schedule.time(stall)}`,
-    ...causesOf(schedule, step),
-    ...(more && more.saved > 0
-      ? [`${more.words} more in this step: ${si(more.saved, schedule.worth.unit, 3)} saved at most`]
+    `${steps.kind[step]}${layer}`,
+    `${all}: computes ${schedule.time(steps.compute_cycles[step])}, waits ${schedule.time(steps.stall_cycles[step])}`,
+    ...causes
+      .map((name, cause) => [name, steps.stall_by_cause[cause][step]])
+      .filter(([, cycles]) => cycles > 0)
+      .map(([name, cycles]) => `waits for ${name}: ${schedule.time(cycles)}`),
+    ...(more?.saved > 0
+      ? [
+          `${more.words} more SPM in this step saves at most ${si(more.saved, schedule.worth.unit, 3)}`,
+        ]
       : []),
   ];
 }
 
-/** What a step waits for, a line for each cause. */
-function causesOf(schedule, step) {
-  return schedule.causes.flatMap((name, cause) => {
-    const cycles = schedule.steps.stall_by_cause[cause][step];
-    return cycles > 0 ? [`waits for ${name}: ${schedule.time(cycles)}`] : [];
-  });
-}
-
 /** Lines on a DMA command. @param {Schedule} schedule */
 function commandWords(schedule, command) {
-  const { commands, tensors, kinds, causes } = schedule,
-    tensor = commands.tensor[command];
+  const { commands, tensors, kinds, causes } = schedule;
+  const tensor = commands.tensor[command];
   const stall = commands.stall_cycles[command];
   return [
     `${COMMANDS[commands.kind[command]]}: ${shortened(tensors.name[tensor], 160)}`,
@@ -128,17 +97,14 @@ function commandWords(schedule, command) {
 }
 
 /** Lines on a column of pixels that holds many steps. */
-function manyWords(schedule, from, to) {
-  const first = schedule.stepAt(from),
-    last = schedule.stepAt(to);
+function manyWords(schedule, first, last) {
   const { steps, edges } = schedule;
-  let computed = 0;
-  for (let step = first; step <= last; step++) computed += steps.compute_cycles[step];
   const all = edges[last + 1] - edges[first];
+  const computed = steps.compute_cycles.subarray(first, last + 1).reduce((a, b) => a + b, 0) / all;
   return [
     `${counted(last - first + 1, "step")} in this column: ${first} to ${last}`,
     `from ${shortened(steps.name[first])} to ${shortened(steps.name[last])}`,
-    `${schedule.time(all)}: computes ${share(computed / all)}, waits ${share(1 - computed / all)}`,
+    `${schedule.time(all)}: computes ${share(computed)}, waits ${share(1 - computed)}`,
     "zoom in to see each",
   ];
 }

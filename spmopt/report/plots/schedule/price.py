@@ -34,7 +34,7 @@ def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
             "for its order of operations; draw another picture"
         )
     ax = alone(ax)
-    amount = _little(picture.instance.machine.spm_bytes)
+    amount = picture.little_bytes
     total, unit = picture.in_unit(prices.per_spm_byte * amount)
     entitled(
         ax,
@@ -50,8 +50,3 @@ def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     ax.yaxis.set_major_formatter(EngFormatter(unit=unit))
     ax.set_ylim(0.0, 1.08 * float(y[-1]) or 1.0)
     return ax
-
-
-def _little(spm_bytes: int) -> int:
-    """An amount that is little beside the scratchpad."""
-    return next(amount for amount in (MB, 1000, 1) if amount == 1 or 10 * amount <= spm_bytes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from io import BytesIO
 from typing import Any
 
@@ -29,7 +30,6 @@ from spmopt.report.plots.schedule import (
     plot_occupancy,
     plot_price,
     plot_roofline,
-    price,
 )
 from spmopt.report.schedule_view import TIMINGS, ScheduleView, schedule_record
 from tests import banks_by_hand
@@ -193,15 +193,14 @@ def test_lanes_say_how_busy_the_machine_is() -> None:
         ("replay", 10_000_000, 10**6, "1 MB"),
     ],
 )
-def test_the_price_ends_at_what_a_little_more_is_worth(
-    monkeypatch: pytest.MonkeyPatch, timing: str, spm: int, amount: int, words: str
+def test_the_price_ends_at_what_a_little_more_saves(
+    timing: str, spm: int, amount: int, words: str
 ) -> None:
     one = picture("page", timing)
     assert one.instance.machine.spm_bytes == 1024
-    little = price._little
-    monkeypatch.setattr(price, "_little", lambda _: little(spm))
     worth: Any = schedule_record(one)["worth"]
-    ax = plot_price(one)
+    larger = replace(one.instance, machine=replace(one.instance.machine, spm_bytes=spm))
+    ax = plot_price(replace(one, instance=larger))
     (line,) = ax.get_lines()
     y = np.asarray(line.get_ydata(), float)
     assert y[-1] == pytest.approx(worth["per_mb"] * amount / 10**6, rel=0.01)

@@ -1,0 +1,194 @@
+// Beside the pictures: what colors mean, a search by name, and what the reader follows.
+
+const EVENTS_AT_ONCE = 60;
+const MOST_FOUND = 200;
+const MOVED = 3; // how bytes came
+const GONE = [
+  "no longer needed",
+  "evicted, needed again",
+  "",
+  "needed in DRAM only",
+  "moved from here",
+];
+
+function swatch(color, isHatched = false) {
+  const made = element("span", {
+    class: `swatch ${isHatched ? "hatched" : ""}`,
+    "aria-hidden": "true",
+  });
+  made.style.setProperty("--swatch", color);
+  return made;
+}
+
+/** Fills the legend for schedules that share kinds and causes. @param {Schedule} schedule */
+function drawLegend({ kinds, causes }, look) {
+  const group = (title, names, colors, isHatched) => dom`<div>
+    <h3>${title}</h3>
+    <ul>${names.map((name, at) => name && dom`<li>${swatch(colors[at], isHatched(at))}${name}</li>`)}</ul>
+  </div>`;
+  fill(
+    "legend",
+    group("Scratchpad: kind of tensor", kinds, look.kinds, (at) => at === kinds.length - 1),
+    group("DMA and stalls: transfer", [null, ...causes.slice(1)], look.causes, () => false),
+    dom`<h3>How to move</h3>`,
+    dom`<p id="keys">${
+      "Drag to pan, Shift and drag to zoom into a stretch, Ctrl and wheel (or wheel after a click) to zoom. " +
+      "Keys: arrows pan, + and - zoom, 0 shows all, Escape ends following."
+    }</p>`,
+  );
+}
+
+/** Names that contain `text`, those that begin with it first: [name, isTensor, place]. */
+function matches({ tensors, steps }, text) {
+  const wanted = text.toLowerCase();
+  const found = [];
+  const look = (names, isTensor) =>
+    names.forEach((name, place) => {
+      const at = name.toLowerCase().indexOf(wanted);
+      if (at >= 0 && found.length < 5000) found.push([name, isTensor, place, at > 0, name.length]);
+    });
+  look(tensors.name, true);
+  look(steps.name, false);
+  return found.sort((a, b) => a[3] - b[3] || a[4] - b[4]).slice(0, MOST_FOUND);
+}
+
+/** Builds the search box. @param {Schedule} schedule @param {Board} board */
+function drawFind(schedule, board) {
+  const input = dom`<input type="search" id="find-name" autocomplete="off" spellcheck="false" />`;
+  const list = dom`<ul class="found" hidden aria-label="Tensors and operations found" />`;
+  const go = ([, isTensor, place]) =>
+    isTensor ? board.follow(place, true) : board.showStep(schedule, place);
+  const refresh = () => {
+    const text = input.value.trim();
+    const found = text ? matches(schedule, text) : [];
+    const entry = (match) =>
+      link(`${match[1] ? "tensor" : "operation"} ${shortened(match[0])}`, () => go(match));
+    list.replaceChildren(...found.slice(0, 8).map((match) => dom`<li>${entry(match)}</li>`));
+    list.hidden = found.length === 0;
+    const least = found.length === MOST_FOUND ? "at least " : "";
+    announce(text && `${least}${counted(found.length, "name")} found`);
+    return found;
+  };
+  input.addEventListener("input", debounced(refresh, 120));
+  byId("find").append(dom`<label for="find-name">Find a tensor or operation</label>`, input, list);
+  byId("find").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const [first] = refresh();
+    if (first) go(first);
+  });
+}
+
+/** Everything that happens to a tensor: [cycles, step, text], in order. @param {Schedule} schedule */
+function eventsOf(schedule, tensor) {
+  const { commands, tensors, dram, edges, steps } = schedule;
+  const moved = Array.from(ofGroup(schedule.commandsOf, tensor), (command) => [
+    commands.start[command],
+    commands.step[command],
+    `${COMMANDS[commands.kind[command]]} of ${si(commands.bytes[command], "B")}`,
+  ]);
+  const used = schedule.usesOf(tensor).map((use) => {
+    const step = tensors.uses_step[use];
+    const words = `${steps.name[step]} ${ACCESSES[tensors.uses_access[use]]} it`;
+    return [steps.compute_start[step], step, words];
+  });
+  const copies = Array.from(ofGroup(schedule.copiesOf, tensor)).flatMap((copy) => {
+    const [begin, end] = [dram.begin[copy], dram.end[copy]];
+    const whole = `DRAM has a whole copy ${begin ? "from now on" : "at the start"}`;
+    const stale = [edges[end], end, "the copy in DRAM is out of date"];
+    return [[edges[begin], begin, whole], ...(end <= schedule.count ? [stale] : [])];
+  });
+  return [...residencyEvents(schedule, tensor), ...moved, ...used, ...copies].sort(
+    (a, b) => a[0] - b[0] || a[1] - b[1],
+  );
+}
+
+/** When bytes of a tensor get a place on chip and when they lose it; one event for all of a step. */
+function residencyEvents(schedule, tensor) {
+  const { rects, page_bytes: page } = schedule;
+  const events = new Map();
+  const add = (cycles, step, what, rect) => {
+    const event = events.get(`${step} ${what}`) || { cycles, step, what, rects: [] };
+    events.set(`${step} ${what}`, event);
+    event.rects.push(rect);
+  };
+  for (const rect of ofGroup(schedule.rectsOf, tensor)) {
+    const came = rects.came[rect] === MOVED ? "moved here, on chip" : "on chip";
+    add(rects.start[rect], rects.begin[rect], came, rect);
+    const why = GONE[rects.left[rect]];
+    if (why) add(rects.stop[rect], rects.end[rect], why, rect);
+  }
+  return [...events.values()].map(({ cycles, step, what, rects: held }) => {
+    const first = rects.page[held[0]];
+    const range = `pages ${first} to ${first + rects.pages[held[0]] - 1}`;
+    const one = [range, ...bankWords(schedule, first)].join(", ");
+    const place = held.length > 1 ? `${held.length} runs of pages` : one;
+    const pages = held.reduce((sum, rect) => sum + rects.pages[rect], 0);
+    return [cycles, step, `${si(pages * page, "B")} ${what}, ${place}`];
+  });
+}
+
+/** The list of events; more come when asked for. */
+function eventList(schedule, events, show) {
+  const list = dom`<ol class="events" />`;
+  const more = button("", () => add());
+  const add = () => {
+    const shown = list.childElementCount;
+    for (const [cycles, step, text] of events.slice(shown, shown + EVENTS_AT_ONCE)) {
+      const go = link(`step ${Math.min(step, schedule.count - 1)}`, () => show(step));
+      const when = dom`<span class="time">${schedule.time(cycles)}</span>`;
+      list.append(dom`<li>${when}${go}<span>${shortened(text, 120)}</span></li>`);
+    }
+    more.hidden = list.childElementCount === events.length;
+    more.textContent = `${count(events.length - list.childElementCount)} more`;
+  };
+  add();
+  return dom`<div>${list}${more}</div>`;
+}
+
+/** @param {Schedule} schedule */
+function tensorFacts({ tensors, kinds }, tensor) {
+  const size = (name) => si(tensors[name][tensor], "B");
+  const moved = ["loaded", "streamed_in", "stored", "streamed_out"];
+  const start = tensors.in_dram[tensor] ? "in DRAM at the start" : "produced by the network";
+  const end = tensors.keep[tensor] ? "in DRAM at the end" : "not kept at the end";
+  return [
+    `${kinds[tensors.kind[tensor]]}, ${size("bytes")}; ${start}, ${end}`,
+    `over the whole schedule ${moved.map((name) => `${name.replace("_", " ")} ${size(name)}`).join(", ")}`,
+  ].map((line) => dom`<p>${line}</p>`);
+}
+
+/** A name in full, in a box that scrolls if it is very long. @param {string} name */
+function nameOf(name) {
+  const isLong = name.length > 300;
+  return dom`<h3 class=${isLong ? "name long" : "name"} tabindex=${isLong ? 0 : null}>${name}</h3>`;
+}
+
+/** A tensor followed in one or two schedules. @param {Stage[]} stages @param {Board} board */
+function tensorPanel(stages, tensor, board) {
+  const parts = stages.map(({ schedule }) => {
+    const show = (step) => board.showStep(schedule, step);
+    return dom`<div>
+      ${schedule.mark && dom`<h4>In ${schedule.mark}</h4>`}
+      ${tensorFacts(schedule, tensor)}
+      ${eventList(schedule, eventsOf(schedule, tensor), show)}
+    </div>`;
+  });
+  return [nameOf(stages[0].schedule.tensors.name[tensor]), ...parts];
+}
+
+/** An operation: its figures and its operands. @param {Stage} stage @param {Board} board */
+function stepPanel({ schedule }, step, board) {
+  const [, ...lines] = stepWords(schedule, step);
+  const { tensors, kinds } = schedule;
+  const operands = Array.from(ofGroup(schedule.usesIn, step), (use) => {
+    const tensor = schedule.tensorOfUse[use];
+    const follow = link(shortened(tensors.name[tensor], 120), () => board.follow(tensor));
+    const access = ACCESSES[tensors.uses_access[use]];
+    return dom`<li>${`${access} ${si(tensors.bytes[tensor], "B")}, ${kinds[tensors.kind[tensor]]}: `}${follow}</li>`;
+  });
+  return [
+    nameOf(schedule.steps.name[step]),
+    ...lines.map((line) => dom`<p>${line}</p>`),
+    dom`<ul class="operands">${operands}</ul>`,
+  ];
+}

@@ -1,0 +1,51 @@
+"""Records as plain data, for JSON: fields by name, arrays as lists, tables as columns and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+
+import numpy as np
+
+Json = dict[str, object]
+_ENDS = {
+    **{"B": "_bytes", "s": "_s", "J": "_j", "W": "_w", "Hz": "_hz"},
+    **{"B/s": "_bytes_per_s", "FLOP/s": "_flop_per_s"},
+}
+"""How names of columns end, by unit."""
+
+
+def plain(value: object) -> object:
+    """Return plain data: fields of a record by name, numbers of Python; None where not finite."""
+    if isinstance(value, np.ndarray):
+        return value.tolist() if np.isfinite(value).all() else [plain(x) for x in value.tolist()]
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {name: plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    return value
+
+
+def column(name: str, unit: str | None = "", title: str = "", **how: object) -> Json:
+    """Return the head of a column of a table in a page; ``unit`` None: a column of text.
+
+    Without a ``title`` it is called by its name, less the unit that the values bear.
+    """
+    title = title or name.removesuffix(_ENDS.get(unit or "", "")).replace("_", " ")
+    return {"name": name, "title": title, "numeric": unit is not None, "unit": unit or "", **how}
+
+
+def table(
+    caption: str, file: str, columns: Sequence[Json], rows: Sequence[Sequence[object]]
+) -> Json:
+    """Return a table of a page; ``file`` names the CSV file that a reader may save it in."""
+    return {
+        "caption": caption,
+        "file": file,
+        "columns": list(columns),
+        "rows": [list(map(plain, row)) for row in rows],
+    }

@@ -136,7 +136,7 @@ def test_nothing_to_draw_is_said() -> None:
 
 @pytest.mark.parametrize("name", ["capacity", "speedup"])
 def test_every_point_is_a_row_of_the_file(name: str) -> None:
-    stored = stored_sweep(RESULTS / f"{name}.csv")
+    stored = stored_sweep(RESULTS / name / "rows.csv")
     found = curves_of(stored.rows, stored.names, stored.extra)
     made = [index for index, row in enumerate(stored.rows) if row["verified"] is not None]
     view = found.views[0]

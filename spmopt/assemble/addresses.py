@@ -192,10 +192,12 @@ def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placeme
             allocator.grow(step, owner, held, wanted, leaves)
         else:
             allocator.shrink(step, owner, wanted, leaves)
-    table = np.array(allocator.rows, np.int64).reshape(-1, 6)
-    table = table[np.lexsort((table[:, 1], table[:, 4], table[:, 0]))]
-    names = ("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
-    return Placements(**{name: table[:, column] for column, name in enumerate(names)})
+    return by_tensor(Placements.of_rows(allocator.rows))
+
+
+def by_tensor(rows: Placements) -> Placements:
+    """Sort by (tensor, begin, tensor page)."""
+    return rows.take(np.lexsort((rows.tensor_page, rows.begin, rows.tensor)))
 
 
 def _events(
@@ -254,14 +256,11 @@ def in_ranges(
         )
     busy = np.flatnonzero(timeline.scratch_bytes)
     scratch = machine.pages(timeline.scratch_bytes[busy])
-    nothing = np.zeros(busy.size, np.int64)
-    columns = (
-        np.concatenate((np.full(busy.size, -1), residency.tensor)),
-        np.concatenate((nothing, np.zeros(len(residency), np.int64))),
-        np.concatenate((scratch, machine.pages(residency.size_bytes))),
-        np.concatenate((machine.spm_pages - scratch, first[row])),
-        np.concatenate((busy, residency.begin)),
-        np.concatenate((busy + 1, residency.end)),
+    return Placements(
+        tensor=np.concatenate((np.full(busy.size, SCRATCH), residency.tensor)),
+        tensor_page=np.zeros(busy.size + len(residency), np.int64),
+        pages=np.concatenate((scratch, machine.pages(residency.size_bytes))),
+        spm_page=np.concatenate((machine.spm_pages - scratch, first[row])),
+        begin=np.concatenate((busy, residency.begin)),
+        end=np.concatenate((busy + 1, residency.end)),
     )
-    names = ("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
-    return Placements(**dict(zip(names, columns, strict=True)))

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
 
-from spmopt.assemble.addresses import Allocator
+from spmopt.assemble.addresses import Allocator, by_tensor
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import BankRows, Moves, Placements
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-
-_NAMES = ("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
 
 
 def place_in_banks(machine: Machine, rows: BankRows) -> Placements:
@@ -28,12 +27,10 @@ def place_in_banks(machine: Machine, rows: BankRows) -> Placements:
         _placed(rows, np.flatnonzero(rows.bank == bank), pages, edges[bank], edges[-1])
         for bank, pages in enumerate(machine.bank_pages)
     ]
-    table = np.concatenate([np.empty((0, 6), np.int64), *tables])
-    table = table[np.lexsort((table[:, 1], table[:, 4], table[:, 0]))]
-    return Placements(**{name: table[:, column] for column, name in enumerate(_NAMES)})
+    return by_tensor(Placements.together(*tables))
 
 
-def _placed(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> Ints:
+def _placed(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> Placements:
     """Placements of the rows ``own`` of one bank, which begins at SPM page ``first``."""
     allocator = Allocator(pages)
     step = np.concatenate((rows.begin[own], rows.end[own]))
@@ -47,28 +44,28 @@ def _placed(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> I
             allocator.grow(now, one, 0, int(rows.pages[one]), until)
         else:
             allocator.shrink(now, one, 0, until)
-    table = np.array(allocator.rows, np.int64).reshape(-1, 6)
-    row = table[:, 0].copy()
-    table[:, 0] = rows.tensor[row]
-    table[:, 1] += rows.tensor_page[row]
-    table[:, 3] += np.where(table[:, 3] < pages, first, beyond)
-    return table
+    placed = Placements.of_rows(allocator.rows)
+    owner = placed.tensor
+    return replace(
+        placed,
+        tensor=rows.tensor[owner],
+        tensor_page=placed.tensor_page + rows.tensor_page[owner],
+        spm_page=placed.spm_page + np.where(placed.spm_page < pages, first, beyond),
+    )
 
 
 def moves_between(machine: Machine, timeline: Timeline, rows: BankRows) -> Moves:
     """A move for the pages whose next row follows at once."""
     page, sizes = machine.page_bytes, timeline.size_bytes.tolist()
     ended: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
-    columns = [rows.tensor, rows.tensor_page, rows.tensor_page + rows.pages, rows.begin, rows.end]
-    table = list(zip(*(column.tolist() for column in columns), strict=True))
-    for tensor, low, high, _, end in table:
-        ended[tensor, end].append((low, high))
+    table = rows.rows()
+    for tensor, low, pages, _, _, end in table:
+        ended[tensor, end].append((low, low + pages))
     found = sorted(
-        (step, tensor, page * max(low, first), min(page * min(high, last), sizes[tensor]))
-        for tensor, low, high, step, _ in table
+        (step, tensor, page * max(low, first), min(page * min(low + pages, last), sizes[tensor]))
+        for tensor, low, pages, _, step, _ in table
         if tensor >= 0
         for first, last in ended.get((tensor, step), ())
-        if max(low, first) < min(high, last)
+        if max(low, first) < min(low + pages, last)
     )
-    columns = list(np.array(found, np.int64).reshape(-1, 4).T)
-    return Moves(step=columns[0], tensor=columns[1], begin=columns[2], end=columns[3])
+    return Moves.of_rows(found)

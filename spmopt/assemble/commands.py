@@ -33,7 +33,7 @@ class Turn(IntEnum):
 
 
 def derive_commands(timeline: Timeline, plan: Plan) -> Commands:
-    """Loads, streams and stores of ``plan`` (problem statement, section 3).
+    """Loads, streams and stores of ``plan`` (PROBLEM.md, section 3).
 
     Parameters
     ----------
@@ -49,13 +49,8 @@ def derive_commands(timeline: Timeline, plan: Plan) -> Commands:
     """
     parts = (_loads(timeline, plan), _streams(timeline, plan), _stores(timeline, plan))
     turn = np.concatenate([part[0] for part in parts])
-    commands = [part[1] for part in parts]
-    columns = {
-        name: np.concatenate([getattr(table, name) for table in commands])
-        for name in ("step", "kind", "tensor", "begin", "end", "passes")
-    }
-    order = np.lexsort((columns["tensor"], columns["kind"], turn, columns["step"]))
-    return Commands(**{name: column[order] for name, column in columns.items()})
+    commands = Commands.together(*(part[1] for part in parts))
+    return commands.take(np.lexsort((commands.tensor, commands.kind, turn, commands.step)))
 
 
 class Loads(NamedTuple):

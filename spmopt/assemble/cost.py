@@ -1,7 +1,7 @@
 """Exact time, traffic and objective of DMA commands, steps and plans, in integers.
 
 The one place of this arithmetic for everything that makes schedules; the verifier recomputes all
-of it on its own. In the symbols of the problem statement (sections 1 and 3):
+of it on its own. In the symbols of PROBLEM.md (sections 1 and 3):
 
 * a command of ``x > 0`` bytes takes ``lambda + ceil(x f / beta)`` cycles;
 * R2: a step loads what a tensor's resident prefix grows by, unless its operation overwrites it;

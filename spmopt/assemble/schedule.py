@@ -18,14 +18,13 @@ from spmopt.core.schedule import (
     Residency,
     Schedule,
     Steps,
-    Stores,
 )
-from spmopt.core.table import Bools
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, timeline
 
 
 def assemble(instance: Instance, plan: Plan) -> Schedule:
-    """Schedule that ``plan`` describes (problem statement, section 3).
+    """Schedule that ``plan`` describes (PROBLEM.md, section 3).
 
     The result is legal when the plan is; nothing is repaired here. Pages for which the
     scratchpad has no room get addresses beyond its end.
@@ -67,50 +66,47 @@ def check_plan(instance: Instance, plan: Plan) -> None:
     ScheduleError
         An index out of range, rows out of order or overlapping, a size outside its tensor.
     """
-    _check_steps(instance, plan)
+    tensors, steps = len(instance.tensors), int(plan.operation.size)
     sizes = np.array([tensor.size_bytes for tensor in instance.tensors], np.int64)
-    _check_residency(plan.residency, int(plan.operation.size), sizes.size)
-    _check_stores(plan.stores, int(plan.operation.size), sizes.size)
-    for name, table in (("residency", plan.residency), ("stores", plan.stores)):
+    _check_steps(instance, plan)
+    rows, stores = plan.residency, plan.stores
+    _check_rows("residency", rows, range(tensors), steps)
+    change = np.diff(rows.tensor)
+    late = (change < 0) | ((change == 0) & (rows.begin[1:] < rows.end[:-1]))
+    _refuse(np.append(False, late), "residency: rows out of order or overlapping")
+    _refuse(_outside(stores.tensor, range(tensors)), "stores: no such tensor")
+    _refuse(_outside(stores.step, range(steps)), "stores: no such step")
+    late = np.diff(stores.step * tensors + stores.tensor) <= 0
+    _refuse(np.append(False, late), "stores: rows out of order or twice the same")
+    for name, table in (("residency", rows), ("stores", stores)):
         _refuse(
             (table.size_bytes < 1) | (table.size_bytes > sizes[table.tensor]),
             f"{name}: size_bytes must be from 1 to the tensor's size",
         )
     if plan.banks is not None:
-        _check_banks(plan.banks, len(instance.machine.banks), int(plan.operation.size), sizes.size)
+        banks = range(len(instance.machine.banks))
+        _check_rows("banks", plan.banks, range(-1, tensors), steps)
+        _refuse(_outside(plan.banks.bank, banks), "banks: no such bank")
+        _refuse((plan.banks.tensor_page < 0) | (plan.banks.pages < 1), "banks: no such pages")
 
 
 def _check_steps(instance: Instance, plan: Plan) -> None:
     if plan.operation.shape != plan.mode.shape or plan.operation.ndim != 1:
         raise ScheduleError("plan: operation and mode must have one entry a step")
-    count = len(instance.operations)
-    _refuse((plan.operation < 0) | (plan.operation >= count), "plan: no such operation")
+    operations = range(len(instance.operations))
+    _refuse(_outside(plan.operation, operations), "plan: no such operation")
     modes = np.array([len(operation.modes) for operation in instance.operations], np.int64)
     _refuse((plan.mode < 0) | (plan.mode >= modes[plan.operation]), "plan: no such mode")
 
 
-def _check_residency(rows: Residency, steps: int, tensors: int) -> None:
-    _refuse((rows.tensor < 0) | (rows.tensor >= tensors), "residency: no such tensor")
+def _check_rows(name: str, rows: Residency | BankRows, tensors: range, steps: int) -> None:
+    _refuse(_outside(rows.tensor, tensors), f"{name}: no such tensor")
     outside = (rows.begin < 0) | (rows.end > steps) | (rows.begin >= rows.end)
-    _refuse(outside, f"residency: steps must be a non-empty range within [0, {steps})")
-    change = np.diff(rows.tensor)
-    late = (change < 0) | ((change == 0) & (rows.begin[1:] < rows.end[:-1]))
-    _refuse(np.append(False, late), "residency: rows out of order or overlapping")
+    _refuse(outside, f"{name}: steps must be a non-empty range within [0, {steps})")
 
 
-def _check_stores(rows: Stores, steps: int, tensors: int) -> None:
-    _refuse((rows.tensor < 0) | (rows.tensor >= tensors), "stores: no such tensor")
-    _refuse((rows.step < 0) | (rows.step >= steps), "stores: no such step")
-    late = np.diff(rows.step * tensors + rows.tensor) <= 0
-    _refuse(np.append(False, late), "stores: rows out of order or twice the same")
-
-
-def _check_banks(rows: BankRows, banks: int, steps: int, tensors: int) -> None:
-    _refuse((rows.tensor < -1) | (rows.tensor >= tensors), "banks: no such tensor")
-    _refuse((rows.bank < 0) | (rows.bank >= banks), "banks: no such bank")
-    outside = (rows.begin < 0) | (rows.end > steps) | (rows.begin >= rows.end)
-    _refuse(outside, f"banks: steps must be a non-empty range within [0, {steps})")
-    _refuse((rows.tensor_page < 0) | (rows.pages < 1), "banks: no such pages")
+def _outside(values: Ints, allowed: range) -> Bools:
+    return (values < allowed.start) | (values >= allowed.stop)
 
 
 def _refuse(bad: Bools, message: str) -> None:

@@ -114,7 +114,7 @@ class Operation:
 
 @dataclass(frozen=True, kw_only=True)
 class Instance:
-    """A lowered problem: fixed sizes, cycles and order (problem statement, section 1).
+    """A lowered problem: fixed sizes, cycles and order (PROBLEM.md, section 1).
 
     Raises
     ------

@@ -217,7 +217,7 @@ AREA_FIGURES = tuple(field.name for field in fields(Area) if field.name != "sour
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Machine:
-    """One accelerator (problem statement, section 1).
+    """One accelerator (PROBLEM.md, section 1).
 
     ``operations_per_s`` counts multiplications and additions separately (the FLOP/s of
     a data sheet). With ``array`` set, matrix products are timed by the systolic array.

@@ -48,7 +48,7 @@ class BankPrices:
 
 @dataclass(frozen=True, kw_only=True)
 class Certificate:
-    """Prices that prove a lower bound (problem statement, section 5).
+    """Prices that prove a lower bound (PROBLEM.md, section 5).
 
     All prices are integers in units of ``2**-bits`` objective units per byte, one per step of
     ``order``: ``spm`` for a byte of SPM held during the step, ``dram_in`` and ``dram_out`` for

@@ -145,7 +145,7 @@ class Moves(Table):
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Order, residency, DMA commands and addresses (problem statement, section 3)."""
+    """Order, residency, DMA commands and addresses (PROBLEM.md, section 3)."""
 
     steps: Steps
     residency: Residency

@@ -68,13 +68,13 @@ class Request:
     Attributes
     ----------
     objective
-        What to minimise.
+        What to minimize.
     tolerance
         Stop at this relative gap.
     time_limit_s
         Wall seconds after which to return the best found.
     start
-        A legal plan to start from; an optimiser returns nothing worse.
+        A legal plan to start from; an optimizer returns nothing worse.
     others
         More legal plans, worse ones, the best first.
     prices

@@ -42,7 +42,7 @@ class Timeline:
         One row an access, by step and then in operand order; ``kind`` is an :class:`Access`.
     stationary : (a,) bool
     previous, next : (a,)
-        The neighbouring access of the same tensor, or -1.
+        The neighboring access of the same tensor, or -1.
     live_after : (a,) bool
         The contents after this access are needed: read before the next blind write, or final
         and kept. Between an access and its next one the tensor is live iff this is set.
@@ -122,7 +122,7 @@ def relaxed_timeline(instance: Instance) -> Timeline:
 
 
 def relaxed_mode(operation: Operation) -> Mode:
-    """A mode at most as costly as any of ``operation``'s (problem statement, section 4)."""
+    """A mode at most as costly as any of ``operation``'s (PROBLEM.md, section 4)."""
     modes = operation.modes
     if len(modes) == 1:
         return modes[0]

@@ -46,6 +46,7 @@ _UNITS = {
     "um2": ("square_millimeter", Decimal("1e-6")),
 }
 """What each unit measures, and how many of the unit of that it is."""
+_UNITS |= {f"{name}s": unit for name, unit in _UNITS.items() if len(name) > 1}  # no MBs
 _QUANTITY = re.compile(r"([+-]?[0-9][0-9_]*(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?)\s*([A-Za-z/]*2?)")
 _LIMIT = Decimal(2**62)  # everything downstream is a 64-bit integer
 _DIGITS = 30  # more cannot be meant, and would overflow below
@@ -167,14 +168,14 @@ def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:
 
 
 def _unit(name: str) -> tuple[str, Decimal]:
-    """What a unit measures, perhaps with a prefix or in the plural; nothing if it is none."""
+    """What a unit measures, perhaps with a prefix; nothing if it is none."""
     if name in _UNITS:
         return _UNITS[name]
     for prefix, times in _PREFIXES.items():
         if name.startswith(prefix) and name[len(prefix) :] in _UNITS:
             kind, factor = _UNITS[name[len(prefix) :]]
             return kind, factor * times
-    return _unit(name[:-1]) if name.endswith("s") else ("", Decimal(1))
+    return "", Decimal(1)
 
 
 def require_small(where: str, what: str, value: int) -> None:

@@ -59,7 +59,7 @@ class EnergyReport:
     time_s
         The makespan.
     energy_j
-        All of it: the objective ``energy`` of the problem statement, section 3.
+        All of it: the objective ``energy`` of the PROBLEM.md, section 3.
     dram_j, spm_read_j, spm_write_j, mac_j, leakage_j
         Its parts. The scratchpad is read by operations and by what goes to the DRAM, written by
         operations and by what comes from there.

@@ -31,7 +31,7 @@ def with_technology(
         With figures for ``machine.spm_bytes``.
     banks
         Banks that work side by side, one access at a time each. The DMA channel is then no faster
-        than they read or write: the channel of the problem statement has one rate, so that the
+        than they read or write: the channel of PROBLEM.md has one rate, so that the
         slower of the two holds for both directions, which never flatters a technology. How they
         hold back the engine is up to lowering, see :func:`spmopt.graph.cycles.access_cycles`.
         None: as many as it takes, nothing is slowed.

@@ -1,7 +1,7 @@
 """A lower bound from prices, in exact integers: no solver is needed, nor trusted.
 
 **Claim.** For any prices that :func:`bound` accepts, every legal schedule that runs the instance
-in the certificate's order costs at least the number returned (problem statement, section 5).
+in the certificate's order costs at least the number returned (PROBLEM.md, section 5).
 
 **Proof** (weak duality). Let ``w`` be the objective's weight of a cycle, ``beta`` the bytes per
 cycle, and ``pi_i, in_i, out_i >= 0`` the prices of step i. With ``rho_i >= 0`` and

@@ -41,6 +41,7 @@ def test_whole_numbers_lose_nothing(number: int, unit: tuple[str, int]) -> None:
         ("-24MB", Dimension.BYTES, "greater than 0"),
         ("24furlong", Dimension.BYTES, "'furlong' is no unit"),
         ("24Mb", Dimension.BYTES, "'Mb' is no unit"),
+        ("24MBs", Dimension.BYTES, "'MBs' is no unit"),
         ("24mb", Dimension.BYTES, "'mb' is no unit"),
         ("24MB/s", Dimension.BYTES, "'MB/s' is no unit"),
         ("24MB", Dimension.BYTES_PER_S, "write for example 616GB/s"),

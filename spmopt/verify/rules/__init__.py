@@ -1,4 +1,4 @@
-"""The rules of a legal schedule, one function each (problem statement, section 3)."""
+"""The rules of a legal schedule, one function each (PROBLEM.md, section 3)."""
 
 from spmopt.verify.rules.address import rule_r8
 from spmopt.verify.rules.capacity import rule_r1

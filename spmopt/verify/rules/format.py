@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from spmopt.core.instance import Instance
-from spmopt.core.schedule import Command, Schedule
+from spmopt.core.schedule import Command, Commands, Moves, Placements, Residency, Schedule
 from spmopt.core.table import Bools, Ints, Table
 from spmopt.verify.violation import Violation, found
+
+Checks = Iterator[tuple[str, Bools]]
+"""What may be wrong with rows of a table, and which of them it is wrong with."""
 
 
 def rule_r0(instance: Instance, schedule: Schedule) -> list[Violation]:
@@ -19,11 +24,19 @@ def rule_r0(instance: Instance, schedule: Schedule) -> list[Violation]:
     size = np.array([tensor.size_bytes for tensor in instance.tensors], np.int64)
     return (
         _steps(instance, schedule)
-        + _residency(instance, schedule, size)
-        + _commands(instance, schedule, size)
-        + _placements(instance, schedule, size)
-        + _moves(instance, schedule, size)
+        + _checked(schedule.residency, _residency(instance, schedule.residency, size))
+        + _checked(schedule.commands, _commands(instance, schedule.commands, size))
+        + _checked(schedule.placements, _placements(instance, schedule.placements, size))
+        + _checked(schedule.moves, _moves(instance, schedule.moves, size))
     )
+
+
+def _checked(table: Table, checks: Checks) -> list[Violation]:
+    """What the checks of a table find; the later ones use the indices that the first checks."""
+    what, unknown = next(checks)
+    if unknown.any():
+        return _bad(what, table, unknown)
+    return [violation for what, bad in checks for violation in _bad(what, table, bad)]
 
 
 def _bad(what: str, table: Table, bad: Bools) -> list[Violation]:
@@ -57,50 +70,37 @@ def _steps(instance: Instance, schedule: Schedule) -> list[Violation]:
     )
 
 
-def _residency(instance: Instance, schedule: Schedule, size: Ints) -> list[Violation]:
-    table, steps = schedule.residency, len(instance.operations)
-    unknown = _outside(table.tensor, 0, size.size)
-    if unknown.any():
-        return _bad("no such tensor", table, unknown)
-    whole, page = size[table.tensor], instance.machine.page_bytes
+def _residency(instance: Instance, table: Residency, size: Ints) -> Checks:
+    yield "no such tensor", _outside(table.tensor, 0, size.size)
+    whole, page, begin, end = (
+        size[table.tensor],
+        instance.machine.page_bytes,
+        table.begin,
+        table.end,
+    )
     partial = (table.size_bytes % page != 0) & (table.size_bytes != whole)
-    tensor, begin, end = table.tensor, table.begin, table.end
-    unsorted = np.zeros(len(table), bool)
-    unsorted[1:] = (tensor[1:] < tensor[:-1]) | (
-        (tensor[1:] == tensor[:-1]) & (begin[1:] < end[:-1])
-    )
-    return (
-        _bad("steps are not in range", table, (begin < 0) | (begin >= end) | (end > steps))
-        + _bad("size is not in 1..size of tensor", table, _outside(table.size_bytes, 1, whole + 1))
-        + _bad(f"size is neither pages of {page} bytes nor the whole tensor", table, partial)
-        + _bad("rows are not sorted by (tensor, begin), or overlap", table, unsorted)
-    )
+    steps = len(instance.operations)
+    yield "steps are not in range", (begin < 0) | (begin >= end) | (end > steps)
+    yield "size is not in 1..size of tensor", _outside(table.size_bytes, 1, whole + 1)
+    yield f"size is neither pages of {page} bytes nor the whole tensor", partial
+    unsorted = _unsorted(begin, end, table.tensor)
+    yield "rows are not sorted by (tensor, begin), or overlap", unsorted
 
 
-def _commands(instance: Instance, schedule: Schedule, size: Ints) -> list[Violation]:
-    table, steps = schedule.commands, len(instance.operations)
-    unknown = _outside(table.tensor, 0, size.size)
-    if unknown.any():
-        return _bad("no such tensor", table, unknown)
+def _commands(instance: Instance, table: Commands, size: Ints) -> Checks:
+    yield "no such tensor", _outside(table.tensor, 0, size.size)
     ranges = (table.begin < 0) | (table.begin >= table.end) | (table.end > size[table.tensor])
     once = (table.kind == Command.LOAD) | (table.kind == Command.STORE)
-    unsorted = np.zeros(len(table), bool)
-    unsorted[1:] = table.step[1:] < table.step[:-1]
-    return (
-        _bad("no such step", table, _outside(table.step, 0, steps))
-        + _bad("no such kind of command", table, _outside(table.kind, 0, len(Command)))
-        + _bad("bytes are empty or outside the tensor", table, ranges)
-        + _bad("passes is below 1", table, table.passes < 1)
-        + _bad("a load or store has one pass", table, once & (table.passes > 1))
-        + _bad("steps are not sorted", table, unsorted)
-    )
+    yield "no such step", _outside(table.step, 0, len(instance.operations))
+    yield "no such kind of command", _outside(table.kind, 0, len(Command))
+    yield "bytes are empty or outside the tensor", ranges
+    yield "passes is below 1", table.passes < 1
+    yield "a load or store has one pass", once & (table.passes > 1)
+    yield "steps are not sorted", _unsorted(table.step, table.step)
 
 
-def _placements(instance: Instance, schedule: Schedule, size: Ints) -> list[Violation]:
-    table, steps = schedule.placements, len(instance.operations)
-    unknown = _outside(table.tensor, -1, size.size)
-    if unknown.any():
-        return _bad("no such tensor", table, unknown)
+def _placements(instance: Instance, table: Placements, size: Ints) -> Checks:
+    yield "no such tensor", _outside(table.tensor, -1, size.size)
     scratch = table.tensor == -1
     limit = np.append(-(-size // instance.machine.page_bytes), instance.machine.spm_pages)
     pages = limit[table.tensor]
@@ -110,36 +110,33 @@ def _placements(instance: Instance, schedule: Schedule, size: Ints) -> list[Viol
         | (table.pages > pages)
         | (table.tensor_page > pages - table.pages)
     )
+    steps = len(instance.operations)
     when = (table.begin < 0) | (table.begin >= table.end) | (table.end > steps)
-    return (
-        _bad("steps are not in range", table, when)
-        + _bad("pages are outside the tensor", table, outside)
-        + _bad("scratch lasts one step", table, scratch & (table.end - table.begin != 1))
-    )
+    yield "steps are not in range", when
+    yield "pages are outside the tensor", outside
+    yield "scratch lasts one step", scratch & (table.end - table.begin != 1)
 
 
-def _moves(instance: Instance, schedule: Schedule, size: Ints) -> list[Violation]:
+def _moves(instance: Instance, table: Moves, size: Ints) -> Checks:
     """Whole pages, the last one of a tensor maybe short; only a machine with banks moves."""
-    table, steps, page = schedule.moves, len(instance.operations), instance.machine.page_bytes
-    if len(table) and not instance.machine.banks:
-        return _bad("the machine has no banks to move between", table, np.ones(len(table), bool))
-    unknown = _outside(table.tensor, 0, size.size)
-    if unknown.any():
-        return _bad("no such tensor", table, unknown)
-    whole = size[table.tensor]
+    if not instance.machine.banks:
+        yield "the machine has no banks to move between", np.ones(len(table), bool)
+        return
+    yield "no such tensor", _outside(table.tensor, 0, size.size)
+    whole, page = size[table.tensor], instance.machine.page_bytes
     ranges = (table.begin < 0) | (table.begin >= table.end) | (table.end > whole)
     cut = (table.begin % page != 0) | ((table.end % page != 0) & (table.end != whole))
-    unsorted = np.zeros(len(table), bool)
-    unsorted[1:] = (table.step[1:] < table.step[:-1]) | (
-        (table.step[1:] == table.step[:-1])
-        & (
-            (table.tensor[1:] < table.tensor[:-1])
-            | ((table.tensor[1:] == table.tensor[:-1]) & (table.begin[1:] < table.end[:-1]))
-        )
-    )
-    return (
-        _bad("nothing is resident before step 0", table, _outside(table.step, 1, steps))
-        + _bad("bytes are empty or outside the tensor", table, ranges)
-        + _bad(f"bytes are not whole pages of {page}", table, cut)
-        + _bad("rows are not sorted by (step, tensor, begin), or overlap", table, unsorted)
-    )
+    steps = len(instance.operations)
+    yield "nothing is resident before step 0", _outside(table.step, 1, steps)
+    yield "bytes are empty or outside the tensor", ranges
+    yield f"bytes are not whole pages of {page}", cut
+    unsorted = _unsorted(table.begin, table.end, table.step, table.tensor)
+    yield "rows are not sorted by (step, tensor, begin), or overlap", unsorted
+
+
+def _unsorted(begin: Ints, end: Ints, *keys: Ints) -> Bools:
+    """Rows that do not come after the one above: by the ``keys``, and from its end on."""
+    late = begin[1:] < end[:-1]
+    for key in reversed(keys):
+        late = (key[1:] < key[:-1]) | ((key[1:] == key[:-1]) & late)
+    return np.append(False, late)[: begin.size]

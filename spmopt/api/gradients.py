@@ -156,7 +156,7 @@ def gradients(
     objective: str = "time",
     time_limit: float = 60.0,
     tolerance: float = 1e-4,
-    jobs: int | None = None,
+    jobs: int | None = 1,
     output: str | Path | None = None,
     callbacks: Callbacks = QUIET,
 ) -> GradientTable:
@@ -217,7 +217,8 @@ def gradients(
     tolerance
         Gap at which it may stop.
     jobs
-        Number of processes; default: all processors.
+        Number of processes; None: all processors. More than one need a script that can be
+        imported, see :mod:`multiprocessing`.
     output
         CSV file that rows are added to as they finish; a run of the same options is resumed.
     callbacks

@@ -269,11 +269,15 @@ def _with_banks(machine: Machine, bank: Sequence[str], given: Mapping[str, objec
         return machine
     for key in ("spm", "technology", "banks"):
         if given[key] is not None:
-            raise InputError(f"{key} and --bank: banks make up the scratchpad; give one of them")
+            raise InputError(f"{key} and bank: banks make up the scratchpad; give one of them")
+    for text in bank:
+        size = text.partition(":")[0].strip()
+        if size.isdecimal():
+            raise InputError(f"bank {text!r}: {size} has no unit; write as 2MB:nvsim-sram")
     from spmopt.hardware.scratchpad import with_banks
     from spmopt.hardware.settings import read_banks
 
-    return with_banks(machine, read_banks(bank, "--bank"))
+    return with_banks(machine, read_banks(bank, "bank"))
 
 
 def lower(

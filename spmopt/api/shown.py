@@ -51,7 +51,7 @@ class Shown(ABC):
             from pandas import DataFrame
         except ImportError:
             raise InputError(
-                "to_frame: pandas is not installed; pip install 'spmopt[frame]'"
+                "to_frame: pandas is not installed; pip install 'spmopt[notebook]'"
             ) from None
         return DataFrame.from_records([dict(row) for row in self.rows()])
 

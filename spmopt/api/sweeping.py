@@ -200,7 +200,7 @@ def sweep(
     objective: str = "time",
     time_limit: float = 60.0,
     tolerance: float = 1e-3,
-    jobs: int | None = None,
+    jobs: int | None = 1,
     scheduler_address: str | None = None,
     wait_for_workers: int = 0,
     shard: str | None = None,
@@ -233,7 +233,8 @@ def sweep(
     tolerance
         Gap at which a schedule counts as optimal, and to which bounds are enclosed.
     jobs
-        Number of processes; default: all processors.
+        Number of processes; None: all processors. More than one need a script that can be
+        imported, see :mod:`multiprocessing`.
     scheduler_address
         Dask scheduler whose workers replace processes, e.g. tcp://host:8786.
     wait_for_workers

@@ -354,7 +354,7 @@ def tune(
     sampler: str = "tpe",
     seed: int = 0,
     prune: bool = True,
-    workers: int = 1,
+    workers: int = 0,
     scheduler_address: str | None = None,
     wait_for_workers: int = 0,
     timeout: float | None = None,
@@ -399,7 +399,8 @@ def tune(
     prune
         Exclude machines whose bounds prove them to be off the front.
     workers
-        Number of processes that schedule; 0: schedule in this one.
+        Number of processes that schedule; 0: schedule in this one. Others need a script that can
+        be imported, see :mod:`multiprocessing`.
     scheduler_address
         Dask scheduler whose workers evaluate trials, e.g. tcp://host:8786.
     wait_for_workers

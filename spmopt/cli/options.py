@@ -19,6 +19,7 @@ Networks = Annotated[
         show_default=False,
     ),
 ]
+Jobs = Annotated[int | None, Option(help="Number of processes; default: all processors.")]
 Json = Annotated[bool, Option("--json", help="Print JSON.")]
 Output = Annotated[
     Path, Option("--output", "-o", help="File to write; an existing one is replaced.")

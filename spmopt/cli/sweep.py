@@ -10,7 +10,7 @@ from typer import Argument, Typer
 from spmopt.api import sweeping
 from spmopt.cli import Code
 from spmopt.cli.binding import Call, command
-from spmopt.cli.options import MANY, Json, Networks, Output
+from spmopt.cli.options import MANY, Jobs, Json, Networks, Output
 
 
 def add(app: Typer) -> None:
@@ -19,7 +19,7 @@ def add(app: Typer) -> None:
     command(app, panel=MANY)(merge)
 
 
-def sweep(call: Call, networks: Networks, json: Json = False) -> int:
+def sweep(call: Call, networks: Networks, jobs: Jobs = None, json: Json = False) -> int:
     """Run schedulers over ranges of scratchpads, machines and batches: one row for each.
 
     Sizes, rates and counts may be lists and ranges, e.g. 8,16 or 24MB:1000MB:2MB or 8:256:x2.
@@ -28,7 +28,7 @@ def sweep(call: Call, networks: Networks, json: Json = False) -> int:
     from spmopt.cli.terminal.progress import watching
 
     with watching(remaining=True) as callbacks:
-        found = call(sweeping.sweep, networks, callbacks=callbacks)
+        found = call(sweeping.sweep, networks, jobs=jobs, callbacks=callbacks)
     output = call.values["output"]
     if found.left:
         tell(f"interrupted: {found.left}")

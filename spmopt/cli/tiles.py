@@ -10,7 +10,7 @@ from typer import Argument, Typer
 from spmopt.api import gradients, inputs
 from spmopt.cli import Code
 from spmopt.cli.binding import Call, command
-from spmopt.cli.options import PARTS, Json
+from spmopt.cli.options import PARTS, Jobs, Json
 from spmopt.core.errors import InputError
 
 _MACHINE = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex", "technology")
@@ -30,7 +30,7 @@ def add(app: Typer) -> None:
     command(app, panel=PARTS, without=("base", "bank"), **functions)(tiles)
 
 
-def tiles(call: Call, source: _Layers = None, json: Json = False) -> int:
+def tiles(call: Call, source: _Layers = None, jobs: Jobs = None, json: Json = False) -> int:
     """Compare orders of a layer's gradients in tiles, and replacements under them."""
     from spmopt.cli.terminal.output import emit, tell
     from spmopt.cli.terminal.progress import watching
@@ -46,7 +46,7 @@ def tiles(call: Call, source: _Layers = None, json: Json = False) -> int:
     settings = dict(values["settings"])
     settings |= {n: values[n] for n in (*_MACHINE, "banks") if values[n] is not None}
     with watching(remaining=True) as callbacks:
-        found = call(gradients.gradients, source, settings=settings, callbacks=callbacks)
+        found = call(gradients.gradients, source, settings=settings, jobs=jobs, callbacks=callbacks)
     if found.left:
         tell(f"interrupted: {found.left}")
     emit(found, json)

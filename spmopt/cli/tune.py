@@ -49,6 +49,7 @@ def add(app: Typer) -> None:
 
 
 def search(
+    *,
     call: Call,
     networks: Networks,
     space: Annotated[
@@ -61,6 +62,9 @@ def search(
     storage: Annotated[
         str, Option(help="SQLite file, database URL, or journal:FILE; processes may share one.")
     ] = tuning.STORAGE,
+    workers: Annotated[
+        int, Option(help="Number of processes that schedule; 0: schedule in this one.")
+    ] = 1,
     json: Json = False,
 ) -> int:
     """Search machines for networks: schedules of each, verified, with certified bounds.
@@ -71,7 +75,9 @@ def search(
     from spmopt.cli.terminal.progress import watching
 
     with watching(remaining=True) as callbacks:
-        found = call(tuning.tune, networks, space, storage=storage, callbacks=callbacks)
+        found = call(
+            tuning.tune, networks, space, storage=storage, workers=workers, callbacks=callbacks
+        )
     if found.left:
         tell(f"interrupted: {found.left}")
     shown = _show(found, json)

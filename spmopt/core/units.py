@@ -79,7 +79,7 @@ _PLURAL = {
     Dimension.SQUARE_MILLIMETERS: "square millimeters",
 }
 _EXAMPLE = {
-    Dimension.BYTES: "24MB, 24MiB or 25165824",
+    Dimension.BYTES: "24MB, 24MiB or 25165824B",
     Dimension.BYTES_PER_S: "616GB/s",
     Dimension.OPERATIONS_PER_S: "13.45TFLOP/s",
     Dimension.HERTZ: "1545MHz or 1.545GHz",
@@ -93,9 +93,10 @@ _EXAMPLE = {
 def parse_quantity(
     text: str | int, dimension: Dimension, what: str, example: str | None = None
 ) -> int:
-    """Read a positive whole quantity; ``what`` names the field in the error.
+    """Read a positive whole quantity: a text with a unit, or an integer in the dimension's own.
 
-    ``example`` is what the error says to write, by default that of the dimension.
+    ``what`` names the field in the error; ``example`` is what that says to write, by default that
+    of the dimension. A text without a unit is refused: ``25`` may be meant as 25 GB/s.
 
     Returns
     -------
@@ -105,11 +106,14 @@ def parse_quantity(
     Raises
     ------
     InputError
-        Not a number, an unknown unit, the wrong kind of unit, not positive, or not whole.
+        Not a number, no unit or an unknown one, the wrong kind of unit, not positive, or not
+        whole.
     """
     number, has_unit, write = _read(text, dimension, what, example)
+    if isinstance(text, str) and not has_unit:
+        raise InputError(f"{what} {text!r}: has no unit; {write}")
     if number != number.to_integral_value():
-        raise InputError(f"{what} {text!r}: {_broken(dimension, has_unit, write)}")
+        raise InputError(f"{what} {text!r}: not a whole number of {_PLURAL[dimension]}; round it")
     return int(number)
 
 
@@ -145,13 +149,6 @@ def _read(
     if number >= _LIMIT:
         raise InputError(f"{what} {text!r}: out of range; {write}")
     return number, bool(match[2]), write
-
-
-def _broken(dimension: Dimension, has_unit: bool, write: str) -> str:
-    """What is wrong with a fraction; a bare one lacks its unit rather than digits."""
-    if has_unit:
-        return f"not a whole number of {_PLURAL[dimension]}; round it"
-    return f"{_PLURAL[dimension]} must be whole where no unit is given; {write}"
 
 
 def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:

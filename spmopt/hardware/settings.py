@@ -86,7 +86,10 @@ def _read(text: str, where: str) -> BankOf:
     except InputError as error:
         raise InputError(f"{where} {text!r}: {error}") from None
     return BankOf(
-        spm_bytes=parse_quantity(size, Dimension.BYTES, f"{where} {text!r}: size"),
+        # A record says bytes, see to_settings.
+        spm_bytes=parse_quantity(
+            int(size) if size.isdecimal() else size, Dimension.BYTES, f"{where} {text!r}: size"
+        ),
         technology=technology,
         ports=None if ports is None else int(ports),
         named=rest[0],
@@ -172,7 +175,7 @@ def _bare(read: Reader) -> Machine:
         dram_bytes_per_s=read.quantity("bandwidth", Dimension.BYTES_PER_S),
         operations_per_s=read.quantity("throughput", Dimension.OPERATIONS_PER_S),
         clock_hz=read.quantity("clock", Dimension.HERTZ),
-        page_bytes=read.quantity("page", Dimension.BYTES, "4KiB, 4kB or 4096"),
+        page_bytes=read.quantity("page", Dimension.BYTES, "4KiB or 4096B"),
         dma_setup_cycles=read.count("dma_setup"),
         duplex=read.switch("duplex"),
         array=_array(read) if any(key in read.table for key in _ARRAY) else None,

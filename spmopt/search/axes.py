@@ -230,7 +230,8 @@ def _value(key: str, given: object, what: str) -> Setting:
         return _real(given, what)
     if isinstance(given, float):
         raise InputError(f"{what} = {given!r}: write a whole number, or a quantity in quotes")
-    (value_of,) = setting_axis(key, str(given).replace(",", " "), what)
+    text = given if isinstance(given, int) else given.replace(",", " ")
+    (value_of,) = setting_axis(key, text, what)
     return value_of
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
+from spmopt.core.units import parse_quantity
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import BANK, Setting, from_folder, from_settings, to_settings
 from spmopt.hardware.technologies import load_technology
@@ -25,6 +26,7 @@ from spmopt.search.figures import (
     read_constraint,
     static_figures,
 )
+from spmopt.sweep.axes import QUANTITIES
 
 _ENTRIES = ("machine", "space", "constraints", "cost", "weights")
 _DEFAULT_MACHINE = "rtx2080ti"
@@ -138,9 +140,21 @@ def read_space(path: Path, machine: Machine | None = None) -> Space:
         raise InputError(f"space {path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"space {path}: not TOML: {error}") from None
+    _require_units(tables, f"space {path}")
     space = space_of(tables, f"space {path}", folder=path.parent, machine=machine)
     _require_technologies(space, f"space {path}")
     return space
+
+
+def _require_units(tables: Mapping[str, object], where: str) -> None:
+    """Refuse bare numbers for sizes and rates, which records alone have, in base units."""
+    fields = tables.get("space")
+    for key in QUANTITIES:
+        given = fields.get(key) if isinstance(fields, dict) else None
+        values = list(given.values()) if isinstance(given, dict) else given
+        for value in values if isinstance(values, list) else [values]:
+            if isinstance(value, int) and not isinstance(value, bool):
+                parse_quantity(str(value), QUANTITIES[key], f"{where}: {key}")
 
 
 def space_of(

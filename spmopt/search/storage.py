@@ -239,11 +239,12 @@ def _opening(url: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        name = f"'.[{_EXTRA}]'" if url.startswith(_EXTRA) else error.name
-        option = "-e " if url.startswith(_EXTRA) else ""
+        # A driver that finds no library of its own has an error without a name.
+        missing = error.name or " ".join(str(error).split())
+        package = f"'spmopt[{_EXTRA}]'" if url.startswith(_EXTRA) else error.name
+        hint = f"; pip install {package}" if package else ""
         raise InputError(
-            f"--storage {url}: its driver is not installed ({error.name}); "
-            f"pip install {option}{name}"
+            f"--storage {url}: its driver is not installed ({missing}){hint}"
         ) from None
     except (SQLAlchemyError, OptunaError, OSError, ValueError) as error:
         raise InputError(f"--storage {url}: cannot be opened ({why(error)})") from None

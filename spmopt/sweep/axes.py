@@ -15,7 +15,7 @@ MOST = 100_000
 Read = Callable[[str, str], int]
 """Reads one value; the second text is what it is called in errors."""
 
-_QUANTITIES = {
+QUANTITIES = {
     "spm": Dimension.BYTES,
     "bandwidth": Dimension.BYTES_PER_S,
     "throughput": Dimension.OPERATIONS_PER_S,
@@ -25,8 +25,10 @@ _QUANTITIES = {
 _COUNTS = ("dma_setup", "banks", "array.rows", "array.columns")
 
 
-def setting_axis(key: str, text: str, what: str) -> tuple[Setting, ...]:
+def setting_axis(key: str, text: str | int, what: str) -> tuple[Setting, ...]:
     """Values of a machine setting: quantities in base units; others, lists only, as they are.
+
+    A quantity in a text has a unit; an integer is in base units.
 
     The banks of one machine have commas between them, those of several machines ``;``.
 
@@ -35,9 +37,12 @@ def setting_axis(key: str, text: str, what: str) -> tuple[Setting, ...]:
     InputError
         ``text`` is no value, list or range; ``what`` names the option.
     """
-    if key in _QUANTITIES:
-        dimension = _QUANTITIES[key]
+    if key in QUANTITIES:
+        dimension = QUANTITIES[key]
+        if isinstance(text, int):
+            return (parse_quantity(text, dimension, what),)
         return axis(text, what, lambda value, where: parse_quantity(value, dimension, where))
+    text = str(text)
     if key in _COUNTS:
         return axis(text, what, count)
     if key == BANK:

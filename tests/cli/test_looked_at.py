@@ -17,9 +17,9 @@ SPACE = """
 cost = { spm_mb = 1000.0, gbps = 0.01 }
 constraints = ["gbps <= 1.5"]
 [space]
-spm = "256:1024:384"
+spm = "256B:1024B:384B"
 bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
-page = 16
+page = "16B"
 """
 TUNE = (
     f"tune {MLP} --space s.toml --objective time,cost --sampler brute-force -s belady --workers 0"
@@ -36,7 +36,7 @@ def _here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.fixture
 def swept(run: Run) -> Path:
     """Rows of a sweep."""
-    line = f"sweep {MLP} --page 16 --spm 256,512,1024 -s belady,lru -o rows.csv --jobs 1"
+    line = f"sweep {MLP} --page 16B --spm 256B,512B,1024B -s belady,lru -o rows.csv --jobs 1"
     assert run(line).code == 0
     return Path("rows.csv")
 

@@ -57,7 +57,7 @@ def test_a_capacity(run: Run, tmp_path: Path) -> None:
 def test_what_was_placed_stays_where_it_is(run: Run, tmp_path: Path) -> None:
     first, second = tmp_path / "1.csv", tmp_path / "2.csv"
     assert run(f"place {SMALL} --minimize -o {first}").code == 0
-    ran = run(f"place {first} --capacity 12 -o {second}")
+    ran = run(f"place {first} --capacity 12B -o {second}")
     assert ran.code == 0
     assert first.read_text() == second.read_text()
     assert ran.err == (
@@ -81,10 +81,10 @@ def test_fixed_offsets_are_no_least_height(run: Run, tmp_path: Path) -> None:
 def test_high_hints_are_named_as_the_cause(run: Run, tmp_path: Path) -> None:
     source, output = tmp_path / "i.csv", tmp_path / "o.csv"
     source.write_text("id,lower,upper,size,hint\na,0,5,4,100\n")
-    ran = run(f"place {source} --capacity 200 -o {output}")
+    ran = run(f"place {source} --capacity 200B -o {output}")
     assert "1 buffer where the hints have them in 104 bytes (at most 2500 % over" in ran.out
     assert "4 needed; --minimize looks for less): " in ran.out
-    ran = run(f"place {source} --capacity 200 --minimize -o {output}")
+    ran = run(f"place {source} --capacity 200B --minimize -o {output}")
     assert ran.out.startswith("1 buffer in 4 bytes (the least, 4 needed): ")
 
 
@@ -107,14 +107,14 @@ def test_too_little_is_infeasible_and_says_why(run: Run, tmp_path: Path) -> None
 def test_a_crowd_that_is_too_large_to_show_is_summed_up(run: Run, tmp_path: Path) -> None:
     source = tmp_path / "i.csv"
     source.write_text("id,lower,upper,size\n" + "".join(f"b{k},0,5,3\n" for k in range(12)))
-    ran = run(f"place {source} --capacity 33 -o {tmp_path}/o.csv")
+    ran = run(f"place {source} --capacity 33B -o {tmp_path}/o.csv")
     assert ran.code == 3
     assert ran.err.splitlines()[-1] == "  and 2 more, together 6 bytes"
 
 
 def test_a_time_limit_is_not_infeasible(run: Run, tmp_path: Path) -> None:
     output = tmp_path / "o.csv"
-    ran = run(f"place {HARD} --capacity 1048576 --time-limit 0.000001 -o {output}")
+    ran = run(f"place {HARD} --capacity 1MiB --time-limit 0.000001 -o {output}")
     assert ran.code == 4
     assert "no placement found within the limits" in ran.out
     assert not output.exists()

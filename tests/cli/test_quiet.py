@@ -79,7 +79,11 @@ def test_quiet_and_json_exclude_each_other(run: Run) -> None:
 
 
 COMMANDS = [
-    *(c.callback.__name__ for c in app.registered_commands if c.callback is not None),
+    *(
+        c.callback.__name__
+        for c in app.registered_commands
+        if c.callback is not None and not c.hidden
+    ),
     "tune",
     "tune show",
 ]

@@ -79,7 +79,7 @@ def test_configurations_are_shown_with_their_products(run: Run) -> None:
         ("--fit --capacity 3MB", "--fit and --capacity: give one of them"),
         ("--fit --configurations", "--fit and --configurations: give one of them"),
         ("deepnvm-stt --fit", "deepnvm-stt: has no fit, only its points"),
-        ("deepnvm-stt --capacity 3", "no figures for 3e-06 MB"),
+        ("deepnvm-stt --capacity 3B", "no figures for 3e-06 MB"),
         ("--capacity -3MB", "--capacity '-3MB': must be greater than 0"),
         ("--capacity 3W", "'W' is no unit for it; write for example 3MB or 3MiB"),
         ("sram", "no technology called 'sram'; choose one of deepnvm-sot, deepnvm-sram"),
@@ -98,4 +98,4 @@ def test_a_file_of_ones_own(run: Run, tmp_path: Path) -> None:
     path.write_text('cell = "RRAM"\nbetween = "fit"\n')
     ran = run(f"technologies {path}")
     assert ran.code == Code.BAD_INPUT
-    assert ran.err == f"error: technology {path}: source is missing; add it\n"
+    assert ran.err == f"error: technology {path}: access is missing; add it\n"

@@ -20,7 +20,7 @@ from tests.cli.test_failures import refused
 TOPOLOGIES = Path(__file__).parents[2] / "instances" / "scalesim"
 README = TOPOLOGIES.parents[1] / "spmopt" / "tiles" / "README.md"
 LENET, ENCODER = TOPOLOGIES / "lenet5.csv", TOPOLOGIES / "encoder.csv"
-SMALL = "--spm 64KiB --page 512 --jobs 1"
+SMALL = "--spm 64KiB --page 512B --jobs 1"
 GEMM = f"--gemm 90x120x100 {SMALL}"
 PRODUCT = "Layer, M, N, K,\n"
 

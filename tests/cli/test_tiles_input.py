@@ -11,7 +11,7 @@ from tests.cli.test_failures import refused
 
 TOPOLOGIES = Path(__file__).parents[2] / "instances" / "scalesim"
 LENET = TOPOLOGIES / "lenet5.csv"
-GEMM = "--gemm 90x120x100 --spm 64KiB --page 512 --jobs 1"
+GEMM = "--gemm 90x120x100 --spm 64KiB --page 512B --jobs 1"
 PRODUCT = "Layer, M, N, K,\n"
 CONFIG = """[general]
 run_name = tiny
@@ -149,7 +149,7 @@ def test_bad_input_gets_one_line(run: Run, line: str, said: str) -> None:
             "--tile 512x512x512 --jobs 1",
             "line 5: layer b: tiles of m 512, k 512, n 512 need ",
         ),
-        ("a,4,4,4,\n", "--spm 4096 --jobs 1", "line 2: layer a: no tile fits in half of the SPM"),
+        ("a,4,4,4,\n", "--spm 4096B --jobs 1", "line 2: layer a: no tile fits in half of the SPM"),
         (
             "a,4,4,4,\nb,99999999999,4,3,\n",
             "",

@@ -178,7 +178,7 @@ class TestCommand:
         source.write_text(
             "id,lower,upper,size\n" + "".join(f"b{k},0,{k + 5},3\n" for k in range(5))
         )
-        ran = run(f"place {source} --capacity 13 -o {tmp_path / 'o.csv'}")
+        ran = run(f"place {source} --capacity 13B -o {tmp_path / 'o.csv'}")
         assert (ran.code, ran.out) == (3, "")
         line, *table = ran.err.splitlines()
         assert line.startswith(
@@ -192,7 +192,7 @@ class TestCommand:
     def test_fields_for_programs(self, run: Run, tmp_path: Path) -> None:
         source = tmp_path / "b.csv"
         source.write_text("id,lower,upper,size,offset\na,0,4,3,0\nb,1,3,2,2\n")
-        for way in ("--capacity 9", "--minimize"):
+        for way in ("--capacity 9B", "--minimize"):
             ran = run(f"place {source} {way} -o {tmp_path / 'o.csv'} --json")
             assert ran.code == 3
             assert ran.record["status"] == "infeasible"

@@ -17,13 +17,13 @@ from spmopt.search.tune import Effort, tune
 from spmopt.sweep.cases import Network
 
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
-FIELDS = {"spm": "256:1024:384", "bandwidth": "250MB/s:1750MB/s:750MB/s", "page": 16}
+FIELDS = {"spm": "256B:1024B:384B", "bandwidth": "250MB/s:1750MB/s:750MB/s", "page": "16B"}
 SPACE = """
 cost = { spm_mb = 1000.0, gbps = 0.01 }
 [space]
-spm = "256:1024:384"
+spm = "256B:1024B:384B"
 bandwidth = { low = "250MB/s", high = "1750MB/s", step = "750MB/s" }
-page = 16
+page = "16B"
 """
 """The same nine machines as a file."""
 COST = {"spm_mb": 1000.0, "gbps": 0.01}

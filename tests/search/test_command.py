@@ -227,7 +227,7 @@ def test_the_header_says_what_a_study_is_of(run: Run) -> None:
 
 
 def test_an_impossible_trial_says_why_and_no_limit_of_its_own(run: Run) -> None:
-    Path("i.toml").write_text('[space]\nspm = ["8", "1024"]\npage = 16\n')
+    Path("i.toml").write_text('[space]\nspm = ["8B", "1024B"]\npage = "16B"\n')
     line = f"tune {MLP} --space i.toml --objective time -s belady --sampler brute-force --trials 2"
     assert "1 impossible" in run(line).out
     shown = [run(f"tune show --trial {number}").out for number in (0, 1)]

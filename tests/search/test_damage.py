@@ -73,5 +73,5 @@ def test_a_damaged_database_is_said_without_links(run: Run) -> None:
 
 def test_a_driver_of_the_program_is_named_by_its_extra(run: Run) -> None:
     found = run(f"{TUNE} --storage postgresql+pg8000://h/d").err
-    assert "pip install -e '.[postgresql]'" in found
+    assert "pip install 'spmopt[postgresql]'" in found
     assert "http" not in found

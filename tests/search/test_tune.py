@@ -106,7 +106,7 @@ def check_proof(study: Any, setup: Setup, trial: Any) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_seeds_are_reproducible_and_differ() -> None:
-    setup = small_setup(small_space(space={**FIELDS, "spm": "256:2048:16"}))
+    setup = small_setup(small_space(space={**FIELDS, "spm": "256B:2048B:16B"}))
     found = [
         machines(search("sqlite:///:memory:", setup, sampler=sampler, trials=6, seed=seed))
         for sampler in ("random", "tpe")

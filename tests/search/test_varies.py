@@ -40,7 +40,7 @@ def test_only_fields_that_can_matter_are_named(tmp_path: Path) -> None:
 
 def test_a_space_too_large_to_be_looked_at_whole(tmp_path: Path) -> None:
     fields = {
-        "spm": "256:1024:1",
+        "spm": "256B:1024B:1B",
         "page": 16,
         "bandwidth": {"low": "250MB/s", "high": "1750MB/s"},
         "energy.mac_pj": {"low": 1.0, "high": 2.0},
@@ -57,7 +57,7 @@ def test_how_many_trials_it_rests_on(
     run: Run = runner(capsys)
     Path("s.toml").write_text(
         "cost = { spm_mb = 1.0 }\n[space]\n"
-        'spm = "256:1024:384"\nbandwidth = ["1GB/s", "2GB/s", "3GB/s", "4GB/s"]\npage = 16\n'
+        'spm = "256B:1024B:384B"\nbandwidth = ["1GB/s", "2GB/s", "3GB/s", "4GB/s"]\npage = "16B"\n'
     )
     line = f"tune {MLP} --space s.toml --objective time,cost -s belady --no-prune --trials"
     few = run(f"{line} 3").out

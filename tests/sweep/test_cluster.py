@@ -8,7 +8,7 @@ from distributed import LocalCluster
 
 from tests.cli.run import runner
 
-LINE = "sweep instances/mlp.json --spm 512:1024:256 -s belady,fluid"
+LINE = "sweep instances/mlp.json --spm 512B:1024B:256B -s belady,fluid"
 
 
 def test_rows_are_the_same(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -119,11 +119,11 @@ def test_a_stored_instance(run: Run, tmp_path: Path) -> None:
     instance = tiny({"x": (16, "in")}, [Op(reads="x", cycles=2), Op(reads="x", cycles=2)], spm=8)
     path = tmp_path / "i.json"
     write_instance(path, instance)
-    rows = run(f"sweep {path} --spm 4:20:4 -s page,fluid --jobs 1 --json").record["rows"]
+    rows = run(f"sweep {path} --spm 4B:20B:4B -s page,fluid --jobs 1 --json").record["rows"]
     assert [row["spm_bytes"] for row in rows[::2]] == [4, 8, 12, 16, 20]
     assert [row["time_s"] for row in rows[::2]] == [28, 24, 20, 18, 18]
     assert {row["lowering"] for row in rows} == {"custom"}
-    for option in ("--training", "--batch 2", "--lowering ideal", "--clock 2", "--machine a100"):
+    for option in ("--training", "--batch 2", "--lowering ideal", "--clock 2Hz", "--machine a100"):
         ran = run(f"sweep {path} {option} -s belady")
         assert ran.code == 2
         assert "lowered already" in ran.err

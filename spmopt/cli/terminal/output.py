@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from spmopt.cli.terminal.streams import discard
+from spmopt.cli.terminal.streams import discard, escaped
+from spmopt.report.tables import visible
 
 if TYPE_CHECKING:
     from spmopt.api.shown import Document, Drawing, Shown
@@ -61,7 +62,7 @@ def warn(message: str) -> None:
 def tell(message: str) -> None:
     """Print a message about what is going on, if that can be."""
     try:
-        messages().print(message, markup=False, highlight=False, soft_wrap=True)
+        messages().print(visible(message), markup=False, highlight=False, soft_wrap=True)
     except OSError:
         discard(sys.stderr)
 
@@ -72,9 +73,9 @@ def print_json(record: Mapping[str, object]) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print a text as it is, for people and programs."""
+    """Print lines for people and programs; a terminal gets nothing that could steer it."""
     if not _QUIET.get():
-        print(text, end="")
+        print(escaped(text) if sys.stdout.isatty() else text, end="")
 
 
 def emit(found: Shown, as_json: bool) -> None:

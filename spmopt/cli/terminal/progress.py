@@ -21,7 +21,7 @@ from rich.text import Text
 from spmopt.api.callbacks import Callbacks
 from spmopt.cli.terminal.interrupt import Interrupted
 from spmopt.cli.terminal.output import messages, tell, warn
-from spmopt.report.tables import aligned, folded, layout
+from spmopt.report.tables import aligned, folded, layout, visible
 
 DELAY_S = 1.0
 Report = Callable[[str, float | None], None]
@@ -91,7 +91,7 @@ def watched(console: Console, *, remaining: bool = False) -> Iterator[tuple[Repo
 
     def report(message: str, part: float | None) -> None:
         total = None if part is None else 1.0
-        display.update(task, description=message, total=total, completed=part or 0.0)
+        display.update(task, description=visible(message), total=total, completed=part or 0.0)
 
     timer = Timer(DELAY_S, start)
     timer.daemon = True
@@ -138,7 +138,7 @@ class _Display(Progress):
 
 def _drawn(board: Board, console: Console) -> Iterator[RenderableType]:
     """The rows that there is room for, at least the last one, and what is said of them."""
-    rows = board.rows()
+    rows = [tuple(map(visible, row)) for row in board.rows()]
     notes = [line for note in board.notes() for line in folded(note, console.width, _INDENT)]
     most = max(1, console.height - _BELOW - len(notes))
     fit = layout(board.columns, rows, console.width, dispensable=board.dispensable, words=())

@@ -50,9 +50,16 @@ def discard(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
+def escaped(text: str) -> str:
+    """Escape what is not printable in each line, see :func:`spmopt.report.tables.visible`."""
+    from spmopt.report.tables import visible
+
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def complain(text: str) -> None:
     """Print to stderr, if that can be: no message is worth the result."""
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(escaped(text), file=sys.stderr, flush=True)
     except OSError:
         discard(sys.stderr)

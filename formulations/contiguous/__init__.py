@@ -1,1 +1,1 @@
-"""Schedules in which each stay of a tensor has one range of addresses."""
+"""Schedules in which each block of a tensor has one range of addresses."""

@@ -66,7 +66,7 @@ class _Stretch:
         return table[:, (table[2] < end) & (table[3] > begin) & (table[_OWNER] != but)]
 
 
-class Memory:
+class SpmMap:
     """The scratchpad's pages over some steps, the scratch of every step at the top.
 
     What lies before or after these steps is left out.

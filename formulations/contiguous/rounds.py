@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
-from formulations.contiguous.decode import Now, in_pages, plan_of, settle, stays_now, stores
-from formulations.contiguous.fill import Again, fill
-from formulations.contiguous.held import Dirty, Held
-from formulations.contiguous.memory import Memory
+from formulations.contiguous.blocks import Block, Dirty, Holding, heights_at, own_spans
+from formulations.contiguous.memory import SpmMap
+from formulations.contiguous.packing import Reuses, fill
 from formulations.contiguous.rows import Context
-from formulations.contiguous.spans import heights_at, own_spans
-from formulations.contiguous.stack import Case, cells_of, stack, values
-from formulations.contiguous.stays import Stay
-from formulations.contiguous.window import Window
+from formulations.contiguous.stack import (
+    ContiguousCase,
+    blocks_now,
+    cells_of,
+    in_pages,
+    plan_of,
+    settle,
+    stack,
+    stores,
+    values,
+)
+from formulations.contiguous.window import StepWindow, whole
 from formulations.solver import highs
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_cost
@@ -27,7 +35,7 @@ _SIMPLEX: dict[str, highs.Option] = {"solver": "simplex", "presolve": "off"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ContiguousPlan:
     """What is held, and what it costs in the steps of its window and its edges.
 
     The steps of ``plan`` count from the first of these.
@@ -35,42 +43,46 @@ class Found:
 
     plan: Plan
     value: Fraction
-    held: Held
+    held: Holding
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rounds:
     """All that a round needs to know of what is to be scheduled."""
 
-    case: Case
+    case: ContiguousCase
     request: Request
-    again: Again
+    again: Reuses
 
-    def placed(self, stays: list[Stay], window: Window, dirty: Dirty | None = None) -> Found:
-        """What ``stays`` say as they are; without ``dirty`` every store at the latest."""
-        c, owner = cells_of(self.case, stays, own_spans(stays, window), window)
+    def placed(
+        self, blocks: list[Block], window: StepWindow, dirty: Dirty | None = None
+    ) -> ContiguousPlan:
+        """What ``blocks`` say as they are; without ``dirty`` every store at the latest."""
+        c, owner = cells_of(self.case, blocks, own_spans(blocks, window), window)
         step = c.cells.step + window.first
         page = self.case.instance.machine.page_bytes
-        resident = np.minimum(heights_at(stays, owner, step) * page, c.size)
+        resident = np.minimum(heights_at(blocks, owner, step) * page, c.size)
         most = np.full(len(c.cells), np.inf)
         if dirty is not None:
             most = dirty.of(c.cells.tensor, step).astype(np.float64)
-        bases = np.array([stay.base for stay in stays], np.int64)
-        now = stays_now(c, window.first, owner, bases, resident)
-        return self._found(c, now, (resident, most), stays, window)
+        bases = np.array([block.base for block in blocks], np.int64)
+        now = blocks_now(c, window.first, owner, bases, resident)
+        return self._found(c, now, (resident, most), blocks, window)
 
-    def filled(self, stays: list[Stay], window: Window) -> tuple[list[Stay], Memory]:
+    def filled(self, blocks: list[Block], window: StepWindow) -> tuple[list[Block], SpmMap]:
         """Copies that last longer, and some more, where room is left over."""
-        stays, memory = [replace(stay) for stay in stays], self.case.memory(window)
-        for owner, stay in enumerate(stays):
-            memory.take(owner, int(stay.base), stay.begin, stay.heights)
-        fill(stays, memory, window, self.again)
-        return stays, memory
+        blocks, memory = [replace(block) for block in blocks], self.case.memory(window)
+        for owner, block in enumerate(blocks):
+            memory.take(owner, int(block.base), block.begin, block.heights)
+        fill(blocks, memory, window, self.again)
+        return blocks, memory
 
-    def solved(self, held: Held, window: Window, *, tie: bool = False) -> Found | None:
+    def solved(
+        self, held: Holding, window: StepWindow, *, tie: bool = False
+    ) -> ContiguousPlan | None:
         """Fill, then solve; None where there is no answer."""
-        stays, memory = self.filled(held.stays, window)
-        held = Held(stays=stays, dirty=held.dirty)
+        blocks, memory = self.filled(held.blocks, window)
+        held = Holding(blocks=blocks, dirty=held.dirty)
         built = stack(self.case, held, memory, window, tie=tie)
         answer = highs.solve(
             built.program,
@@ -82,61 +94,124 @@ class Rounds:
             return None
         fluid, dirty, bases = values(built, answer.primal)
         resident = in_pages(built.context, fluid)
-        now = stays_now(built.context, window.first, built.stay, bases, resident)
-        fixed = np.array([any(_at_edges(stay, window)) for stay in now.stays], bool)
-        if not settle(now.stays, fixed, _empty(self.case, window)):
+        now = blocks_now(built.context, window.first, built.block, bases, resident)
+        fixed = np.array([any(_at_edges(block, window)) for block in now[0]], bool)
+        if not settle(now[0], fixed, _empty(self.case, window)):
             return None
-        return self._found(built.context, now, (resident, dirty), stays, window)
+        return self._found(built.context, now, (resident, dirty), blocks, window)
 
     def _found(
         self,
         c: Context,
-        now: Now,
+        now: tuple[list[Block], list[int]],
         cells: tuple[Ints, Floats],
-        before: list[Stay],
-        window: Window,
-    ) -> Found:
+        before: list[Block],
+        window: StepWindow,
+    ) -> ContiguousPlan:
         """From the resident and the dirty bytes of each cell."""
         resident, most = cells
         store, dirty = stores(c, resident, most)
-        plan = plan_of(c, resident, store, now.stays)
+        plan = plan_of(c, resident, store, now[0])
         objective = self.case.objective
         steps = self.case.line.steps
         step = c.cells.step + window.first
-        return Found(
+        return ContiguousPlan(
             plan=plan,
             value=plan_cost(self.case.instance.machine, c.line, plan).value(objective, c.line),
-            held=Held(
-                stays=[
-                    _joined(stay, before[owner], window)
-                    for stay, owner in zip(now.stays, now.owner, strict=True)
+            held=Holding(
+                blocks=[
+                    _joined(block, before[owner], window) for block, owner in zip(*now, strict=True)
                 ],
                 dirty=Dirty.over(c.cells.tensor, step, dirty, steps),
             ),
         )
 
 
-def _empty(case: Case, window: Window) -> Memory:
+def _empty(case: ContiguousCase, window: StepWindow) -> SpmMap:
     nothing = np.zeros(window.last - window.first, np.int64)
-    return Memory(case.instance.machine.spm_pages, nothing, window.first)
+    return SpmMap(case.instance.machine.spm_pages, nothing, window.first)
 
 
-def _at_edges(stay: Stay, window: Window) -> tuple[bool, bool]:
-    """Whether the stay reaches the edge before the window, and the one after it."""
+def _at_edges(block: Block, window: StepWindow) -> tuple[bool, bool]:
+    """Whether the block reaches the edge before the window, and the one after it."""
     return (
-        stay.begin == window.first < window.begin,
-        stay.end == window.last > window.end,
+        block.begin == window.first < window.begin,
+        block.end == window.last > window.end,
     )
 
 
-def _joined(stay: Stay, before: Stay, window: Window) -> Stay:
-    """``stay`` with what lies outside the window of the stay that it was a part of."""
-    left, right = _at_edges(stay, window)
-    parts = [stay.heights]
-    begin = stay.begin
+def _joined(block: Block, before: Block, window: StepWindow) -> Block:
+    """``block`` with what lies outside the window of the block that it was a part of."""
+    left, right = _at_edges(block, window)
+    parts = [block.heights]
+    begin = block.begin
     if left:
         parts.insert(0, before.heights[: max(window.first - before.begin, 0)])
         begin = min(before.begin, begin)
     if right:
         parts.append(before.heights[window.last - before.begin :])
-    return replace(stay, begin=begin, heights=np.concatenate(parts))
+    return replace(block, begin=begin, heights=np.concatenate(parts))
+
+
+_CELLS = 40_000  # of the blocks in a window, about
+_LEAST = 2e-6  # of the objective: gain of a window that makes another one worth while there
+
+
+class WindowSweep:
+    """Sweeps that leave out where the one before gained next to nothing."""
+
+    def __init__(self, rounds: Rounds, found: ContiguousPlan) -> None:
+        self._rounds = rounds
+        self._whole = whole(rounds.case.line)
+        self._least = _LEAST * float(found.value)
+        self._hope: Floats = np.full(self._whole.steps, np.inf)
+        """(n,) Gain to be expected, by what there was last time."""
+        self._half = False
+
+    @property
+    def worth_while(self) -> bool:
+        """Whether another sweep may gain something."""
+        return bool(self._hope.sum() > self._least)
+
+    def over(self, held: Holding) -> Holding:
+        """What is held when each window has been made better, as far as it could be."""
+        request = self._rounds.request
+        parts = windows(held.blocks, self._whole.steps, half=self._half)
+        self._half = not self._half
+        for number, window in enumerate(parts):
+            inside = slice(window.begin, window.end)
+            if request.remaining_s() <= 0:
+                break
+            if self._hope[inside].sum() <= self._least:
+                continue
+            request.report("contiguous addresses, window by window", number / len(parts))
+            held, gain = self._within(window, held)
+            self._hope[inside] = gain / (window.end - window.begin)
+        return held
+
+    def _within(self, window: StepWindow, held: Holding) -> tuple[Holding, float]:
+        """What is held then, and the gain."""
+        met = [s.begin < window.last and s.end > window.first for s in held.blocks]
+        blocks = [block for block, own in zip(held.blocks, met, strict=True) if own]
+        before = self._rounds.placed(blocks, window, held.dirty)
+        after = self._rounds.solved(before.held, window)
+        if after is None or after.value >= before.value:
+            return held, 0.0
+        others = [block for block, own in zip(held.blocks, met, strict=True) if not own]
+        dirty = held.dirty.replaced(window, after.held.dirty)
+        found = Holding(blocks=[*others, *after.held.blocks], dirty=dirty)
+        return found, float(before.value - after.value)
+
+
+def windows(blocks: list[Block], steps: int, *, half: bool = False) -> list[StepWindow]:
+    """Windows with equally many cells of ``blocks``; with ``half`` they begin half of one later."""
+    change = np.zeros(steps + 1, np.int64)
+    for block in blocks:
+        change[block.begin] += 1
+        change[block.end] -= 1
+    cells = np.cumsum(np.cumsum(change[:steps]) + 1)
+    parts = max(1, round(int(cells[-1]) / _CELLS))
+    shares = (np.arange(parts) + (0.5 if half else 0.0)) / parts
+    cuts = np.searchsorted(cells, shares * int(cells[-1]))
+    ends = np.unique(np.concatenate(([0], cuts, [steps]))).tolist()
+    return [StepWindow(begin=begin, end=end, steps=steps) for begin, end in pairwise(ends)]

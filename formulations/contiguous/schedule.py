@@ -1,18 +1,242 @@
-"""Residency in pages, one range of addresses a tensor: good plans, repaired."""
+"""A paged plan made contiguous at little cost.
+
+1. Its blocks get bases, all at once if they fit (:mod:`formulations.contiguous.packing`), else one
+   after the other, in several orders; one that does not fit is cut
+   (:mod:`formulations.contiguous.packing`).
+2. Room that is left over is filled (:mod:`formulations.contiguous.packing`).
+3. With the neighbors so found, a linear program finds the best residency and bases of all blocks
+   at once (:mod:`formulations.contiguous.stack`).
+4. Its blocks leave other room over: 2 and 3 again, until little is gained.
+5. The blocks of some steps get other bases, by chance, and 2 to 4 follow.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from formulations.contiguous.repair import Repair
-from formulations.contiguous.rounds import Found
+import numpy as np
+
+from formulations.contiguous.blocks import Block, Holding, UseSteps, blocks_of
+from formulations.contiguous.packing import ORDERS, Order, Reuses, fit, pack, shaken
+from formulations.contiguous.rounds import ContiguousPlan, Rounds, WindowSweep
+from formulations.contiguous.stack import ContiguousCase
+from formulations.contiguous.window import whole
 from formulations.residency import page
+from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
-from spmopt.core.result import Outcome
+from spmopt.core.result import Certificate, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
+from spmopt.core.timeline import Access, Timeline, timeline
+
+_LARGE = 300_000  # cells, from which on a linear program would take too long
+_EACH, _MORE = 3, 12  # rounds from every order, then from the best of them
+_LEAST = Fraction(1, 5000)  # gain of a round that makes another one worth while
+_VAIN = 20  # starts by chance, one after the other, that led to nothing
+_SHARE = 16  # of the steps, at most, in which they differ from the best
+_FAR = Fraction(3, 1000)  # from the best, after one round
+_TINY = 1e-6  # worth of a page that saves time nowhere, of the largest
+
+
+class Repair:
+    """Plans with contiguous addresses, from a paged one on."""
+
+    def __init__(
+        self, instance: Instance, request: Request, plan: Plan, prices: Certificate | None
+    ) -> None:
+        self._request = request
+        line = timeline(instance, plan.operation, plan.mode)
+        page = instance.machine.page_bytes
+        self._uses, self._whole = UseSteps(line), whole(line)
+        self._paged = blocks_of(plan.residency, page, self._uses)
+        self._rounds = Rounds(
+            case=ContiguousCase(instance, line, self._uses, request.objective),
+            request=request,
+            again=Reuses(
+                line=line, pages=instance.machine.pages(line.size_bytes), worth=_worth(line, prices)
+            ),
+        )
+        self._goal = plan_value(instance, plan, request.objective)
+        self._goal *= 1 + Fraction(request.tolerance)
+        self._large = sum(block.heights.size for block in self._paged) > _LARGE
+
+    def plans(self) -> Iterator[ContiguousPlan]:
+        """One after the other, mostly better ones; all are legal."""
+        best: ContiguousPlan | None = None
+        for start in self._begun():
+            yield start
+            best = _better(best, start)
+            for found in self._after(start, _EACH):
+                yield found
+                best = _better(best, found)
+        if best is not None:
+            yield from self._swept(best) if self._large else self._searched(best)
+
+    def _searched(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
+        """Rounds while they help; of the solutions that cost the same, one that moves less."""
+        while self._request.remaining_s() > 0:
+            before = best
+            for found in self._neighborhood(before):
+                yield found
+                best = _better(best, found)
+            if best.value > before.value * (1 - _LEAST):
+                break
+        for found in self._shaken(best):
+            yield found
+            best = _better(best, found)
+        last = self._rounds.solved(best.held, self._whole, tie=True)
+        if last is not None:
+            yield last
+
+    def _neighborhood(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
+        """More rounds, and rounds from its blocks placed anew."""
+        yield from self._after(best, _MORE)
+        for order in ORDERS.values():
+            yield from self._anew(best, order)
+
+    def _anew(self, best: ContiguousPlan, order: Order) -> Iterator[ContiguousPlan]:
+        anew = self._packed(best.held.blocks, order)
+        if anew is not None:
+            yield from self._after(anew, _EACH)
+
+    def _shaken(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
+        """Rounds from the best blocks, some placed anew by chance, until that is long in vain."""
+        random, vain = np.random.default_rng(0), 0
+        while best.value > self._goal and vain < _VAIN and self._request.remaining_s() > 0:
+            vain += 1
+            self._request.report("contiguous addresses, some placed anew", None)
+            start = self._partly(best.held.blocks, random)
+            for found in () if start is None else self._hopeful(start, best):
+                yield found
+                if found.value < best.value:
+                    best, vain = found, 0
+
+    def _partly(self, blocks: list[Block], random: np.random.Generator) -> ContiguousPlan | None:
+        """Those that are there in some steps placed anew, the others where they are."""
+        blocks = [replace(block) for block in blocks]
+        self._uses.mark(blocks)
+        steps = self._whole.steps
+        begin, count = random.integers(steps), 1 + random.integers(steps // _SHARE + 1)
+        apart = [block.begin < begin + count and block.end > begin for block in blocks]
+        memory = self._rounds.case.memory(self._whole)
+        for owner in np.flatnonzero(np.logical_not(apart)).tolist():
+            block = blocks[owner]
+            memory.take(owner, int(block.base), block.begin, block.heights)
+        if not pack(blocks, memory, shaken(random), np.flatnonzero(apart).tolist()):
+            return None
+        return self._rounds.placed(blocks, self._whole)
+
+    def _hopeful(self, start: ContiguousPlan, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
+        """Rounds while they help, and no second one where the first leads far from the best."""
+        for found in self._after(start, _EACH):
+            yield found
+            if found.value > best.value * (1 + _FAR):
+                return
+
+    def _swept(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
+        """WindowSweep after sweep over windows, those of one between those of the one before."""
+        best = self._filled(best.held)
+        yield best
+        sweep = WindowSweep(self._rounds, best)
+        while sweep.worth_while and self._request.remaining_s() > 0:
+            best = self._filled(sweep.over(best.held))
+            yield best
+
+    def _filled(self, held: Holding) -> ContiguousPlan:
+        """With more kept where room is left over, which moves less in the same time."""
+        blocks, _ = self._rounds.filled(held.blocks, self._whole)
+        return self._rounds.placed(blocks, self._whole, held.dirty)
+
+    def _begun(self) -> Iterator[ContiguousPlan]:
+        """The paged blocks, if they fit; else cut to fit; else stationary operands alone."""
+        fitted = None if self._large else self._fitted()
+        if fitted is not None:
+            yield fitted
+            return
+        orders = list(ORDERS.values())[: 1 if self._large else None]
+        any_found = False
+        for blocks, ways in ((self._paged, orders), (self._stationary(), list(ORDERS.values()))):
+            for order in ways:
+                if any_found and self._request.remaining_s() <= 0:
+                    return
+                found = self._packed(blocks, order)
+                if found is not None:
+                    any_found = True
+                    yield found
+            if any_found:
+                return
+
+    def _fitted(self) -> ContiguousPlan | None:
+        blocks = [replace(block) for block in self._paged]
+        request, case = self._request, self._rounds.case
+        request.report("contiguous addresses, nothing cut", None)
+        machine = case.instance.machine
+        scratch = machine.pages(case.line.scratch_bytes)
+        if not fit(blocks, machine.spm_pages, scratch, request.stop, request.remaining_s()):
+            return None
+        self._uses.mark(blocks)
+        return self._rounds.placed(blocks, self._whole)
+
+    def _packed(self, blocks: list[Block], order: Order) -> ContiguousPlan | None:
+        blocks = [replace(block) for block in blocks]
+        self._uses.mark(blocks)
+        self._request.report("contiguous addresses, placed anew", None)
+        if not pack(blocks, self._rounds.case.memory(self._whole), order):
+            return None
+        return self._rounds.placed(blocks, self._whole)
+
+    def _after(self, start: ContiguousPlan, most: int) -> Iterator[ContiguousPlan]:
+        """Rounds while they help; none where a program of all steps would take too long."""
+        if self._large:
+            return
+        for number in range(most):
+            if self._request.remaining_s() <= 0:
+                return
+            self._request.report(f"contiguous addresses, round {number + 1}", None)
+            found = self._rounds.solved(start.held, self._whole)
+            if found is None:
+                return
+            yield found
+            if found.value > start.value * (1 - _LEAST):
+                return
+            start = found
+
+    def _stationary(self) -> list[Block]:
+        """Only what must be resident, only while it must."""
+        line = self._rounds.case.line
+        found: list[Block] = []
+        order = np.lexsort((line.step, line.tensor))
+        for access in order[line.stationary[order]].tolist():
+            tensor, step = int(line.tensor[access]), int(line.step[access])
+            pages = int(self._rounds.again.pages[tensor])
+            last = found[-1] if found else None
+            if last is not None and last.tensor == tensor and last.end == step:
+                last.heights = np.append(last.heights, pages)
+                continue
+            found.append(Block(tensor=tensor, begin=step, heights=np.array([pages], np.int64)))
+        return found
+
+
+def _better(best: ContiguousPlan | None, found: ContiguousPlan) -> ContiguousPlan:
+    return found if best is None or found.value < best.value else best
+
+
+def _worth(line: Timeline, prices: Certificate | None) -> Floats:
+    """(a,) What a byte kept from an access to the next one saves, at the prices of the bound."""
+    into = np.ones(line.steps)
+    out = into
+    if prices is not None and prices.order is None:
+        into, out = prices.dram_in.astype(np.float64), prices.dram_out.astype(np.float64)
+    following = np.maximum(line.next, 0)
+    read = np.where(line.next >= 0, into[line.step[following]] * line.passes[following], 0.0)
+    written = np.where(line.kind != Access.READ, out[line.step] * line.passes, 0.0)
+    worth = np.where(line.next >= 0, read + written, 0.0)
+    result: Floats = np.maximum(worth, _TINY * worth.max(initial=1.0) * (line.next >= 0))
+    return result
+
 
 _NONE = "found no schedule in which each tensor has one range of addresses"
 
@@ -30,7 +254,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     """
     half = replace(request.part(bounds=True), time_limit_s=request.time_limit_s / 2)
     paged = page.schedule(instance, half)
-    best: Found | None = None
+    best: ContiguousPlan | None = None
 
     def value(plan: Plan) -> Fraction:
         return plan_value(instance, plan, request.objective)

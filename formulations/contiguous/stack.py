@@ -1,9 +1,9 @@
 """The best residency and bases for given neighbors: a linear program.
 
-Say which stay is above which in each step. Then "free of overlap" is linear: with the base ``a``
-of a stay and its prefix ``r`` in step ``i``, ``a_s + r_s(i) <= a_u`` for ``u`` next above ``s``,
+Say which block is above which in each step. Then "free of overlap" is linear: with the base ``a``
+of a block and its prefix ``r`` in step ``i``, ``a_s + r_s(i) <= a_u`` for ``u`` next above ``s``,
 and ``a_s + r_s(i) <= C - b_i`` for the topmost. These rows stand in for the capacity of the plain
-model, whose other rows stay: everything but the neighbors is optimized, all stays at once. Bases
+model, whose other rows stay: everything but the neighbors is optimized, all blocks at once. Bases
 and prefixes rounded down to pages keep all these rows.
 """
 
@@ -14,9 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from formulations.contiguous.cells import kept_cells
-from formulations.contiguous.held import Held
-from formulations.contiguous.memory import Memory
+from formulations.contiguous.blocks import (
+    Block,
+    Holding,
+    UseSteps,
+    heights_at,
+    lengthened,
+)
+from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.rows import (
     Context,
     Variables,
@@ -26,13 +31,13 @@ from formulations.contiguous.rows import (
     lose_nothing,
     wait,
 )
-from formulations.contiguous.spans import heights_at, lengthened
-from formulations.contiguous.stays import Stay, Uses
-from formulations.contiguous.window import Window
+from formulations.contiguous.window import StepWindow, kept_cells
+from formulations.residency.cells import Cells
 from formulations.solver.program import Floats, Program, ProgramBuilder
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.table import Ints
+from spmopt.core.schedule import Plan, Ranges, Residency, Stores
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
 _TIE = 1e-5
@@ -45,43 +50,45 @@ class Stack:
 
     Attributes
     ----------
-    stay : (k,)
+    block : (k,)
         Of each cell, or -1 where the tensor cannot be resident.
     bases : (s,)
-        Columns of the stays' bases.
+        Columns of the blocks' bases.
     """
 
     program: Program
     context: Context
     columns: Variables
-    stay: Ints
+    block: Ints
     bases: Ints
 
 
-class Case(NamedTuple):
+class ContiguousCase(NamedTuple):
     """What is to be scheduled, and for what."""
 
     instance: Instance
     line: Timeline
-    uses: Uses
+    uses: UseSteps
     objective: Objective
 
-    def memory(self, window: Window) -> Memory:
+    def memory(self, window: StepWindow) -> SpmMap:
         """All free but the scratch."""
         machine, steps = self.instance.machine, slice(window.first, window.last)
         scratch = machine.pages(self.line.scratch_bytes[steps])
-        return Memory(machine.spm_pages, scratch, window.first)
+        return SpmMap(machine.spm_pages, scratch, window.first)
 
 
-def stack(case: Case, held: Held, memory: Memory, window: Window, *, tie: bool = False) -> Stack:
-    """The program for the neighbors that the stays have now.
+def stack(
+    case: ContiguousCase, held: Holding, memory: SpmMap, window: StepWindow, *, tie: bool = False
+) -> Stack:
+    """The program for the neighbors that the blocks have now.
 
     With ``tie`` also the one of its solutions that moves less, which takes longer.
     """
-    objective, stays, build = case.objective, held.stays, ProgramBuilder()
-    c, stay = cells_of(case, stays, lengthened(stays, memory, window, case.uses), window)
-    x = Variables.of(build, c, objective, absent=stay < 0, tie=_TIE if tie else 0.0)
-    bases = build.columns(len(stays))
+    objective, blocks, build = case.objective, held.blocks, ProgramBuilder()
+    c, block = cells_of(case, blocks, lengthened(blocks, memory, window, case.uses), window)
+    x = Variables.of(build, c, objective, absent=block < 0, tie=_TIE if tie else 0.0)
+    bases = build.columns(len(blocks))
     grow(build, c, x)
     carry_dirty(build, c, x)
     lose_nothing(build, c, x)
@@ -89,14 +96,16 @@ def stack(case: Case, held: Held, memory: Memory, window: Window, *, tie: bool =
         fill_channels(build, c, x)
         wait(build, c, x)
     step = c.cells.step + window.first
-    pages = heights_at(stays, stay, step)
-    within = np.where(window.edges(step), -1, stay)
-    _stack_up(build, c, stays, resident=x.resident, bases=bases, stay=within, pages=pages)
-    built = Stack(program=build.program(by_rows=True), context=c, columns=x, stay=stay, bases=bases)
+    pages = heights_at(blocks, block, step)
+    within = np.where(window.edges(step), -1, block)
+    _stack_up(build, c, blocks, resident=x.resident, bases=bases, block=within, pages=pages)
+    built = Stack(
+        program=build.program(by_rows=True), context=c, columns=x, block=block, bases=bases
+    )
     return replace(built, program=_with_edges(built, held, pages, window))
 
 
-def _with_edges(built: Stack, held: Held, pages: Ints, window: Window) -> Program:
+def _with_edges(built: Stack, held: Holding, pages: Ints, window: StepWindow) -> Program:
     """The program with what is fixed at the edges of the window."""
     c, x, unit = built.context, built.columns, built.context.byte_unit
     lower, upper = built.program.lower.copy(), built.program.upper.copy()
@@ -108,23 +117,25 @@ def _with_edges(built: Stack, held: Held, pages: Ints, window: Window) -> Progra
     column, before = x.dirty[k], step[k] < window.begin
     upper[column[column >= 0]] = dirty[column >= 0]
     lower[column[(column >= 0) & before]] = dirty[(column >= 0) & before]
-    fixed = np.unique(built.stay[k[pages[k] > 0]])
-    base = np.array([held.stays[owner].base for owner in fixed.tolist()], np.float64)
+    fixed = np.unique(built.block[k[pages[k] > 0]])
+    base = np.array([held.blocks[owner].base for owner in fixed.tolist()], np.float64)
     lower[built.bases[fixed]] = upper[built.bases[fixed]] = base * page / unit
     return replace(built.program, lower=lower, upper=upper)
 
 
-def cells_of(case: Case, stays: list[Stay], spans: Ints, window: Window) -> tuple[Context, Ints]:
-    """Cells for ``stays`` that may last over the steps ``spans`` (s, 2); the stay of each (k,).
+def cells_of(
+    case: ContiguousCase, blocks: list[Block], spans: Ints, window: StepWindow
+) -> tuple[Context, Ints]:
+    """Cells for ``blocks`` that may last over the steps ``spans`` (s, 2); the block of each (k,).
 
     Steps of the cells count from the first one of the window.
     """
     steps = case.line.steps
-    tensor = np.array([stay.tensor for stay in stays], np.int64)
+    tensor = np.array([block.tensor for block in blocks], np.int64)
     cells = kept_cells(case.line, window, tensor, spans)
     line = window.part_of(case.line)
     context = Context(machine=case.instance.machine, line=line, cells=cells)
-    if not stays:
+    if not blocks:
         return context, np.full(len(cells), -1, np.int64)
     step = cells.step + window.first
     key = tensor * steps + spans[:, 0]
@@ -138,18 +149,18 @@ def cells_of(case: Case, stays: list[Stay], spans: Ints, window: Window) -> tupl
 def _stack_up(
     build: ProgramBuilder,
     c: Context,
-    stays: list[Stay],
+    blocks: list[Block],
     *,
     resident: Ints,
     bases: Ints,
-    stay: Ints,
+    block: Ints,
     pages: Ints,
 ) -> None:
     """``a_s + g ceil(s/g)/s r_s(i) <= a_u``, or the room under the scratch, in every step."""
     page, machine = c.machine.page_bytes, c.machine
-    k = np.flatnonzero(stay >= 0)
-    owner, step = stay[k], c.cells.step[k]
-    base = np.array([one.base for one in stays], np.int64)
+    k = np.flatnonzero(block >= 0)
+    owner, step = block[k], c.cells.step[k]
+    base = np.array([one.base for one in blocks], np.int64)
     order = np.lexsort((owner, pages[k] > 0, base[owner], step))
     k, owner, step = k[order], owner[order], step[order]
     last = np.append(step[1:] != step[:-1], True)[: step.size]
@@ -164,9 +175,132 @@ def _stack_up(
 
 
 def values(stack: Stack, primal: Floats) -> tuple[Floats, Floats, Floats]:
-    """Resident and dirty bytes of each cell (k,), base pages of each stay."""
+    """Resident and dirty bytes of each cell (k,), base pages of each block."""
     c, x, unit = stack.context, stack.columns, stack.context.byte_unit
     resident = primal[x.resident] * unit
     dirty = np.where(x.dirty >= 0, primal[np.maximum(x.dirty, 0)] * unit, 0.0)
     pages: Floats = primal[stack.bases] * unit / c.machine.page_bytes
     return resident, dirty, pages
+
+
+_NEARLY = 1e-4  # of a page, and of a stored byte: more than the solver's tolerance
+
+
+def in_pages(c: Context, resident: Floats) -> Ints:
+    """(k,) Resident bytes, rounded down to pages; all of a tensor stays all of it."""
+    size, page = c.size, c.machine.page_bytes
+    down = np.floor(resident / page + _NEARLY).astype(np.int64) * page
+    whole = resident >= size - _NEARLY * page
+    pages: Ints = np.where(whole, size, np.minimum(down, size))
+    return pages
+
+
+def blocks_now(
+    c: Context, first: int, block: Ints, bases: Ints | Floats, resident: Ints
+) -> tuple[list[Block], list[int]]:
+    """Return blocks that ``resident`` makes, and of each the block that its cells were of.
+
+    They are at the ``bases`` of those. The steps of the cells count from ``first``.
+    """
+    runs = _runs(c.cells, resident > 0, block)
+    owners = [int(block[cells.start]) for cells in runs]
+    blocks = [
+        Block(
+            tensor=int(c.cells.tensor[cells.start]),
+            begin=int(c.cells.step[cells.start]) + first,
+            heights=-(-resident[cells] // c.machine.page_bytes),
+            base=bases[owner],
+        )
+        for cells, owner in zip(runs, owners, strict=True)
+    ]
+    return blocks, owners
+
+
+def settle(blocks: list[Block], fixed: Bools, memory: SpmMap) -> bool:
+    """Let each block down onto what is below it: whole pages, and never higher than it was.
+
+    A base is a sum of heights below it, or less than a real one was: rounded heights make it
+    smaller, or larger by a few of the solver's tolerances, which are no page. Those ``fixed``
+    (s,) stay where they are; false if something is in their way.
+    """
+    for owner in sorted(range(len(blocks)), key=lambda k: blocks[k].base):
+        block = blocks[owner]
+        below = memory.around(block.begin, block.end, owner)
+        base = int(below.high[below.owner >= 0].max(initial=0))
+        if fixed[owner]:
+            if base > round(block.base):
+                return False
+            base = round(block.base)
+        block.base = base
+        memory.take(owner, base, block.begin, block.heights)
+    return True
+
+
+def stores(c: Context, resident: Ints, dirty: Floats) -> tuple[Ints, Ints]:
+    """(k,) Bytes to store in each cell, at the latest in time, and those dirty after it.
+
+    Stored in a step is what (P2) and (P3) ask for: nothing is dirty that the next step does not
+    hold, nor more than the program leaves ``dirty``.
+    """
+    cells = c.cells
+    follows = np.zeros(len(cells), bool)
+    follows[:-1] = cells.previous[1:] == np.arange(1, len(cells)) - 1
+    most = np.where(
+        follows, np.append(resident[1:], 0)[: len(cells)], np.where(cells.last, 0, c.size)
+    )
+    limit = np.minimum(np.floor(np.minimum(dirty, c.size) + _NEARLY).astype(np.int64), most)
+    store, after = np.zeros(len(cells), np.int64), np.zeros(len(cells), np.int64)
+    left = 0
+    k = np.flatnonzero(cells.dirty)
+    source = np.where(cells.written[k], resident[k], np.where(cells.previous[k] >= 0, -1, 0))
+    for cell, fresh, allowed in zip(k.tolist(), source.tolist(), limit[k].tolist(), strict=True):
+        before = left if fresh < 0 else fresh
+        left = min(before, allowed)
+        store[cell], after[cell] = before - left, left
+    return store, after
+
+
+def plan_of(c: Context, resident: Ints, store: Ints, blocks: list[Block]) -> Plan:
+    """Residency, stores and addresses, by the steps of the cells."""
+    cells, line = c.cells, c.line
+    stored = np.flatnonzero(store)
+    stored = stored[np.lexsort((cells.tensor[stored], cells.step[stored]))]
+    rows = _runs(cells, resident > 0, resident)
+    first = np.array([row.start for row in rows], np.int64)
+    last = np.array([row.stop - 1 for row in rows], np.int64)
+    return Plan(
+        operation=line.operation,
+        mode=line.mode,
+        residency=Residency(
+            tensor=cells.tensor[first],
+            begin=cells.step[first],
+            end=cells.step[last] + 1,
+            size_bytes=resident[first],
+        ),
+        stores=Stores(
+            step=cells.step[stored], tensor=cells.tensor[stored], size_bytes=store[stored]
+        ),
+        ranges=Ranges(
+            tensor=np.array([block.tensor for block in blocks], np.int64),
+            begin=np.array([block.begin for block in blocks], np.int64),
+            end=np.array([block.end for block in blocks], np.int64),
+            spm_page=np.array([block.base for block in blocks], np.int64),
+        ),
+    )
+
+
+def _runs(cells: Cells, there: Bools, key: Ints) -> list[slice]:
+    """Cells in ``there``, of one tensor, step after step, with the same ``key``."""
+    k = np.flatnonzero(there)
+    if not k.size:
+        return []
+    apart = (
+        (np.diff(k) > 1)
+        | (np.diff(cells.tensor[k]) != 0)
+        | (np.diff(cells.step[k]) != 1)
+        | (np.diff(key[k]) != 0)
+    )
+    first = np.concatenate(([True], apart))
+    starts = k[first]
+    stops = k[np.append(apart, True)] + 1
+    return [slice(a, b) for a, b in zip(starts.tolist(), stops.tolist(), strict=True)]

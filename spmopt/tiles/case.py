@@ -66,7 +66,7 @@ class Case:
     add_early
         See :func:`spmopt.tiles.passes.backward`.
     objective
-        ``time`` or ``traffic``; heeded by choices, and by replacements that optimise.
+        ``time`` or ``traffic``; heeded by choices, and by replacements that optimize.
     tolerance, time_limit_s
         Of the replacement, for each product of the layer.
 
@@ -184,7 +184,7 @@ class Chosen:
 
     @property
     def value(self) -> tuple[int, int]:
-        """What the choice minimises: the objective, ties by the other one."""
+        """What the choice minimizes: the objective, ties by the other one."""
         time, traffic = self.figures.makespan_cycles, self.figures.traffic_bytes
         return (time, traffic) if self.case.objective == "time" else (traffic, time)
 

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.contiguous.held import Dirty, Held
-from formulations.contiguous.memory import Memory
-from formulations.contiguous.pack import ORDERS, cut, pack
-from formulations.contiguous.rounds import Found
+from formulations.contiguous.blocks import Block, Dirty, Holding
+from formulations.contiguous.memory import SpmMap
+from formulations.contiguous.packing import ORDERS, cut, pack
+from formulations.contiguous.rounds import ContiguousPlan
 from formulations.contiguous.schedule import schedule
-from formulations.contiguous.stays import Stay
 from formulations.residency import page
 from spmopt.assemble import assemble
 from spmopt.assemble.cost import plan_value
@@ -37,7 +36,7 @@ from tests.strategies import random_instance
 
 
 def ranges(found: Schedule) -> None:
-    """Every tensor lies in one range of pages for as long as it stays."""
+    """Every tensor lies in one range of pages for as long as it blocks."""
     table = found.placements
     order = np.lexsort((table.tensor_page, table.begin, table.tensor))
     last: dict[int, tuple[int, int]] = {}
@@ -91,7 +90,7 @@ def test_without_time_starts_are_placed_once_each(monkeypatch: pytest.MonkeyPatc
     start = find("stream").load()(instance, Request()).plan
     assert start is not None
     none = np.empty(0, np.int64)
-    nothing = Held(stays=[], dirty=Dirty(none, none, 1))
+    nothing = Holding(blocks=[], dirty=Dirty(none, none, 1))
 
     class Placed:
         """The paged optimum is placed badly, a start as it is."""
@@ -100,19 +99,21 @@ def test_without_time_starts_are_placed_once_each(monkeypatch: pytest.MonkeyPatc
             del request, prices
             self._plan = plan
 
-        def plans(self) -> Iterator[Found]:
+        def plans(self) -> Iterator[ContiguousPlan]:
             if self._plan is not start:
-                yield Found(plan=self._plan, value=Fraction(10**12), held=nothing)
+                yield ContiguousPlan(plan=self._plan, value=Fraction(10**12), held=nothing)
                 return
-            yield Found(plan=start, value=plan_value(instance, start, MAKESPAN), held=nothing)
+            yield ContiguousPlan(
+                plan=start, value=plan_value(instance, start, MAKESPAN), held=nothing
+            )
             pytest.fail("no time for a second plan")
 
     monkeypatch.setattr("formulations.contiguous.schedule.Repair", Placed)
     assert schedule(instance, Request(time_limit_s=1e-9, others=(start,))).plan is start
 
 
-def stay(begin: int, heights: list[int], uses: list[int], stationary: Sequence[int] = ()) -> Stay:
-    return Stay(
+def block(begin: int, heights: list[int], uses: list[int], stationary: Sequence[int] = ()) -> Block:
+    return Block(
         tensor=0,
         begin=begin,
         heights=np.array(heights),
@@ -125,16 +126,16 @@ def stay(begin: int, heights: list[int], uses: list[int], stationary: Sequence[i
 def test_packed_stays_keep_apart(order: str) -> None:
     rng = np.random.default_rng(7)
     for _ in range(30):
-        stays = []
+        blocks = []
         for _ in range(12):
             begin, length = int(rng.integers(0, 15)), int(rng.integers(1, 6))
             heights = rng.integers(1, 7, length).tolist()
             uses = sorted({begin, begin + int(rng.integers(0, length))})
-            stays.append(stay(begin, heights, uses))
-        wanted = [one.heights for one in stays]
-        assert pack(stays, Memory(10, np.zeros(21, np.int64)), ORDERS[order])
+            blocks.append(block(begin, heights, uses))
+        wanted = [one.heights for one in blocks]
+        assert pack(blocks, SpmMap(10, np.zeros(21, np.int64)), ORDERS[order])
         taken = np.zeros((21, 10), int)
-        for one, heights in zip(stays, wanted, strict=True):
+        for one, heights in zip(blocks, wanted, strict=True):
             assert (one.heights <= heights).all()
             for step, height in enumerate(one.heights.tolist(), one.begin):
                 taken[step, one.base : one.base + height] += 1
@@ -143,23 +144,23 @@ def test_packed_stays_keep_apart(order: str) -> None:
 
 def test_a_stay_is_cut_where_least_is_lost() -> None:
     # The first fills pages 0 to 5 of 8; above it there is room for 2 pages of the second.
-    stays = [stay(0, [6, 6, 6], [0, 2]), stay(1, [4, 4], [1, 2])]
-    assert pack(stays, Memory(8, np.zeros(3, np.int64)), ORDERS["area"])
-    assert [one.base for one in stays] == [0, 6]
-    assert stays[1].heights.tolist() == [2, 2]
+    blocks = [block(0, [6, 6, 6], [0, 2]), block(1, [4, 4], [1, 2])]
+    assert pack(blocks, SpmMap(8, np.zeros(3, np.int64)), ORDERS["area"])
+    assert [one.base for one in blocks] == [0, 6]
+    assert blocks[1].heights.tolist() == [2, 2]
 
 
 def test_a_stationary_operand_is_never_cut() -> None:
-    stays = [stay(0, [6, 6, 6], [0, 2]), stay(1, [4, 4], [1, 2], [1])]
-    assert pack(stays, Memory(8, np.zeros(3, np.int64)), ORDERS["area"])
-    assert stays[1].heights.tolist() == [4, 4]
-    assert stays[0].heights.tolist() in ([6, 4, 4], [4, 4, 4], [6, 4, 6])
-    crowd = [stay(0, [5], [0], [0]), stay(0, [5], [0], [0])]
-    assert not pack(crowd, Memory(8, np.zeros(1, np.int64)), ORDERS["area"])
+    blocks = [block(0, [6, 6, 6], [0, 2]), block(1, [4, 4], [1, 2], [1])]
+    assert pack(blocks, SpmMap(8, np.zeros(3, np.int64)), ORDERS["area"])
+    assert blocks[1].heights.tolist() == [4, 4]
+    assert blocks[0].heights.tolist() in ([6, 4, 4], [4, 4, 4], [6, 4, 6])
+    crowd = [block(0, [5], [0], [0]), block(0, [5], [0], [0])]
+    assert not pack(crowd, SpmMap(8, np.zeros(1, np.int64)), ORDERS["area"])
 
 
 def test_what_is_cut_comes_back_at_a_use() -> None:
-    one = replace(stay(0, [2, 4, 4, 4, 4, 4], [0, 4]), base=0)
+    one = replace(block(0, [2, 4, 4, 4, 4, 4], [0, 4]), base=0)
     assert cut(one, np.array([9, 9, 1, 9, 9, 9])).tolist() == [2, 4, 1, 1, 4, 4]
 
 
@@ -176,14 +177,14 @@ def test_plans_without_a_range_are_refused() -> None:
 
 
 def test_scratch_lies_at_the_top() -> None:
-    memory = Memory(10, np.array([0, 3, 0]))
+    memory = SpmMap(10, np.array([0, 3, 0]))
     assert memory.around(1, 2, -2).low.tolist() == [7]
     low, high = memory.around(0, 3, -2).free_runs(10)
     assert (low.tolist(), high.tolist()) == ([0], [7])
 
 
 def test_taking_again_gives_back_first() -> None:
-    memory = Memory(10, np.zeros(4, np.int64))
+    memory = SpmMap(10, np.zeros(4, np.int64))
     memory.take(0, 2, 1, np.array([3, 3, 5]))
     assert memory.around(0, 4, -2).high.tolist() == [5, 7]
     memory.take(0, 2, 1, np.array([1]))

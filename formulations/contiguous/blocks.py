@@ -1,0 +1,200 @@
+"""Blocks: residency intervals, how much of a tensor they hold in each step, and where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from formulations.contiguous.memory import SpmMap, Taken
+from formulations.contiguous.window import StepWindow
+from spmopt.core.schedule import Residency
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Timeline
+
+NOWHERE = -1
+
+
+@dataclass(slots=True, kw_only=True)
+class Block:
+    """Pages ``heights[k]`` of ``tensor`` in step ``begin + k``, from page ``base`` on.
+
+    Attributes
+    ----------
+    uses : (u,)
+        Steps in which the tensor is used, those of the block only.
+    stationary : (v,)
+        Those of them that need all of it.
+    base
+        -1 until there is one; whole pages, but for what comes out of a linear program.
+    """
+
+    tensor: int
+    begin: int
+    heights: Ints
+    uses: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    stationary: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    base: float = NOWHERE
+
+    @property
+    def end(self) -> int:
+        """One past the last step."""
+        return self.begin + int(self.heights.size)
+
+    @property
+    def peak(self) -> int:
+        """Most pages in a step."""
+        return int(self.heights.max(initial=0))
+
+    @property
+    def area(self) -> int:
+        """Pages times steps."""
+        return int(self.heights.sum())
+
+
+class UseSteps:
+    """Steps in which each tensor is used, in order."""
+
+    def __init__(self, line: Timeline) -> None:
+        order = np.lexsort((line.step, line.tensor))
+        self._tensor, self._step = line.tensor[order], line.step[order]
+        self._stationary = line.stationary[order]
+
+    def of(self, tensor: int, begin: int, end: int) -> tuple[Ints, Ints]:
+        """Steps of ``[begin, end)`` that use ``tensor``, and those that need all of it."""
+        first, last = np.searchsorted(self._tensor, (tensor, tensor + 1))
+        steps, stationary = self._step[first:last], self._stationary[first:last]
+        inside = (steps >= begin) & (steps < end)
+        return steps[inside], steps[inside & stationary]
+
+    def mark(self, blocks: list[Block]) -> None:
+        """Set the uses of each."""
+        for block in blocks:
+            block.uses, block.stationary = self.of(block.tensor, block.begin, block.end)
+
+
+def blocks_of(residency: Residency, page_bytes: int, uses: UseSteps) -> list[Block]:
+    """Rows that adjoin in time, tensor by tensor."""
+    if not len(residency):
+        return []
+    pages = -(-residency.size_bytes // page_bytes)
+    adjoins = (residency.tensor[1:] == residency.tensor[:-1]) & (
+        residency.begin[1:] == residency.end[:-1]
+    )
+    first = np.flatnonzero(np.concatenate(([True], ~adjoins)))
+    last = np.append(first[1:], len(residency)) - 1
+    heights = np.split(
+        np.repeat(pages, residency.end - residency.begin),
+        np.cumsum((residency.end[last] - residency.begin[first])[:-1]),
+    )
+    blocks = []
+    for row, profile in zip(first.tolist(), heights, strict=True):
+        tensor, begin = int(residency.tensor[row]), int(residency.begin[row])
+        used, stationary = uses.of(tensor, begin, begin + profile.size)
+        blocks.append(
+            Block(tensor=tensor, begin=begin, heights=profile, uses=used, stationary=stationary)
+        )
+    return blocks
+
+
+class Dirty(NamedTuple):
+    """Bytes dirty after steps, by ``tensor * steps + step``, in that order; elsewhere none are."""
+
+    key: Ints
+    size_bytes: Ints
+    steps: int
+
+    @classmethod
+    def over(cls, tensor: Ints, step: Ints, size_bytes: Ints, steps: int) -> Self:
+        """Of cells sorted by tensor, then step."""
+        some = size_bytes > 0
+        return cls(tensor[some] * steps + step[some], size_bytes[some], steps)
+
+    def of(self, tensor: Ints, step: Ints) -> Ints:
+        """(k,) Bytes of ``tensor[k]`` dirty after ``step[k]``."""
+        if not self.key.size:
+            return np.zeros(tensor.size, np.int64)
+        wanted = tensor * self.steps + step
+        at = np.minimum(np.searchsorted(self.key, wanted), self.key.size - 1)
+        found: Ints = np.where(self.key[at] == wanted, self.size_bytes[at], 0)
+        return found
+
+    def replaced(self, window: StepWindow, other: Dirty) -> Dirty:
+        """``other`` in the steps of ``window`` and its edges."""
+        step = self.key % self.steps
+        kept: Bools = (step < window.first) | (step >= window.last)
+        key = np.concatenate((self.key[kept], other.key))
+        order = np.argsort(key)
+        size_bytes = np.concatenate((self.size_bytes[kept], other.size_bytes))
+        return Dirty(key[order], size_bytes[order], self.steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holding:
+    """Blocks with bases, and what is dirty."""
+
+    blocks: list[Block]
+    dirty: Dirty
+
+
+REACH = 30
+"""Steps before a tensor's first use, and after its last, in which it is worth having."""
+
+
+def own_spans(blocks: list[Block], window: StepWindow) -> Ints:
+    """(s, 2) First step of each block in the window, and one past its last."""
+    spans = np.array([(block.begin, block.end) for block in blocks], np.int64).reshape(-1, 2)
+    return np.clip(spans, window.first, window.last)
+
+
+def lengthened(blocks: list[Block], memory: SpmMap, window: StepWindow, uses: UseSteps) -> Ints:
+    """(s, 2) Steps around each block in which no other is across its base, none more at an edge.
+
+    Few steps more than to the outermost uses of the tensor among them. Blocks of one tensor keep
+    a step apart: the bytes of one do not block for the other.
+    """
+    spans = own_spans(blocks, window)
+    taken = memory.around(window.first, window.last, -2)
+    order = sorted(range(len(blocks)), key=lambda k: (blocks[k].tensor, blocks[k].begin))
+    before = -1
+    for owner, after in zip(order, [*order[1:], -1], strict=False):
+        block = blocks[owner]
+        least, most = window.begin, window.end
+        if before >= 0 and blocks[before].tensor == block.tensor:
+            least = max(least, int(spans[before, 1]) + 1)
+        if after >= 0 and blocks[after].tensor == block.tensor:
+            most = min(most, blocks[after].begin - 1)
+        first, last = _free_around(block, owner, taken, window)
+        begin, end = spans[owner].tolist()
+        first, last = min(max(least, first), begin), max(min(most, last), end)
+        used = uses.of(block.tensor, first, last)[0]
+        first = max(first, min(begin, int(used.min(initial=begin))) - REACH)
+        last = min(last, max(end, int(used.max(initial=end)) + 1) + REACH)
+        spans[owner] = first, last
+        before = owner
+    return spans
+
+
+def _free_around(block: Block, owner: int, taken: Taken, window: StepWindow) -> tuple[int, int]:
+    """First and last steps around a block between which no other is across its base."""
+    across = (taken.low < block.base) & (block.base < taken.high) & (taken.owner != owner)
+    across |= (taken.owner < 0) & (taken.low <= block.base)
+    begin, end = taken.begin[across], taken.end[across]
+    after = int(begin[begin >= block.end].min(initial=window.last))
+    before = int(end[end <= block.begin].max(initial=window.first))
+    return before, after
+
+
+def heights_at(blocks: list[Block], owner: Ints, step: Ints) -> Ints:
+    """(k,) Pages of the block ``owner`` in a ``step``; 0 for no block, and outside of it."""
+    begin = np.array([block.begin for block in blocks], np.int64)
+    heights = np.concatenate([np.empty(0, np.int64), *(block.heights for block in blocks)])
+    first = np.cumsum([0, *(block.heights.size for block in blocks)])
+    pages = np.zeros(owner.size, np.int64)
+    there = np.flatnonzero(owner >= 0)
+    row = owner[there]
+    at = step[there] - begin[row]
+    own: Bools = (at >= 0) & (at < np.diff(first)[row])
+    pages[there[own]] = heights[first[row[own]] + at[own]]
+    return pages

@@ -15,6 +15,7 @@ from results.banks.run import BUDGET_BYTES, SRAM, designs, largest
 from results.shared import common
 from results.shared.common import Row, Study, read
 from results.shared.page import BEGIN, END, Table, environment
+from spmopt.cli import main
 from spmopt.hardware.technologies import load_technology
 from tests.results.pages import RESULTS
 
@@ -139,3 +140,18 @@ def test_pictures_are_drawn(name: str, tmp_path: Path) -> None:
     head, rows = read(RESULTS / name / "rows.csv")
     drawn.draw(rows, head["figures"]).savefig(tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("command", "script"),
+    [
+        ("study memory-iso-area --draw", "python results/memory_iso_area/run.py in a source"),
+        ("study", "studies are scripts now: python results/NAME/run.py"),
+        ("bench place --peer x", "benches are scripts now: python results/place/run.py"),
+    ],
+)
+def test_commands_name_the_scripts(
+    command: str, script: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(command.split()) == 2
+    assert script in capsys.readouterr().err

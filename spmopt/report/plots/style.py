@@ -155,20 +155,6 @@ def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
         )
 
 
-def own_legend(ax: Axes) -> None:
-    """A legend below its own axes."""
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend(
-        handles,
-        labels,
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.1),
-        ncols=legend_columns(labels),
-        frameon=False,
-        fontsize=TEXT,
-    )
-
-
 def legend_columns(labels: Sequence[str]) -> int:
     """As many columns, up to six, as are sure to fit; entries go down the columns."""
     for columns in range(min(6, len(labels)), 1, -1):

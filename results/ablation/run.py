@@ -22,7 +22,6 @@ from results.shared.common import (
 )
 from results.shared.page import Table
 from results.shared.thesis import LISTED, PATIENT, QUICK, QUICKER, at, case, titled
-from spmopt.sweep.work import Search
 
 SIZES = (24 * MB, 128 * MB, 500 * MB)
 VARIANTS = {
@@ -37,17 +36,9 @@ VARIANTS = {
 
 def cases() -> dict[str, Sweep]:
     """All variants; GNMT, whose bounds take a minute each, with more time for them."""
-    return sweeps(
-        *(
-            Sweep(
-                part="gnmt" if name == "gnmt" else "small",
-                case=case(name, SIZES),
-                schedulers=(*VARIANTS.values(), "fluid"),
-                search=PATIENT if name == "gnmt" else Search(),
-            )
-            for name in (*QUICKER, "gnmt")
-        )
-    )
+    schedulers = (*VARIANTS.values(), "fluid")
+    small = (Sweep("small", case(name, SIZES), schedulers) for name in QUICKER)
+    return sweeps((*small, Sweep("gnmt", case("gnmt", SIZES), schedulers, PATIENT)))
 
 
 def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:

@@ -43,19 +43,12 @@ def cases() -> dict[str, Sweep]:
     }
     sizes["transformer"].remove(180 * MB)  # of a share
     return sweeps(
-        *(
-            Sweep(
-                part=part,
-                case=case(network, capacities, name, throughput=throughput),
-                schedulers=("tsai", LISTED),
-                search=BRIEF,
-            )
-            for name in READINGS
-            for part, throughput, few in ((name, FEW, None), (f"{name}-faster", MANY, [24 * MB]))
-            for network in TITLES
-            for capacities in [few or sizes[network]]
-            if applies(name, network)
-        )
+        Sweep(part, case(network, capacities, name, throughput=rate), ("tsai", LISTED), BRIEF)
+        for name in READINGS
+        for part, rate, few in ((name, FEW, None), (f"{name}-faster", MANY, [24 * MB]))
+        for network in TITLES
+        for capacities in [few or sizes[network]]
+        if applies(name, network)
     )
 
 

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.common import MB, Study, Sweep, megabytes, sweeps
 from results.shared.page import Table
-from results.shared.plots import canvas, dress, legend, lines
+from results.shared.plots import line_panels
 from results.shared.thesis import BRIEF, MACHINE, QUICK, QUICKER, TITLES, case
 from spmopt.sweep.work import Search
 
@@ -26,21 +26,14 @@ def cases() -> dict[str, Sweep]:
     """GNMT apart: its bound is that of ``page``, which takes a minute; tsai needs none."""
     slow = Search(tolerance=1e-2, time_limit_s=120.0)
     return sweeps(
-        *(
-            Sweep(
-                part=part,
-                case=case(name, SIZES, batch=batch),
-                schedulers=schedulers,
-                search=search,
-            )
-            for part, names, batches, schedulers, search in (
-                ("small", QUICKER, BATCHES, ("tsai", "fluid"), Search()),
-                ("gnmt", ("gnmt",), BATCHES, ("tsai",), BRIEF),
-                ("gnmt optimum", ("gnmt",), (8, 32, 128), ("page",), slow),
-            )
-            for name in names
-            for batch in batches
+        Sweep(part, case(name, SIZES, batch=batch), schedulers, search)
+        for part, names, batches, schedulers, search in (
+            ("small", QUICKER, BATCHES, ("tsai", "fluid"), Search()),
+            ("gnmt", ("gnmt",), BATCHES, ("tsai",), BRIEF),
+            ("gnmt optimum", ("gnmt",), (8, 32, 128), ("page",), slow),
         )
+        for name in names
+        for batch in batches
     )
 
 
@@ -74,20 +67,19 @@ def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
 
 def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
     """Time per sample against batch: a row of panels for each capacity."""
+    labels = dict(zip(("tsai", "certified bound"), KINDS, strict=True))
+    panels = {
+        f"ms per sample, {megabytes(size)}": {
+            title: {label: 1e3 * curve(rows, name, size, kind) for label, kind in labels.items()}
+            for name, title in TITLES.items()
+        }
+        for size in SIZES
+    }
     title = (
         f"Time of a training step per sample, by batch size\n{MACHINE}, training, lowering ideal, "
         "objective time"
     )
-    figure, axes = canvas(2, len(TITLES), 6.2, title)
-    for size, some in zip(SIZES, axes, strict=True):
-        for name, ax in zip(TITLES, some, strict=True):
-            policy, bound = (1e3 * curve(rows, name, size, kind) for kind in KINDS)
-            lines(ax, {"tsai": policy, "certified bound": bound}, BATCHES, cut=False)
-            x = "batch, samples" if size == SIZES[-1] else ""
-            y = "ms per sample" if name == "resnet50" else ""
-            dress(ax, f"{TITLES[name]}, {megabytes(size)}", x, y)
-    legend(figure)
-    return figure
+    return line_panels(title, panels, "batch, samples", BATCHES)
 
 
 STUDY = Study(file=__file__, cases=cases, quick=QUICK, tables=tables, draw=draw)

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.common import MB, Study, Sweep, megabytes, percent, sweeps
 from results.shared.page import Table
-from results.shared.plots import canvas, dress, legend, lines
+from results.shared.plots import line_panels
 from results.shared.thesis import BRIEF, MACHINE, QUICK, QUICKER, TITLES, case
 from spmopt.sweep.work import Search
 
@@ -30,19 +30,17 @@ def cases() -> dict[str, Sweep]:
     traffic, patient = Search(objective="traffic"), Search(time_limit_s=150.0, tolerance=1e-2)
     slow, gnmt = replace(patient, objective="traffic"), ("gnmt",)
     return sweeps(
-        *(
-            Sweep(part=part, case=case(name, sizes), schedulers=schedulers, search=search)
-            for part, names, sizes, schedulers, search in (
-                ("time", QUICKER, FINE, (*POLICIES, "fluid"), Search()),
-                ("traffic", QUICKER, FINE, ("fluid",), traffic),
-                ("time-page", QUICKER, SIZES, ("page",), Search()),
-                ("traffic-page", QUICKER, SIZES, ("page",), traffic),
-                ("gnmt-policies", gnmt, SIZES, POLICIES, BRIEF),
-                ("traffic-gnmt", gnmt, SIZES, ("fluid",), slow),
-                ("time-gnmt", gnmt, SIZES, ("fluid",), patient),
-            )
-            for name in names
+        Sweep(part, case(name, sizes), schedulers, search)
+        for part, names, sizes, schedulers, search in (
+            ("time", QUICKER, FINE, (*POLICIES, "fluid"), Search()),
+            ("traffic", QUICKER, FINE, ("fluid",), traffic),
+            ("time-page", QUICKER, SIZES, ("page",), Search()),
+            ("traffic-page", QUICKER, SIZES, ("page",), traffic),
+            ("gnmt-policies", gnmt, SIZES, POLICIES, BRIEF),
+            ("traffic-gnmt", gnmt, SIZES, ("fluid",), slow),
+            ("time-gnmt", gnmt, SIZES, ("fluid",), patient),
         )
+        for name in names
     )
 
 
@@ -87,26 +85,25 @@ def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
 
 def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
     """Time above, traffic below, a column for each network."""
+
+    def curves(name: str, what: str) -> dict[str, pd.Series]:
+        shown = dict[str, pd.Series]()
+        for scheduler in SHOWN:
+            found = curve(rows, name, scheduler, what) / KINDS[what][2]
+            places = "every 8 MB" if len(found) > len(SIZES) else "at single sizes"
+            label = f"certified bound, {places}" if scheduler == "fluid" else scheduler
+            shown |= {label: found.set_axis(found.index / MB)} if len(found) else {}
+        return shown
+
+    panels = {
+        f"{what}, {unit}": {title: curves(name, what) for name, title in TITLES.items()}
+        for what, (_, unit, _) in KINDS.items()
+    }
     title = (
         f"Time and traffic against the capacity of the scratchpad\n{MACHINE}, training, batch 32 "
         "(Transformer 128), lowering ideal"
     )
-    figure, axes = canvas(2, len(TITLES), 6.2, title)
-    for (what, (_, unit, scale)), some in zip(KINDS.items(), axes, strict=True):
-        for name, ax in zip(TITLES, some, strict=True):
-            curves = {}
-            for scheduler in SHOWN:
-                found = curve(rows, name, scheduler, what) / scale
-                dense = "every 8 MB" if len(found) > len(SIZES) else "at single sizes"
-                label = f"certified bound, {dense}" if scheduler == "fluid" else scheduler
-                if len(found):
-                    curves[label] = found.set_axis(found.index / MB)
-            lines(ax, curves, (24, 64, 256, 1000), cut=True)
-            y = f"{what}, {unit}" if name == "resnet50" else ""
-            x = "scratchpad, MB" if what == "traffic" else ""
-            dress(ax, TITLES[name] if what == "time" else "", x, y)
-    legend(figure)
-    return figure
+    return line_panels(title, panels, "scratchpad, MB", (24, 64, 256, 1000), cut=True)
 
 
 STUDY = Study(file=__file__, cases=cases, quick=QUICK, tables=tables, draw=draw)

@@ -42,25 +42,18 @@ def cases() -> dict[str, Sweep]:
     slow = replace(PATIENT, objective="traffic")
     tsai, fluid = ("tsai",), ("fluid",)
     return sweeps(
-        *(
-            Sweep(
-                part=part,
-                case=case(name, sizes, reading, throughput=throughput),
-                schedulers=schedulers,
-                search=search,
-            )
-            for part, names, sizes, throughput, reading, schedulers, search in (
-                ("time", QUICKER, SIZES, FEW, "tsai", tsai + fluid, Search()),
-                ("traffic", QUICKER, SIZES, FEW, "tsai", fluid, traffic),
-                ("faster", QUICKER, LEAST, MANY, "tsai", tsai + fluid, Search()),
-                ("assumed", all_four, SIZES, FEW, "all", (*tsai, LISTED), BRIEF),
-                ("assumed-faster", all_four, LEAST, MANY, "all", (*tsai, LISTED), BRIEF),
-                ("traffic-gnmt", gnmt, ENDS, FEW, "tsai", fluid, slow),
-                ("time-gnmt", gnmt, ENDS, FEW, "tsai", (*tsai, *fluid, LISTED), PATIENT),
-                ("faster-gnmt", gnmt, LEAST, MANY, "tsai", (*tsai, *fluid, LISTED), PATIENT),
-            )
-            for name in names
+        Sweep(part, case(name, sizes, reading, throughput=throughput), schedulers, search)
+        for part, names, sizes, throughput, reading, schedulers, search in (
+            ("time", QUICKER, SIZES, FEW, "tsai", tsai + fluid, Search()),
+            ("traffic", QUICKER, SIZES, FEW, "tsai", fluid, traffic),
+            ("faster", QUICKER, LEAST, MANY, "tsai", tsai + fluid, Search()),
+            ("assumed", all_four, SIZES, FEW, "all", (*tsai, LISTED), BRIEF),
+            ("assumed-faster", all_four, LEAST, MANY, "all", (*tsai, LISTED), BRIEF),
+            ("traffic-gnmt", gnmt, ENDS, FEW, "tsai", fluid, slow),
+            ("time-gnmt", gnmt, ENDS, FEW, "tsai", (*tsai, *fluid, LISTED), PATIENT),
+            ("faster-gnmt", gnmt, LEAST, MANY, "tsai", (*tsai, *fluid, LISTED), PATIENT),
         )
+        for name in names
     )
 
 

@@ -38,7 +38,7 @@ def measure(curve: Case, jobs: int) -> dict[str, float]:
     Of ``fluid`` the gap is that between the two ends of the relaxation's optimum.
     """
     wall, cpu = monotonic(), cpu_s()
-    found, solves = run_parts([Sweep(part="curve", case=curve, schedulers=SCHEDULERS)], jobs)
+    found, solves = run_parts([Sweep("curve", curve, SCHEDULERS)], jobs)
     rows = pd.DataFrame(found)
     spent = {"wall_s": monotonic() - wall, "cpu_s": cpu_s() - cpu}
     gaps = {name: rows[rows.scheduler == name].gap for name in SCHEDULERS}
@@ -81,10 +81,8 @@ def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
     yield Table(title="GNMT, point by point", heads=heads, lines=lines, left=3)
 
 
-GNMT = Sweep(
-    part="gnmt", case=case("gnmt", (24 * MB, 500 * MB)), schedulers=SCHEDULERS, search=PATIENT
-)
-STUDY = Study(file=__file__, cases=lambda: sweeps(GNMT), quick=QUICK, tables=tables, figures=timed)
+CASES = sweeps([Sweep("gnmt", case("gnmt", (24 * MB, 500 * MB)), SCHEDULERS, PATIENT)])
+STUDY = Study(file=__file__, cases=lambda: CASES, quick=QUICK, tables=tables, figures=timed)
 
 if __name__ == "__main__":
     sys.exit(STUDY.main())

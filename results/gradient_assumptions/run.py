@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -32,13 +33,13 @@ from results.shared.page import Table
 
 TECHNIQUES = ("interleaving", "+rearrangement")
 PLAIN, ALONE = "as everywhere", "backward pass alone"
-READINGS = {  # options of `spmopt tiles` that do the same are on the page
-    PLAIN: Setting(name=PLAIN),
-    "2 bytes an element": Setting(name="2 bytes an element", element_bytes=2),
-    "weight stationary": Setting(name="weight stationary", dataflow="ws"),
-    "the baseline's tiles": Setting(name="the baseline's tiles", tiles="baseline"),
-    "square tiles": Setting(name="square tiles", tiles="square"),
-    "no re-use between batches": Setting(name="no re-use between batches", reuse="none"),
+READINGS: Mapping[str, Mapping[str, Any]] = {  # the options of `spmopt tiles` are on the page
+    PLAIN: {},
+    "2 bytes an element": {"element_bytes": 2},
+    "weight stationary": {"dataflow": "ws"},
+    "the baseline's tiles": {"tiles": "baseline"},
+    "square tiles": {"tiles": "square"},
+    "no re-use between batches": {"reuse": "none"},
 }
 SHORT = {machine: TITLES[machine].removesuffix(" NPU") for machine in MACHINES}
 PAPER = {  # percent; a speedup as the time saved
@@ -85,9 +86,8 @@ def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
 
 
 SETTINGS = [
-    Setting(**{**vars_of, "machine": machine})
-    for setting in READINGS.values()
-    for vars_of in [{name: getattr(setting, name) for name in Setting.__dataclass_fields__}]
+    Setting(name=name, machine=machine, **given)
+    for name, given in READINGS.items()
     for machine in MACHINES
 ]
 STUDY = gradients.network_study(

@@ -52,8 +52,7 @@ def backward(network: str, name: str, spm: str, batch: int, ways: list[tuple[str
         "layers": len(layers),
         "schedules": len(rows),
         "products": sum(row.spent.products for row in rows.values()),
-        "wall_s": taken.wall_s,
-        "cpu_s": taken.cpu_s,
+        **taken,
         "saved": 1 - sum(count * min(each) for count, each in pairs) / before,
         "verified": len(rows) == len(cases),
     }

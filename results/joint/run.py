@@ -125,7 +125,7 @@ def searched(
         if totals is None or totals.replay_cycles > cycles:
             raise ScheduleError("joint: the replay takes longer than the model says")
         cycles = totals.replay_cycles
-    return cycles, max(bounds, default=0), taken.wall_s
+    return cycles, max(bounds, default=0), taken["wall_s"]
 
 
 INSTANCES = (  # network, operations, SPM, whether it is a training step

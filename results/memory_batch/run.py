@@ -16,7 +16,7 @@ from results.shared import memory
 from results.shared.common import MB, in_percent
 from results.shared.memory import OPTIMAL, READINGS, RIVALS, TITLES, Claim
 from results.shared.page import Table
-from results.shared.plots import canvas, dress, legend, lines, ratio_axes
+from results.shared.plots import line_panels
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 STAGES = {True: "training", False: "inference"}
@@ -84,26 +84,20 @@ def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
 
 def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
     """EDP over the batch size, of both stages in every reading."""
-    rows = memory.measures(rows)
-    figure, axes = canvas(
-        2,
-        len(READINGS),
-        6.2,
+    own = {name: memory.optimal(memory.measures(rows), name) for name in READINGS}
+    panels = {
+        f"{stage}: EDP, SRAM over MRAM": {
+            name: {TITLES[role]: curve(some, training, role) for role in RIVALS}
+            for name, some in own.items()
+        }
+        for training, stage in STAGES.items()
+    }
+    title = (
         "Energy-delay product of the scratchpad alone (without DRAM): SRAM over MRAM, by batch "
         f"size\nAlexNet, 3 MB, GTX 1080 Ti, optimal schedules; {memory.OVER_ONE}\n"
-        f"{memory.READINGS_SHOWN}",
+        f"{memory.READINGS_SHOWN}"
     )
-    shown: list[pd.Series] = []
-    for (training, stage), some in zip(STAGES.items(), axes, strict=True):
-        for reading, ax in zip(READINGS, some, strict=True):
-            own = memory.optimal(rows, reading)
-            curves = {TITLES[role]: curve(own, training, role) for role in RIVALS}
-            lines(ax, curves, (1, 4, 16, 64, 256), cut=False)
-            dress(ax, f"{stage}, {reading}", "batch", "EDP, SRAM over MRAM")
-            shown += curves.values()
-    ratio_axes([ax for some in axes for ax in some], pd.concat(shown))
-    legend(figure)
-    return figure
+    return line_panels(title, panels, "batch", (1, 4, 16, 64, 256), ratios=True)
 
 
 STUDY = memory.memory_study(

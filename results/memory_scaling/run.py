@@ -15,7 +15,7 @@ from results.shared import memory
 from results.shared.common import in_percent
 from results.shared.memory import MIB, OPTIMAL, READINGS, RIVALS, TITLES, both, less, more, relative
 from results.shared.page import Table
-from results.shared.plots import canvas, dress, legend, lines, ratio_axes
+from results.shared.plots import line_panels
 
 ROLES = ("sram", *RIVALS)
 MEASURES = {
@@ -84,26 +84,20 @@ def by_capacity(rows: pd.DataFrame, role: str, column: str) -> pd.Series:
 
 def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
     """Energy and EDP of SRAM over those of MRAM, over the capacity."""
-    rows = memory.measures(rows)
-    figure, axes = canvas(
-        2,
-        len(READINGS),
-        6.2,
+    own = {name: memory.optimal(memory.measures(rows), name) for name in READINGS}
+    panels = {
+        f"{measure}, SRAM over MRAM": {
+            name: {TITLES[role]: by_capacity(some, role, column) for role in RIVALS}
+            for name, some in own.items()
+        }
+        for measure, column in (("energy", "energy"), ("EDP", "edp"))
+    }
+    title = (
         "Energy and energy-delay product (EDP) of the scratchpad alone (without DRAM): SRAM over "
         "MRAM, by capacity\ncurves through runs of NVSim (22 nm), GTX 1080 Ti, mean of 5 networks "
-        f"and 2 stages, optimal schedules;\n{memory.OVER_ONE}\n{memory.READINGS_SHOWN}",
+        f"and 2 stages, optimal schedules;\n{memory.OVER_ONE}\n{memory.READINGS_SHOWN}"
     )
-    shown: list[pd.Series] = []
-    for (measure, column), some in zip((("energy", "energy"), ("EDP", "edp")), axes, strict=True):
-        for reading, ax in zip(READINGS, some, strict=True):
-            own = memory.optimal(rows, reading)
-            curves = {TITLES[role]: by_capacity(own, role, column) for role in RIVALS}
-            lines(ax, curves, (1, 2, 4, 8, 16, 32), cut=False)
-            dress(ax, reading, "scratchpad, MiB", f"{measure}, SRAM over MRAM")
-            shown += curves.values()
-    ratio_axes([ax for some in axes for ax in some], pd.concat(shown))
-    legend(figure)
-    return figure
+    return line_panels(title, panels, "scratchpad, MiB", (1, 2, 4, 8, 16, 32), ratios=True)
 
 
 STUDY = memory.memory_study(

@@ -93,8 +93,7 @@ def place(source: Source, seed: int, capacity: int = CAPACITY) -> Figures:
     if found.placement is not None:
         require_placement(own, found.placement, capacity)
     solved = found.placement is not None
-    seconds = {"wall_s": taken.wall_s, "cpu_s": taken.cpu_s}
-    return {"buffers": len(own), **seconds, "solved": solved, "method": found.method}
+    return {"buffers": len(own), **taken, "solved": solved, "method": found.method}
 
 
 def minimize(source: Source, limit_s: float) -> Figures:
@@ -105,8 +104,7 @@ def minimize(source: Source, limit_s: float) -> Figures:
         require_placement(buffers, found.placement)
     return {
         "buffers": len(buffers),
-        "wall_s": taken.wall_s,
-        "cpu_s": taken.cpu_s,
+        **taken,
         "bound_bytes": found.bound_bytes,
         "method": found.method,
         "height_bytes": found.placement and found.placement.height_bytes,

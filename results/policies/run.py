@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from results.shared import thesis
 from results.shared.common import MB, Study, Sweep, megabytes, sweeps
 from results.shared.page import Table
 from results.shared.plots import canvas, dress, legend, strips
@@ -44,20 +45,16 @@ def cases() -> dict[str, Sweep]:
     ]
     networks.append(Network(name="gnmt", parameters=(("steps", 10),)))
     machine = replace(load_machine("rtx2080ti"), spm_bytes=SIZES[0])
+    steps = [replace(each, training=training) for each in networks for training in (False, True)]
     return sweeps(
-        *(
-            Sweep(
-                part=kind,
-                case=Case(
-                    network=replace(network, training=training), machine=machine, capacities=SIZES
-                ),
-                schedulers=(*RULES, "fluid"),
-                search=Search(objective=kind, tolerance=WIDTH),
-            )
-            for kind in KINDS
-            for network in networks
-            for training in (False, True)
+        Sweep(
+            kind,
+            Case(network=step, machine=machine, capacities=SIZES),
+            (*RULES, "fluid"),
+            Search(objective=kind, tolerance=WIDTH),
         )
+        for kind in KINDS
+        for step in steps
     )
 
 
@@ -176,16 +173,7 @@ def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
     return figure
 
 
-QUICK = Sweep(
-    part="quick",
-    case=Case(
-        network=Network(name="squeezenet", batch=1),
-        machine=replace(load_machine("rtx2080ti"), spm_bytes=MB),
-        capacities=(MB,),
-    ),
-    schedulers=RULES,
-    search=Search(time_limit_s=1.0),
-)
+QUICK = thesis.QUICK._replace(schedulers=RULES)
 STUDY = Study(file=__file__, cases=cases, quick=QUICK, tables=tables, draw=draw)
 
 if __name__ == "__main__":

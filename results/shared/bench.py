@@ -355,19 +355,14 @@ def summed(values: Sequence[Any]) -> Any:
     return all(values) if all(isinstance(value, bool) for value in values) else sum(values)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """Seconds; CPU seconds are those of all threads, and of solvers' processes."""
+def timed(work: Callable[[], T]) -> tuple[T, dict[str, float]]:
+    """Call ``work``; give its value, and wall and CPU seconds.
 
-    wall_s: float
-    cpu_s: float
-
-
-def timed(work: Callable[[], T]) -> tuple[T, Taken]:
-    """Call ``work``; give its value and what it took."""
+    CPU seconds are those of all threads, and of solvers' processes.
+    """
     wall, cpu = monotonic(), cpu_s()
     value = work()
-    return value, Taken(wall_s=monotonic() - wall, cpu_s=cpu_s() - cpu)
+    return value, {"wall_s": monotonic() - wall, "cpu_s": cpu_s() - cpu}
 
 
 def peak_mb() -> float:

@@ -55,14 +55,13 @@ def reach(case: Case, scheduler: str, objective: str, tolerance: float, limit_s:
     known = outcome.class_bound
     return {
         "operations": len(instance.operations),
-        "wall_s": taken.wall_s,
-        "cpu_s": taken.cpu_s,
+        **taken,
         "peak_mb": peak,
         "peak_checked_mb": peak_mb(),
         "gap": float(value / least - 1),
         "class_gap": None if known is None else float(value / Fraction(known.value) - 1),
-        "assemble_s": assembling.wall_s,
-        "verify_s": verifying.wall_s,
+        "assemble_s": assembling["wall_s"],
+        "verify_s": verifying["wall_s"],
         "value": float(value),
         "verified": report.legal,
     }

@@ -9,7 +9,7 @@ from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
@@ -167,14 +167,13 @@ def read(path: Path) -> tuple[dict[str, Any], pd.DataFrame]:
     return head, rows
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sweep:
+class Sweep(NamedTuple):
     """Schedulers at all capacities of a case; ``part`` is in the column of that name."""
 
     part: str
     case: Case
     schedulers: tuple[str, ...]
-    search: Search = Search()  # noqa: RUF009
+    search: Search = Search()
 
 
 def swept(asked: Sweep) -> list[Row]:
@@ -198,22 +197,16 @@ def run_parts(parts: Sequence[Sweep], jobs: int) -> tuple[list[Row], int]:
     return list(table.rows), done.solves
 
 
-def sweeps(*parts: Sweep) -> dict[str, Sweep]:
-    """By part, network, batch and rates, which tell cases apart."""
-    return {
-        " ".join(
-            str(word)
-            for word in (
-                each.part,
-                each.case.network.label,
-                "training" if each.case.network.training else "forward",
-                each.case.network.known_batch,
-                each.case.machine.dram_bytes_per_s,
-                each.case.machine.operations_per_s,
-            )
-        ): each
-        for each in parts
-    }
+def sweeps(parts: Iterable[Sweep]) -> dict[str, Sweep]:
+    """By part, network, step, batch and rates, which tell cases apart."""
+    found = {}
+    for each in parts:
+        network, machine = each.case.network, each.case.machine
+        step = "training" if network.training else "forward"
+        about = (each.part, network.label, step, network.known_batch)
+        rates = (machine.dram_bytes_per_s, machine.operations_per_s)
+        found[" ".join(map(str, (*about, *rates)))] = each
+    return found
 
 
 def one(value: float) -> str:

@@ -98,6 +98,7 @@ SAVED = {  # percent of the time of both passes in the paper (sections 4.3, 6.2)
 }
 SPEEDUP = {SMALL: 1.70, LARGE: 1.43}  # with the second read of dY free (section 3.3)
 SHARE_OF_TRAFFIC, SHARE_OF_READS, SHARE_OF_READS_DLRM = 39.0, 51.4, 68.3  # of dY (section 3.2)
+ASSUMED = ("element_bytes", "dataflow", "reuse", "add_early", "tiles")
 LIMIT = 5.0  # points of deviation from which on a figure is bold
 IN_WORDS = {DOUBLE_BUFFER: "double buffering", OPTIMAL: "optimal residency (page)"}
 _REQUEST: dict[str, Any] = {"tolerance": 1e-2, "time_limit_s": 5.0}  # of an optimizer, for a layer
@@ -182,6 +183,7 @@ class Setting:
     element_bytes: int = 4
     dataflow: str = "os"
     reuse: str = "shared"
+    add_early: bool = False
     tiles: str = "own"
 
     def hardware(self) -> Machine:
@@ -232,6 +234,7 @@ class Setting:
             tile=tile,
             element_bytes=self.element_bytes,
             input_gradient=layer.input_gradient,
+            add_early=self.add_early,
         )
         return [replace(plain, order=order) for order in TECHNIQUES[chosen]]
 
@@ -332,11 +335,7 @@ def measured(each: Asked) -> list[Row]:
                 "cores": setting.cores,
                 "dram_bytes_per_s": hardware.dram_bytes_per_s,
                 "batch": setting.batch or BATCHES[setting.machine],
-                "element_bytes": setting.element_bytes,
-                "dataflow": setting.dataflow,
-                "reuse": setting.reuse,
-                "add_early": False,
-                "tiles": setting.tiles,
+                **{name: getattr(setting, name) for name in ASSUMED},
                 "network": each.network.abbreviation,
                 "technique": technique,
                 "scheduler": replacement,
@@ -346,9 +345,7 @@ def measured(each: Asked) -> list[Row]:
                 "forward_cycles": ahead[0],
                 "traffic_bytes": back[1],
                 "forward_bytes": ahead[1],
-                "read_bytes": back[2],
-                "dy_bytes": back[3],
-                "compulsory_bytes": back[4],
+                **dict(zip(("read_bytes", "dy_bytes", "compulsory_bytes"), back[2:5], strict=True)),
                 "value": float(back[1]),
                 "bound": 0.0 if technique == POTENTIAL else float(back[5]),
                 "verified": True,

@@ -46,6 +46,8 @@ OPTIMAL = "page"
 RIVALS = ("stt", "sot")
 TITLES = {"stt": "STT-MRAM", "sot": "SOT-MRAM", "sram": "SRAM", "relaxed": "STT, relaxed writes"}
 WORKLOAD = ["network", "training", "batch"]
+COUNTS = ("tile", "clock_hz", "banks", "dram_cycles")
+ENERGIES = ("spm_read_j", "spm_write_j", "leakage_j", "dram_j", "mac_j")
 _DRAM_ACCESS_BYTES = 32  # of GDDR5X
 
 
@@ -93,7 +95,7 @@ class Assumptions:
                 raise InputError(f"no assumption {name!r}; there are {', '.join(asdict(self))}")
             if name == "clock_hz":
                 values[name] = parse_quantity(text, Dimension.HERTZ, name)
-            elif name in ("tile", "banks", "dram_cycles"):
+            elif name in COUNTS:
                 if not (text.isascii() and text.isdigit() and 0 < int(text) < 10**9):
                     raise InputError(f"{name}={text}: must be a whole number, 1 or more")
                 values[name] = int(text)
@@ -134,6 +136,7 @@ def memory_study(
 
     Figures of the rows are what ``blocks`` would be with blocks of other sizes.
     """
+    names: dict[str, Any] = {"networks": networks, "stages": stages, "blocks": blocks}
     workloads = {
         f"{network} {'T' if training else 'I'} batch {batch} {size} bytes": Workload(
             network=network,
@@ -147,31 +150,17 @@ def memory_study(
         for training, batch in stages
         for size, roles in scratchpads.items()
     }
+    first = next(iter(workloads.values()))
     return Study(
         file=file,
         cases=lambda: workloads,
         work=scheduled,
-        quick=Workload(
-            network="squeezenet",
-            training=False,
-            batch=1,
-            spm_bytes=3 * 10**6,
-            roles=("sram",),
-            assumed=assumed,
-            readings=(SERIAL,),
-        ),
+        quick=replace(first, network="squeezenet", training=False, batch=1, readings=(SERIAL,)),
         tables=tables,
         draw=draw,
         figures=lambda: of_blocks(list(workloads.values()), blocks, assumed) if blocks else {},
         assume=lambda settings: memory_study(
-            file,
-            assumed.given(settings),
-            scratchpads,
-            tables,
-            draw,
-            networks=networks,
-            stages=stages,
-            blocks=blocks,
+            file, assumed.given(settings), scratchpads, tables, draw, **names
         ),
     )
 
@@ -200,40 +189,31 @@ def scheduled(workload: Workload) -> list[Row]:
                 result = results[key]
                 if result.totals is None:
                     raise ValueError(f"{scheduler} found no schedule of {workload.network}")
-                found = energy_report(result.totals, machine)
+                found, totals = energy_report(result.totals, machine), result.totals
                 spent = {
                     "time_s": found.time_s,
                     "dram_s": 0.0,
-                    "read_bytes": result.totals.spm_read_bytes + result.totals.dram_out_bytes,
-                    "write_bytes": result.totals.spm_write_bytes + result.totals.dram_in_bytes,
-                    "dram_bytes": result.totals.traffic_bytes,
-                    "spm_read_j": found.spm_read_j,
-                    "spm_write_j": found.spm_write_j,
-                    "leakage_j": found.leakage_j,
-                    "dram_j": found.dram_j,
-                    "mac_j": found.mac_j,
+                    "read_bytes": totals.spm_read_bytes + totals.dram_out_bytes,
+                    "write_bytes": totals.spm_write_bytes + totals.dram_in_bytes,
+                    "dram_bytes": totals.traffic_bytes,
+                    **{name: getattr(found, name) for name in ENERGIES},
                     "area_mm2": pad.point.area_mm2,
                 }
                 if reading == SERIAL:
-                    spent |= one_by_one(pad, accessed, result.totals.traffic_bytes, assumed)
+                    spent |= one_by_one(pad, accessed, totals.traffic_bytes, assumed)
                 unit = objective_named(objective, machine)
                 value, bound = (
                     None if exact is None else in_unit(unit, machine, exact)[0]
                     for exact in (result.value, result.bound)
                 )
                 about = {
-                    "network": workload.network,
-                    "training": workload.training,
-                    "batch": workload.batch,
+                    **{name: getattr(workload, name) for name in WORKLOAD},
                     "machine": assumed.machine,
                     "spm_bytes": workload.spm_bytes,
                     "role": role,
                     "technology": getattr(assumed, role),
                     "reading": reading,
-                    "tile": assumed.tile,
-                    "clock_hz": assumed.clock_hz,
-                    "banks": assumed.banks,
-                    "dram_cycles": assumed.dram_cycles,
+                    **{name: getattr(assumed, name) for name in COUNTS},
                     "objective": objective,
                     "scheduler": scheduler,
                 }

@@ -119,6 +119,29 @@ def lines(ax: Axes, curves: Mapping[str, pd.Series], ticks: Sequence[float], *, 
     ax.xaxis.set_minor_locator(NullLocator())
 
 
+def line_panels(
+    title: str,
+    rows: Mapping[str, Mapping[str, Mapping[str, pd.Series]]],
+    x: str,
+    ticks: Sequence[float],
+    *,
+    cut: bool = False,
+    ratios: bool = False,
+) -> Figure:
+    """Draw rows of panels of curves, by label of y and title; ``ratios``: on one scale around 1."""
+    columns = max(map(len, rows.values()))
+    figure, axes = canvas(len(rows), columns, 1.0 + 2.6 * len(rows), title)
+    for (y, panels), some in zip(rows.items(), axes, strict=True):
+        for (name, curves), ax in zip(panels.items(), some, strict=True):
+            lines(ax, curves, ticks, cut=cut)
+            dress(ax, name, x if some is axes[-1] else "", y if ax is some[0] else "")
+    if ratios:
+        shown = [curves for panels in rows.values() for curves in panels.values()]
+        ratio_axes(figure.axes, pd.concat([each for curves in shown for each in curves.values()]))
+    legend(figure)
+    return figure
+
+
 def ratio_axes(axes: Iterable[Axes], values: pd.Series) -> None:
     """Give all the same logarithmic scale, named at 1, 2, 5, with a line where ratios are 1."""
     ticks = [float(f"{step}e{power}") for power in range(-3, 4) for step in (1, 2, 5)]

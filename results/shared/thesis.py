@@ -74,14 +74,8 @@ def case(
     )
 
 
-QUICK = Sweep(
-    part="quick",
-    case=replace(
-        case("resnet50", (10 * MB,)), network=Network(name="alexnet", training=True, batch=1)
-    ),
-    schedulers=("tsai",),
-    search=BRIEF,
-)
+_SMALL = Network(name="alexnet", training=True, batch=1)
+QUICK = Sweep("quick", replace(case("alexnet", (10 * MB,)), network=_SMALL), ("tsai",), BRIEF)
 
 
 def applies(reading: str, network: str) -> bool:

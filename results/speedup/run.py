@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.common import MB, Study, Sweep, megabytes, milliseconds, signed, sweeps
 from results.shared.page import Table
-from results.shared.plots import canvas, dress, legend, lines
+from results.shared.plots import line_panels
 from results.shared.thesis import (
     BRIEF,
     CLAIMS,
@@ -39,21 +39,14 @@ def cases() -> dict[str, Sweep]:
     """GNMT apart: its bound is that of ``page``, which takes a minute; tsai needs none."""
     slow = Search(tolerance=1e-2, time_limit_s=120.0)
     return sweeps(
-        *(
-            Sweep(
-                part=part,
-                case=case(name, sizes, bandwidth=bandwidth, throughput=throughput),
-                schedulers=schedulers,
-                search=search,
-            )
-            for part, names, sizes, schedulers, search in (
-                ("small", QUICKER, SIZES, ("tsai", "fluid"), Search()),
-                ("gnmt", ("gnmt",), GNMT, ("tsai",), BRIEF),
-                ("gnmt optimum", ("gnmt",), GNMT, ("page",), slow),
-            )
-            for name in names
-            for bandwidth, throughput in (BASE, *UPGRADES.values())
+        Sweep(part, case(name, sizes, bandwidth=rate, throughput=operations), schedulers, search)
+        for part, names, sizes, schedulers, search in (
+            ("small", QUICKER, SIZES, ("tsai", "fluid"), Search()),
+            ("gnmt", ("gnmt",), GNMT, ("tsai",), BRIEF),
+            ("gnmt optimum", ("gnmt",), GNMT, ("page",), slow),
         )
+        for name in names
+        for rate, operations in (BASE, *UPGRADES.values())
     )
 
 
@@ -87,22 +80,21 @@ def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
 
 def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
     """Speedups against capacity: a row of panels for each upgrade."""
+
+    def curves(name: str, upgrade: str) -> dict[str, pd.Series]:
+        policy, best = (100 * gain(rows, upgrade, kind)[name] for kind in KINDS)
+        shown = {"tsai": policy, "at best (gain of the bounds)": best}
+        return {label: found.set_axis(found.index / MB) for label, found in shown.items()}
+
+    panels = {
+        f"faster with {upgrade}, %": {t: curves(name, upgrade) for name, t in TITLES.items()}
+        for upgrade in UPGRADES
+    }
     title = (
         "What 1555 instead of 616 GB/s, and 23.04 instead of 13.45 TFLOP/s, gain\n"
         f"{MACHINE}, training, batch 32 (Transformer 128), lowering ideal, objective time"
     )
-    figure, axes = canvas(2, len(TITLES), 6.2, title)
-    for upgrade, some in zip(UPGRADES, axes, strict=True):
-        for name, ax in zip(TITLES, some, strict=True):
-            policy, best = (100 * gain(rows, upgrade, kind)[name] for kind in KINDS)
-            curves = {"tsai": policy, "at best (gain of the bounds)": best}
-            shown = {label: found.set_axis(found.index / MB) for label, found in curves.items()}
-            lines(ax, shown, (24, 128, 1000), cut=True)
-            first = upgrade == "1555 GB/s"
-            y = f"faster with {upgrade}, %" if name == "resnet50" else ""
-            dress(ax, TITLES[name] if first else "", "" if first else "scratchpad, MB", y)
-    legend(figure)
-    return figure
+    return line_panels(title, panels, "scratchpad, MB", (24, 128, 1000), cut=True)
 
 
 STUDY = Study(file=__file__, cases=cases, quick=QUICK, tables=tables, draw=draw)

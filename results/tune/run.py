@@ -97,10 +97,9 @@ def search(asked: Search, seed: int = 0) -> Figures:
         "solved": counted.solved,
         "as_before": counted.as_before,
         "pruned": counted.excluded,
-        "wall_s": taken.wall_s,
-        "cpu_s": taken.cpu_s,
-        "rate": trials / taken.wall_s,
-        "outside": 1 - checked_s / taken.wall_s if workers <= 1 else None,
+        **taken,
+        "rate": trials / taken["wall_s"],
+        "outside": 1 - checked_s / taken["wall_s"] if workers <= 1 else None,
         "front": None if known is None else len(known.members),
         "volume_gap": None if known is None else missing(points, known),
     }

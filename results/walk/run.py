@@ -38,7 +38,7 @@ def walk(case: Case, policy: str) -> Figures:
     taken = (scheduling, assembling, verifying, replaying)
     return {
         "operations": len(instance.operations),
-        **{stage: each.wall_s for stage, each in zip(STAGES, taken, strict=True)},
+        **{stage: each["wall_s"] for stage, each in zip(STAGES, taken, strict=True)},
         "peak_mb": peak_mb(),
         "verified": report.legal,
     }

@@ -56,7 +56,7 @@ def written(results: Sequence[Path], page: Path) -> Figures:
         "operations": len(stored[0].instance.operations),
         "rectangles": sum(picture.residencies.tensor.size for picture in pictures),
         "mb": page.stat().st_size / 1e6,
-        "write_s": taken.wall_s,
+        "write_s": taken["wall_s"],
     }
 
 

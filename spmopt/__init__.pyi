@@ -54,7 +54,6 @@ from spmopt.core.machine import Area as Area
 from spmopt.core.machine import Bank as Bank
 from spmopt.core.machine import Energy as Energy
 from spmopt.core.machine import Machine as Machine
-from spmopt.core.machine import Memory as Memory
 from spmopt.core.machine import SystolicArray as SystolicArray
 from spmopt.core.objective import Objective as Objective
 from spmopt.core.placement import Buffer as Buffer

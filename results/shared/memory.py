@@ -33,7 +33,7 @@ from spmopt.hardware.energy import energy_report
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.scratchpad import with_technology
 from spmopt.hardware.technologies import load_technology
-from spmopt.hardware.technology import Scratchpad
+from spmopt.hardware.technology import ScratchpadFigures
 from spmopt.metrics import in_unit
 from spmopt.schedulers.registry import Kind, find
 from spmopt.solve import solve
@@ -223,7 +223,7 @@ def scheduled(workload: Workload) -> list[Row]:
 
 
 def one_by_one(
-    pad: Scratchpad, accessed: tuple[int, int], dram_bytes: int, assumed: Assumptions
+    pad: ScratchpadFigures, accessed: tuple[int, int], dram_bytes: int, assumed: Assumptions
 ) -> dict[str, float]:
     """As DeepNVM++ counts (section III-B): accesses one after another, each in whole cycles.
 

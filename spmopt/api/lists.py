@@ -11,7 +11,7 @@ from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
     from spmopt.core.plugins import Registry
-    from spmopt.hardware.technology import Scratchpad, Technology
+    from spmopt.hardware.technology import ScratchpadFigures, Technology
     from spmopt.report.tables import Part
     from spmopt.schedulers.registry import SchedulerEntry
 
@@ -304,7 +304,7 @@ def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> L
     size = capacity
     if isinstance(size, str):
         size = parse_quantity(size, Dimension.BYTES, "capacity", "3MB or 3MiB")
-    pairs: list[tuple[Technology, Scratchpad | None]] = []
+    pairs: list[tuple[Technology, ScratchpadFigures | None]] = []
     for each in found:
         try:
             pairs.append((each, each.at(size)))
@@ -322,7 +322,7 @@ def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> L
     return _listing("technologies", document, tables, note)
 
 
-def _cells(technology: Technology, pad: Scratchpad | None) -> tuple[str, ...]:
+def _cells(technology: Technology, pad: ScratchpadFigures | None) -> tuple[str, ...]:
     from spmopt.report.quantities import si
 
     if pad is None:
@@ -407,7 +407,7 @@ def _record(technology: Technology) -> dict[str, object]:
     }
 
 
-def _scratchpad(pad: Scratchpad | None) -> dict[str, object] | None:
+def _scratchpad(pad: ScratchpadFigures | None) -> dict[str, object] | None:
     if pad is None:
         return None
     names = ("read_pj_per_byte", "write_pj_per_byte", "leakage_w", "read_bytes_per_s")

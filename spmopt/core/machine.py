@@ -153,7 +153,7 @@ class Area:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
+class SpmTechnology:
     """What a technology says of a scratchpad; its energies and leakage are in :class:`Energy`.
 
     Attributes
@@ -198,7 +198,7 @@ class Memory:
             return None
         return self.read_bytes_per_s, self.write_bytes_per_s
 
-    def times(self, count: int) -> Memory:
+    def times(self, count: int) -> SpmTechnology:
         """``count`` of these scratchpads, with a DRAM each."""
         return replace(
             self,
@@ -239,7 +239,7 @@ class Machine:
     array: SystolicArray | None = None
     energy: Energy = Energy()
     area: Area = Area()
-    memory: Memory | None = None
+    memory: SpmTechnology | None = None
     source: str = ""
     banks: tuple[Bank, ...] = ()
 

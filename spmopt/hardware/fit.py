@@ -25,7 +25,7 @@ _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curve:
+class CapacityCurve:
     """``constant + factor * C**exponent``, C in MB, in the unit of the figure."""
 
     constant: float
@@ -41,7 +41,7 @@ class Curve:
 class Fit:
     """A curve, and how far it is from each point: ``curve / point - 1``."""
 
-    curve: Curve
+    curve: CapacityCurve
     residuals: tuple[float, ...]
 
     @property
@@ -79,7 +79,7 @@ def fit(capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
     return min(found, key=lambda each: sum(residual**2 for residual in each.residuals))
 
 
-def _linear(sizes: _Floats, targets: _Floats, exponent: float) -> Curve:
+def _linear(sizes: _Floats, targets: _Floats, exponent: float) -> CapacityCurve:
     """Best constant and factor for an exponent; neither is negative."""
     columns = np.stack([np.ones_like(sizes), sizes**exponent], axis=1) / targets[:, None]
     ones = np.ones_like(targets)
@@ -90,7 +90,7 @@ def _linear(sizes: _Floats, targets: _Floats, exponent: float) -> Curve:
         constant, factor = 0.0, _alone(columns[:, 1])
     elif factor < 0:
         constant, factor = _alone(columns[:, 0]), 0.0
-    return Curve(constant=_rounded(constant), factor=_rounded(factor), exponent=exponent)
+    return CapacityCurve(constant=_rounded(constant), factor=_rounded(factor), exponent=exponent)
 
 
 def _alone(column: _Floats) -> float:
@@ -98,7 +98,7 @@ def _alone(column: _Floats) -> float:
     return float(column.sum() / (column @ column))
 
 
-def _against(curve: Curve, capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
+def _against(curve: CapacityCurve, capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
     pairs = zip(capacities_bytes, values, strict=True)
     return Fit(curve=curve, residuals=tuple(curve.at(size) / value - 1 for size, value in pairs))
 

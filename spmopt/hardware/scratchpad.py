@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Bank, Machine, Memory
-from spmopt.hardware.technology import Basis, Scratchpad, Technology
+from spmopt.core.machine import Bank, Machine, SpmTechnology
+from spmopt.hardware.technology import Basis, ScratchpadFigures, Technology
 
 
 def with_technology(
@@ -65,12 +65,12 @@ def with_technology(
 
 
 def _memory(
-    scratchpad: Scratchpad, named: str, source: str, dram_bytes_per_s: int, banks: int | None
-) -> Memory:
+    scratchpad: ScratchpadFigures, named: str, source: str, dram_bytes_per_s: int, banks: int | None
+) -> SpmTechnology:
     def all_banks(bytes_per_s: float) -> int | None:
         return None if banks is None else max(1, int(banks * bytes_per_s))
 
-    return Memory(
+    return SpmTechnology(
         technology=named,
         source=source,
         basis=str(scratchpad.basis),

@@ -26,7 +26,7 @@ from spmopt.core.errors import InputError, unknown
 from spmopt.core.plugins import Registry
 from spmopt.core.units import Dimension
 from spmopt.hardware.reader import FOLDER, Reader, preset_files, read_toml
-from spmopt.hardware.technology import FIGURES, Between, Point, Technology
+from spmopt.hardware.technology import FIGURES, Interpolation, Point, Technology
 
 _KEYS = ("cell", "source", "access", "between", "point")
 _MEASURES = {
@@ -120,15 +120,15 @@ def _from_tables(tables: Mapping[str, object], name: str, where: str) -> Technol
     read = Reader(tables, where)
     read.require_known(_KEYS, "technology setting")
     between = read.text("between")
-    if between not in tuple(Between):
-        raise InputError(f"{where}: between = {between!r}: must be {' or '.join(Between)}")
+    if between not in tuple(Interpolation):
+        raise InputError(f"{where}: between = {between!r}: must be {' or '.join(Interpolation)}")
     read.text("access")
     return Technology(
         name=name,
         cell=read.text("cell"),
         source=read.text("source"),
         access_bytes=read.quantity("access", Dimension.BYTES, "32B"),
-        between=Between(between),
+        between=Interpolation(between),
         points=tuple(
             _point(Reader(table, f"{where}: point {number}"))
             for number, table in enumerate(read.tables("point"), start=1)
@@ -161,7 +161,7 @@ def _nvsim(name: str) -> Technology:
         cell=cell,
         source=f"NVSim, {runs[0]['node_nm']} nm{assumed}",
         access_bytes=int(words.pop()) // 8,
-        between=Between.FIT,
+        between=Interpolation.FIT,
         points=tuple(
             Point(
                 capacity_bytes=int(run["capacity_MB"]) * _MIB,

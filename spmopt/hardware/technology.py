@@ -77,7 +77,7 @@ class Basis(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scratchpad:
+class ScratchpadFigures:
     """A scratchpad of some technology: figures of one access, and per byte.
 
     ``access_bytes`` go through in one access. A *bank* does one access at a time, so that its
@@ -119,7 +119,7 @@ FURTHEST = 8
 """A fit is used up to so many times the capacity of its last point; further on no run is near."""
 
 
-class Between(StrEnum):
+class Interpolation(StrEnum):
     """What is known between and beyond the points."""
 
     NOTHING = "nothing"
@@ -148,7 +148,7 @@ class Technology:
     cell: str
     source: str
     access_bytes: int
-    between: Between
+    between: Interpolation
     points: tuple[Point, ...]
 
     def __post_init__(self) -> None:
@@ -168,7 +168,7 @@ class Technology:
                 )
             known.add(key)
         object.__setattr__(self, "points", points)
-        if self.between is Between.FIT:
+        if self.between is Interpolation.FIT:
             try:
                 _ = self.fits
             except InputError as error:
@@ -182,7 +182,7 @@ class Technology:
     @property
     def has_fit(self) -> bool:
         """Whether there are figures of other capacities than those of the points."""
-        return self.between is Between.FIT
+        return self.between is Interpolation.FIT
 
     @property
     def most_bytes(self) -> int:
@@ -206,7 +206,7 @@ class Technology:
             for name in FIGURES
         }
 
-    def at(self, capacity_bytes: int) -> Scratchpad:
+    def at(self, capacity_bytes: int) -> ScratchpadFigures:
         """The scratchpad of that capacity.
 
         Raises
@@ -216,7 +216,7 @@ class Technology:
         """
         if capacity_bytes < 1:
             raise InputError(f"technology {self.name}: capacity must be at least 1 byte")
-        if self.between is Between.NOTHING:
+        if self.between is Interpolation.NOTHING:
             return self._scratchpad(Basis.PUBLISHED, self._published(capacity_bytes))
         first, *_, last = self.capacities_bytes
         if capacity_bytes > self.most_bytes:
@@ -242,8 +242,8 @@ class Technology:
             "technology with a fit"
         )
 
-    def _scratchpad(self, basis: Basis, point: Point) -> Scratchpad:
-        return Scratchpad(
+    def _scratchpad(self, basis: Basis, point: Point) -> ScratchpadFigures:
+        return ScratchpadFigures(
             technology=self.name, basis=basis, access_bytes=self.access_bytes, point=point
         )
 

@@ -17,7 +17,7 @@ from time import monotonic
 from spmopt import __version__
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Area, Bank, Energy, Memory
+from spmopt.core.machine import Area, Bank, Energy, SpmTechnology
 from spmopt.core.result import Result, Status
 from spmopt.io.files import StoredResult, decode_result, encode_result
 from spmopt.metrics import metrics
@@ -283,7 +283,7 @@ def _seen(bank: Bank, with_energy: bool) -> Bank:
     return replace(plain, read_pj_per_byte=0.0, write_pj_per_byte=0.0, leakage_w=0.0)
 
 
-def _rates(memory: Memory) -> Memory | None:
+def _rates(memory: SpmTechnology) -> SpmTechnology | None:
     """What lowering sees of a technology: how fast its banks are, where they are counted."""
     if memory.rates is None:
         return None

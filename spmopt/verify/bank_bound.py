@@ -29,7 +29,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.verify.price_check import INFINITE, LARGEST, StepPrices, Touch, touches
+from spmopt.verify.price_check import INFINITE, LARGEST, CheckedPrices, Touch, touches
 
 State = list[int]
 """Least cost of a byte up to now: N, then R and D by bank, then U."""
@@ -61,7 +61,7 @@ class _Step:
 
 
 def bank_paths(
-    instance: Instance, certificate: Certificate, line: Timeline, prices: StepPrices
+    instance: Instance, certificate: Certificate, line: Timeline, prices: CheckedPrices
 ) -> Fraction:
     """Cost of all paths, and of what banks change for no byte, in units of ``2**-bits``, exact.
 
@@ -109,7 +109,7 @@ def _check_magnitude(line: Timeline, steps: list[_Step], shares: Shares) -> None
 
 
 def _steps(
-    instance: Instance, certificate: Certificate, line: Timeline, prices: StepPrices
+    instance: Instance, certificate: Certificate, line: Timeline, prices: CheckedPrices
 ) -> list[_Step]:
     """Prices of every step, bank by bank."""
     machine, objective = instance.machine, certificate.objective

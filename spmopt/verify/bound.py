@@ -46,7 +46,7 @@ from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 from spmopt.verify.bank_bound import bank_paths
-from spmopt.verify.price_check import INFINITE, StepPrices, Touch, step_prices, touches
+from spmopt.verify.price_check import INFINITE, CheckedPrices, Touch, step_prices, touches
 
 State = tuple[int, int, int, int]
 """Least cost of a byte up to now, by where it is: N, R, D, U."""
@@ -87,7 +87,7 @@ def bound(instance: Instance, certificate: Certificate) -> Fraction:
     return Fraction(total) / (1 << certificate.bits) + fixed
 
 
-def _all_paths(line: Timeline, prices: StepPrices) -> int:
+def _all_paths(line: Timeline, prices: CheckedPrices) -> int:
     """``sum_t s_t DP_t``, walking all tensors through the steps together."""
     waiting, final = _Waiting(line), _final_store(prices)
     accesses = touches(line)
@@ -107,7 +107,7 @@ def _all_paths(line: Timeline, prices: StepPrices) -> int:
     return total
 
 
-def _access(old: State, touch: Touch, step: int, prices: StepPrices) -> State:
+def _access(old: State, touch: Touch, step: int, prices: CheckedPrices) -> State:
     """One access: the table of section 5, with a price for each direction.
 
     Resident bytes pay ``hold``. A byte not resident is streamed, unless stationary. A dead
@@ -186,7 +186,7 @@ class _Waiting:
         self._loaded_ahead = min(self._loaded_ahead, load) + hold
 
 
-def _final_store(prices: StepPrices) -> list[int]:
+def _final_store(prices: CheckedPrices) -> list[int]:
     """Per step, the least that a kept dirty byte pays from that step to the end."""
     final = [INFINITE]
     for hold, store in zip(reversed(prices.hold), reversed(prices.store), strict=True):

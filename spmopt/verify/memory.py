@@ -13,7 +13,7 @@ Piece = tuple[int, int, int]
 """Pages [first, last) of a tensor, and the version that they are of."""
 
 
-class Memory:
+class MemoryContents:
     """Contents of SPM and DRAM.
 
     Every write of a tensor makes a new version, a number of its own. A page is tagged with

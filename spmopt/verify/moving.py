@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from spmopt.verify.extents import Addresses, Extent
-from spmopt.verify.memory import Memory
+from spmopt.verify.memory import MemoryContents
 from spmopt.verify.runs import Runs
 from spmopt.verify.view import View
 
@@ -52,7 +52,9 @@ def _greatest(extents: Iterable[Extent], *times: Runs) -> int:
 class Moving:
     """The moves of one step after the other."""
 
-    def __init__(self, view: View, memory: Memory, addresses: Addresses, busy: PageTimes) -> None:
+    def __init__(
+        self, view: View, memory: MemoryContents, addresses: Addresses, busy: PageTimes
+    ) -> None:
         moves, steps = view.schedule.moves, np.arange(view.timeline.steps + 1)
         self._memory = memory
         self._addresses = addresses

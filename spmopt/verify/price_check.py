@@ -23,7 +23,7 @@ LARGEST = 2**59
 
 
 @dataclass(frozen=True, kw_only=True)
-class StepPrices:
+class CheckedPrices:
     """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``."""
 
     hold: list[int]
@@ -34,7 +34,7 @@ class StepPrices:
     cycle: list[int]
 
 
-def step_prices(instance: Instance, certificate: Certificate, line: Timeline) -> StepPrices:
+def step_prices(instance: Instance, certificate: Certificate, line: Timeline) -> CheckedPrices:
     """Check the certificate's prices, and derive those of computation and firm commands."""
     objective, beta = certificate.objective, instance.machine.bytes_per_cycle
     columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
@@ -64,7 +64,7 @@ def step_prices(instance: Instance, certificate: Certificate, line: Timeline) ->
     firm = [price + r * common // whole_beta for price, r in zip(channel, rho, strict=True)]
     add_in = floor(objective.dram_in_byte * 2**certificate.bits)
     add_out = floor(objective.dram_out_byte * 2**certificate.bits)
-    prices = StepPrices(
+    prices = CheckedPrices(
         hold=hold,
         load=[price + add_in for price in inward],
         store=[price + add_out for price in outward],
@@ -92,7 +92,7 @@ def _ports(instance: Instance, certificate: Certificate) -> list[int]:
     return [sum(prices) for prices in zip(*ports, strict=True)] if ports else [0] * steps
 
 
-def _check_magnitude(prices: StepPrices, line: Timeline) -> None:
+def _check_magnitude(prices: CheckedPrices, line: Timeline) -> None:
     """A path pays in each step at most one holding, and ``passes`` moves each way."""
     passes = np.ones(line.steps, np.int64)
     np.maximum.at(passes, line.step, line.passes)

@@ -41,7 +41,7 @@ from spmopt.core.timeline import Access
 from spmopt.verify.dram_order import DramOrder
 from spmopt.verify.durations import Durations, durations
 from spmopt.verify.extents import Addresses, Extent
-from spmopt.verify.memory import Memory
+from spmopt.verify.memory import MemoryContents
 from spmopt.verify.moving import Moving, PageTimes
 from spmopt.verify.view import AFTER, BEFORE, DURING, View
 from spmopt.verify.violation import MAX_PER_CHECK, Violation
@@ -98,7 +98,7 @@ class _Machine:
     def __init__(self, view: View, time: Durations) -> None:
         commands, line = view.schedule.commands, view.timeline
         self._view = view
-        self._memory = Memory(view)
+        self._memory = MemoryContents(view)
         self._addresses = Addresses(view.schedule.placements, line.size_bytes.size)
         self._dram = DramOrder(line.size_bytes.size, view.instance.machine.duplex)
         self._cycles: list[int] = time.command.tolist()

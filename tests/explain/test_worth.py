@@ -12,7 +12,7 @@ import pytest
 from formulations.residency import fluid
 from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Memory
+from spmopt.core.machine import SpmTechnology
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
@@ -95,7 +95,7 @@ def test_by_hand() -> None:
 @pytest.mark.parametrize(("rate", "held"), [(1, True), (2, False), (None, False)])
 def test_banks_that_hold_the_channel_back(rate: int | None, held: bool) -> None:
     instance = tiny({"a": (8, "in")}, [Op(reads="a"), Op(reads="a")], spm=4)
-    memory = Memory(
+    memory = SpmTechnology(
         technology="t",
         source="s",
         basis="b",

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.core.machine import Machine, Memory
+from spmopt.core.machine import Machine, SpmTechnology
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
@@ -30,7 +30,7 @@ MACHINE = Machine(
 
 
 def banked(read: int, write: int, clock: int = 10) -> Machine:
-    memory = Memory(
+    memory = SpmTechnology(
         technology="toy",
         source="by hand",
         basis="published",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
 from spmopt.hardware.technologies import load_technology, names
-from spmopt.hardware.technology import Basis, Between, Point, Technology
+from spmopt.hardware.technology import Basis, Interpolation, Point, Technology
 
 POINT = Point(
     capacity_bytes=2**20,
@@ -41,7 +41,7 @@ area = "{}mm2"
 """
 
 
-def made(*points: Point, between: Between = Between.NOTHING) -> Technology:
+def made(*points: Point, between: Interpolation = Interpolation.NOTHING) -> Technology:
     return Technology(
         name="t", cell="c", source="s", access_bytes=64, between=between, points=points
     )
@@ -64,8 +64,8 @@ def test_a_fit_goes_through_those_taken() -> None:
     sizes = [2**20, 2**21, 2**22]
     taken = [replace(SMALL, capacity_bytes=size) for size in sizes]
     others = [replace(POINT, capacity_bytes=size) for size in sizes]
-    fitted = made(*others, *taken, between=Between.FIT)
-    assert fitted.fits == made(*taken, between=Between.FIT).fits
+    fitted = made(*others, *taken, between=Interpolation.FIT)
+    assert fitted.fits == made(*taken, between=Interpolation.FIT).fits
     assert fitted.capacities_bytes == tuple(sizes)
 
 

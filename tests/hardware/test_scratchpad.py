@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.core.machine import Machine, Memory
+from spmopt.core.machine import Machine, SpmTechnology
 from spmopt.hardware.machines import load_machine, override
 from spmopt.hardware.scratchpad import with_technology
 from spmopt.hardware.technologies import load_technology
@@ -27,7 +27,7 @@ def test_only_the_scratchpad_changes() -> None:
         spm_write_pj_per_byte=9.6875,
         leakage_w=0.748,
     )
-    assert changed.memory == Memory(
+    assert changed.memory == SpmTechnology(
         technology="deepnvm-stt",
         source="DeepNVM++, table II, 16 nm",
         basis="published",
@@ -82,7 +82,7 @@ def test_no_bank_is_an_error() -> None:
 def test_cores_have_a_scratchpad_each() -> None:
     core = with_technology(gpu(), STT, banks=100)
     four = scaled(core, 4)
-    assert four.memory == Memory(
+    assert four.memory == SpmTechnology(
         technology="deepnvm-stt",
         source="DeepNVM++, table II, 16 nm",
         basis="published",

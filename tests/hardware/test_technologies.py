@@ -7,7 +7,7 @@ import pytest
 
 from spmopt.core.errors import InputError
 from spmopt.hardware.technologies import load_technology, names
-from spmopt.hardware.technology import Between, Point, Technology
+from spmopt.hardware.technology import Interpolation, Point, Technology
 
 HEAD = 'cell = "SRAM"\nsource = "me"\naccess = "64B"\nbetween = "{}"\n'
 POINT = """[[point]]
@@ -35,7 +35,7 @@ def test_units_are_read(tmp_path: Path) -> None:
         cell="SRAM",
         source="me",
         access_bytes=64,
-        between=Between.NOTHING,
+        between=Interpolation.NOTHING,
         points=(
             Point(
                 capacity_bytes=2**20,
@@ -119,7 +119,7 @@ def test_every_technology_says_where_it_is_from() -> None:
     for each in found:
         origin = "NVSim, 22 nm" if each.name.startswith("nvsim") else "DeepNVM++, table II"
         assert each.source.startswith(origin)
-        assert (each.between is Between.FIT) == each.name.startswith("nvsim")
+        assert (each.between is Interpolation.FIT) == each.name.startswith("nvsim")
     assert [each.name for each in found if "assumed" in each.source] == [
         "nvsim-sot",
         "relaxed-stt",

@@ -1,6 +1,6 @@
 """Technologies with figures that are easy to reckon with."""
 
-from spmopt.hardware.technology import Between, Point, Technology
+from spmopt.hardware.technology import Interpolation, Point, Technology
 
 
 def toy(capacity_bytes: int) -> Technology:
@@ -10,7 +10,7 @@ def toy(capacity_bytes: int) -> Technology:
         cell="toy",
         source="by hand",
         access_bytes=4,
-        between=Between.NOTHING,
+        between=Interpolation.NOTHING,
         points=(
             Point(
                 capacity_bytes=capacity_bytes,

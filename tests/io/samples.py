@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Area, Memory
+from spmopt.core.machine import Area, SpmTechnology
 from spmopt.core.objective import energy_objective
 from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals
 from spmopt.core.schedule import Commands, Placements, Residency, Schedule, Steps
@@ -39,7 +39,7 @@ def schedule(rows: int) -> Schedule:
 def with_memory(instance: Instance) -> Instance:
     """``instance`` with a scratchpad whose technology is named."""
     machine = instance.machine
-    memory = Memory(
+    memory = SpmTechnology(
         technology="toy",
         source="by hand",
         basis="published",

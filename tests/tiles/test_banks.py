@@ -7,7 +7,7 @@ from math import ceil
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.core.machine import Memory
+from spmopt.core.machine import SpmTechnology
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline
@@ -26,8 +26,8 @@ GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.inte
 SPM = machine(10**6)
 
 
-def banks(read: int, write: int) -> Memory:
-    return Memory(
+def banks(read: int, write: int) -> SpmTechnology:
+    return SpmTechnology(
         technology="toy",
         source="by hand",
         basis="published",

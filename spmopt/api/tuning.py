@@ -426,6 +426,7 @@ def tune(
     InputError
         A network, space or option that cannot be used.
     """
+    from spmopt.io.document import require_folder
     from spmopt.search.cautions import cautions, require_energies
     from spmopt.search.findings import findings_of
     from spmopt.search.samplers import require_sampler
@@ -480,6 +481,8 @@ def tune(
     name = study or Path(space).stem
     kept: BaseStorage = in_memory() if storage is None else open_storage(str(storage))
     keep = None if keep_schedules is None else Path(keep_schedules)
+    if keep is not None:
+        require_folder(keep.parent)
     folder = keep if storage is None else folder_for(str(storage), name, keep)
     begun = begin(kept, name, setup, folder)
     for caution in cautions(setup):

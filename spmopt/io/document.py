@@ -97,12 +97,19 @@ def require_writable(path: Path) -> None:
 
 
 def require_folder(folder: Path) -> None:
-    """Raise :class:`InputError` unless there is such a folder."""
-    if folder.is_dir():
-        return
-    if folder.exists():
+    """Create a folder where there is none yet.
+
+    Raises
+    ------
+    InputError
+        It cannot be created.
+    """
+    if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is a file, but a folder is needed; name or create one")
-    raise InputError(f"{folder}: no such folder; create it first")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be created ({error.strerror})") from None
 
 
 def _part(path: Path) -> Path:

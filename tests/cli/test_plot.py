@@ -59,7 +59,7 @@ def test_refusals(run: Run, stored: Path) -> None:
         (f"{INSTANCE} -o {stored}/p.png", "an instance is for 'spmopt solve'"),
         (f"{belady} -o {stored}/p.jpeg", "p.jpeg: no format of pictures; let the name end in"),
         (f"{belady} -o {stored}/p", "let the name end in one of .png, .svg, .pdf"),
-        (f"{belady} -o {stored}/none/p.png", "no such folder"),
+        (f"{belady} -o /dev/null/p.png", "a folder is needed"),
         (f"{belady} -o {stored}/p.png --picture maps", "did you mean map?"),
         (f"{belady} -o {stored}/p.png --picture compare", "takes 2 schedules, not 1"),
         (f"{belady} -o {stored}/p.png --timing stops", "did you mean steps?"),

@@ -245,7 +245,7 @@ def test_infeasible_is_explained_in_fields(run: Run, tmp_path: Path) -> None:
         ("--step 1000", "--step 1000: there are steps 0 to "),
         ("--step -1", "--step -1: there are steps 0 to "),
         ("-s page", "--scheduler: "),
-        ("--csv none/rows.csv", "none: no such folder"),
+        ("--csv /dev/null/rows.csv", "a folder is needed"),
     ],
 )
 def test_what_is_refused(run: Run, stored: Path, options: str, message: str) -> None:

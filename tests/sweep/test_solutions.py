@@ -110,5 +110,6 @@ def test_lines_that_mean_nothing(tmp_path: Path) -> None:
 
 
 def test_that_cannot_be_written(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no such folder"):
-        Solutions(tmp_path / "none" / "part", "a sweep", "time")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="a folder is needed"):
+        Solutions(tmp_path / "file" / "part", "a sweep", "time")

@@ -102,7 +102,7 @@ def second_traffic() -> float:
     [
         ("mlp.json -o {folder}/p.xyz", 2, "no such format; give --format mps or --format lp"),
         ("mlp.json --format sav -o {folder}/p", 2, "--format sav: no such format"),
-        ("mlp.json -o {folder}/none/p.lp", 2, "no such folder"),
+        ("mlp.json -o /dev/null/p.lp", 2, "a folder is needed"),
         ("mlp.json --objective beauty -o {folder}/p.lp", 2, "beauty"),
         ("infeasible.json -o {folder}/p.lp", 3, "need 8 bytes of SPM in pages of 4"),
     ],

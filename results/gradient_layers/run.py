@@ -30,7 +30,7 @@ from results.shared.page import Table
 from results.shared.plots import bar_panels
 from spmopt.tiles.case import SEARCHED, Case
 from spmopt.tiles.layer import Tile
-from spmopt.tiles.run import Row as Ran
+from spmopt.tiles.run import LayerResult as Ran
 
 MOST = 24  # layers shown in the paper's figure 13
 SMALL_TILES = "searched, small tiles"
@@ -55,9 +55,9 @@ def longest(asked_of: tuple[int, Sequence[PaperNetwork]]) -> list[Row]:
     most, everything = asked_of[0], layers(asked_of[1])
     base = best_of([SETTING.cases(BASELINE, each) for each in everything.values()])
     bound = {
-        name: row.spent.makespan_cycles
+        name: row.cost.makespan_cycles
         for name, row in zip(everything, base, strict=True)
-        if row.spent.bound_by == "memory"
+        if row.cost.bound_by == "memory"
     }
     chosen = sorted(bound, key=lambda name: -bound[name])[:most]
     asked: list[tuple[str, str, Case]] = []
@@ -84,7 +84,7 @@ def longest(asked_of: tuple[int, Sequence[PaperNetwork]]) -> list[Row]:
 
 def row_of(name: str, each: Counted, order: str, found: Ran) -> Row:
     """What a layer takes in an order, under a replacement."""
-    layer, spent, tile = each.layer, found.spent, found.ran.grid.tile
+    layer, spent, tile = each.layer, found.cost, found.ran.grid.tile
     return {
         "machine": SETTING.machine,
         "layer": name,

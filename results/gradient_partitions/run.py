@@ -45,7 +45,7 @@ def cut(shared: Sequence[tuple[str, Counted]]) -> list[Row]:
     one = shared[0][1]
     (rearranged,) = SETTING.cases("+rearrangement", one)
     cuts = [[replace(rearranged, partition=f"{axis}/{SETTING.cores}")] for axis in AXES]
-    base, *found = (row.spent for row in best_of([SETTING.cases(BASELINE, one), *cuts]))
+    base, *found = (row.cost for row in best_of([SETTING.cases(BASELINE, one), *cuts]))
     cycles = [each.makespan_cycles for each in found]
     best = int(np.argmin(cycles))
     return [

@@ -17,7 +17,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.tiles.batch import run_all
 from spmopt.tiles.case import Case
 from spmopt.tiles.networks import distinct, first_layers, layers_of
-from spmopt.tiles.run import Row
+from spmopt.tiles.run import LayerResult
 
 ORDERS = ("sequential", "interleaved", "dx-major", "dw-major")
 PARTITIONS = ("none", "m/2", "m/4", "n/2", "n/4", "k/2", "k/4")
@@ -44,21 +44,21 @@ def backward(network: str, name: str, spm: str, batch: int, ways: list[tuple[str
         for order, partition in ways
     ]
     rows, taken = timed(lambda: run_cases(cases))
-    cycles = [rows[number].spent.makespan_cycles for number in range(len(cases))]
+    cycles = [rows[number].cost.makespan_cycles for number in range(len(cases))]
     own = [cycles[k * len(ways) : (k + 1) * len(ways)] for k in range(len(layers))]
     pairs = [(count, each) for (_, count), each in zip(layers, own, strict=True)]
     before = sum(count * each[0] for count, each in pairs)
     return {
         "layers": len(layers),
         "schedules": len(rows),
-        "products": sum(row.spent.products for row in rows.values()),
+        "products": sum(row.cost.products for row in rows.values()),
         **taken,
         "saved": 1 - sum(count * min(each) for count, each in pairs) / before,
         "verified": len(rows) == len(cases),
     }
 
 
-def run_cases(cases: list[Case]) -> dict[int, Row]:
+def run_cases(cases: list[Case]) -> dict[int, LayerResult]:
     """Rows by the number of the case."""
     with TaskQueue(processors()) as queue:
         return {number: row for some in run_all(cases, queue) for number, row in some}

@@ -67,8 +67,8 @@ from spmopt.tiles.networks import first_layers, layers_of
 from spmopt.tiles.order import Order, Walk
 from spmopt.tiles.partition import Partition, on_cores, scaled
 from spmopt.tiles.passes import BY_ROWS, forward, forward_on_cores, forward_order, mirrored_layer
+from spmopt.tiles.run import LayerResult as Ran
 from spmopt.tiles.run import Moved, solved
-from spmopt.tiles.run import Row as Ran
 from spmopt.tiles.tiling import choose_tile
 
 SMALL, LARGE = MACHINES = ("small-npu", "large-npu")
@@ -253,7 +253,7 @@ def best_of(groups: Sequence[Sequence[Case]]) -> list[Ran]:
     return [
         min(
             (rows[next(numbers)] for _ in group),
-            key=lambda row: (row.spent.makespan_cycles, row.spent.traffic_bytes),
+            key=lambda row: (row.cost.makespan_cycles, row.cost.traffic_bytes),
         )
         for group in groups
     ]
@@ -359,7 +359,7 @@ Cost = NDArray[np.int64]  # cycles, traffic, reads, reads of dY, compulsory traf
 
 def of_row(row: Ran) -> Cost:
     """What a verified backward pass costs."""
-    spent = row.spent
+    spent = row.cost
     found = (spent.makespan_cycles, spent.traffic_bytes, spent.dram_in_bytes)
     dy = spent.moved.read_bytes[_DY]
     return np.array([*found, dy, spent.compulsory_bytes, spent.traffic_bound_bytes])

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from spmopt.report.quantities import percent, si
 from spmopt.tiles.case import leaves_order
-from spmopt.tiles.records import Record, spent_of, whole
-from spmopt.tiles.run import Spent, total
+from spmopt.tiles.records import Record, cost_of, whole
+from spmopt.tiles.run import LayerCost, total
 
 LEFT = ("layer", "tile", "order", "partition", "replacement", "bound by")
 DISPENSABLE = (
@@ -26,7 +26,7 @@ class Sum:
     """Of all layers, each as often as it occurs, run in one way."""
 
     way: Way
-    spent: Spent
+    cost: LayerCost
     time_s: float
 
 
@@ -43,7 +43,7 @@ def sums(rows: Sequence[Record]) -> tuple[Sum, ...]:
     return tuple(
         Sum(
             way=way,
-            spent=total((whole(row, "count"), spent_of(row)) for row in some),
+            cost=total((whole(row, "count"), cost_of(row)) for row in some),
             time_s=sum(whole(row, "count") * _time_s(row) for row in some),
         )
         for way, some in ways.items()
@@ -68,12 +68,12 @@ def table(rows: Sequence[Record], totals: Sequence[Sum]) -> LayerTable:
     totals
         None for those of an interrupted run.
     """
-    firsts: dict[tuple[object, ...], Spent] = {}
+    firsts: dict[tuple[object, ...], LayerCost] = {}
     lines = []
     for row in rows:
-        spent = spent_of(row)
-        first = firsts.setdefault(tuple(row[name] for name in _LAYER), spent)
-        figures = _figures(spent, first, _time_s(row), str(row["objective"]))
+        cost = cost_of(row)
+        first = firsts.setdefault(tuple(row[name] for name in _LAYER), cost)
+        figures = _figures(cost, first, _time_s(row), str(row["objective"]))
         lines.append({**_about(row), **figures})
     for each in totals:
         order, partition, replacement = each.way
@@ -84,7 +84,7 @@ def table(rows: Sequence[Record], totals: Sequence[Sum]) -> LayerTable:
                 "order": order,
                 "partition": partition,
                 "replacement": replacement,
-                **_figures(each.spent, totals[0].spent, each.time_s, str(rows[0]["objective"])),
+                **_figures(each.cost, totals[0].cost, each.time_s, str(rows[0]["objective"])),
             }
         )
     shown = [
@@ -143,17 +143,17 @@ def _about(row: Record) -> dict[str, str]:
     }
 
 
-def _figures(spent: Spent, first: Spent, time_s: float, objective: str) -> dict[str, str]:
-    ratio = spent.value(objective) / first.value(objective)
-    order_gap = spent.order_gap(objective)
+def _figures(cost: LayerCost, first: LayerCost, time_s: float, objective: str) -> dict[str, str]:
+    ratio = cost.value(objective) / first.value(objective)
+    order_gap = cost.order_gap(objective)
     return {
-        "traffic": si(spent.traffic_bytes, "B", fill=True),
-        "x compulsory": f"{spent.traffic_bytes / spent.compulsory_bytes:.2f}",
-        "gap to bound": percent(spent.gap, fill=True),
+        "traffic": si(cost.traffic_bytes, "B", fill=True),
+        "x compulsory": f"{cost.traffic_bytes / cost.compulsory_bytes:.2f}",
+        "gap to bound": percent(cost.gap, fill=True),
         "gap of order": _NONE if order_gap is None else percent(order_gap, fill=True),
         "time": si(time_s, "s", fill=True),
-        "vs first": _NONE if spent is first else percent(ratio - 1, fill=True),
-        "bound by": spent.bound_by,
+        "vs first": _NONE if cost is first else percent(ratio - 1, fill=True),
+        "bound by": cost.bound_by,
     }
 
 

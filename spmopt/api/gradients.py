@@ -66,7 +66,7 @@ class GradientTable(Shown):
             "totals": [
                 {
                     **dict(zip(("order", "partition", "replacement"), each.way, strict=True)),
-                    **figures(each.spent),
+                    **figures(each.cost),
                     "time_s": each.time_s,
                 }
                 for each in (sums(self.counted) if self._is_complete else ())
@@ -495,14 +495,14 @@ def _computed(
 
 def _known(asked: _Asked, table: Table, output: Path | None) -> dict[int, Record]:
     """Return rows that are there already, by the number of their case."""
-    from spmopt.tiles.records import spent_of
+    from spmopt.tiles.records import cost_of
 
     found = {}
     for number, key in enumerate(asked.keys):
         row = table.get(key)
         if row is not None:
             try:
-                spent_of(row)
+                cost_of(row)
                 found[number] = row
             except InputError as error:
                 raise InputError(

@@ -8,12 +8,12 @@ from functools import partial
 
 from spmopt.experiments.queue import TaskQueue
 from spmopt.tiles.case import DOUBLE_BUFFER, Case, Chosen, choose, finalists
-from spmopt.tiles.run import Row, best, finish
+from spmopt.tiles.run import LayerResult, best, finish
 
 _CHOICE, _RUN = range(2)
 """What goes first, of one case."""
 _Key = tuple[Case, str]
-Found = tuple[int, Row]
+Found = tuple[int, LayerResult]
 """The number of a case, and its row."""
 
 
@@ -68,7 +68,7 @@ class _Batch:
         self._chosen: dict[Case, Chosen] = {}
         self._waiting: dict[Case, list[_Asked]] = {}
         self._running: dict[_Key, list[_Asked]] = {}
-        self._rows: dict[_Key, Row] = {}
+        self._rows: dict[_Key, LayerResult] = {}
         self._found: list[Found] = []
         alike: dict[Case, list[int]] = {}
         for number, case in enumerate(cases):
@@ -125,7 +125,7 @@ class _Batch:
             self._running[key].append(asked)
         return key
 
-    def _row(self, key: _Key, row: Row) -> None:
+    def _row(self, key: _Key, row: LayerResult) -> None:
         self._rows[key] = row
         self._tell(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}")
         for asked in self._running.pop(key):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from spmopt.core.errors import InputError
 from spmopt.experiments.rows import Columns, Value
 from spmopt.tiles.case import Case
-from spmopt.tiles.run import COUNTS, MATRICES, Moved, Row, Spent
+from spmopt.tiles.run import COUNTS, MATRICES, LayerCost, LayerResult, Moved
 
 Record = Mapping[str, Value]
 _READ, _WRITTEN = (tuple(f"{name}_{way}_bytes" for name in MATRICES) for way in ("read", "written"))
@@ -71,9 +71,9 @@ def about(case: Case, count: int) -> Record:
     }
 
 
-def record(row: Row, count: int = 1) -> Record:
+def record(row: LayerResult, count: int = 1) -> Record:
     """Return figures of one layer; ``count`` says how many there are of it."""
-    grid, bound = row.ran.grid, row.spent.order_bound
+    grid, bound = row.ran.grid, row.cost.order_bound
     return {
         **about(row.case, count),
         **dict(zip(("tile_m", "tile_k", "tile_n"), grid.tile.sizes, strict=True)),
@@ -81,26 +81,26 @@ def record(row: Row, count: int = 1) -> Record:
         "order_run": row.ran.order,
         "partition_run": row.ran.partition,
         "status": str(row.status),
-        **figures(row.spent),
+        **figures(row.cost),
         "order_bound": None if bound is None else float(bound),
-        "order_gap": row.spent.order_gap(row.case.objective),
+        "order_gap": row.cost.order_gap(row.case.objective),
         "time_s": row.time_s,
         "solve_s": row.solve_s,
         "note": " ".join("; ".join(row.notes).split()),
     }
 
 
-def figures(spent: Spent) -> Record:
+def figures(cost: LayerCost) -> Record:
     """Return figures that add up, and ratios of them."""
-    moved = dict(zip(_READ, spent.moved.read_bytes, strict=True))
-    moved |= zip(_WRITTEN, spent.moved.written_bytes, strict=True)
-    return {name: moved[name] if name in moved else getattr(spent, name) for name in _FIGURES}
+    moved = dict(zip(_READ, cost.moved.read_bytes, strict=True))
+    moved |= zip(_WRITTEN, cost.moved.written_bytes, strict=True)
+    return {name: moved[name] if name in moved else getattr(cost, name) for name in _FIGURES}
 
 
-def spent_of(found: Record) -> Spent:
+def cost_of(found: Record) -> LayerCost:
     """Read the figures of a record; raises :class:`InputError` where one is missing."""
     bound = found["order_bound"]
-    return Spent(
+    return LayerCost(
         moved=Moved(
             read_bytes=tuple(whole(found, name) for name in _READ),
             written_bytes=tuple(whole(found, name) for name in _WRITTEN),

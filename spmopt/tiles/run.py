@@ -62,7 +62,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spent:
+class LayerCost:
     """Exact figures of verified schedules, and what no schedule is below.
 
     Attributes
@@ -126,11 +126,13 @@ class Spent:
         return float(self.value(objective) / self.order_bound - 1) if self.order_bound else None
 
 
-COUNTS = tuple(field.name for field in fields(Spent) if field.name not in ("moved", "order_bound"))
+COUNTS = tuple(
+    field.name for field in fields(LayerCost) if field.name not in ("moved", "order_bound")
+)
 """Figures that are numbers of their own."""
 
 
-def total(counted: Iterable[tuple[int, Spent]]) -> Spent:
+def total(counted: Iterable[tuple[int, LayerCost]]) -> LayerCost:
     """Sum figures, each so many times: of at least one."""
     times, each = zip(*counted, strict=True)
     bounds = [one.order_bound for one in each]
@@ -144,7 +146,7 @@ def total(counted: Iterable[tuple[int, Spent]]) -> Spent:
     )
     read, written = ways
     known = [count * bound for count, bound in zip(times, bounds, strict=True) if bound is not None]
-    return Spent(
+    return LayerCost(
         moved=Moved(read_bytes=read, written_bytes=written),
         order_bound=sum(known, Fraction()) if len(known) == len(bounds) else None,
         **{name: summed([getattr(one, name) for one in each]) for name in COUNTS},
@@ -152,7 +154,7 @@ def total(counted: Iterable[tuple[int, Spent]]) -> Spent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class LayerResult:
     """What was asked, what was run for it, and what that costs.
 
     Attributes
@@ -162,7 +164,7 @@ class Row:
     ran
         The same with tile, order and partition, this in as many parts as were made;
         ``algorithm-1`` as it chose, but for partitions, in which it chooses for every piece.
-    spent
+    cost
         Of all groups of the layer.
     status
         ``optimal``: the certificate of the order proves it; for the order, that is.
@@ -174,7 +176,7 @@ class Row:
 
     case: Case
     ran: Case
-    spent: Spent
+    cost: LayerCost
     status: Status
     solve_s: float
     notes: tuple[str, ...] = ()
@@ -183,15 +185,15 @@ class Row:
     def value(self) -> tuple[int, int]:
         """The objective; then the other one."""
         other = "traffic" if self.case.objective == "time" else "time"
-        return self.spent.value(self.case.objective), self.spent.value(other)
+        return self.cost.value(self.case.objective), self.cost.value(other)
 
     @property
     def time_s(self) -> float:
         """Makespan."""
-        return self.spent.makespan_cycles / self.case.machine.clock_hz
+        return self.cost.makespan_cycles / self.case.machine.clock_hz
 
 
-def run(case: Case) -> Row:
+def run(case: Case) -> LayerResult:
     """Choose what the case leaves open, schedule, verify.
 
     Raises
@@ -204,12 +206,12 @@ def run(case: Case) -> Row:
     return best(finish(case, each) for each in finalists(case, map(choose, case.candidates())))
 
 
-def best(rows: Iterable[Row]) -> Row:
+def best(rows: Iterable[LayerResult]) -> LayerResult:
     """Return the best one; the first of equals."""
     return min(rows, key=lambda each: each.value)
 
 
-def finish(case: Case, chosen: Chosen) -> Row:
+def finish(case: Case, chosen: Chosen) -> LayerResult:
     """Schedule one of the finalists of ``case``, and in what was searched for if that is better."""
     named = replace(chosen.case, replacement=case.replacement)
     row = _row(case, named)
@@ -220,7 +222,7 @@ def finish(case: Case, chosen: Chosen) -> Row:
     return replace(found, notes=(*notes, *found.notes))
 
 
-def _row(case: Case, ran: Case) -> Row:
+def _row(case: Case, ran: Case) -> LayerResult:
     grid, instance = ran.grid, instance_of(ran)
     request = Request(
         objective=ran.goal, tolerance=ran.tolerance, time_limit_s=ran.time_limit_s, threads=1
@@ -236,7 +238,7 @@ def _row(case: Case, ran: Case) -> Row:
     )
     # The proof cuts a schedule after any tile product; cores compute several at once.
     least = bound.size_bytes if ran.cores == 1 else bound.compulsory_bytes
-    found = Spent(
+    found = LayerCost(
         moved=Moved.of(instance, result.schedule),
         products=grid.products * (1 + ran.input_gradient),
         compute_cycles=result.totals.compute_cycles,
@@ -252,10 +254,10 @@ def _row(case: Case, ran: Case) -> Row:
             f"layer {case.layer.name}: the schedule is below the bound of all orders"
         )
     idle = ran.cores - parse_partition(ran.partition).parts if ran.cores > 1 else 0
-    return Row(
+    return LayerResult(
         case=case,
         ran=ran,
-        spent=total([(case.layer.groups, found)]),
+        cost=total([(case.layer.groups, found)]),
         status=result.status,
         solve_s=result.solve_s,
         notes=(

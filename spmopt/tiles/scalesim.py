@@ -16,7 +16,13 @@ sparsity, of which only a dense one (``4:4``) is accepted.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from configparser import (
+    ConfigParser,
+    DuplicateOptionError,
+    DuplicateSectionError,
+    MissingSectionHeaderError,
+    ParsingError,
+)
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -144,8 +150,6 @@ def _is_dense(cell: str) -> bool:
     return True
 
 
-_SECTION = re.compile(r"\[([^\]]+)\]")
-_SETTING = re.compile(r"([^:=]+?)\s*[:=]\s*(.*)")
 _KIB = 1024
 _ARCHITECTURE = "architecture_presets"
 
@@ -192,88 +196,67 @@ def read_config(path: Path) -> Config:
 
 
 def parse_config(text: str, where: str = "cfg") -> Config:
-    """Machine of the text of a file; ``where`` begins each error."""
-    read = _Settings(_settings(text, where), where)
-    dataflow = read.one_of("Dataflow", _ARCHITECTURE, ("os", "ws", "is"))
-    bandwidth = read.one_of("InterfaceBandwidth", "run_presets", ("CALC", "USER"))
+    """Return the machine of the text of a file; ``where`` begins each error.
+
+    Keys may be in any case; those that are not needed here (offsets, banks) are passed over.
+    """
+    settings = _settings(text, where)
+
+    def text_of(key: str, section: str) -> str:
+        try:
+            return settings[section][key]
+        except KeyError:
+            raise InputError(f"{where}: {key} is missing; add it to section [{section}]") from None
+
+    def one_of(key: str, section: str, choices: tuple[str, ...]) -> str:
+        value = text_of(key, section)
+        if value not in choices:
+            *others, last = choices
+            raise InputError(f"{where}: {key} is {value!r}; write {', '.join(others)} or {last}")
+        return value
+
+    def number(key: str) -> int:
+        return positive(text_of(key, _ARCHITECTURE), f"{where}: {key}")
+
+    dataflow = one_of("Dataflow", _ARCHITECTURE, ("os", "ws", "is"))
+    by_user = one_of("InterfaceBandwidth", "run_presets", ("CALC", "USER")) == "USER"
     return Config(
-        name=read.text("run_name", "general"),
+        name=text_of("run_name", "general"),
         array=SystolicArray(
-            rows=read.number("ArrayHeight"),
-            columns=read.number("ArrayWidth"),
-            dataflow=dataflow,
+            rows=number("ArrayHeight"), columns=number("ArrayWidth"), dataflow=dataflow
         ),
-        ifmap_sram_bytes=_KIB * read.number("IfmapSramSzkB"),
-        filter_sram_bytes=_KIB * read.number("FilterSramSzkB"),
-        ofmap_sram_bytes=_KIB * read.number("OfmapSramSzkB"),
-        words_per_cycle=read.number("Bandwidth") if bandwidth == "USER" else None,
-        unused_bandwidth=None if bandwidth == "USER" else read.optional("Bandwidth"),
+        ifmap_sram_bytes=_KIB * number("IfmapSramSzkB"),
+        filter_sram_bytes=_KIB * number("FilterSramSzkB"),
+        ofmap_sram_bytes=_KIB * number("OfmapSramSzkB"),
+        words_per_cycle=number("Bandwidth") if by_user else None,
+        unused_bandwidth=None if by_user else settings[_ARCHITECTURE].get("Bandwidth"),
     )
 
 
-_Found = Mapping[tuple[str, str], tuple[int, str]]
-"""Line and value by section and key, the key in lower case."""
-
-
-def _settings(text: str, where: str) -> _Found:
-    section = ""
-    found: dict[tuple[str, str], tuple[int, str]] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
-        content = line.strip()
-        if not content or content[0] in "#;":
-            continue
-        if heading := _SECTION.fullmatch(content):
-            section = heading[1]
-        elif setting := _SETTING.fullmatch(content):
-            key = (section, setting[1].lower())
-            if key in found:
-                raise InputError(
-                    f"{where}, line {number}: {setting[1]} is set in line {found[key][0]} too; "
-                    "keep one"
-                )
-            found[key] = (number, setting[2])
+def _settings(text: str, where: str) -> ConfigParser:
+    settings = ConfigParser(interpolation=None)
+    try:
+        settings.read_string(text)
+    except DuplicateOptionError as error:
+        raise InputError(
+            f"{where}, line {error.lineno}: {error.option} is set before too; keep one"
+        ) from None
+    except DuplicateSectionError as error:
+        raise InputError(
+            f"{where}, line {error.lineno}: section [{error.section}] is there before too; "
+            "join them"
+        ) from None
+    except ParsingError as error:
+        if isinstance(error, MissingSectionHeaderError):
+            number, line = error.lineno, repr(error.line)
         else:
-            raise InputError(
-                f"{where}, line {number}: {content!r} is neither a [section] nor a setting; "
-                "write 'key: value'"
-            )
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class _Settings:
-    """One setting at a time, checked."""
-
-    found: _Found
-    where: str
-
-    def _get(self, key: str, section: str) -> tuple[int, str]:
-        try:
-            return self.found[section, key.lower()]
-        except KeyError:
-            raise InputError(
-                f"{self.where}: {key} is missing; add it to section [{section}]"
-            ) from None
-
-    def text(self, key: str, section: str) -> str:
-        return self._get(key, section)[1]
-
-    def optional(self, key: str) -> str | None:
-        found = self.found.get((_ARCHITECTURE, key.lower()))
-        return None if found is None else found[1]
-
-    def number(self, key: str) -> int:
-        line, value = self._get(key, _ARCHITECTURE)
-        return positive(value, f"{self.where}, line {line}: {key}")
-
-    def one_of(self, key: str, section: str, choices: tuple[str, ...]) -> str:
-        line, value = self._get(key, section)
-        if value not in choices:
-            raise InputError(
-                f"{self.where}, line {line}: {key} is {value!r}; write {', '.join(choices[:-1])} "
-                f"or {choices[-1]}"
-            )
-        return value
+            number, line = error.errors[0]
+        line = line.replace("\\n", "")
+        raise InputError(
+            f"{where}, line {number}: {line} is neither a [section] nor a setting in one; "
+            "write 'key: value'"
+        ) from None
+    return settings
 
 
 _WHOLE = re.compile(r"[0-9]{1,15}")

@@ -13,7 +13,7 @@ from spmopt.tiles import batch
 from spmopt.tiles.batch import run_all
 from spmopt.tiles.case import Case, Chosen
 from spmopt.tiles.layer import Layer, Tile
-from spmopt.tiles.run import Row, finish, run
+from spmopt.tiles.run import LayerResult, finish, run
 from tests.tiles.asked import LAYER, case
 
 OTHER = Layer(name="other", m=40, k=200, n=100)
@@ -26,7 +26,7 @@ CASES = [
 ]
 
 
-def rows_of(cases: Sequence[Case], jobs: int) -> dict[int, Row]:
+def rows_of(cases: Sequence[Case], jobs: int) -> dict[int, LayerResult]:
     with TaskQueue(jobs) as queue:
         return {number: row for some in run_all(cases, queue) for number, row in some}
 
@@ -34,7 +34,7 @@ def rows_of(cases: Sequence[Case], jobs: int) -> dict[int, Row]:
 def test_rows_are_those_of_single_cases(monkeypatch: pytest.MonkeyPatch) -> None:
     finished: list[Case] = []
 
-    def counted(asked: Case, chosen: Chosen) -> Row:
+    def counted(asked: Case, chosen: Chosen) -> LayerResult:
         finished.append(chosen.case)
         return finish(asked, chosen)
 
@@ -46,7 +46,7 @@ def test_rows_are_those_of_single_cases(monkeypatch: pytest.MonkeyPatch) -> None
         assert found[number].ran.layer == asked.layer
     for number, asked in list(enumerate(CASES))[::3]:
         alone = run(asked)
-        assert (found[number].ran, found[number].spent) == (alone.ran, alone.spent)
+        assert (found[number].ran, found[number].cost) == (alone.ran, alone.cost)
     # The twin is not run again, nor what two orders come to.
     ran = {each.layer.name for each in finished}
     assert ran == {"a", "other"}

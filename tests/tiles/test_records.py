@@ -11,14 +11,14 @@ from spmopt.api.gradient_tables import sums, table
 from spmopt.core.errors import InputError
 from spmopt.experiments.store import Table
 from spmopt.tiles.layer import Layer, Tile
-from spmopt.tiles.records import COLUMNS, Record, about, record, spent_of
-from spmopt.tiles.run import MATRICES, Row, run, total
+from spmopt.tiles.records import COLUMNS, Record, about, cost_of, record
+from spmopt.tiles.run import MATRICES, LayerResult, run, total
 from tests.tiles.asked import LAYER, case
 
 SMALL = Layer(name="small", m=60, k=70, n=80)
 
 
-def counted() -> list[tuple[Row, int]]:
+def counted() -> list[tuple[LayerResult, int]]:
     return [
         (run(case(layer=layer, order=order)), count)
         for layer, count in ((LAYER, 1), (SMALL, 3))
@@ -37,7 +37,7 @@ def test_a_record_adds_up() -> None:
         written = sum(int(str(values[f"{name}_written_bytes"])) for name in MATRICES)
         assert (read, written) == (values["dram_in_bytes"], values["dram_out_bytes"])
         assert read + written == values["traffic_bytes"]
-        assert values["time_s"] == row.spent.makespan_cycles / 1e9
+        assert values["time_s"] == row.cost.makespan_cycles / 1e9
         assert values["tile_given"] is False
         assert values["order_gap"] is None
 
@@ -47,9 +47,9 @@ def test_sums_count_layers() -> None:
     found = sums([record(row, count) for row, count in rows])
     assert [each.way[0] for each in found] == ["sequential", "dx-major"]
     for number, each in enumerate(found):
-        first, second = rows[number][0].spent, rows[number + 2][0].spent
-        assert each.spent == total([(1, first), (3, second)])
-        assert each.spent.makespan_cycles == first.makespan_cycles + 3 * second.makespan_cycles
+        first, second = rows[number][0].cost, rows[number + 2][0].cost
+        assert each.cost == total([(1, first), (3, second)])
+        assert each.cost.makespan_cycles == first.makespan_cycles + 3 * second.makespan_cycles
 
 
 def test_the_table_compares_with_the_first_of_a_layer() -> None:
@@ -60,7 +60,7 @@ def test_the_table_compares_with_the_first_of_a_layer() -> None:
     lines = [dict(zip(shown.columns, row, strict=True)) for row in shown.rows]
     assert [line["layer"] for line in lines] == ["a", "a", "small x3", "small x3", "total", "total"]
     assert [line["vs first"] == "-" for line in lines] == [True, False] * 3
-    first, second = (spent_of(row).makespan_cycles for row in rows[:2])
+    first, second = (cost_of(row).makespan_cycles for row in rows[:2])
     shown_ratio = float(lines[1]["vs first"].removesuffix(" %"))
     assert shown_ratio == pytest.approx(100 * (second / first - 1), abs=0.06)
 
@@ -95,7 +95,7 @@ def test_a_record_can_be_read_again(order: str, replacement: str) -> None:
     before = record(row, 3)
     after = COLUMNS.row(COLUMNS.texts(before))
     assert after == before
-    assert spent_of(after).moved == row.spent.moved
+    assert cost_of(after).moved == row.cost.moved
     assert table([after], sums([after])) == table([before], sums([before]))
 
 
@@ -108,7 +108,7 @@ def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
     file = Table(path, COLUMNS, {"cases": "a"})
     known = file.get(keys[3])
     assert known is not None
-    assert spent_of(known) == rows[3][0].spent
+    assert cost_of(known) == rows[3][0].cost
     assert file.get(keys[0]) is None
     file.add(record(*row) for row in rows[:3])
     file.close(keys)
@@ -125,4 +125,4 @@ def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
 
 def test_a_line_that_is_no_row() -> None:
     with pytest.raises(InputError, match="products is None, no whole number"):
-        spent_of({**records()[0], "products": None})
+        cost_of({**records()[0], "products": None})

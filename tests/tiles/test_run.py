@@ -42,58 +42,58 @@ def test_equal_to_the_instance_solved_directly(replacement: str, reuse: str) -> 
     grid = Grid(layer=LAYER, tile=tile)
     instance = backward(grid, machine(), ORDERS["dx-major"].through(grid))
     result = solve(instance, replacement, Request(tolerance=1e-2, threads=1))
-    totals, spent = result.totals, row.spent
+    totals, cost = result.totals, row.cost
     assert totals is not None
-    assert (spent.dram_in_bytes, spent.dram_out_bytes) == (
+    assert (cost.dram_in_bytes, cost.dram_out_bytes) == (
         totals.dram_in_bytes,
         totals.dram_out_bytes,
     )
-    assert spent.makespan_cycles == totals.makespan_cycles
-    assert spent.compute_cycles == totals.compute_cycles
-    assert spent.dma_cycles == totals.dma_cycles
+    assert cost.makespan_cycles == totals.makespan_cycles
+    assert cost.compute_cycles == totals.compute_cycles
+    assert cost.dma_cycles == totals.dma_cycles
     least = traffic_bound(grid, machine())
-    assert spent.traffic_bound_bytes == least.size_bytes
-    assert spent.makespan_bound_cycles == makespan_bound(
+    assert cost.traffic_bound_bytes == least.size_bytes
+    assert cost.makespan_bound_cycles == makespan_bound(
         machine(), totals.compute_cycles, least.size_bytes
     )
-    assert spent.products == 2 * grid.products == len(instance.operations)
+    assert cost.products == 2 * grid.products == len(instance.operations)
     if replacement == "page":
-        assert spent.order_bound == result.bound
+        assert cost.order_bound == result.bound
         assert row.status is result.status
-        assert spent.order_gap("time") == result.gap
+        assert cost.order_gap("time") == result.gap
     else:
-        assert spent.order_bound is None
+        assert cost.order_bound is None
         assert row.status is Status.FEASIBLE
 
 
 def test_matrices_by_hand() -> None:
     """All of the layer fits: each matrix crosses once, in its direction."""
     layer = Layer(name="small", m=20, k=30, n=40)
-    spent = run(case(layer=layer)).spent
-    assert dict(zip(MATRICES, spent.moved.read_bytes, strict=True)) == {
+    cost = run(case(layer=layer)).cost
+    assert dict(zip(MATRICES, cost.moved.read_bytes, strict=True)) == {
         "dY": 4 * 20 * 40,
         "X": 4 * 20 * 30,
         "W": 4 * 30 * 40,
         "dX": 0,
         "dW": 0,
     }
-    assert spent.moved.written_bytes == (0, 0, 0, 4 * 20 * 30, 4 * 30 * 40)
-    assert spent.traffic_bytes == spent.compulsory_bytes == spent.traffic_bound_bytes
-    assert spent.gap == 0
+    assert cost.moved.written_bytes == (0, 0, 0, 4 * 20 * 30, 4 * 30 * 40)
+    assert cost.traffic_bytes == cost.compulsory_bytes == cost.traffic_bound_bytes
+    assert cost.gap == 0
 
 
 def test_a_first_layer_needs_neither_w_nor_dx() -> None:
-    spent = run(case(input_gradient=False, order="dw-major")).spent
-    moved = spent.moved
+    cost = run(case(input_gradient=False, order="dw-major")).cost
+    moved = cost.moved
     assert all(moved.read_bytes[MATRICES.index(name)] == 0 for name in ("W", "dX"))
     assert moved.written_bytes[MATRICES.index("dX")] == 0
     assert moved.written_bytes[MATRICES.index("dW")] >= 4 * LAYER.k * LAYER.n
-    assert spent.compulsory_bytes == 4 * (160 * 90 + 160 * 300 + 300 * 90)
+    assert cost.compulsory_bytes == 4 * (160 * 90 + 160 * 300 + 300 * 90)
 
 
 def test_groups_multiply() -> None:
-    one = run(case(layer=replace(LAYER, groups=1))).spent
-    assert run(case(layer=replace(LAYER, groups=7))).spent == total([(7, one)])
+    one = run(case(layer=replace(LAYER, groups=1))).cost
+    assert run(case(layer=replace(LAYER, groups=7))).cost == total([(7, one)])
     assert total([(3, one)]) == total([(1, one), (2, one)])
 
 
@@ -152,12 +152,12 @@ def test_optimal_claims_nothing_under_another_replacement() -> None:
     walk = "interleaved:dx=kij~:dw=kij~"
     double, page = (replace(asked, replacement=name) for name in ("double-buffer", "page"))
     found, other = run(double), run(replace(double, order=walk))
-    assert other.spent.traffic_bytes < found.spent.traffic_bytes
+    assert other.cost.traffic_bytes < found.cost.traffic_bytes
     assert "in an SPM of 3 (half of it)" in found.notes[0]
     assert found.notes[0].endswith("; under double-buffer another order may move less")
     least = run(page)
-    assert least.spent.traffic_bytes <= run(replace(page, order=walk)).spent.traffic_bytes
-    tiles = least.spent.traffic_bytes // (2 * 2 * 4)
+    assert least.cost.traffic_bytes <= run(replace(page, order=walk)).cost.traffic_bytes
+    tiles = least.cost.traffic_bytes // (2 * 2 * 4)
     assert least.notes[0] == (
         f"of equal tiles the order found moves {tiles} in an SPM of 6, the least of any order "
         "under optimal residency"
@@ -172,7 +172,7 @@ def test_a_grid_too_large_to_search_all_orders_keeps_the_best_named() -> None:
         "products and 64 tiles: give larger tiles, or search over walks; shown is the best named "
         "order under double buffering",
     )
-    assert (row.ran.order, row.spent) == (best.ran.order, best.spent)
+    assert (row.ran.order, row.cost) == (best.ran.order, best.cost)
 
 
 def test_algorithm_1_says_what_it_chose() -> None:
@@ -199,11 +199,11 @@ def test_cores_take_pieces(add_early: bool) -> None:
     instance = backward(grid, both, order, add_early=add_early)
     totals = solve(instance, "double-buffer", Request(threads=1)).totals
     assert totals is not None
-    assert row.spent.makespan_cycles == totals.makespan_cycles
+    assert row.cost.makespan_cycles == totals.makespan_cycles
     # Partial tiles are of dW: nothing is lost.
-    assert row.spent.traffic_bytes == totals.traffic_bytes
-    assert row.spent.traffic_bound_bytes == row.spent.compulsory_bytes
-    assert row.spent.time_gap >= 0
+    assert row.cost.traffic_bytes == totals.traffic_bytes
+    assert row.cost.traffic_bound_bytes == row.cost.compulsory_bytes
+    assert row.cost.time_gap >= 0
 
 
 @pytest.mark.parametrize(("cores", "said"), [(1, ()), (8, ("m/4, 4 of 8 cores stay idle",))])
@@ -217,7 +217,7 @@ def test_parts_are_those_made(cores: int, said: tuple[str, ...]) -> None:
     )
     row, four = run(asked), run(replace(asked, partition="m/4"))
     assert (row.case.partition, row.ran.partition) == ("m/16", "m/4")
-    assert row.spent == four.spent
+    assert row.cost == four.cost
     assert row.notes == four.notes == tuple(f"cut into {each}" for each in said)
     (shown,) = table([record(row)], ()).rows
     assert "m/16: m/4" in shown
@@ -231,8 +231,8 @@ def test_products_of_a_partition_are_all_products() -> None:
 
 
 def test_page_is_at_most_belady() -> None:
-    least = run(case(replacement="page", objective="traffic", tolerance=1e-2)).spent
-    assert least.traffic_bytes <= run(case(replacement="belady")).spent.traffic_bytes
+    least = run(case(replacement="page", objective="traffic", tolerance=1e-2)).cost
+    assert least.traffic_bytes <= run(case(replacement="belady")).cost.traffic_bytes
     gap = least.order_gap("traffic")
     assert gap is not None
     assert 0 <= gap <= 0.05
@@ -252,10 +252,10 @@ def test_page_cut_short_is_no_worse_than_double_buffering() -> None:
     assert min(row.value for row in starts) > double.value
     page = run(replace(asked, replacement="page"))
     assert page.value <= double.value
-    assert page.spent.order_bound is not None
-    assert page.spent.order_bound <= page.spent.makespan_cycles
+    assert page.cost.order_bound is not None
+    assert page.cost.order_bound <= page.cost.makespan_cycles
     assert page.notes[-1] == "nothing better found than double-buffer, whose schedule this is"
-    assert page.spent.moved == double.spent.moved
+    assert page.cost.moved == double.cost.moved
 
 
 def test_candidates_have_nothing_open() -> None:

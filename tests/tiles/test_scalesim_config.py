@@ -56,12 +56,13 @@ def test_bandwidth_of_the_user() -> None:
     [
         ("ArrayHeight:    32\n", "", "e: ArrayHeight is missing; add it to section [architecture"),
         ("[run_presets]", "[run]", "e: InterfaceBandwidth is missing; add it to section [run_pre"),
-        (": ws", ": rs", "e, line 12: Dataflow is 'rs'; write os, ws or is"),
-        ("CALC", "AUTO", "e, line 17: InterfaceBandwidth is 'AUTO'; write CALC or USER"),
-        ("   32", "   0", "e, line 6: ArrayHeight is '0'; write a whole number of at least 1"),
-        ("   32", "", "e, line 6: ArrayHeight is missing; write a whole number"),
-        ("; the", "the", "e, line 4: 'the machine' is neither a [section] nor a setting; write"),
-        ("IfmapOffset", "arrayheight", "e, line 11: arrayheight is set in line 6 too; keep one"),
+        (": ws", ": rs", "e: Dataflow is 'rs'; write os, ws or is"),
+        ("CALC", "AUTO", "e: InterfaceBandwidth is 'AUTO'; write CALC or USER"),
+        ("   32", "   0", "e: ArrayHeight is '0'; write a whole number of at least 1"),
+        ("   32", "", "e: ArrayHeight is missing; write a whole number"),
+        ("; the", "the", "e, line 4: 'the machine' is neither a [section] nor a setting in one"),
+        ("[general]\n", "", "e, line 1: 'run_name = edge' is neither a [section] nor a setting"),
+        ("IfmapOffset", "arrayheight", "e, line 11: arrayheight is set before too; keep one"),
     ],
 )
 def test_bad_lines_are_named(old: str, new: str, error: str) -> None:

@@ -108,8 +108,8 @@ def _results(
     if result.worth_reading and present and all(fact.data is not None for fact in present):
         arrays = [None if fact is None else fact.data for fact in inputs]
         try:
-            data = evaluate(node, arrays, attributes)
-        except (ValueError, IndexError, KeyError, TypeError) as error:
+            data = evaluate(node, arrays, opsets)
+        except ValueError as error:
             raise InputError(f"{describe(node)}: cannot be worked out ({error})") from None
         if data is not None:
             facts[first_result(node)] = array_fact(data)

@@ -1,29 +1,35 @@
-"""Named networks, built from code."""
+"""Named networks, built from code: ``networks.toml`` lists them."""
 
 from __future__ import annotations
 
-from spmopt.frontends.zoo import (
-    bert,
-    branching,
-    detection,
-    gnmt,
-    mobile,
-    plain,
-    recommendation,
-    registry,
-    residual,
-    t5,
-    transformer,
-    yolo,
-)
-from spmopt.frontends.zoo.registry import Entry
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+
+from spmopt.core.errors import InputError, unknown
 from spmopt.graph.ir import Graph
 
-_MODULES = (
-    *(residual, plain, branching, mobile, detection, yolo),
-    *(transformer, gnmt, bert, t5, recommendation),
-)
-ENTRIES: dict[str, Entry] = {entry.name: entry for module in _MODULES for entry in module.ENTRIES}
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkEntry:
+    """One network of the zoo.
+
+    ``build`` is a ``module:function`` of this package that takes the name, the batch size and all
+    ``parameters``, defaults filled in.
+    """
+
+    name: str
+    description: str
+    paper: str
+    batch: int
+    parameters: Mapping[str, int]
+    build: str
+
+
+_TEXT = files("spmopt.frontends.zoo").joinpath("networks.toml").read_text(encoding="utf-8")
+ENTRIES = {name: NetworkEntry(name=name, **table) for name, table in tomllib.loads(_TEXT).items()}
 
 
 def names() -> list[str]:
@@ -31,7 +37,7 @@ def names() -> list[str]:
     return list(ENTRIES)
 
 
-def entry(name: str) -> Entry:
+def entry(name: str) -> NetworkEntry:
     """Description, paper, default batch and parameters of a network.
 
     Raises
@@ -39,11 +45,13 @@ def entry(name: str) -> Entry:
     InputError
         No such network; suggests the closest.
     """
-    return registry.find(ENTRIES, name)
+    if name not in ENTRIES:
+        raise unknown("network", name, ENTRIES)
+    return ENTRIES[name]
 
 
 def network(name: str, *, batch: int | None = None, **parameters: int) -> Graph:
-    """Forward graph of a network in FP32.
+    """Build the forward graph of a network in FP32.
 
     Parameters
     ----------
@@ -57,6 +65,25 @@ def network(name: str, *, batch: int | None = None, **parameters: int) -> Graph:
     Raises
     ------
     InputError
-        An unknown name or parameter, or a value that does not suit the network.
+        An unknown name or parameter, or a value that is too small (a switch may be 0, all else
+        from 1) or does not suit the network.
     """
-    return registry.build(entry(name), batch, parameters)
+    found = entry(name)
+    chosen = dict(found.parameters)
+    for key, value in parameters.items():
+        if key not in chosen:
+            raise unknown(f"parameter of {name}", key, chosen)
+        chosen[key] = _at_least(min(1, chosen[key]), name, key, value)
+    size = found.batch if batch is None else _at_least(1, name, "batch", batch)
+    module, _, function = found.build.partition(":")
+    build = getattr(import_module(f"spmopt.frontends.zoo.{module}"), function)
+    graph: Graph = build(name, size, chosen)
+    return graph
+
+
+def _at_least(least: int, network: str, name: str, value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InputError(
+            f"network {network}: {name} must be an integer of at least {least}, is {value}"
+        )
+    return value

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from spmopt.core.errors import InputError
 from spmopt.frontends.zoo.attention import Widths, attention, embed, feed_forward
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 _VOCABULARY = 30522
@@ -19,7 +18,8 @@ _POSITIONS = 512
 _SEGMENTS = 2
 
 
-def _bert(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def bert(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build BERT."""
     hidden, length = parameters["hidden"], parameters["sequence"]
     if length > _POSITIONS:
         raise InputError(f"network {name}: sequence must be at most {_POSITIONS}, is {length}")
@@ -61,30 +61,3 @@ def _embedded(net: Layers, batch: int, length: int, hidden: int) -> int:
     )
     x = net.pointwise("Add", "embedding.add2", x, positions)
     return net.pointwise("Dropout", "embedding.drop", net.layer_norm("embedding.norm", x))
-
-
-def _entry(name: str, size: str, paper: str, *, layers: int, hidden: int, heads: int) -> Entry:
-    return Entry(
-        name=name,
-        description=f"BERT-{size}, {layers} layers, encoder with pooler",
-        paper=paper,
-        batch=32,
-        parameters={"layers": layers, "sequence": 128, "hidden": hidden, "heads": heads},
-        build=_bert,
-    )
-
-
-_TURC = "Turc et al., Well-Read Students Learn Better, arXiv:1908.08962, 2019"
-_DEVLIN = "Devlin et al., BERT, NAACL 2019"
-ENTRIES = (
-    _entry("bert-tiny", "tiny", _TURC, layers=2, hidden=128, heads=2),
-    Entry(
-        name="tinybert",
-        description="TinyBERT, 4 layers, encoder with pooler",
-        paper="Jiao et al., TinyBERT, Findings of EMNLP 2020",
-        batch=32,
-        parameters={"layers": 4, "sequence": 128, "hidden": 312, "heads": 12, "inner": 1200},
-        build=_bert,
-    ),
-    _entry("bert-large", "large", _DEVLIN, layers=24, hidden=1024, heads=16),
-)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 # Filters: 1x1; 3x3 reduced, 3x3; "5x5" reduced, "5x5"; projection after pooling.
@@ -53,7 +52,8 @@ def _inception(net: Layers, name: str, x: int, filters: tuple[int, ...]) -> int:
     return net.builder.add("Concat", branches, name=f"{name}.concat", axis=1)
 
 
-def _googlenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def googlenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build GoogLeNet."""
     net = Layers(name)
     x = _conv(net, "1", net.image(batch, parameters["image"]), 64, 7, stride=2)
     x = net.max_pool("1.pool", x, 3, 2, ceil=True)
@@ -74,7 +74,8 @@ def _conv_relu(net: Layers, name: str, x: int, channels: int, kernel: int) -> in
     return net.relu(f"{name}.relu", y)
 
 
-def _squeezenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def squeezenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build SqueezeNet."""
     net = Layers(name)
     x = net.conv("conv1", net.image(batch, parameters["image"]), 96, 7, stride=2, bias=True)
     x = net.max_pool("pool1", net.relu("conv1.relu", x), 3, 2, ceil=True)
@@ -91,23 +92,3 @@ def _squeezenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
     x = net.pointwise("Dropout", "drop", x)
     x = _conv_relu(net, "conv10", x, parameters["classes"], 1)
     return net.finish(net.global_pool("pool", x))
-
-
-ENTRIES = (
-    Entry(
-        name="googlenet",
-        description="GoogLeNet with batch normalisation, image classification",
-        paper="Szegedy et al., Going Deeper with Convolutions, CVPR 2015",
-        batch=32,
-        parameters={"image": 224, "classes": 1000},
-        build=_googlenet,
-    ),
-    Entry(
-        name="squeezenet",
-        description="SqueezeNet 1.0, image classification",
-        paper="Iandola et al., SqueezeNet, arXiv:1602.07360, 2016",
-        batch=32,
-        parameters={"image": 224, "classes": 1000},
-        build=_squeezenet,
-    ),
-)

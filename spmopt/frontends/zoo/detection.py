@@ -22,10 +22,8 @@ from collections.abc import Mapping
 from spmopt.core.errors import InputError
 from spmopt.frontends.zoo import mobilenetv3, residual
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
-_PAPER = "Ren et al., Faster R-CNN, NIPS 2015"
 _PYRAMID = 256
 _PYRAMID_ANCHORS = 15
 _ANCHORS = 9
@@ -99,7 +97,8 @@ def _found(net: Layers, x: int, classes: int) -> tuple[int, int]:
     return net.linear("classes", x, classes), net.linear("boxes", x, 4 * classes)
 
 
-def _faster_rcnn(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def faster_rcnn(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build Faster R-CNN on MobileNetV3."""
     if parameters["regions"] % 2:
         raise InputError(f"network {name}: regions must be even, is {parameters['regions']}")
     net = Layers(name)
@@ -120,7 +119,8 @@ def _faster_rcnn(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
     return net.finish(*found, *_found(net, x, parameters["classes"]))
 
 
-def _faster_rcnn_resnet50(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def faster_rcnn_resnet50(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build Faster R-CNN on ResNet-50."""
     net = Layers(name)
     image = net.image(batch, parameters["image"])
     x = residual.stages(net, image, residual.bottleneck, residual.DEPTHS[:3])
@@ -133,23 +133,3 @@ def _faster_rcnn_resnet50(name: str, batch: int, parameters: Mapping[str, int]) 
             y = residual.bottleneck(net, f"stage4.{index}", y, residual.WIDTHS[3], stride)
         found = (*found, *_found(net, net.global_pool("pool", y), parameters["classes"]))
     return net.finish(*found)
-
-
-ENTRIES = (
-    Entry(
-        name="faster-rcnn",
-        description="Faster R-CNN, MobileNetV3-Large with pyramid, object detection",
-        paper=_PAPER,
-        batch=4,
-        parameters={"image": 320, "regions": 512, "classes": 91},
-        build=_faster_rcnn,
-    ),
-    Entry(
-        name="faster-rcnn-resnet50",
-        description="Faster R-CNN, ResNet-50 and proposals (second stage: regions=512)",
-        paper=_PAPER,
-        batch=4,
-        parameters={"image": 224, "regions": 0, "classes": 91},
-        build=_faster_rcnn_resnet50,
-    ),
-)

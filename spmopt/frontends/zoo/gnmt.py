@@ -24,13 +24,13 @@ from itertools import product
 
 from spmopt.frontends.zoo.layers import Layers
 from spmopt.frontends.zoo.lstm import AdditiveAttention, Lstm
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 _FIRST_RESIDUAL = 2  # the third layer
 
 
-def _gnmt(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def gnmt(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build GNMT."""
     hidden, steps = parameters["hidden"], parameters["steps"]
     net = Layers(name)
     zero = net.builder.state("initial", (batch, hidden))
@@ -121,22 +121,3 @@ def _decoder(
             y = net.pointwise("Add", f"decoder{layer}.residual{step}", x, y)
         grid[layer + 1][step] = y
     return grid[-1]
-
-
-ENTRIES = (
-    Entry(
-        name="gnmt",
-        description="GNMT, unrolled LSTMs with attention, machine translation",
-        paper="Wu et al., Google's Neural Machine Translation System, arXiv:1609.08144, 2016",
-        batch=32,
-        parameters={
-            "layers": 8,
-            "steps": 50,
-            "hidden": 1024,
-            "vocabulary": 32000,
-            "stepwise": 0,
-            "plain": 0,
-        },
-        build=_gnmt,
-    ),
-)

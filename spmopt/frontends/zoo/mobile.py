@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 _SEPARABLE = (  # channels, stride (paper of the first, table 1)
@@ -31,7 +30,8 @@ def _conv(
     return net.builder.add("Clip", [y], name=f"{name}.relu6", min=0.0, max=6.0)
 
 
-def _mobilenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def mobilenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build MobileNet."""
     net = Layers(name)
     x = _conv(net, "stem", net.image(batch, parameters["image"]), 32, 3, stride=2)
     for index, (channels, stride) in enumerate(_SEPARABLE, 1):
@@ -54,7 +54,8 @@ def _block(net: Layers, name: str, x: int, *, expansion: int, channels: int, str
     return y
 
 
-def _mobilenetv2(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def mobilenetv2(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build MobileNetV2."""
     net = Layers(name)
     x = _conv(net, "stem", net.image(batch, parameters["image"]), 32, 3, stride=2)
     for stage, (expansion, channels, blocks, stride) in enumerate(_STAGES, 1):
@@ -71,23 +72,3 @@ def _mobilenetv2(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
     x = net.global_pool("pool", _conv(net, "head", x, 1280, 1))
     x = net.pointwise("Dropout", "drop", x)
     return net.finish(net.linear("classifier", x, parameters["classes"]))
-
-
-ENTRIES = (
-    Entry(
-        name="mobilenet",
-        description="MobileNet (V1), image classification",
-        paper="Howard et al., MobileNets, arXiv:1704.04861, 2017",
-        batch=32,
-        parameters={"image": 224, "classes": 1000},
-        build=_mobilenet,
-    ),
-    Entry(
-        name="mobilenetv2",
-        description="MobileNetV2, image classification",
-        paper="Sandler et al., MobileNetV2, CVPR 2018",
-        batch=32,
-        parameters={"image": 224, "classes": 1000},
-        build=_mobilenetv2,
-    ),
-)

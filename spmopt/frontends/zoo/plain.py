@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 _VGG16 = ((2, 64), (2, 128), (3, 256), (3, 512), (3, 512))
@@ -28,7 +27,8 @@ def _dense(net: Layers, name: str, x: int) -> int:
     return net.relu(f"{name}.relu", net.linear(name, x, 4096))
 
 
-def _vgg16(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def vgg16(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build VGG-16."""
     net = Layers(name)
     x = net.image(batch, parameters["image"])
     for block, (depth, channels) in enumerate(_VGG16, 1):
@@ -41,7 +41,8 @@ def _vgg16(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
     return net.finish(net.linear("fc8", x, parameters["classes"]))
 
 
-def _alexnet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def alexnet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build AlexNet."""
     net = Layers(name)
     x = net.image(batch, parameters["image"])
     for index, (channels, kernel, stride, pad, pooled) in enumerate(_ALEXNET, 1):
@@ -53,23 +54,3 @@ def _alexnet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
     x = _dense(net, "fc6", net.pointwise("Dropout", "drop6", net.flatten(x)))
     x = _dense(net, "fc7", net.pointwise("Dropout", "drop7", x))
     return net.finish(net.linear("fc8", x, parameters["classes"]))
-
-
-ENTRIES = (
-    Entry(
-        name="vgg16",
-        description="VGG-16, image classification",
-        paper="Simonyan and Zisserman, Very Deep Convolutional Networks, ICLR 2015",
-        batch=32,
-        parameters={"image": 224, "classes": 1000},
-        build=_vgg16,
-    ),
-    Entry(
-        name="alexnet",
-        description="AlexNet (one tower), image classification",
-        paper="Krizhevsky, One weird trick for parallelizing CNNs, arXiv:1404.5997, 2014",
-        batch=32,
-        parameters={"image": 224, "classes": 1000},
-        build=_alexnet,
-    ),
-)

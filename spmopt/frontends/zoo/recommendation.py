@@ -19,7 +19,6 @@ from collections.abc import Mapping, Sequence
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 _ROWS = (
@@ -43,7 +42,8 @@ def _perceptron(net: Layers, name: str, x: int, widths: Sequence[int]) -> int:
     return x
 
 
-def _ncf(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def ncf(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build NCF."""
     factors, width = parameters["factors"], parameters["width"]
     net = Layers(name)
     looked_up = {
@@ -61,7 +61,8 @@ def _ncf(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
     return net.finish(net.pointwise("Sigmoid", "prediction.sigmoid", x))
 
 
-def _dlrm(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def dlrm(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build DLRM."""
     width, tables = parameters["width"], parameters["tables"]
     if tables > len(_ROWS):
         raise InputError(f"network {name}: tables must be at most {len(_ROWS)}, is {tables}")
@@ -88,23 +89,3 @@ def _interaction(net: Layers, vectors: Sequence[int]) -> int:
     which = net.builder.state("pairs", (count * (count - 1) // 2,))
     flat = net.reshape(square, batch, count * count)
     return net.builder.add("Gather", [flat, which], name="interaction.pairs", axis=1)
-
-
-ENTRIES = (
-    Entry(
-        name="ncf",
-        description="Neural collaborative filtering (NeuMF), recommendation",
-        paper="He et al., Neural Collaborative Filtering, WWW 2017",
-        batch=2048,
-        parameters={"users": 2_197_225, "items": 855_776, "factors": 64, "width": 128},
-        build=_ncf,
-    ),
-    Entry(
-        name="dlrm",
-        description="DLRM of MLPerf (Criteo Terabyte), recommendation",
-        paper="Naumov et al., Deep Learning Recommendation Model, arXiv:1906.00091, 2019",
-        batch=2048,
-        parameters={"dense": 13, "width": 128, "tables": 26},
-        build=_dlrm,
-    ),
-)

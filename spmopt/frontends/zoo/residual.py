@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
-_PAPER = "He et al., Deep Residual Learning for Image Recognition, CVPR 2016"
 WIDTHS = (64, 128, 256, 512)
 """Of the blocks of each stage."""
 DEPTHS = (3, 4, 6, 3)
@@ -51,7 +49,8 @@ def bottleneck(net: Layers, name: str, x: int, width: int, stride: int) -> int:
     return net.relu(f"{name}.relu3", y)
 
 
-def _resnet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def resnet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build ResNet-18 or ResNet-50."""
     block, depths = (_basic, (2, 2, 2, 2)) if name == "resnet18" else (bottleneck, DEPTHS)
     net = Layers(name)
     x = stages(net, net.image(batch, parameters["image"]), block, depths)
@@ -69,23 +68,3 @@ def stages(net: Layers, image: int, block: Block, depths: tuple[int, ...]) -> in
             stride = 2 if stage and not index else 1
             x = block(net, f"stage{stage + 1}.{index}", x, width, stride)
     return x
-
-
-ENTRIES = (
-    Entry(
-        name="resnet18",
-        description="ResNet-18, image classification",
-        paper=_PAPER,
-        batch=32,
-        parameters={"image": 224, "classes": 1000},
-        build=_resnet,
-    ),
-    Entry(
-        name="resnet50",
-        description="ResNet-50 v1.5, image classification",
-        paper=_PAPER,
-        batch=32,
-        parameters={"image": 224, "classes": 1000},
-        build=_resnet,
-    ),
-)

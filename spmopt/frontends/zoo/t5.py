@@ -13,13 +13,13 @@ from collections.abc import Mapping
 
 from spmopt.frontends.zoo.attention import Widths, attend, embed, project
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 _BUCKETS = 32
 
 
-def _t5(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def t5(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build T5."""
     hidden, target, layers = (parameters[what] for what in ("hidden", "target", "layers"))
     widths = Widths(
         hidden=hidden,
@@ -82,28 +82,3 @@ def _added(net: Layers, name: str, x: int, y: int) -> int:
 def _finished(net: Layers, name: str, x: int) -> int:
     """The norm and dropout after the last layer of a stack."""
     return net.pointwise("Dropout", f"{name}.drop", net.root_mean_square_norm(f"{name}.norm", x))
-
-
-def _entry(size: str, *, layers: int, hidden: int, heads: int) -> Entry:
-    return Entry(
-        name=f"t5-{size}",
-        description=f"T5-{size}, {layers} + {layers} layers, encoder and decoder",
-        paper="Raffel et al., Exploring the Limits of Transfer Learning, JMLR 21, 2020",
-        batch=8,
-        parameters={
-            "layers": layers,
-            "sequence": 512,
-            "target": 114,
-            "hidden": hidden,
-            "heads": heads,
-            "inner": 4 * hidden,
-            "vocabulary": 32128,
-        },
-        build=_t5,
-    )
-
-
-ENTRIES = (
-    _entry("small", layers=6, hidden=512, heads=8),
-    _entry("large", layers=24, hidden=1024, heads=16),
-)

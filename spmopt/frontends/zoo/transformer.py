@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from spmopt.frontends.zoo.attention import Widths, attention, embed, feed_forward
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 
@@ -22,7 +21,8 @@ def _embedded(net: Layers, name: str, table: int, positions: int, batch: int) ->
     return net.pointwise("Dropout", f"{name}.drop", x)
 
 
-def _transformer(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def transformer(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build the Transformer."""
     hidden, length = parameters["hidden"], parameters["sequence"]
     vocabulary, layers = parameters["vocabulary"], parameters["layers"]
     widths = Widths(
@@ -47,22 +47,3 @@ def _transformer(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
     rows = net.reshape(y, batch * length, hidden)
     scores = net.builder.add("Gemm", [rows, table], name="projection", transB=1)
     return net.finish(net.builder.add("Softmax", [scores], name="softmax", axis=-1))
-
-
-ENTRIES = (
-    Entry(
-        name="transformer",
-        description="Transformer (big), encoder and decoder, machine translation",
-        paper="Vaswani et al., Attention Is All You Need, NIPS 2017",
-        batch=128,
-        parameters={
-            "layers": 6,
-            "sequence": 50,
-            "hidden": 1024,
-            "heads": 16,
-            "inner": 4096,
-            "vocabulary": 37000,
-        },
-        build=_transformer,
-    ),
-)

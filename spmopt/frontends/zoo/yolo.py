@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from spmopt.frontends.zoo.layers import Layers
-from spmopt.frontends.zoo.registry import Entry
 from spmopt.graph.ir import Graph
 
 _BOX = 5  # four coordinates and a confidence
@@ -24,7 +23,8 @@ def _leaky(net: Layers, name: str, x: int, channels: int) -> int:
     return net.builder.add("LeakyRelu", [y], name=f"{name}.leaky", alpha=0.1)
 
 
-def _yolov2_tiny(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def yolov2_tiny(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build Tiny YOLOv2."""
     net = Layers(name)
     x = net.image(batch, parameters["image"])
     for index, channels in enumerate(_TINY, 1):
@@ -90,7 +90,8 @@ def _doubled(net: Layers, name: str, x: int) -> int:
     return net.builder.add("Resize", [x], name=name, shape=shape)
 
 
-def _yolov5l(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def yolov5l(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+    """Build YOLOv5l."""
     net = Layers(name)
     eighth, sixteenth, top = _backbone(net, net.image(batch, parameters["image"]))
     top = _conv(net, "up1", top, 512)
@@ -108,23 +109,3 @@ def _yolov5l(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
         for index, x in enumerate((low, mid, high))
     ]
     return net.finish(*found)
-
-
-ENTRIES = (
-    Entry(
-        name="yolov2-tiny",
-        description="Tiny YOLOv2 (COCO), object detection",
-        paper="Redmon and Farhadi, YOLO9000, CVPR 2017",
-        batch=32,
-        parameters={"image": 416, "classes": 80},
-        build=_yolov2_tiny,
-    ),
-    Entry(
-        name="yolov5l",
-        description="YOLOv5l, release 6, object detection",
-        paper="Jocher et al., ultralytics/yolov5 v6.0, doi:10.5281/zenodo.5563715, 2021",
-        batch=16,
-        parameters={"image": 640, "classes": 80},
-        build=_yolov5l,
-    ),
-)

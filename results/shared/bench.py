@@ -259,7 +259,8 @@ class Bench:
         chosen = named(lines, given.only or "")
         if not chosen or given.runs < 1:
             parser.error(f"--only {given.only!r}, --runs {given.runs}: nothing to measure")
-        bench = replace(bench, lines=list(chosen.values()))
+        whole = [line for line in chosen.values() if {*line.sums} <= {*chosen}]
+        bench = replace(bench, lines=whole)
         words = ["python", f"results/{self.folder.name}/run.py", "--runs", str(given.runs)]
         words += [] if peer is None else ["--peer", f"'{peer}'"]
         return bench.measure(words, given, [] if peer is None else ["--peer", peer])

@@ -66,11 +66,6 @@ class Stalls:
     stall_cycles: Ints
     by_cause: Ints
 
-    @property
-    def step_cause(self) -> Ints:
-        """(n,) The :class:`Cause` of most of each step's stall."""
-        return np.where(self.by_cause.any(axis=0), self.by_cause.argmax(axis=0), Cause.NONE)
-
 
 def inward(view: View) -> Bools:
     """(k,) Commands into the scratchpad."""

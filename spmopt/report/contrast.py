@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -10,7 +10,9 @@ import numpy as np
 from spmopt.analysis.steps import Reals, sums
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
 from spmopt.core.table import Ints, Table
+from spmopt.report.analysis import as_list
 from spmopt.report.headings import spoken
 from spmopt.report.plain import Json, column, plain, table
 from spmopt.report.results import PART, Figure
@@ -32,38 +34,28 @@ def require_comparable(first: ScheduleView, second: ScheduleView) -> None:
 
 def require_same(first: Instance, second: Instance) -> None:
     """Raise :class:`InputError` unless both have the same machine, tensors and operations."""
-    if _names(first) != _names(second):
-        text = _of_networks(first, second)
+    if [op.name for op in first.operations] != [op.name for op in second.operations]:
+        counts = len(first.operations), len(second.operations)
+        sizes = f" ({counts[0]} and {counts[1]} operations)" if counts[0] != counts[1] else ""
+        text = f"their networks differ{sizes}"
     elif first.machine != second.machine:
-        text = _of_machines(first, second)
+        text = f"their machines differ in {_first_field(first.machine, second.machine)}"
     elif first.tensors != second.tensors:
-        text = _of_columns("tensors", first.tensors, second.tensors)
+        text = _first_row("tensors", first.tensors, second.tensors)
     elif first.operations != second.operations:
-        text = _of_columns("operations", first.operations, second.operations)
+        text = _first_row("operations", first.operations, second.operations)
     else:
         return
     raise InputError(f"{first.name} and {second.name}: {text}; {_ADVICE}")
 
 
-def _names(instance: Instance) -> list[str]:
-    return [operation.name for operation in instance.operations]
-
-
-def _of_networks(first: Instance, second: Instance) -> str:
-    counts = len(first.operations), len(second.operations)
-    sizes = f" ({counts[0]} and {counts[1]} operations)" if counts[0] != counts[1] else ""
-    return f"their networks differ{sizes}"
-
-
-def _of_machines(first: Instance, second: Instance) -> str:
-    one, other = first.machine, second.machine
+def _first_field(one: Machine, other: Machine) -> str:
     name = next(f.name for f in fields(one) if getattr(one, f.name) != getattr(other, f.name))
     values = f"{getattr(one, name)} and {getattr(other, name)}"
-    shown = f" ({values})" if len(values) <= 80 else ""
-    return f"their machines differ in {name}{shown}"
+    return f"{name} ({values})" if len(values) <= 80 else name
 
 
-def _of_columns(what: str, first: tuple[object, ...], second: tuple[object, ...]) -> str:
+def _first_row(what: str, first: tuple[object, ...], second: tuple[object, ...]) -> str:
     if len(first) != len(second):
         return f"they have {len(first)} and {len(second)} {what}"
     place = next(k for k, pair in enumerate(zip(first, second, strict=True)) if pair[0] != pair[1])
@@ -220,65 +212,60 @@ def _only(picture: ScheduleView, other: ScheduleView) -> Json:
 def _tables(first: ScheduleView, second: ScheduleView, found: Gaps) -> Json:
     """Tables by what they are of; rows of the first are ``found``."""
     names = [operation.name for operation in first.instance.operations]
-    operations, layers = first.view.timeline.operation, first.analysis.layers
-    step = np.argsort(operations)
-    runs = [names[operation] for operation in operations.tolist()]
-    kept = (
-        *_named(first, found.tensor),
-        [runs[at] for at in found.from_step.tolist()],
-        [runs[at] for at in found.to_step.tolist()],
-        found.kept_a.tolist(),
-        found.kept_b.tolist(),
-        found.bytes_saved.tolist(),
+    runs = [names[operation] for operation in first.view.timeline.operation.tolist()]
+    kept = {
+        **_named(first, found.tensor),
+        "after": [runs[at] for at in found.from_step.tolist()],
+        "until": [runs[at] for at in found.to_step.tolist()],
+        "kept_a_bytes": found.kept_a,
+        "kept_b_bytes": found.kept_b,
+        "b_less_a_bytes": found.bytes_saved,
+    }
+    caption, layers = (
+        "What one keeps between two uses and the other does not",
+        first.analysis.layers,
     )
     return {
-        "kept between uses": table(
-            "What one keeps between two uses and the other does not",
-            "kept.csv",
-            [
-                *(column("tensor", None), column("kind", None)),
-                *(column("after", None, "kept after"), column("until", None)),
-                *_sides("kept", "bytes", "B"),
-                column("b_less_a_bytes", "B", "B less A", isSigned=True),
-            ],
-            list(zip(*kept, strict=True)),
-        ),
-        "layers": _times("layer", layers.names, layers.layer[step], (first, second)),
+        "kept between uses": _table(caption, "kept.csv", kept, "B"),
+        "layers": _times("layer", layers.names, layers.layer[_order(first)], (first, second)),
         "operations": _times("operation", names, np.arange(len(names)), (first, second)),
         "tensors": _tensors(first, second),
     }
 
 
-def _sides(name: str, end: str, unit: str) -> tuple[Json, Json]:
-    """Columns of both schedules."""
-    return (
-        column(f"{name}_a_{end}", unit, f"{name} in A"),
-        column(f"{name}_b_{end}", unit, f"{name} in B"),
-    )
+def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) -> Json:
+    """A table of columns of texts, and of figures in ``unit`` unless their name says otherwise."""
+    titles = {"_a_": " in A", "_b_": " in B"}
+    heads, values = [], [as_list(values) for values in columns.values()]
+    for name, cells in zip(columns, columns.values(), strict=True):
+        own = None if not isinstance(cells, np.ndarray) else "B·s" if "byte_s" in name else unit
+        side = next((side for side in titles if side in name), "")
+        title = name.partition(side)[0] + titles[side] if side and "less" not in name else ""
+        title = {"after": "kept after"}.get(name, "B less A" if "less" in name else title)
+        heads.append(column(name, own, title, isSigned="less" in name))
+    return table(caption, file, heads, list(zip(*values, strict=True)))
 
 
-def _named(picture: ScheduleView, tensors: Ints) -> tuple[list[str], list[str]]:
+def _named(picture: ScheduleView, tensors: Ints) -> dict[str, object]:
     """Names and kinds of tensors."""
     found = [picture.instance.tensors[tensor] for tensor in tensors.tolist()]
-    return [tensor.name for tensor in found], [tensor.kind.replace("_", " ") for tensor in found]
+    kinds = [tensor.kind.replace("_", " ") for tensor in found]
+    return {"tensor": [tensor.name for tensor in found], "kind": kinds}
 
 
 def _tensors(first: ScheduleView, second: ScheduleView) -> Json:
     (traffic_a, kept_a), (traffic_b, kept_b) = _moved(first), _moved(second)
     order = np.lexsort((-abs(kept_b - kept_a), -abs(traffic_b - traffic_a)))
     order = order[(traffic_a != traffic_b)[order] | (kept_a != kept_b)[order]]
-    sides = (traffic_a, traffic_b, traffic_b - traffic_a, kept_a, kept_b)
-    return table(
-        "Traffic and residency of tensors",
-        "tensors.csv",
-        [
-            *(column("tensor", None), column("kind", None)),
-            *_sides("traffic", "bytes", "B"),
-            column("b_less_a_bytes", "B", "B less A", isSigned=True),
-            *_sides("kept", "byte_s", "B·s"),
-        ],
-        list(zip(*_named(first, order), *(side[order].tolist() for side in sides), strict=True)),
-    )
+    sides = {
+        "traffic_a_bytes": traffic_a,
+        "traffic_b_bytes": traffic_b,
+        "b_less_a_bytes": traffic_b - traffic_a,
+        "kept_a_byte_s": kept_a,
+        "kept_b_byte_s": kept_b,
+    }
+    columns = _named(first, order) | {name: side[order] for name, side in sides.items()}
+    return _table("Traffic and residency of tensors", "tensors.csv", columns, "B")
 
 
 def _moved(picture: ScheduleView) -> tuple[Ints, Reals]:
@@ -294,29 +281,17 @@ def _times(
     what: str, names: Sequence[str], group: Ints, pictures: tuple[ScheduleView, ScheduleView]
 ) -> Json:
     """Time and stall of operations, by groups of them; largest differences first."""
-    clock, steps = pictures[0].instance.machine.clock_hz, [_order(each) for each in pictures]
-    (one, other), (wait_a, wait_b) = (
-        [
-            sums(values[step] / clock, group, len(names))
-            for values, step in zip(of, steps, strict=True)
-        ]
-        for of in ([each.times.duration for each in pictures], [each.stall for each in pictures])
-    )
-    order = np.argsort(-abs(other - one), kind="stable")
-    sides = (one, other, other - one, wait_a, wait_b)
-    return table(
-        f"Where the time goes, by {what}s",
-        f"{what}s.csv",
-        [
-            column(what, None),
-            *_sides("time", "s", "s"),
-            column("b_less_a_s", "s", "B less A", isSigned=True),
-            *_sides("stall", "s", "s"),
-        ],
-        list(
-            zip([names[k] for k in order], *(side[order].tolist() for side in sides), strict=True)
-        ),
-    )
+    clock, sides = pictures[0].instance.machine.clock_hz, {}
+    for mark, each in zip("ab", pictures, strict=True):
+        for name, cycles in (("time", each.times.duration), ("stall", each.stall)):
+            spent = cycles[_order(each)] / clock
+            sides[f"{name}_{mark}_s"] = sums(spent, group, len(names))
+    sides["b_less_a_s"] = sides["time_b_s"] - sides["time_a_s"]
+    order = np.argsort(-abs(sides["b_less_a_s"]), kind="stable")
+    columns: dict[str, object] = {what: [names[k] for k in order]}
+    for name in ("time_a_s", "time_b_s", "b_less_a_s", "stall_a_s", "stall_b_s"):
+        columns[name] = sides[name][order]
+    return _table(f"Where the time goes, by {what}s", f"{what}s.csv", columns, "s")
 
 
 def _order(picture: ScheduleView) -> Ints:

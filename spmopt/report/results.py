@@ -41,7 +41,7 @@ _CONFLICT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Figure:
     """One figure: ``value`` as a number where it is one, ``text`` as people read it.
 
@@ -202,50 +202,20 @@ def _fields(source: object, *names: str) -> Record:
     return {name: getattr(source, name, None) for name in names}
 
 
-def _costs(machine: Machine, totals: Totals) -> list[Figure]:
+def _costs(machine: Machine, totals: Totals) -> Iterator[Figure]:
     found = metrics(machine, totals)
-    costs = [
-        Figure(
-            key="makespan",
-            label="time",
-            value=found.time_s,
-            text=si(found.time_s, "s"),
-            unit="s",
-            note=f"{totals.makespan_cycles:,} cycles",
-        ),
-        Figure(
-            key="replay",
-            label="replay",
-            value=found.replay_s,
-            text=si(found.replay_s, "s"),
-            unit="s",
-            note=f"{totals.replay_cycles:,} cycles, without barriers between steps",
-        ),
-        Figure(
-            key="traffic",
-            label="traffic",
-            value=totals.traffic_bytes,
-            text=si(totals.traffic_bytes, "B"),
-            unit="B",
-            note=f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out",
-        ),
-        Figure(
-            key="energy",
-            label="energy",
-            value=found.energy_j,
-            text=si(found.energy_j, "J"),
-            unit="J",
-            note=_energy_note(found.energy),
-        ),
-    ]
+    time, replay, traffic = found.time_s, found.replay_s, totals.traffic_bytes
+    cycles = f"{totals.makespan_cycles:,} cycles"
+    yield Figure("makespan", "time", time, si(time, "s"), "s", cycles)
+    cycles = f"{totals.replay_cycles:,} cycles, without barriers between steps"
+    yield Figure("replay", "replay", replay, si(replay, "s"), "s", cycles)
+    ways = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
+    yield Figure("traffic", "traffic", traffic, si(traffic, "B"), "B", ways)
+    energy, note = si(found.energy_j, "J"), _energy_note(found.energy)
+    yield Figure("energy", "energy", found.energy_j, energy, "J", note)
     area, note = found.energy.area.total_mm2, _area_note(found.energy)
-    if area is None or not note:
-        return costs
-    text = f"{area:.4g} mm2"
-    return [
-        *costs,
-        Figure(key="area", label="area", value=area, text=text, unit="mm2", note=note),
-    ]
+    if area is not None and note:
+        yield Figure("area", "area", area, f"{area:.4g} mm2", "mm2", note)
 
 
 def _energy_note(report: EnergyReport) -> str:
@@ -278,19 +248,16 @@ def _quality(machine: Machine, result: Result) -> Iterator[Figure]:
     name = spoken(result.objective)
     if result.value is not None:
         value, unit = in_unit(result.objective, machine, result.value)
-        text = f"{name} {si(value, unit)}"
-        yield Figure(key="objective", label="objective", value=value, text=text, unit=unit)
-    bound = Figure(key="bound", label="bound", value=None, text="none")
+        yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
     if result.bound is not None:
         value, unit = in_unit(result.objective, machine, result.bound)
         note = f"on {name} in this order of operations, certified"
-        bound = Figure(
-            key="bound", label="bound", value=value, text=si(value, unit), unit=unit, note=note
-        )
-    yield bound
+        yield Figure("bound", "bound", value, si(value, unit), unit, note)
+    else:
+        yield Figure("bound", "bound", None, "none")
     gap = "none" if result.gap is None else percent(result.gap)
-    yield Figure(key="gap", label="gap to bound", value=result.gap, text=gap, unit=PART)
-    yield Figure(key="status", label="status", value=None, text=standing(result))
+    yield Figure("gap", "gap to bound", result.gap, gap, PART)
+    yield Figure("status", "status", None, standing(result))
 
 
 def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:
@@ -305,38 +272,26 @@ def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:
         ("spm_peak", "SPM peak", found.spm_peak, peak),
     )
     for key, label, value, note in shares:
-        yield Figure(key=key, label=label, value=value, text=share(value), unit=PART, note=note)
+        yield Figure(key, label, value, share(value), PART, note)
     uses = zip(bank_names(machine), totals.bank_read_bytes, totals.bank_write_bytes, strict=True)
     for number, (name, read, write) in enumerate(uses):
         use = f"{si(float(read), 'B')} read, {si(float(write), 'B')} written"
-        yield Figure(key=f"bank-{number}", label=f"bank {number}", value=None, text=use, note=name)
+        yield Figure(f"bank-{number}", f"bank {number}", None, use, note=name)
     if machine.banks:
-        yield Figure(
-            key="moved",
-            label="moved",
-            value=totals.moved_bytes,
-            text=si(totals.moved_bytes, "B"),
-            unit="B",
-            note="between addresses on chip, without the DRAM",
-        )
+        note = "between addresses on chip, without the DRAM"
+        yield Figure("moved", "moved", totals.moved_bytes, si(totals.moved_bytes, "B"), "B", note)
 
 
 def _checked(result: Result, totals: Totals) -> Iterator[Figure]:
     said = "yes" if result.verified else "no"
     note = "every rule, and by replay" if result.verified else ""
-    yield Figure(key="verified", label="verified", value=None, text=said, note=note)
+    yield Figure("verified", "verified", None, said, note=note)
     count, pieces = totals.dma_commands, totals.dma_descriptors
     note = "" if pieces is None else f"in {pieces:,} DMA descriptors"
     shown = "not counted" if count is None else f"{count:,}"
-    yield Figure(key="transfers", label="DMA commands", value=count, text=shown, note=note)
+    yield Figure("transfers", "DMA commands", count, shown, note=note)
 
 
 def _seconds(result: Result) -> Figure:
-    return Figure(
-        key="seconds",
-        label="solve time",
-        value=result.solve_s,
-        text=duration(result.solve_s),
-        unit="s",
-        note=f"CPU {duration(result.cpu_s)}",
-    )
+    spent, note = result.solve_s, f"CPU {duration(result.cpu_s)}"
+    return Figure("seconds", "solve time", spent, duration(spent), "s", note)

@@ -1,4 +1,4 @@
-"""Tables, lines and named values: for a terminal, a pipe, Markdown, CSV or HTML.
+"""Tables, lines and named values: for a terminal, a pipe, CSV or HTML.
 
 What is shown is a list of parts; each way to show them is one function here. A terminal gets lines
 folded and tables that fit, dispensable columns left out; files and pipes get everything. Names come
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from io import StringIO
-from itertools import groupby, zip_longest
+from itertools import zip_longest
 from textwrap import wrap
 
 from rich.console import Console
@@ -29,7 +29,6 @@ _LEAST_WIDTH = 16
 """A column of words is not folded to less."""
 _WORD = 40
 """Nor is a word of up to so many characters broken."""
-_BAR = "|"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,22 +131,6 @@ def draw_text(text: str, console: Console, indent: int = 0, *, fixed: bool = Fal
     """Print a line, on a terminal folded between words, what follows indented."""
     width = None if fixed else terminal_width(console)
     _lines(folded(visible(text), width, indent), console)
-
-
-def draw_page(text: str, console: Console) -> None:
-    """Print a page of Markdown: a terminal gets tables that fit, and folded lines."""
-    for is_table, block in groupby(text.splitlines(), lambda line: line.startswith(_BAR)):
-        lines = list(block)
-        if is_table and terminal_width(console) is not None:
-            names, rule, *rows = (
-                line.removeprefix(f"{_BAR} ").removesuffix(f" {_BAR}").split(f" {_BAR} ")
-                for line in lines
-            )
-            left = [name for name, side in zip(names, rule, strict=True) if side.startswith(":")]
-            draw_rows(names, rows, console, left=left)
-            continue
-        for line in lines:
-            draw_text(line, console, indent=2 if line.startswith("* ") else 0)
 
 
 def plain_text(parts: Iterable[Part]) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.report.tables import draw_page, draw_rows, draw_text, folded
+from spmopt.report.tables import draw_rows, draw_text, folded
 from tests.report.terminal import printed
 
 HEADS = ("name", "count", "what it is")
@@ -14,19 +14,6 @@ ROWS = [
     ("one", "1", "the first of all numbers that there are"),
     ("two", "2", "short"),
 ]
-PAGE = """    spmopt study x
-
-# Title
-
-A paragraph of some words that no narrow terminal has room for.
-
-| rule | a | b |
-| :-- | --: | --: |
-| first | 1.5 | 2 |
-| second rule |  |  |
-
-* a note of some words that has to be folded too
-"""
 
 
 def test_words_are_folded_first() -> None:
@@ -67,7 +54,6 @@ def test_elsewhere_nothing_is_folded_or_left_out(width: int) -> None:
     assert printed(lambda console: draw_text("a " * 300, console), width, StringIO()) == [
         "a " * 300
     ]
-    assert printed(lambda c: draw_page(PAGE, c), width, StringIO()) == PAGE.splitlines()
 
 
 def test_what_follows_is_indented() -> None:
@@ -81,15 +67,3 @@ def test_folding_keeps_all_words(text: str, width: int, indent: int) -> None:
     lines = folded(text, width, indent)
     assert all(len(line) <= width for line in lines)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
-
-
-@pytest.mark.parametrize("width", [30, 40, 60])
-def test_a_page_fits(width: int) -> None:
-    lines = printed(lambda console: draw_page(PAGE, console), width)
-    assert max(map(len, lines)) <= width
-    assert f"{'first':<11}   1.5   2" in lines
-    assert "second rule" in lines
-    assert not any(line.startswith("|") for line in lines)
-    assert " ".join(" ".join(lines).split()).endswith(
-        "* a note of some words that has to be folded too"
-    )

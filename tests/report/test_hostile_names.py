@@ -1,4 +1,4 @@
-"""Names from files of others, wherever they are shown: nothing in them acts, all of them is seen."""
+"""Names from files of others: wherever they are shown nothing acts, and all of them is seen."""
 
 from __future__ import annotations
 

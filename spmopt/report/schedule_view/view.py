@@ -190,7 +190,7 @@ class ScheduleView:
 
 def _price(label: str, value: float, unit: str, note: str) -> Figure:
     key, text = label.lower().replace(" ", "_"), si(value, unit)
-    return Figure(key=key, label=label, value=value, text=text, unit=unit, note=note)
+    return Figure(key, label, value, text, unit, note)
 
 
 def _verified(instance: Instance, result: Result) -> tuple[Audit, Totals, Replay]:

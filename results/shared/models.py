@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from formulations.residency.column_generation import ColumnGeneration, Settings
-from formulations.residency.plain.model import plain_model, read_answer
 from formulations.solver import highs
 from results.shared.bench import Case, Figures, peak_mb, timed
 from spmopt.core.errors import ScheduleError
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.verify import bound
+from tests.formulations.plain.model import plain_model, read_answer
 
 _SIMPLEX: Mapping[str, highs.Option] = {"solver": "simplex"}
 _POINT: Mapping[str, highs.Option] = {"run_crossover": "off", "ipm_optimality_tolerance": 1e-4}

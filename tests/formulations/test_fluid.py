@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import fluid, page
-from formulations.residency.plain.model import solve_plain
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.scheduler import Request
 from spmopt.verify import bound
+from tests.formulations.plain.model import solve_plain
 from tests.formulations.priced import OBJECTIVES, cases
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances, random_instance

@@ -25,7 +25,8 @@ ROWS = [
 def named(name: str) -> object:
     """What stands in a module of the formulations; an error if nothing does."""
     module, _, attribute = name.rpartition(".")
-    found: object = getattr(import_module(f"formulations.{module}"), attribute)
+    home = "" if module.startswith("tests.") else "formulations."
+    found: object = getattr(import_module(home + module), attribute)
     return found
 
 
@@ -41,7 +42,9 @@ def test_a_constraint_is_built_where_it_says(label: str, name: str) -> None:
 
 
 def test_every_constraint_of_the_code_is_there() -> None:
-    code = "".join(path.read_text(encoding="utf-8") for path in FOLDER.rglob("*.py"))
+    plain = Path(__file__).parent / "plain"
+    files = [*FOLDER.rglob("*.py"), *plain.rglob("*.py")]
+    code = "".join(path.read_text(encoding="utf-8") for path in files)
     assert labels_in(code) == {label for label, _ in ROWS}
     assert len(ROWS) >= 6 + 9 + 5
 
@@ -49,7 +52,7 @@ def test_every_constraint_of_the_code_is_there() -> None:
 def test_files_and_functions_exist() -> None:
     for path in re.findall(r"`((?:residency|pulp_model|solver)/[\w/*.]*)`", README):
         assert list(FOLDER.glob(path)), path
-    for path in re.findall(r"`((?:spmopt|results)/[\w/.]*)`", README):
+    for path in re.findall(r"`((?:spmopt|results|tests)/[\w/.]*)`", README):
         assert (FOLDER.parent / path).exists(), path
     assert inspect.isclass(named("residency.program.columns.Pricer"))
 

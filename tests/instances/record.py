@@ -11,7 +11,6 @@ from fractions import Fraction
 from pathlib import Path
 
 from formulations.residency import page
-from formulations.residency.plain.model import solve_plain
 from formulations.solver.program import SolverStatus
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError
@@ -22,6 +21,7 @@ from spmopt.io.files import write_instance
 from spmopt.policies import belady
 from spmopt.verify import bound, require_legal
 from tests.brute_force import optimum
+from tests.formulations.plain.model import solve_plain
 from tests.instances import golden
 from tests.instances.golden import Entry, Known
 from tests.instances.sources import SOURCES, Source

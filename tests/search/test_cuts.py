@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import fluid
-from formulations.residency.plain.model import solve_plain
 from spmopt.core.errors import InputError
 from spmopt.core.instance import STATIONARY, STREAMED, Instance, Operand
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
@@ -21,6 +20,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.search.cuts import Cut, fingerprint, free_prices
 from spmopt.verify import bound
+from tests.formulations.plain.model import solve_plain
 from tests.formulations.small import SMALL, small_optimum
 from tests.search.machines import elsewhere
 from tests.strategies import instances, random_instance

@@ -11,7 +11,6 @@ from formulations.residency.banks.network import Network
 from formulations.residency.banks.paths import paths, promising
 from formulations.residency.banks.prices import BankMultipliers, certificate
 from formulations.residency.banks.program import BankProgram, build
-from formulations.residency.plain.model import solve_plain
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverResult
 from spmopt.core.instance import Instance
@@ -20,6 +19,7 @@ from spmopt.core.table import Bools
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.verify import bound
 from tests.banked import alone, banked
+from tests.formulations.plain.model import solve_plain
 from tests.strategies import random_instance
 
 OBJECTIVES = ("time", "traffic", "energy")

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from formulations.residency import fluid, page
 from formulations.residency.flow.optimum import Optimum, fluid_optimum, page_optimum
 from formulations.residency.flow.savings import SavingIntervals
-from formulations.residency.plain.model import solve_plain
 from spmopt.assemble import assemble
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
@@ -25,6 +24,7 @@ from spmopt.tiles.order import ORDERS
 from spmopt.tiles.passes import backward
 from spmopt.verify import bound, require_legal
 from tests.formulations.flow.cases import OBJECTIVES, pinned_instances, random_pinned
+from tests.formulations.plain.model import solve_plain
 from tests.formulations.small import small_optimum
 from tests.strategies import instances
 from tests.tiles.cases import grid, machine

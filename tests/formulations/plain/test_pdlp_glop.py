@@ -7,12 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from formulations.residency.plain.model import PlainModel, plain_model, read_answer, solve_plain
-from formulations.residency.plain.ortools import solve_with_ortools
 from formulations.solver.program import SolverStatus
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC, Objective, objective_named
+from tests.formulations.plain.model import PlainModel, plain_model, read_answer, solve_plain
+from tests.formulations.plain.ortools import solve_with_ortools
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny
 

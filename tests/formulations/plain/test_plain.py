@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.residency.plain.cells import plain_cells
-from formulations.residency.plain.model import SETTINGS, plain_model, solve_plain
 from formulations.solver.program import SolverStatus
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.timeline import listed_timeline
+from tests.formulations.plain.cells import plain_cells
+from tests.formulations.plain.model import SETTINGS, plain_model, solve_plain
 from tests.formulations.small import small_optimum
 from tests.strategies import instances, random_instance
 from tests.tiny import Op, tiny

@@ -14,7 +14,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from formulations.residency.plain.model import PlainModel, plain_model, solve_plain
 from formulations.solver import highs
 from formulations.solver.program import Floats, Program
 from spmopt.core.instance import Instance
@@ -22,6 +21,7 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 from spmopt.verify.bound import bound
+from tests.formulations.plain.model import PlainModel, plain_model, solve_plain
 from tests.strategies import random_instance
 
 OBJECTIVES = ("traffic", "time", "energy")

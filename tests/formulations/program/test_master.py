@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from formulations.residency.plain.model import solve_plain
 from formulations.residency.program.columns import Kind
 from formulations.residency.program.master import master
 from formulations.residency.program.usage import usage
@@ -15,6 +14,7 @@ from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from tests.formulations.plain.model import solve_plain
 from tests.formulations.priced import Case, Priced, all_columns, cases, solved
 from tests.tiny import Op, tiny
 

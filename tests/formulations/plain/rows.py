@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.plain.cells import Cells
 from formulations.solver.program import Floats
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
+from tests.formulations.plain.cells import Cells
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,8 +15,14 @@ from itertools import accumulate
 
 import numpy as np
 
-from formulations.residency.plain import rows
-from formulations.residency.plain.arrays import (
+from formulations.solver import highs
+from formulations.solver.program import Floats, Program, SolverResult
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.timeline import Timeline, relaxed_timeline
+from tests.formulations.plain import rows
+from tests.formulations.plain.arrays import (
     byte_unit,
     byte_value,
     constant,
@@ -25,13 +31,7 @@ from formulations.residency.plain.arrays import (
     number_columns,
     program,
 )
-from formulations.residency.plain.cells import Cells, plain_cells
-from formulations.solver import highs
-from formulations.solver.program import Floats, Program, SolverResult
-from spmopt.core.errors import InputError
-from spmopt.core.instance import Instance
-from spmopt.core.objective import Objective
-from spmopt.core.timeline import Timeline, relaxed_timeline
+from tests.formulations.plain.cells import Cells, plain_cells
 
 SETTINGS: Mapping[str, Mapping[str, highs.Option]] = {
     "simplex": {"solver": "simplex"},

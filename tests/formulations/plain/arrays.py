@@ -8,12 +8,12 @@ from itertools import accumulate
 
 import numpy as np
 
-from formulations.residency.plain import rows
-from formulations.residency.plain.cells import Cells
 from formulations.solver.program import Floats, Matrix, Program
 from spmopt.core.objective import Objective
 from spmopt.core.table import Bools
 from spmopt.core.timeline import Timeline
+from tests.formulations.plain import rows
+from tests.formulations.plain.cells import Cells
 
 _FINE = 1024
 """The scratchpad has about this many byte units: coefficients and sides of moderate size."""

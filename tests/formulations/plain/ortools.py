@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import patch
 
 from formulations.solver.apart import call
 from formulations.solver.program import Program, SolverResult
 from spmopt.core.errors import InputError
 
+_ROOT = Path(__file__).parents[3]
 _SOLVERS = ("glop", "pdlp")
-_WORKER = "formulations.residency.plain.ortools_worker:solve"
+_WORKER = "tests.formulations.plain.ortools_worker:solve"
 
 
 def solve_with_ortools(
@@ -41,4 +45,8 @@ def solve_with_ortools(
         raise InputError(f"solver {solver}: takes no integer columns; solve with HiGHS")
     if any(not program.matrix.by_rows for program in programs):
         raise InputError(f"solver {solver}: takes the matrix by rows")
-    return [call(_WORKER, program, solver, tolerance, time_limit_s) for program in programs]
+    with patch.dict(os.environ, PYTHONPATH=str(_ROOT)):  # the process has to find the tests
+        return [
+            call(_WORKER, program, solver, tolerance, time_limit_s, library="ortools, tests")
+            for program in programs
+        ]

@@ -29,7 +29,7 @@ from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import Columns, Pricer, needed
 from formulations.residency.program.master import Master, master
 from formulations.residency.subgradient import ascend
-from formulations.solver.highs import solve
+from formulations.solver.highs import interior_point, solve_within
 from formulations.solver.program import Floats, SolverResult
 from spmopt.assemble.cost import plan_cost, plan_value
 from spmopt.core.instance import Instance
@@ -170,19 +170,9 @@ class ColumnGeneration:
             margin=self.settings.margin if self._padded else 0.0,
             tie=self.tie if self._padded else 0.0,
         )
-        answer = solve(
-            built.program,
-            options={
-                "solver": _interior_point(len(columns) > self.settings.small_program),
-                "presolve": "off",  # its duals are wrong without crossover
-                "run_crossover": "off",
-                "ipm_optimality_tolerance": tolerance,
-            },
-            time_limit_s=self.request.remaining_s(),
-            threads=self.request.threads,
-            stop=self.request.stop,
-        )
-        return built, answer
+        solver = _interior_point(len(columns) > self.settings.small_program)
+        options = interior_point(tolerance, solver)
+        return built, solve_within(built.program, self.request, options=options)
 
     def take(self, built: Master, answer: SolverResult) -> None:
         """Prices and plan of a solved program."""

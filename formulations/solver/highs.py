@@ -12,6 +12,7 @@ import numpy as np
 from highspy import HighsModelStatus, HighsStatus, cb
 
 from formulations.solver.program import Floats, Program, SolverResult, SolverStatus
+from spmopt.core.scheduler import Request
 
 Option = bool | int | float | str
 Progress = Callable[[float, float], None]
@@ -88,6 +89,37 @@ def solve(
         status = SolverStatus.INTERRUPTED
         return SolverResult(status=status, solver=_name(), seconds=monotonic() - began)
     return _result(solver, program, monotonic() - began)
+
+
+def solve_within(
+    program: Program,
+    request: Request,
+    *,
+    options: Mapping[str, Option] | None = None,
+    share: float = 1.0,
+    start: Floats | None = None,
+    progress: Progress | None = None,
+) -> SolverResult:
+    """Solve ``program`` in a ``share`` of the time that ``request`` has left, with its threads."""
+    return solve(
+        program,
+        options=options,
+        time_limit_s=share * request.remaining_s(),
+        threads=request.threads,
+        start=start,
+        stop=request.stop,
+        progress=progress,
+    )
+
+
+def interior_point(tolerance: float, solver: str = "ipx") -> dict[str, Option]:
+    """Options of an interior-point method whose duals are right."""
+    return {
+        "solver": solver,
+        "presolve": "off",  # its duals are wrong without crossover
+        "run_crossover": "off",
+        "ipm_optimality_tolerance": tolerance,
+    }
 
 
 def _either(stop: Callable[[], bool] | None, deadline: float) -> Callable[[], bool]:

@@ -14,7 +14,7 @@ import numpy as np
 from formulations.residency.banks.facts import Facts
 from formulations.residency.banks.program import carry_occupancy, place_scratch
 from formulations.residency.banks.segments import Segments, segments_of
-from formulations.solver.highs import solve
+from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult, SolverStatus
 from spmopt.assemble.cost import PlanCost
 from spmopt.assemble.index import resident_bytes
@@ -46,14 +46,10 @@ def assign(facts: Facts, plan: Plan, spent: PlanCost, request: Request) -> Assig
     model = _Model(facts, found, plan, spent)
     program = model.program()
 
+    options: dict[str, Option] = {"mip_rel_gap": min(_GAP, request.tolerance)}
+
     def solved(one: Program) -> SolverResult:
-        return solve(
-            one,
-            options={"mip_rel_gap": min(_GAP, request.tolerance)},
-            time_limit_s=request.remaining_s(),
-            threads=request.threads,
-            stop=request.stop,
-        )
+        return solve_within(one, request, options=options)
 
     relaxed = solved(replace(program, integer=None))
     answer = solved(program if relaxed.primal is None else _near(program, relaxed.primal))

@@ -12,11 +12,13 @@ from typing import SupportsFloat
 import numpy as np
 
 from formulations.solver.program import Floats
+from spmopt.assemble.commands import stream_passes
+from spmopt.assemble.cost import unavoidable
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
 from spmopt.core.shares import Shares
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Access, Timeline
+from spmopt.core.timeline import Timeline
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -106,15 +108,13 @@ class Facts:
         read_ratio = _floats([dram / (bank.read_bytes_per_s or np.inf) for bank in machine.banks])
         write_ratio = _floats([dram / (bank.write_bytes_per_s or np.inf) for bank in machine.banks])
         fixed = (
-            float(objective.spm_read_byte) * float(line.spm_read_bytes.sum())
-            + float(objective.spm_write_byte) * float(line.spm_write_bytes.sum())
-            + float(objective.mac) * float(line.macs.sum())
+            float(unavoidable(objective, line))
             + float(read[0]) * sum(shares.loose_read)
             + float(write[0]) * sum(shares.loose_write)
             + float(read.min()) * sum(shares.any_read)
             + float(write.min()) * sum(shares.any_write)
         )
-        reads, live = line.kind != Access.WRITE, line.live_after
+        stream_in, stream_out = stream_passes(line)
         return Facts(
             line=line,
             duplex=machine.duplex,
@@ -128,21 +128,16 @@ class Facts:
             read_ratio=read_ratio,
             write_ratio=write_ratio,
             capacity_bytes=_floats(machine.bank_pages) * page,
-            scratch_bytes=_whole_pages(line.scratch_bytes, page),
+            scratch_bytes=_floats(machine.pages(line.scratch_bytes) * page),
             computing_bytes=line.compute_cycles.astype(np.float64) * beta,
             own_read=_floats(shares.read),
             own_write=_floats(shares.write),
-            stream_in=np.where(reads, line.passes, np.where(live, line.passes - 1, 0)),
-            stream_out=np.where(line.kind != Access.READ, line.passes * live, 0),
+            stream_in=stream_in,
+            stream_out=stream_out,
             loose_read=_floats(shares.loose_read),
             loose_write=_floats(shares.loose_write),
             constant=fixed,
         )
-
-
-def _whole_pages(size_bytes: Ints, page_bytes: int) -> Floats:
-    pages: Floats = (-(-size_bytes // page_bytes) * page_bytes).astype(np.float64)
-    return pages
 
 
 def _floats(values: Iterable[SupportsFloat]) -> Floats:

@@ -7,7 +7,10 @@ overwrites the tensor) to its end.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import permutations
+from types import MappingProxyType
 
 import numpy as np
 
@@ -124,53 +127,58 @@ class Network:
         """
         k = np.flatnonzero(where)
         at = bank if bank >= 0 else STREAM_BANK
-        read, write = np.zeros((2, k.size, self.facts.banks))
         inward, outward = (np.broadcast_to(x, where.shape)[k] for x in (load, store))
-        read[:, at] = outward + self._read[k]
-        write[:, at] = inward + self._write[k]
         step = self.cells.step[k]
-        self._parts.append(
-            Arcs(
-                cell=k,
-                source=self.before(k, 0 if source is None else source),
-                target=self.after(k, state),
-                state=np.full(k.size, state),
-                bank=np.full(k.size, bank),
-                begin=step,
-                end=step + 1,
-                moved_in=inward.astype(np.float64),
-                moved_out=outward.astype(np.float64),
-                serial=np.where(self._stationary[k], inward + outward * self._written[k], 0.0),
-                read=read,
-                write=write,
-            )
+        self.add_arcs(
+            k,
+            self.before(k, 0 if source is None else source),
+            self.after(k, state),
+            state=state,
+            bank=bank,
+            steps=(step, step + 1),
+            moved=(inward, outward),
+            read={at: outward + self._read[k]},
+            write={at: inward + self._write[k]},
         )
 
-    def add_free(self, k: Ints, source: Ints, target: Ints) -> None:
-        """Arcs that use nothing, but what :meth:`touched` or :meth:`held` adds."""
-        zero, step = np.zeros(k.size), self.cells.step[k]
-        nothing = np.zeros((k.size, self.facts.banks))
+    def add_arcs(
+        self,
+        k: Ints,
+        source: Ints,
+        target: Ints,
+        *,
+        state: int = -1,
+        bank: int = -1,
+        steps: tuple[Ints, Ints] | None = None,
+        moved: tuple[Floats, Floats] | None = None,
+        read: Mapping[int, Floats | float] = MappingProxyType({}),
+        write: Mapping[int, Floats | float] = MappingProxyType({}),
+    ) -> None:
+        """Arcs of the cells ``k`` between nodes; by bank, what a byte of each reads and writes."""
+        step, nothing = self.cells.step[k], np.zeros(k.size)
+        begin, end = steps or (step, step)
+        inward, outward = moved or (nothing, nothing)
+        waits = inward + outward * self._written[k]
+        by_bank = np.zeros((2, k.size, self.facts.banks))
+        for table, amounts in zip(by_bank, (read, write), strict=True):
+            for at, amount in amounts.items():
+                table[:, at] = amount
         self._parts.append(
             Arcs(
                 cell=k,
                 source=source,
                 target=target,
-                state=np.full(k.size, -1),
-                bank=np.full(k.size, -1),
-                begin=step,
-                end=step.copy(),
-                moved_in=zero,
-                moved_out=zero,
-                serial=zero,
-                read=nothing,
-                write=nothing.copy(),
+                state=np.full(k.size, state),
+                bank=np.full(k.size, bank),
+                begin=begin,
+                end=end,
+                moved_in=inward.astype(np.float64),
+                moved_out=outward.astype(np.float64),
+                serial=np.where(self._stationary[k], waits, 0.0),
+                read=by_bank[0],
+                write=by_bank[1],
             )
         )
-
-    @property
-    def last(self) -> Arcs:
-        """The arcs added last."""
-        return self._parts[-1]
 
     @property
     def stationary(self) -> Bools:
@@ -194,13 +202,9 @@ def build_moves(net: Network) -> None:
     inner = ~cells.first & ~is_blind(cells)
     for state_of, where in ((net.clean, inner), (net.dirty, inner & cells.was_dirty)):
         k = np.flatnonzero(where)
-        for source in range(banks):
-            for target in range(banks):
-                if source == target:
-                    continue
-                net.add_free(k, net.before(k, state_of(source)), net.before(k, state_of(target)))
-                net.last.read[:, source] = 1.0
-                net.last.write[:, target] = 1.0
+        for source, target in permutations(range(banks), 2):
+            nodes = (net.before(k, state_of(bank)) for bank in (source, target))
+            net.add_arcs(k, *nodes, read={source: 1.0}, write={target: 1.0})
 
 
 def build_stays(net: Network) -> None:
@@ -211,14 +215,14 @@ def build_stays(net: Network) -> None:
     inner = plain & ~cells.first
     dirty = inner & cells.was_dirty
     k = np.flatnonzero(untouched)
-    net.add_free(k, net.before(k, 0), net.after(k, 0))
+    net.add_arcs(k, net.before(k, 0), net.after(k, 0))
     for b in range(net.facts.banks):
         net.add(reads | (untouched & cells.loads), 0, net.clean(b), bank=b, load=1.0)
         net.add(inner, net.clean(b), net.clean(b), bank=b)
         net.add(dirty & (cells.dirty | cells.dead), net.dirty(b), net.dirty(b), bank=b)
         net.add(dirty & ~cells.dead, net.dirty(b), net.clean(b), bank=b, store=1.0)
         k = np.flatnonzero((cells.following >= 0) & ~cells.dead)
-        net.add_free(k, net.after(k, net.clean(b)), net.after(k, 0))
+        net.add_arcs(k, net.after(k, net.clean(b)), net.after(k, 0))
 
 
 def build_streams(net: Network) -> None:
@@ -265,10 +269,8 @@ def build_carries(net: Network) -> None:
     follows = cells.following[k]
     for b in range(net.facts.banks):
         for state in (net.clean(b), net.dirty(b)):
-            net.add_free(k, net.after(k, state), net.before(follows, state))
-            net.last.bank[:] = b
-            net.last.begin[:] += 1
-            net.last.end[:] = cells.step[follows]
+            nodes = net.after(k, state), net.before(follows, state)
+            net.add_arcs(k, *nodes, bank=b, steps=(cells.step[k] + 1, cells.step[follows]))
 
 
 def _joined(parts: list[Arcs]) -> Arcs:

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import floor, frexp
 
 import numpy as np
 
 from formulations.residency.banks.facts import Facts
+from formulations.residency.bound.prices import binary_digits, dma_limit, rounded_down
 from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
 from spmopt.core.result import BankPrices, Certificate
-from spmopt.core.table import Ints
 
-_PRECISION = 44
 _MAGNITUDE = 57
 """Binary digits of the dearest path; the checker computes in 64 bits and takes two more."""
 
@@ -55,14 +53,15 @@ def certificate(
 ) -> Certificate:
     """Round prices down to multiples of ``2**-bits``; any legal prices prove a bound."""
     bits = _bits(facts, prices)
-    cycle = floor(objective.cycle * 2**bits)
-    limit = floor(cycle / instance.machine.bytes_per_cycle)
-    load = _rounded(prices.load, bits, limit)
-    store = np.minimum(_rounded(prices.store, bits, limit), limit - load) if facts.duplex else load
+    limit = dma_limit(instance, objective, bits)
+    load = rounded_down(prices.load, bits, limit)
+    store = (
+        np.minimum(rounded_down(prices.store, bits, limit), limit - load) if facts.duplex else load
+    )
     left = limit - load - (store if facts.duplex else 0)
     ports = []
     for price in prices.port:
-        ports.append(np.minimum(_rounded(price, bits, limit), left))
+        ports.append(np.minimum(rounded_down(price, bits, limit), left))
         left = left - ports[-1]
     nothing = np.zeros(facts.line.steps, np.int64)
     return Certificate(
@@ -72,7 +71,7 @@ def certificate(
         dram_in=load,
         dram_out=store,
         banks=tuple(
-            BankPrices(spm=_rounded(hold, bits, 2**_MAGNITUDE), port=port)
+            BankPrices(spm=rounded_down(hold, bits, 2**_MAGNITUDE), port=port)
             for hold, port in zip(prices.hold, ports, strict=True)
         ),
     )
@@ -87,9 +86,4 @@ def _bits(facts: Facts, prices: BankMultipliers) -> int:
     moves = 2 * facts.byte_time + facts.in_byte + facts.out_byte + 2 * touch
     shares = float(np.maximum(facts.own_read, facts.own_write).max(initial=0.0))
     path = float(prices.hold.max(axis=0).sum() + ((passes + 1) * moves + 2 * shares * touch).sum())
-    bits = min(_PRECISION - frexp(facts.byte_price)[1], _MAGNITUDE - frexp(path)[1])
-    return max(0, bits)
-
-
-def _rounded(price: Floats, bits: int, limit: int) -> Ints:
-    return np.minimum(np.floor(np.ldexp(price, bits)), float(limit)).astype(np.int64)
+    return binary_digits(facts.byte_price, path, _MAGNITUDE)

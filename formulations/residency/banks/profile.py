@@ -8,7 +8,6 @@ from formulations.residency.banks.network import Network
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
 from formulations.solver.program import Floats
-from spmopt.core.timeline import Access
 
 
 def profile(network: Network, intervals: RankedIntervals, amounts: Floats) -> Profiles:
@@ -34,15 +33,12 @@ def profile(network: Network, intervals: RankedIntervals, amounts: Floats) -> Pr
     twice = np.zeros(order.size, bool)
     twice[1:] = (np.diff(tensor[order]) == 0) & (np.diff(step[order]) == 0)
     keep = order[~(twice & (own[order] == 1))]
-    at = np.concatenate((access, nothing))[keep]
-    written = (at >= 0) & (intervals.kind[at] != Access.READ)
-    return Profiles(
+    return Profiles.of(
+        intervals,
+        facts.line,
         tensor=tensor[keep],
         step=step[keep],
         resident=np.concatenate((held, carried))[keep],
         dirty=np.concatenate((before, dirty))[keep],
-        version=np.concatenate(([0], np.cumsum(written)[:-1])),
-        access=at,
-        fixed=(at >= 0) & intervals.stationary[at],
-        size_bytes=facts.line.size_bytes[tensor[keep]],
+        access=np.concatenate((access, nothing))[keep],
     )

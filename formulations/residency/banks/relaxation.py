@@ -13,7 +13,7 @@ from formulations.residency.banks.profile import profile
 from formulations.residency.banks.program import BankProgram, build
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.rounding import to_plan
-from formulations.solver.highs import Option, solve
+from formulations.solver.highs import interior_point, solve_within
 from formulations.solver.program import SolverResult, SolverStatus
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
@@ -111,21 +111,10 @@ class Relaxation:
         self, field: Field, chosen: Bools, request: Request
     ) -> tuple[BankProgram, SolverResult]:
         built = build(Network(self.facts, field.choose(chosen)))
-        interior: dict[str, Option] = {
-            "solver": "ipx",
-            "presolve": "off",  # its duals are wrong without crossover
-            "run_crossover": "off",
-            "ipm_optimality_tolerance": _PRECISE if chosen.size <= _ALL_CELLS else _LARGE,
-        }
+        interior = interior_point(_PRECISE if chosen.size <= _ALL_CELLS else _LARGE)
         # An interior point that loses its precision ends far away; a vertex does not.
         for options in (interior, {"solver": "simplex"}):
-            answer = solve(
-                built.program,
-                options=options,
-                time_limit_s=request.remaining_s(),
-                threads=request.threads,
-                stop=request.stop,
-            )
+            answer = solve_within(built.program, request, options=options)
             if answer.status is not SolverStatus.OTHER:
                 break
         return built, answer

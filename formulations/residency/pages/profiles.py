@@ -42,6 +42,30 @@ class Profiles:
     fixed: Bools
     size_bytes: Ints
 
+    @staticmethod
+    def of(
+        intervals: RankedIntervals,
+        line: Timeline,
+        *,
+        tensor: Ints,
+        step: Ints,
+        access: Ints,
+        resident: Floats,
+        dirty: Floats,
+    ) -> Profiles:
+        """Add what follows from the rows' accesses."""
+        written = (access >= 0) & (intervals.kind[access] != Access.READ)
+        return Profiles(
+            tensor=tensor,
+            step=step,
+            resident=resident,
+            dirty=dirty,
+            version=np.concatenate(([0], np.cumsum(written)[:-1])),
+            access=access,
+            fixed=(access >= 0) & intervals.stationary[access],
+            size_bytes=line.size_bytes[tensor],
+        )
+
 
 def profiles(
     intervals: RankedIntervals, line: Timeline, columns: Columns, amounts: Floats
@@ -67,16 +91,14 @@ def profiles(
     tensors, steps = unique // span, unique % span
     at = np.full(unique.size, -1, np.int64)
     at[inverse[: own.size]] = own
-    written = (at >= 0) & (intervals.kind[at] != Access.READ)
-    return Profiles(
+    return Profiles.of(
+        intervals,
+        line,
         tensor=tensors,
         step=steps,
         resident=_summed(np.bincount(inverse, held, unique.size).astype(np.float64), tensors),
         dirty=_summed(np.bincount(inverse, newer, unique.size).astype(np.float64), tensors),
-        version=np.concatenate(([0], np.cumsum(written)[:-1])),
         access=at,
-        fixed=(at >= 0) & intervals.stationary[at],
-        size_bytes=line.size_bytes[tensors],
     )
 
 

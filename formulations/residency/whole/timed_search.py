@@ -13,7 +13,7 @@ from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.timed_columns import nearby
 from formulations.residency.whole.timed_model import TimedModel, timed_model
 from formulations.residency.whole.transfers import Setting, Timed, best_transfers
-from formulations.solver.highs import solve
+from formulations.solver.highs import solve_within
 from formulations.solver.program import Floats, SolverResult
 from spmopt.core.table import Bools
 
@@ -68,13 +68,7 @@ def search(
 
 
 def _relaxation(setting: Setting, model: TimedModel) -> SolverResult:
-    request = setting.request
-    return solve(
-        replace(model.program, integer=None),
-        time_limit_s=request.remaining_s(),
-        threads=request.threads,
-        stop=request.stop,
-    )
+    return solve_within(replace(model.program, integer=None), setting.request)
 
 
 def _busy(model: TimedModel, relaxed: Floats) -> Bools:
@@ -104,12 +98,11 @@ def _solved(setting: Setting, model: TimedModel, best: Timed | None) -> SolverRe
         if np.isfinite(value) and bound > 0:
             request.report(f"at most {value / bound - 1:.3%} to gain in this program", None)
 
-    return solve(
+    return solve_within(
         model.program,
+        request,
         options={"mip_rel_gap": request.tolerance},
-        time_limit_s=_SHARE * request.remaining_s(),
-        threads=request.threads,
+        share=_SHARE,
         start=None if best is None else model.values(best),
-        stop=request.stop,
         progress=progress,
     )

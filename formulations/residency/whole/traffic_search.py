@@ -11,7 +11,7 @@ from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.sums import largest_sums
 from formulations.residency.whole.traffic import TrafficModel
-from formulations.solver.highs import solve
+from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Matrix, Program, SolverResult
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools
@@ -82,23 +82,15 @@ def _solved(
         request.report(f"integer program of {rows:,} rows", None)
         better(None, bound)
 
-    return solve(
-        program,
-        options={"mip_rel_gap": tolerance},
-        time_limit_s=request.remaining_s(),
-        threads=request.threads,
-        start=start,
-        stop=request.stop,
-        progress=progress,
-    )
+    options: dict[str, Option] = {"mip_rel_gap": tolerance}
+    return solve_within(program, request, options=options, start=start, progress=progress)
 
 
 def _activity(model: TrafficModel, values: Floats) -> Floats:
     """(m,) Values of all rows."""
     matrix = model.program.matrix
-    row = np.repeat(np.arange(matrix.start.size - 1), np.diff(matrix.start))
     weights = matrix.value * values[matrix.index]
-    return np.bincount(row, weights, matrix.start.size - 1).astype(np.float64)
+    return np.bincount(matrix.line, weights, matrix.start.size - 1).astype(np.float64)
 
 
 def _busy(model: TrafficModel, relaxed: SolverResult) -> Bools:

@@ -17,7 +17,7 @@ from formulations.residency.program.master import Master, master
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.timed_columns import allowed, nearby
-from formulations.solver.highs import Option, solve
+from formulations.solver.highs import Option, interior_point, solve_within
 from formulations.solver.program import SolverResult
 from spmopt.assemble.cost import plan_value
 from spmopt.assemble.index import resident_bytes
@@ -29,13 +29,8 @@ from spmopt.core.timeline import Timeline
 
 _DEPTH = 2
 _ROUNDS = 3
+_SIMPLEX: Mapping[str, Option] = {"solver": "simplex"}
 _SMALL = 3_000  # columns up to which a vertex, of which rounding spoils less, is as fast
-_INTERIOR_POINT: Mapping[str, Option] = {
-    "solver": "ipx",
-    "presolve": "off",  # its duals are wrong without crossover
-    "run_crossover": "off",
-    "ipm_optimality_tolerance": 1e-8,
-}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -122,13 +117,8 @@ def best_transfers(setting: Setting, choices: Choices, columns: Columns) -> Time
 def _solved(setting: Setting, choices: Choices, columns: Columns) -> Timed | None:
     built = master(setting.intervals, setting.coefficients, columns, page_bytes=setting.page_bytes)
     request = setting.request
-    answer = solve(
-        built.program,
-        options=_INTERIOR_POINT if len(columns) > _SMALL else {"solver": "simplex"},
-        time_limit_s=request.remaining_s(),
-        threads=request.threads,
-        stop=request.stop,
-    )
+    options = interior_point(1e-8) if len(columns) > _SMALL else _SIMPLEX
+    answer = solve_within(built.program, request, options=options)
     if answer.primal is None or answer.row_dual is None or not answer.feasible:
         return None
     plan = _plan(setting, built, answer)

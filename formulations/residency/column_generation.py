@@ -26,7 +26,7 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.consolidate import consolidated
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
-from formulations.residency.program.columns import Columns, Pricer, needed
+from formulations.residency.program.columns import PathColumns, Pricer, needed
 from formulations.residency.program.master import Master, master
 from formulations.residency.subgradient import ascend
 from formulations.solver.highs import interior_point, solve_within
@@ -160,7 +160,7 @@ class ColumnGeneration:
             return np.inf
         return float(self.value) / self.bound - 1
 
-    def solve(self, columns: Columns, tolerance: float) -> tuple[Master, SolverResult]:
+    def solve(self, columns: PathColumns, tolerance: float) -> tuple[Master, SolverResult]:
         """Solve the compact program over ``columns``."""
         built = master(
             self.intervals,
@@ -184,13 +184,13 @@ class ColumnGeneration:
         if answer.primal is not None:
             self._offer_rounded(*consolidated(self.intervals, built.columns, built.amounts(answer)))
 
-    def _offer_rounded(self, columns: Columns, amounts: Floats) -> None:
+    def _offer_rounded(self, columns: PathColumns, amounts: Floats) -> None:
         """Round the bytes of each column (c,) to a plan."""
         plan = to_plan(
             self.intervals,
             self.line,
             profiles(self.intervals, self.line, columns, amounts),
-            self._worth(),
+            self._dma_prices(),
             page_bytes=self.page_bytes,
             capacity_pages=self.capacity_pages,
         )
@@ -202,13 +202,13 @@ class ColumnGeneration:
         columns = needed(self.intervals)
         self._offer_rounded(columns, self.intervals.size_bytes[columns.access].astype(np.float64))
 
-    def _worth(self) -> Floats:
+    def _dma_prices(self) -> Floats:
         """(n,) Price of a DMA byte in each step."""
         prices = self.prices
         dma = np.zeros(self.intervals.steps) if prices is None else prices.load
         return dma + self.coefficients.in_byte
 
-    def priced(self, prices: Multipliers) -> Columns:
+    def priced(self, prices: Multipliers) -> PathColumns:
         """Columns that are nearly on a best path at ``prices``."""
         intervals, settings = self.intervals, self.settings
         arc = arcs(intervals, self.coefficients, prices)
@@ -245,8 +245,8 @@ class ColumnGeneration:
             self._padded = False
             self._alternate(columns, tolerance)
 
-    def _first_prices(self, small: bool) -> tuple[Multipliers, Columns]:
-        """Subgradient steps; few from the prices of the request, as those of a neighbour."""
+    def _first_prices(self, small: bool) -> tuple[Multipliers, PathColumns]:
+        """Subgradient steps; few from the prices of the request, as those of a neighbor."""
         settings, given = self.settings, self.request.prices
         start = None if given is None else multipliers(given, self.coefficients)
         few = settings.ascent if start is None else settings.warm
@@ -255,7 +255,7 @@ class ColumnGeneration:
             self.intervals, self.coefficients, count, settings.samples, self._late, start=start
         )
 
-    def _alternate(self, columns: Columns, tolerance: float) -> Columns:
+    def _alternate(self, columns: PathColumns, tolerance: float) -> PathColumns:
         """Solve and price in turn; the columns at the end."""
         settings, steps = self.settings, self.intervals.steps
         accuracy, stalled = settings.first, 0
@@ -292,7 +292,7 @@ class ColumnGeneration:
             found += [best.mixed(latest, weight) for weight in _BETWEEN]
         return found
 
-    def _polished(self) -> Columns:
+    def _polished(self) -> PathColumns:
         """Columns on the paths of some more subgradient steps, which better the prices too."""
         prices, columns = ascend(
             self.intervals,

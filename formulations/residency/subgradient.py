@@ -13,7 +13,7 @@ import numpy as np
 from formulations.residency.bound.dual import arcs, dual_value, forward
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import Columns, of_keys
+from formulations.residency.program.columns import PathColumns, of_keys
 from formulations.residency.program.paths import path_columns
 from formulations.residency.program.usage import usage
 from formulations.solver.program import Floats
@@ -33,7 +33,7 @@ def ascend(
     stop: Callable[[], bool],
     *,
     start: Multipliers | None = None,
-) -> tuple[Multipliers, Columns]:
+) -> tuple[Multipliers, PathColumns]:
     """Prices and columns in some steps, from scratch or from prices that are good already.
 
     The paths of the last steps hover about an optimal solution: together, those of
@@ -84,7 +84,9 @@ def ascend(
     return best, of_keys(seen, steps)
 
 
-def _excess(intervals: RankedIntervals, coefficients: CostCoefficients, columns: Columns) -> Floats:
+def _excess(
+    intervals: RankedIntervals, coefficients: CostCoefficients, columns: PathColumns
+) -> Floats:
     """Use of SPM and DMA beyond what there is, each relative to its typical size."""
     use, steps = usage(intervals, columns), intervals.steps
     size = intervals.size_bytes[columns.access].astype(np.float64)

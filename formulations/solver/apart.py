@@ -21,7 +21,7 @@ from threading import Thread
 from time import monotonic
 from typing import Any
 
-from formulations.solver.apart_worker import Kind
+from formulations.solver.apart_worker import ReplyKind
 from spmopt.core import clock
 from spmopt.core.errors import SpmoptError
 
@@ -65,7 +65,7 @@ def call(
         Whatever the function raises.
     """
     for kind, value in _messages(function, arguments, time_limit_s, stop, library):
-        if kind is Kind.RETURNED:
+        if kind is ReplyKind.RETURNED:
             return value
     raise StoppedError(f"{function}: stopped before its answer")
 
@@ -82,7 +82,7 @@ def stream(
     Otherwise as :func:`call`.
     """
     for kind, value in _messages(function, arguments, time_limit_s, stop, library):
-        if kind is Kind.YIELDED:
+        if kind is ReplyKind.YIELDED:
             yield value
 
 
@@ -92,7 +92,7 @@ def _messages(
     time_limit_s: float,
     stop: Callable[[], bool],
     library: str,
-) -> Iterator[tuple[Kind, Any]]:
+) -> Iterator[tuple[ReplyKind, Any]]:
     process = _take(library)
     ended = False
     try:
@@ -103,8 +103,8 @@ def _messages(
                 kind, value = process.replies.get(timeout=min(_POLL_S, left))
             except Empty:
                 continue
-            ended = kind is not Kind.YIELDED
-            if kind is Kind.RAISED:
+            ended = kind is not ReplyKind.YIELDED
+            if kind is ReplyKind.RAISED:
                 raise value
             yield kind, value
     finally:
@@ -136,7 +136,7 @@ class _Process:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
-        self.replies: SimpleQueue[tuple[Kind, Any]] = SimpleQueue()
+        self.replies: SimpleQueue[tuple[ReplyKind, Any]] = SimpleQueue()
         self._reader = Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -166,4 +166,4 @@ class _Process:
         code = self._popen.wait()
         clock.ended(self._popen.pid)
         why = f"the solver's process ended by itself (exit code {code}); was there enough memory?"
-        self.replies.put((Kind.RAISED, SpmoptError(why)))
+        self.replies.put((ReplyKind.RAISED, SpmoptError(why)))

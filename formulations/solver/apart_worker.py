@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 from spmopt.core import clock
 
 
-class Kind(Enum):
+class ReplyKind(Enum):
     """What an answer is."""
 
     YIELDED = "yielded"
@@ -44,23 +44,25 @@ def _receive(requests: SimpleQueue[Any]) -> None:
         os._exit(0)
 
 
-def _serve(function: str, arguments: tuple[Any, ...]) -> Iterator[tuple[Kind, Any]]:
+def _serve(function: str, arguments: tuple[Any, ...]) -> Iterator[tuple[ReplyKind, Any]]:
     module, name = function.split(":")
     try:
         answer = getattr(import_module(module), name)(*arguments)
         if isinstance(answer, Iterator):
             for item in answer:
-                yield Kind.YIELDED, item
+                yield ReplyKind.YIELDED, item
             answer = None
-        yield Kind.RETURNED, answer
+        yield ReplyKind.RETURNED, answer
     except Exception as error:  # whatever it is, it is the caller's
-        yield Kind.RAISED, error
+        yield ReplyKind.RAISED, error
 
 
-def _send(replies: BinaryIO, reply: tuple[Kind, Any]) -> None:
+def _send(replies: BinaryIO, reply: tuple[ReplyKind, Any]) -> None:
     try:
         data = pickle.dumps((*reply, clock.cpu_s()), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
-        data = pickle.dumps((Kind.RAISED, TypeError(f"cannot be sent: {error}"), clock.cpu_s()))
+        data = pickle.dumps(
+            (ReplyKind.RAISED, TypeError(f"cannot be sent: {error}"), clock.cpu_s())
+        )
     replies.write(data)
     replies.flush()

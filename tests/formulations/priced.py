@@ -18,7 +18,7 @@ from formulations.residency.bound.dual import (
 )
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import Columns, Kind, exists, of_kind
+from formulations.residency.program.columns import ColumnKind, PathColumns, exists, of_kind
 from formulations.residency.program.master import Master, master
 from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
@@ -118,26 +118,30 @@ def random_prices(case: Case, seed: int) -> Multipliers:
     return prices.mixed(Multipliers.legal(case.coefficients, *np.zeros((3, steps))), 1e-12)
 
 
-def all_columns(intervals: RankedIntervals) -> Columns:
+def all_columns(intervals: RankedIntervals) -> PathColumns:
     """Every column that makes sense, with every step of its gap."""
-    parts = [of_kind(kind, np.flatnonzero(exists(intervals, kind))) for kind in Kind if kind <= 4]
-    for kind in (Kind.LOAD, Kind.DROP, Kind.CLEAN):
+    parts = [
+        of_kind(kind, np.flatnonzero(exists(intervals, kind))) for kind in ColumnKind if kind <= 4
+    ]
+    for kind in (ColumnKind.LOAD, ColumnKind.DROP, ColumnKind.CLEAN):
         for access in np.flatnonzero(exists(intervals, kind)).tolist():
-            own_step = kind == Kind.CLEAN and intervals.kind[access] == Access.READ
+            own_step = kind == ColumnKind.CLEAN and intervals.kind[access] == Access.READ
             parts.append(
                 _at_steps(kind, access, intervals.begin[access], intervals.step[access] + own_step)
             )
     for access in intervals.last.tolist():
-        parts.append(_at_steps(Kind.FINAL, access, intervals.step[access] + 1, intervals.steps))
-    return Columns.together(*parts)
+        parts.append(
+            _at_steps(ColumnKind.FINAL, access, intervals.step[access] + 1, intervals.steps)
+        )
+    return PathColumns.together(*parts)
 
 
-def _at_steps(kind: Kind, access: int, begin: int, end: int) -> Columns:
+def _at_steps(kind: ColumnKind, access: int, begin: int, end: int) -> PathColumns:
     step = np.arange(begin, end, dtype=np.int64)
     return of_kind(kind, np.full(step.size, access, np.int64), step)
 
 
-def solved(case: Case, columns: Columns, **options: Any) -> tuple[Master, SolverResult, float]:
+def solved(case: Case, columns: PathColumns, **options: Any) -> tuple[Master, SolverResult, float]:
     """The compact program over ``columns``, its solution, and its value in objective units."""
     built = master(case.intervals, case.coefficients, columns, page_bytes=1)
     answer = solve(built.program, options={"solver": "simplex", **options})
@@ -146,7 +150,7 @@ def solved(case: Case, columns: Columns, **options: Any) -> tuple[Master, Solver
     return built, answer, value
 
 
-def column_costs(case: Case, columns: Columns, prices: Multipliers) -> Floats:
+def column_costs(case: Case, columns: PathColumns, prices: Multipliers) -> Floats:
     """(c,) What a byte of each column pays at ``prices``, by its use of SPM and channel."""
     use, coefficients = usage(case.intervals, columns), case.coefficients
     held = np.array(

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from formulations.residency.column_generation import Settings
-from formulations.residency.program.columns import Kind
+from formulations.residency.program.columns import ColumnKind
 
 FOLDER = Path(__file__).parents[2] / "formulations"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")
@@ -70,8 +70,8 @@ def test_every_folder_has_its_line() -> None:
 
 def test_every_kind_of_column_is_explained() -> None:
     table = README.split("| variable |")[1].split("\n\n")[0]
-    assert {kind.name.lower() for kind in Kind} == {
-        name for name in re.findall(r"`(\w+)`", table) if name.upper() in Kind.__members__
+    assert {kind.name.lower() for kind in ColumnKind} == {
+        name for name in re.findall(r"`(\w+)`", table) if name.upper() in ColumnKind.__members__
     }
 
 

@@ -11,9 +11,9 @@ from itertools import permutations
 
 import numpy as np
 
-from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.program import carry_occupancy, place_scratch
-from formulations.residency.banks.segments import Segments, segments_of
+from formulations.residency.banks.segments import PageSegments, segments_of
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult, SolverStatus
 from spmopt.assemble.cost import PlanCost
@@ -34,13 +34,15 @@ class Assignment:
     ``pages`` (g, b), ``scratch`` (n, b); ``value`` in objective units, of banks and of time.
     """
 
-    segments: Segments
+    segments: PageSegments
     pages: Ints
     scratch: Ints
     value: float
 
 
-def assign(facts: Facts, plan: Plan, spent: PlanCost, request: Request) -> Assignment | None:
+def assign(
+    facts: BankCoefficients, plan: Plan, spent: PlanCost, request: Request
+) -> Assignment | None:
     """Least cost of a plan's banks; None if the solver found nothing in its time."""
     found = segments_of(facts, plan)
     model = _Model(facts, found, plan, spent)
@@ -74,9 +76,11 @@ def _near(program: Program, solution: Floats) -> Program:
 class _Model:
     """Columns: pages of segments by bank, moves between segments, occupancy, scratch, durations."""
 
-    def __init__(self, facts: Facts, found: Segments, plan: Plan, spent: PlanCost) -> None:
+    def __init__(
+        self, facts: BankCoefficients, found: PageSegments, plan: Plan, spent: PlanCost
+    ) -> None:
         self._facts, self._found, self._spent = facts, found, spent
-        self._pairs = list(permutations(range(facts.banks), 2))
+        self._pairs = list(permutations(range(facts.bank_count), 2))
         self._joined = np.flatnonzero(np.diff(found.interval, prepend=-1) == 0)
         self._busy = np.flatnonzero(facts.scratch_bytes)
         self._timed = bool(facts.ported.any())
@@ -94,8 +98,8 @@ class _Model:
             np.ones(touched.shape, bool), cost=touched / self._unit, integer=True
         )
         self._moves = build.columns(np.ones(moved.shape, bool), cost=moved / self._unit)
-        self._used = build.columns(np.ones((facts.banks, facts.line.steps), bool), upper=room)
-        scratches = np.ones((facts.banks, self._busy.size), bool)
+        self._used = build.columns(np.ones((facts.bank_count, facts.line.steps), bool), upper=room)
+        scratches = np.ones((facts.bank_count, self._busy.size), bool)
         self._scratch = build.columns(scratches, integer=True)
         self._all_somewhere(build)
         self._carried(build)
@@ -117,7 +121,7 @@ class _Model:
             value += self._cycle * float(self._spent.step_time.sum())
         value += float(self._streamed_read.sum() * facts.read_byte[STREAM_BANK])
         value += float(self._streamed_write.sum() * facts.write_byte[STREAM_BANK])
-        scratch = np.zeros((facts.line.steps, facts.banks), np.int64)
+        scratch = np.zeros((facts.line.steps, facts.bank_count), np.int64)
         scratch[self._busy] = np.rint(primal[self._scratch]).astype(np.int64).T
         return Assignment(
             segments=self._found,
@@ -145,7 +149,7 @@ class _Model:
     def _carried(self, build: ProgramBuilder) -> None:
         """(A2) In a bank: as before, and what moves there, less what moves away."""
         joined = self._joined
-        for bank in range(self._facts.banks):
+        for bank in range(self._facts.bank_count):
             row = build.rows(joined.size, 0.0, 0.0)
             build.add(row, self._pages[joined, bank], 1.0)
             build.add(row, self._pages[joined - 1, bank], -1.0)
@@ -188,8 +192,8 @@ class _Model:
     def _costs(self) -> tuple[Floats, Floats]:
         """Objective units of a segment's page in each bank (g, b), and of each move (j, pairs)."""
         facts, found = self._facts, self._found
-        touched = np.zeros((found.interval.size, facts.banks))
-        for bank in range(facts.banks):
+        touched = np.zeros((found.interval.size, facts.bank_count))
+        for bank in range(facts.bank_count):
             cost = facts.read_byte[bank] * found.read + facts.write_byte[bank] * found.write
             touched[:, bank] = np.bincount(found.segment, cost, found.interval.size)
         pairs = np.array(self._pairs, np.int64).reshape(-1, 2)
@@ -197,7 +201,7 @@ class _Model:
         return touched, self._moved_bytes[:, None] * a_byte
 
 
-def _streamed(facts: Facts, plan: Plan) -> tuple[Floats, Floats]:
+def _streamed(facts: BankCoefficients, plan: Plan) -> tuple[Floats, Floats]:
     """(n,) Bytes that the stream bank reads and writes for what is not resident, or no operand."""
     line = facts.line
     away = line.size_bytes[line.tensor] - resident_bytes(plan.residency, line.step, line.tensor)

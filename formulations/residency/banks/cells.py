@@ -12,7 +12,7 @@ from spmopt.core.timeline import Access, Timeline
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Chosen:
+class ChosenCells:
     """Some cells (k,) of a timeline, by tensor and step, all accesses among them.
 
     A *life* is a run of steps in which a tensor's contents are needed: from its start in DRAM, or
@@ -86,7 +86,7 @@ class Field:
         steps = self.line.steps
         return np.isin(self.cells.tensor * steps + self.cells.step, tensor * steps + step)
 
-    def choose(self, chosen: Bools) -> Chosen:
+    def choose(self, chosen: Bools) -> ChosenCells:
         """The cells where ``chosen`` (cells,)."""
         k, cells, line = np.flatnonzero(chosen), self.cells, self.line
         access, life = cells.access[k], self.life[k]
@@ -96,7 +96,7 @@ class Field:
         following = np.full(k.size, -1, np.int64)
         following[:-1] = np.where(joined[1:], np.arange(1, k.size), -1)
         before = cells.previous[k]
-        return Chosen(
+        return ChosenCells(
             tensor=cells.tensor[k],
             step=cells.step[k],
             access=access,
@@ -119,7 +119,7 @@ def _latest(flag: Bools, life: Ints) -> Ints:
     return np.where(same, latest, far)
 
 
-def is_blind(cells: Chosen) -> Bools:
+def is_blind(cells: ChosenCells) -> Bools:
     """(k,) The step overwrites the tensor without reading it."""
     blind: Bools = cells.kind == Access.WRITE
     return blind

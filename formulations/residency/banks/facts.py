@@ -22,7 +22,7 @@ from spmopt.core.timeline import Timeline
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Facts:
+class BankCoefficients:
     """What every part of the formulation reads.
 
     Attributes
@@ -75,7 +75,7 @@ class Facts:
     constant: float
 
     @property
-    def banks(self) -> int:
+    def bank_count(self) -> int:
         """Number of banks."""
         return int(self.capacity_bytes.size)
 
@@ -92,7 +92,9 @@ class Facts:
         return max(self.byte_time, float(dearest)) or 1.0
 
     @staticmethod
-    def of(instance: Instance, line: Timeline, objective: Objective, *, relaxed: bool) -> Facts:
+    def of(
+        instance: Instance, line: Timeline, objective: Objective, *, relaxed: bool
+    ) -> BankCoefficients:
         """Read the figures off an instance with banks.
 
         ``relaxed``: ``line`` has the least of each figure over the modes of an operation.
@@ -115,7 +117,7 @@ class Facts:
             + float(write.min()) * sum(shares.any_write)
         )
         stream_in, stream_out = stream_passes(line)
-        return Facts(
+        return BankCoefficients(
             line=line,
             duplex=machine.duplex,
             page_bytes=page,

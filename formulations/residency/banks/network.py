@@ -14,8 +14,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from formulations.residency.banks.cells import Chosen, is_blind
-from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.cells import ChosenCells, is_blind
+from formulations.residency.banks.facts import BankCoefficients
 from formulations.solver.program import Floats
 from spmopt.core.shares import STREAM_BANK
 from spmopt.core.table import Bools, Ints
@@ -25,7 +25,7 @@ NOWHERE = -1
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Arcs:
+class BankArcs:
     """One column of the program a row (c,).
 
     Attributes
@@ -61,17 +61,17 @@ class Arcs:
         return int(self.cell.size)
 
 
-class Network:
+class BankNetwork:
     """Nodes and arcs of chosen cells.
 
     ``before(k, s)`` is node ``k * states + s``, of bytes as the step opens. After the step they are
     at the next cell's node before it, or where steps lie between at a node of their own.
     """
 
-    def __init__(self, facts: Facts, cells: Chosen) -> None:
+    def __init__(self, facts: BankCoefficients, cells: ChosenCells) -> None:
         self.facts, self.cells = facts, cells
-        self.states = 2 * facts.banks + 1
-        self._parts: list[Arcs] = []
+        self.states = 2 * facts.bank_count + 1
+        self._parts: list[BankArcs] = []
         access = cells.access
         own = access >= 0
         line = facts.line
@@ -97,7 +97,7 @@ class Network:
 
     def dirty(self, bank: int) -> int:
         """State of bytes in a bank only."""
-        return 1 + self.facts.banks + bank
+        return 1 + self.facts.bank_count + bank
 
     def before(self, k: Ints, state: int) -> Ints:
         """Nodes as the step opens."""
@@ -159,12 +159,12 @@ class Network:
         begin, end = steps or (step, step)
         inward, outward = moved or (nothing, nothing)
         waits = inward + outward * self._written[k]
-        by_bank = np.zeros((2, k.size, self.facts.banks))
+        by_bank = np.zeros((2, k.size, self.facts.bank_count))
         for table, amounts in zip(by_bank, (read, write), strict=True):
             for at, amount in amounts.items():
                 table[:, at] = amount
         self._parts.append(
-            Arcs(
+            BankArcs(
                 cell=k,
                 source=source,
                 target=target,
@@ -191,14 +191,14 @@ class Network:
         return self._passes
 
     @property
-    def gap(self) -> Bools:
+    def interval(self) -> Bools:
         """(k,) Steps lie between this cell and the next one."""
         return self._gap
 
 
-def build_moves(net: Network) -> None:
+def build_moves(net: BankNetwork) -> None:
     """(B1) As a step opens, R and D change the bank: read in one, written in the other."""
-    cells, banks = net.cells, net.facts.banks
+    cells, banks = net.cells, net.facts.bank_count
     inner = ~cells.first & ~is_blind(cells)
     for state_of, where in ((net.clean, inner), (net.dirty, inner & cells.was_dirty)):
         k = np.flatnonzero(where)
@@ -207,7 +207,7 @@ def build_moves(net: Network) -> None:
             net.add_arcs(k, *nodes, read={source: 1.0}, write={target: 1.0})
 
 
-def build_stays(net: Network) -> None:
+def build_stays(net: BankNetwork) -> None:
     """(B2) In a step that does not write the tensor: N-N, N-R (load), R-R, D-D, D-R (store)."""
     cells = net.cells
     untouched, reads = cells.kind < 0, cells.kind == Access.READ
@@ -216,7 +216,7 @@ def build_stays(net: Network) -> None:
     dirty = inner & cells.was_dirty
     k = np.flatnonzero(untouched)
     net.add_arcs(k, net.before(k, 0), net.after(k, 0))
-    for b in range(net.facts.banks):
+    for b in range(net.facts.bank_count):
         net.add(reads | (untouched & cells.loads), 0, net.clean(b), bank=b, load=1.0)
         net.add(inner, net.clean(b), net.clean(b), bank=b)
         net.add(dirty & (cells.dirty | cells.dead), net.dirty(b), net.dirty(b), bank=b)
@@ -225,19 +225,19 @@ def build_stays(net: Network) -> None:
         net.add_arcs(k, net.after(k, net.clean(b)), net.after(k, 0))
 
 
-def build_streams(net: Network) -> None:
+def build_streams(net: BankNetwork) -> None:
     """(B3) What an operation reads and is not resident passes by, ``p`` times (R3)."""
     reads = net.cells.kind == Access.READ
     net.add(reads & ~net.stationary, 0, 0, load=net.passes)
 
 
-def build_updates(net: Network) -> None:
+def build_updates(net: BankNetwork) -> None:
     """(B4) Updated in place: N, R, D to D, or to R with a store; or ``p`` times each way."""
     cells = net.cells
     updates = cells.kind == Access.UPDATE
     inner = updates & ~cells.first
     stays, stored = cells.dirty | cells.dead, ~cells.dead
-    for b in range(net.facts.banks):
+    for b in range(net.facts.bank_count):
         sources = (
             (0, updates, 1.0),
             (net.clean(b), inner, 0.0),
@@ -250,11 +250,11 @@ def build_updates(net: Network) -> None:
     net.add(updates & ~net.stationary, 0, 0, load=net.passes, store=live)
 
 
-def build_writes(net: Network) -> None:
+def build_writes(net: BankNetwork) -> None:
     """(B5) Overwritten: to D, or to R with a store; or out ``p`` times and in ``p - 1`` (R4)."""
     cells = net.cells
     writes = is_blind(cells)
-    for b in range(net.facts.banks):
+    for b in range(net.facts.bank_count):
         net.add(writes & (cells.dirty | cells.dead), 0, net.dirty(b), bank=b)
         net.add(writes & ~cells.dead, 0, net.clean(b), bank=b, store=1.0)
     live = ~cells.dead
@@ -262,17 +262,19 @@ def build_writes(net: Network) -> None:
     net.add(writes & ~net.stationary, 0, 0, load=again, store=net.passes * live)
 
 
-def build_carries(net: Network) -> None:
+def build_carries(net: BankNetwork) -> None:
     """(B6) In the steps between two cells bytes stay as they are."""
     cells = net.cells
-    k = np.flatnonzero(net.gap & ~cells.dead)
+    k = np.flatnonzero(net.interval & ~cells.dead)
     follows = cells.following[k]
-    for b in range(net.facts.banks):
+    for b in range(net.facts.bank_count):
         for state in (net.clean(b), net.dirty(b)):
             nodes = net.after(k, state), net.before(follows, state)
             net.add_arcs(k, *nodes, bank=b, steps=(cells.step[k] + 1, cells.step[follows]))
 
 
-def _joined(parts: list[Arcs]) -> Arcs:
-    names = Arcs.__dataclass_fields__
-    return Arcs(**{name: np.concatenate([getattr(part, name) for part in parts]) for name in names})
+def _joined(parts: list[BankArcs]) -> BankArcs:
+    names = BankArcs.__dataclass_fields__
+    return BankArcs(
+        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
+    )

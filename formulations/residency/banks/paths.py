@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.residency.banks.cells import Field
-from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.prices import BankMultipliers
 from formulations.residency.banks.transitions import Transitions, transitions
 from formulations.solver.program import Floats
@@ -35,7 +35,7 @@ class Paths:
     bound: float
 
 
-def paths(facts: Facts, prices: BankMultipliers) -> Paths:
+def paths(facts: BankCoefficients, prices: BankMultipliers) -> Paths:
     """Walk forth and back through the steps, all tensors together."""
     costs = transitions(facts, prices)
     back, births = _backward(facts, costs)
@@ -52,7 +52,7 @@ def paths(facts: Facts, prices: BankMultipliers) -> Paths:
     )
 
 
-def _fixed(facts: Facts, prices: BankMultipliers) -> float:
+def _fixed(facts: BankCoefficients, prices: BankMultipliers) -> float:
     """What the prices prove beside the paths."""
     channel = prices.load + (prices.store if facts.duplex else 0.0) + prices.port.sum(axis=0)
     left = facts.byte_time - channel
@@ -66,12 +66,12 @@ def _fixed(facts: Facts, prices: BankMultipliers) -> float:
     return float(value) + facts.constant
 
 
-def _backward(facts: Facts, costs: Transitions) -> tuple[Floats, Floats]:
+def _backward(facts: BankCoefficients, costs: Transitions) -> tuple[Floats, Floats]:
     """Costs to go; and of each access that overwrites its tensor the cost of all that follows."""
     line = facts.line
     states = costs.waiting.shape[1]
     back = np.full((line.steps + 1, states, line.size_bytes.size), np.inf)
-    back[-1, : facts.banks + 1, line.keep] = 0.0
+    back[-1, : facts.bank_count + 1, line.keep] = 0.0
     births = np.zeros(line.step.size)
     for step in range(line.steps - 1, -1, -1):
         later = back[step + 1]
@@ -86,7 +86,7 @@ def _backward(facts: Facts, costs: Transitions) -> tuple[Floats, Floats]:
     return back, births
 
 
-def _forward(facts: Facts, costs: Transitions) -> Floats:
+def _forward(facts: BankCoefficients, costs: Transitions) -> Floats:
     """Costs so far."""
     line = facts.line
     states = costs.waiting.shape[1]
@@ -105,7 +105,7 @@ def _forward(facts: Facts, costs: Transitions) -> Floats:
 
 
 def promising(field: Field, found: Paths, chosen: Bools, limit: float) -> Bools:
-    """(cells,) Further cells: of each gap those where each kind of action costs the least.
+    """(cells,) Further cells: of each interval those where each kind of action costs the least.
 
     ``limit``: how much more than a best path a path may cost that acts there.
     """
@@ -113,9 +113,9 @@ def promising(field: Field, found: Paths, chosen: Bools, limit: float) -> Bools:
     open_cells = np.flatnonzero(~chosen)
     if not open_cells.size:
         return np.zeros(len(cells), bool)
-    # Cells of one gap follow each other; an access, or another life, ends it.
-    gap = np.cumsum((cells.access >= 0) | (cells.previous < 0))[open_cells]
-    starts = np.flatnonzero(np.diff(gap, prepend=-1))
+    # Cells of one interval follow each other; an access, or another life, ends it.
+    interval = np.cumsum((cells.access >= 0) | (cells.previous < 0))[open_cells]
+    starts = np.flatnonzero(np.diff(interval, prepend=-1))
     step, tensor = cells.step[open_cells], cells.tensor[open_cells]
     ahead, back = found.ahead[step, :, tensor], found.back[step + 1, :, tensor]
     best = (found.ahead[step, :, tensor] + found.back[step, :, tensor]).min(axis=1)
@@ -124,7 +124,7 @@ def promising(field: Field, found: Paths, chosen: Bools, limit: float) -> Bools:
         through = ahead[:, source] + found.costs.waiting[step, source, target] + back[:, target]
         more = through - best
         least = np.minimum.reduceat(more, starts)
-        group = np.cumsum(np.diff(gap, prepend=-1) != 0) - 1
+        group = np.cumsum(np.diff(interval, prepend=-1) != 0) - 1
         good = (more <= least[group]) & (more <= limit)
         _, first = np.unique(group[good], return_index=True)
         result[open_cells[np.flatnonzero(good)[first]]] = True

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.bound.prices import binary_digits, dma_limit, rounded_down
 from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
@@ -32,7 +32,7 @@ class BankMultipliers:
 
     @staticmethod
     def legal(
-        facts: Facts, *, hold: Floats, load: Floats, store: Floats, port: Floats
+        facts: BankCoefficients, *, hold: Floats, load: Floats, store: Floats, port: Floats
     ) -> BankMultipliers:
         """The nearest legal ones: negative ones to 0, too dear time scaled down."""
         dearest = 4 * (float(facts.line.passes.max(initial=1)) + 1) * facts.byte_price
@@ -49,7 +49,7 @@ class BankMultipliers:
 
 
 def certificate(
-    instance: Instance, objective: Objective, facts: Facts, prices: BankMultipliers
+    instance: Instance, objective: Objective, facts: BankCoefficients, prices: BankMultipliers
 ) -> Certificate:
     """Round prices down to multiples of ``2**-bits``; any legal prices prove a bound."""
     bits = _bits(facts, prices)
@@ -77,7 +77,7 @@ def certificate(
     )
 
 
-def _bits(facts: Facts, prices: BankMultipliers) -> int:
+def _bits(facts: BankCoefficients, prices: BankMultipliers) -> int:
     """As many as keep the dearest path within 64 bits."""
     passes = np.ones(facts.line.steps)
     np.maximum.at(passes, facts.line.step, facts.line.passes)

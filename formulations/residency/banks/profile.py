@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.banks.network import Network
+from formulations.residency.banks.network import BankNetwork
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
 from formulations.solver.program import Floats
 
 
-def profile(network: Network, intervals: RankedIntervals, amounts: Floats) -> Profiles:
+def profile(network: BankNetwork, intervals: RankedIntervals, amounts: Floats) -> Profiles:
     """Add up the bytes (c,) of arcs; a row for each cell, and one for the steps after it."""
     facts, cells, arcs = network.facts, network.cells, network.arcs
     count = len(cells)
     inside = (arcs.bank >= 0) & (arcs.state >= 0)
     between = (arcs.bank >= 0) & (arcs.state < 0)
-    newer = (arcs.state > facts.banks) & ~cells.dead[arcs.cell]
+    newer = (arcs.state > facts.bank_count) & ~cells.dead[arcs.cell]
     held, carried, dirty = (
         np.bincount(arcs.cell, np.where(which, amounts, 0.0), count).astype(np.float64)
         for which in (inside, between, newer)

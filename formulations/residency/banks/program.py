@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.banks.network import NOWHERE, Network
+from formulations.residency.banks.network import NOWHERE, BankNetwork
 from formulations.residency.banks.prices import BankMultipliers
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.shares import STREAM_BANK
@@ -25,7 +25,7 @@ class BankProgram:
     occupancy, scratch, channels, serial, ports.
     """
 
-    network: Network
+    network: BankNetwork
     program: Program
     unit_bytes: float
     unit_price: float
@@ -66,10 +66,10 @@ class BankProgram:
         )
 
 
-def build(network: Network) -> BankProgram:
+def build(network: BankNetwork) -> BankProgram:
     """Build the program over a network (README of this folder)."""
     facts, arcs = network.facts, network.arcs
-    steps, bank_count = facts.line.steps, facts.banks
+    steps, bank_count = facts.line.steps, facts.bank_count
     unit = max(float(facts.capacity_bytes.max()) / _PARTS, 1.0)
     price = facts.byte_price
     moved = facts.in_byte * arcs.moved_in + facts.out_byte * arcs.moved_out
@@ -104,7 +104,7 @@ def build(network: Network) -> BankProgram:
     )
 
 
-def _flow(build: ProgramBuilder, network: Network, amount: Ints, unit: float) -> None:
+def _flow(build: ProgramBuilder, network: BankNetwork, amount: Ints, unit: float) -> None:
     """(B7) What leaves a node is what enters it; a life starts with all its tensor's bytes."""
     arcs, cells = network.arcs, network.cells
     starts = np.flatnonzero(cells.first)
@@ -120,7 +120,7 @@ def _flow(build: ProgramBuilder, network: Network, amount: Ints, unit: float) ->
     build.add(row[np.searchsorted(nodes, arcs.target[ends])], amount[ends], -1.0)
 
 
-def _occupy(build: ProgramBuilder, network: Network, amount: Ints, row: Ints) -> None:
+def _occupy(build: ProgramBuilder, network: BankNetwork, amount: Ints, row: Ints) -> None:
     """(B8) ``u_b(i) = u_b(i-1)`` + what begins to lie in b in ``i`` - what ended."""
     arcs = network.arcs
     held = np.flatnonzero((arcs.bank >= 0) & (arcs.end > arcs.begin))
@@ -159,7 +159,7 @@ class _Duration:
     """Columns of the durations ``time`` (n,), and of what takes time."""
 
     build: ProgramBuilder
-    network: Network
+    network: BankNetwork
     amount: Ints
     time: Ints
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.banks.cells import Field
-from formulations.residency.banks.facts import Facts
-from formulations.residency.banks.network import Network
+from formulations.residency.banks.facts import BankCoefficients
+from formulations.residency.banks.network import BankNetwork
 from formulations.residency.banks.paths import Paths, paths, promising
 from formulations.residency.banks.prices import BankMultipliers
 from formulations.residency.banks.profile import profile
@@ -44,8 +44,10 @@ class Relaxation:
 
     def __init__(self, instance: Instance, request: Request, line: Timeline) -> None:
         self._instance, self._request, self._line = instance, request, line
-        self.facts = Facts.of(instance, relaxed_timeline(instance), request.objective, relaxed=True)
-        zero = np.zeros((self.facts.banks, line.steps))
+        self.facts = BankCoefficients.of(
+            instance, relaxed_timeline(instance), request.objective, relaxed=True
+        )
+        zero = np.zeros((self.facts.bank_count, line.steps))
         self.prices = BankMultipliers(hold=zero, load=zero[0], store=zero[0], port=zero)
         self._best: Paths = paths(self.facts, self.prices)
         self.cut_short = False
@@ -58,7 +60,7 @@ class Relaxation:
     def offer(self, certificate: Certificate) -> None:
         """Try prices that know no banks."""
         unit = 2.0**-certificate.bits
-        hold = np.tile(certificate.spm * unit, (self.facts.banks, 1))
+        hold = np.tile(certificate.spm * unit, (self.facts.bank_count, 1))
         self._try(
             BankMultipliers.legal(
                 self.facts,
@@ -110,7 +112,7 @@ class Relaxation:
     def _solve(
         self, field: Field, chosen: Bools, request: Request
     ) -> tuple[BankProgram, SolverResult]:
-        built = build(Network(self.facts, field.choose(chosen)))
+        built = build(BankNetwork(self.facts, field.choose(chosen)))
         interior = interior_point(_PRECISE if chosen.size <= _ALL_CELLS else _LARGE)
         # An interior point that loses its precision ends far away; a vertex does not.
         for options in (interior, {"solver": "simplex"}):

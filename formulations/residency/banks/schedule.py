@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from formulations.residency.banks.assign import assign
-from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.layout import bank_rows
 from formulations.residency.banks.merged import merged
 from formulations.residency.banks.prices import certificate
@@ -118,7 +118,7 @@ class _Best:
         """Give the pages of a plan their banks, in a share of the time; keep the cheapest."""
         instance, objective = self._instance, self._request.objective
         line = timeline(instance, plan.operation, plan.mode)
-        facts = Facts.of(instance, line, objective, relaxed=False)
+        facts = BankCoefficients.of(instance, line, objective, relaxed=False)
         cost = plan_cost(instance.machine, line, plan)
         banked, value = plan, np.inf
         if self._request.remaining_s() > 0 or self.plan is None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.facts import BankCoefficients
 from formulations.solver.program import Floats
 from spmopt.core.schedule import Plan
 from spmopt.core.table import Ints
@@ -16,7 +16,7 @@ from spmopt.core.timeline import Access
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Segments:
+class PageSegments:
     """Pages that come and go together, their steps cut into segments where they may move.
 
     Attributes
@@ -47,8 +47,8 @@ _Band = tuple[int, int, int, int]
 _Row = tuple[int, int, int]
 
 
-def segments_of(facts: Facts, plan: Plan) -> Segments:
-    """Segments of a legal plan in the order and modes of ``facts.line``.
+def segments_of(facts: BankCoefficients, plan: Plan) -> PageSegments:
+    """PageSegments of a legal plan in the order and modes of ``facts.line``.
 
     Pages may move where an operation uses it, before and after.
     """
@@ -74,7 +74,7 @@ def segments_of(facts: Facts, plan: Plan) -> Segments:
 class _Table:
     """Intervals, segments and events of one tensor after the other."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: BankCoefficients) -> None:
         self._facts = facts
         self._intervals: list[tuple[int, int, int, int]] = []
         self._segments: list[tuple[int, int, int]] = []
@@ -114,12 +114,12 @@ class _Table:
                     place = starts + sum(cut <= step for cut in cuts) - 1
                     self._events.append((place, step, out / (last - first), 0.0))
 
-    def segments(self) -> Segments:
+    def segments(self) -> PageSegments:
         """Everything as arrays."""
         interval = np.array(self._intervals, np.int64).reshape(-1, 4).T
         segment = np.array(self._segments, np.int64).reshape(-1, 3).T
         event = np.array(self._events, np.float64).reshape(-1, 4).T
-        return Segments(
+        return PageSegments(
             tensor=interval[0],
             first=interval[1],
             pages=interval[2],
@@ -158,7 +158,7 @@ def _bands(rows: Sequence[_Row], page: int, size: int) -> Iterator[_Band]:
 
 
 def _stored(
-    facts: Facts,
+    facts: BankCoefficients,
     tensor: int,
     rows: Sequence[_Row],
     used: dict[int, int],

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.prices import BankMultipliers
 from formulations.solver.program import Floats
 from spmopt.core.shares import STREAM_BANK
@@ -33,17 +33,17 @@ class Transitions:
     access: Floats
 
 
-def transitions(facts: Facts, prices: BankMultipliers) -> Transitions:
+def transitions(facts: BankCoefficients, prices: BankMultipliers) -> Transitions:
     """Matrices of all steps and accesses."""
     line = facts.line
     read = facts.read_byte[:, None] + prices.port * facts.read_ratio[:, None]
     write = facts.write_byte[:, None] + prices.port * facts.write_ratio[:, None]
     load, store = prices.load + facts.in_byte, prices.store + facts.out_byte
     waiting = _staying(prices.hold.T, _moves(read, write), load[:, None] + write.T)
-    clean, dirty = _blocks(facts.banks)
+    clean, dirty = _blocks(facts.bank_count)
     waiting[:, dirty, clean] = waiting[:, dirty, dirty] + (store[:, None] + read.T)[:, None, :]
     waiting[:, 0, 0] = 0.0
-    waiting[:, 1 : facts.banks + 1, 0] = 0.0
+    waiting[:, 1 : facts.bank_count + 1, 0] = 0.0
     # Per access: prices of its step.
     at, kind = line.step, line.kind
     reads, writes = kind != Access.WRITE, kind != Access.READ
@@ -70,7 +70,7 @@ def transitions(facts: Facts, prices: BankMultipliers) -> Transitions:
         + own[:, STREAM_BANK]
     )
     streamed = np.where(line.stationary, np.inf, streamed)
-    access[:, : facts.banks + 1, 0] = streamed[:, None]
+    access[:, : facts.bank_count + 1, 0] = streamed[:, None]
     access[overwrites, :, 0] = streamed[overwrites][:, None]
     return Transitions(waiting=waiting, access=access)
 

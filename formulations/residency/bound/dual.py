@@ -23,7 +23,7 @@ INFINITE = np.inf
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class StepPrices:
+class MovePrices:
     """Price of a byte ``loaded``, ``stored`` and ``held`` in each step (n,), the objective's too.
 
     ``held_before`` (n + 1,) sums up ``held``. The range minima are over the steps of an interval:
@@ -40,12 +40,12 @@ class StepPrices:
     cleans: RangeMinimum
 
     @staticmethod
-    def of(coefficients: CostCoefficients, prices: Multipliers) -> StepPrices:
+    def of(coefficients: CostCoefficients, prices: Multipliers) -> MovePrices:
         """Add the objective's prices to multipliers."""
         loaded = prices.load + coefficients.in_byte
         stored = prices.store + coefficients.out_byte
         held_before = np.concatenate(([0.0], np.cumsum(prices.spm)))
-        return StepPrices(
+        return MovePrices(
             loaded=loaded,
             stored=stored,
             held=prices.spm,
@@ -67,7 +67,7 @@ class Arcs:
     ``final_drop`` (f,): store after the last access at ``final_at``.
     """
 
-    prices: StepPrices
+    prices: MovePrices
     hold: Floats
     load: Floats
     load_at: Ints
@@ -85,7 +85,7 @@ class Arcs:
 
 def arcs(intervals: RankedIntervals, coefficients: CostCoefficients, prices: Multipliers) -> Arcs:
     """Cost of every arc at ``prices``."""
-    at_step = StepPrices.of(coefficients, prices)
+    at_step = MovePrices.of(coefficients, prices)
     loads, drops, cleans = at_step.loads, at_step.drops, at_step.cleans
     upto, step, inner = at_step.held_before, intervals.step, intervals.inner
     load_at, drop_at, clean_at = (table.argmin(inner) for table in (loads, drops, cleans))
@@ -126,7 +126,7 @@ def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Costs:
+class PathCosts:
     """Cheapest cost (a,) to one side of each state: arriving (``*_in``) and after each access.
 
     ``bypass`` is that of "anything", which a blind write may come from.
@@ -142,13 +142,13 @@ class Costs:
 
 
 @dataclass(frozen=True, eq=False)
-class Forward(Costs):
+class Forward(PathCosts):
     """To reach each state; ``best``, valid at each tensor's last access: of its whole path."""
 
     best: Floats
 
 
-class Backward(Costs):
+class Backward(PathCosts):
     """To go on from each state."""
 
 
@@ -181,7 +181,7 @@ def forward(intervals: RankedIntervals, arc: Arcs) -> Forward:
     return cost
 
 
-def _access(intervals: RankedIntervals, arc: Arcs, here: slice, cost: Costs) -> None:
+def _access(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathCosts) -> None:
     """One slice of accesses: arrival costs in, departure costs written."""
     d, r, n = cost.dirty_in[here], cost.clean_in[here], cost.gone_in[here]
     bypass, held, dead = cost.bypass[here], arc.keep_here[here], intervals.dead[here]
@@ -228,7 +228,7 @@ def backward(intervals: RankedIntervals, arc: Arcs) -> Backward:
     return cost
 
 
-def _access_back(intervals: RankedIntervals, arc: Arcs, here: slice, cost: Costs) -> None:
+def _access_back(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathCosts) -> None:
     """One slice of accesses, backwards: departure costs in, arrival costs written."""
     d, r, n = cost.dirty[here], cost.clean[here], cost.gone[here]
     held, dead = arc.keep_here[here], intervals.dead[here]

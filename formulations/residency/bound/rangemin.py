@@ -11,7 +11,7 @@ from spmopt.core.table import Bools, Ints
 
 
 @dataclass(frozen=True, eq=False)
-class Ranges:
+class StepRanges:
     """Half-open ranges [begin, end) over steps, prepared for repeated queries.
 
     Empty ranges are allowed; their minimum is infinite and its position -1.
@@ -23,14 +23,14 @@ class Ranges:
     empty: Bools
 
     @staticmethod
-    def of(begin: Ints, end: Ints) -> Ranges:
+    def of(begin: Ints, end: Ints) -> StepRanges:
         """Prepare ranges; ``begin`` and ``end`` have one shape."""
         length = np.maximum(end - begin, 1)
         level = (np.frexp(length.astype(np.float64))[1] - 1).astype(np.int64)
         empty = end <= begin
         left = np.where(empty, 0, begin)
         right = np.where(empty, 0, end - (1 << level))
-        return Ranges(level=np.where(empty, 0, level), left=left, right=right, empty=empty)
+        return StepRanges(level=np.where(empty, 0, level), left=left, right=right, empty=empty)
 
 
 class RangeMinimum:
@@ -55,7 +55,7 @@ class RangeMinimum:
             minima = np.where(keep, minima[:count], minima[half : half + count])
         self._table = table
 
-    def argmin(self, ranges: Ranges) -> Ints:
+    def argmin(self, ranges: StepRanges) -> Ints:
         """Position of the least value in each range; n (out of range) where empty."""
         left = self._table[ranges.level, ranges.left]
         right = self._table[ranges.level, ranges.right]

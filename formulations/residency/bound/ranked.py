@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from formulations.residency.bound.rangemin import Ranges
+from formulations.residency.bound.rangemin import StepRanges
 from formulations.reuse_intervals import ReuseIntervals
 from spmopt.core.timeline import Timeline
 
@@ -44,12 +44,12 @@ class RankedIntervals(ReuseIntervals):
         return RankedIntervals(**vars(ReuseIntervals.of(line, order)), slices=slices)
 
     @cached_property
-    def inner(self) -> Ranges:
+    def inner(self) -> StepRanges:
         """The untouched steps of each interval."""
-        return Ranges.of(self.begin, self.step)
+        return StepRanges.of(self.begin, self.step)
 
     @cached_property
-    def after_last(self) -> Ranges:
+    def after_last(self) -> StepRanges:
         """The steps after each ``last`` access."""
         after = self.step[self.last] + 1
-        return Ranges.of(after, np.full_like(after, self.steps))
+        return StepRanges.of(after, np.full_like(after, self.steps))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.flow.plan import Moved, kept_plan, stored
+from formulations.residency.flow.plan import ShiftedTransfers, kept_plan, stored
 from formulations.residency.flow.savings import SavingIntervals
 from formulations.reuse_intervals import pages_in_steps
 from spmopt.core.schedule import Plan
@@ -24,32 +24,32 @@ class Hiding:
     def __init__(
         self,
         line: Timeline,
-        stays: SavingIntervals,
+        intervals: SavingIntervals,
         kept_bytes: Ints,
         *,
-        room: Ints,
+        capacity: Ints,
         need: Ints,
         page: int,
     ) -> None:
         self._line, self._page, self._need = line, page, need.tolist()
         kept = np.zeros(line.step.size, np.int64)
-        kept[stays.access] = kept_bytes
+        kept[intervals.access] = kept_bytes
         beside = (line.previous >= 0) & (line.step == line.step[line.previous] + 1)
         size = line.size_bytes[line.tensor]
         waits = np.where(beside | (line.kind == Access.WRITE), 0, size - kept)
-        held = pages_in_steps(line.steps, stays.begin, stays.end, -(-kept_bytes // page))
-        self._free = (room - held).tolist()
-        self._waits, self._stores = waits.tolist(), stored(line, stays, kept_bytes).tolist()
-        self._begin = stays.reuse.begin.tolist()
-        # Bytes of a version may leave in a later gap; they are stored at once then.
+        held = pages_in_steps(line.steps, intervals.begin, intervals.end, -(-kept_bytes // page))
+        self._free = (capacity - held).tolist()
+        self._waits, self._stores = waits.tolist(), stored(line, intervals, kept_bytes).tolist()
+        self._begin = intervals.reuse.begin.tolist()
+        # Bytes of a version may leave in a later interval; they are stored at once then.
         self._leaves = self._left(kept, size).tolist()
         self._first, self._previous = line.first.tolist(), line.previous.tolist()
         self._early: list[tuple[int, int, int]] = []
         self._late: list[tuple[int, int, int]] = []
-        self._stays, self._kept_bytes = stays, kept_bytes
+        self._intervals, self._kept_bytes = intervals, kept_bytes
 
     def _left(self, kept: Ints, size: Ints) -> Ints:
-        """(a,) Bytes that leave in the gap after each access, if it has untouched steps."""
+        """(a,) Bytes that leave in the interval after each access, if it has untouched steps."""
         line = self._line
         after = np.where(line.next >= 0, line.step[line.next], line.steps)
         stay = np.where((line.next >= 0) & line.live_after, kept[line.next], 0)
@@ -65,8 +65,8 @@ class Hiding:
                 if need <= 0 or self._free[step] <= 0:
                     break
                 need = self._load_early(step, ahead, need)
-        early, late = Moved.of(self._early), Moved.of(self._late)
-        return kept_plan(self._line, self._stays, self._kept_bytes, early, late)
+        early, late = ShiftedTransfers.of(self._early), ShiftedTransfers.of(self._late)
+        return kept_plan(self._line, self._intervals, self._kept_bytes, early, late)
 
     def _store_late(self, step: int, need: int) -> int:
         """Move stores of the step before; what is left to hide."""
@@ -102,6 +102,6 @@ class Hiding:
         return need
 
     def _pages(self, wanted: int, size: int, free: int) -> int:
-        """Bytes in whole pages, or all: at least ``wanted`` if there is room."""
+        """Bytes in whole pages, or all: at least ``wanted`` if there is capacity."""
         pages = min(-(-wanted // self._page), free)
         return max(min(pages * self._page, size), 0)

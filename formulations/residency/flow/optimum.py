@@ -44,7 +44,7 @@ def page_optimum(instance: Instance, request: Request) -> Optimum | None:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    case = _Case.of(instance, request)
+    case = _FlowCase.of(instance, request)
     found = None if case is None else case.in_pages()
     if case is None or found is None:
         return None
@@ -57,7 +57,7 @@ def page_optimum(instance: Instance, request: Request) -> Optimum | None:
 
 def fluid_optimum(instance: Instance, request: Request) -> Optimum | None:
     """Best plan in bytes that spread over pages at will, which is no legal one."""
-    case = _Case.of(instance, request)
+    case = _FlowCase.of(instance, request)
     found = None if case is None else case.in_bytes()
     if case is None or found is None:
         return None
@@ -65,47 +65,53 @@ def fluid_optimum(instance: Instance, request: Request) -> Optimum | None:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Case:
+class _FlowCase:
     instance: Instance
     request: Request
     line: Timeline
-    stays: SavingIntervals
+    intervals: SavingIntervals
     coefficients: CostCoefficients
 
     @staticmethod
-    def of(instance: Instance, request: Request) -> _Case | None:
+    def of(instance: Instance, request: Request) -> _FlowCase | None:
         # Most instances need no more than a look.
         if request.objective.cycle or not all(map(_rigid, instance.operations)):
             return None
         line = fitting_timeline(instance)
-        stays = SavingIntervals.of(line, request.objective)
-        if stays is None:
+        intervals = SavingIntervals.of(line, request.objective)
+        if intervals is None:
             return None
         coefficients = CostCoefficients.of(instance, line, request.objective)
-        return _Case(
-            instance=instance, request=request, line=line, stays=stays, coefficients=coefficients
+        return _FlowCase(
+            instance=instance,
+            request=request,
+            line=line,
+            intervals=intervals,
+            coefficients=coefficients,
         )
 
     def in_pages(self) -> tuple[Ints, Floats] | None:
         """(k,) bytes kept, and (n,) prices of a byte: full pages, and last ones by themselves."""
-        stays, page = self.stays, self.instance.machine.page_bytes
-        full, rest = stays.size_bytes // page, stays.size_bytes % page
+        intervals, page = self.intervals, self.instance.machine.page_bytes
+        full, rest = intervals.size_bytes // page, intervals.size_bytes % page
         whole, part = np.flatnonzero(full), np.flatnonzero(rest)
         stay = np.concatenate((whole, part))
         packing = Packing(
             capacity=self._spare(page),
-            begin=stays.begin[stay],
-            end=stays.end[stay],
+            begin=intervals.begin[stay],
+            end=intervals.end[stay],
             most=np.concatenate((full[whole], np.ones_like(part))),
-            saving=np.concatenate((stays.saving[whole] * page, stays.saving[part] * rest[part])),
+            saving=np.concatenate(
+                (intervals.saving[whole] * page, intervals.saving[part] * rest[part])
+            ),
         )
         packed = pack(packing, self.request)
         if packed is None:
             return None
         pages = np.zeros_like(full)
         np.add.at(pages, stay, packed.kept)
-        prices: Floats = (packed.price / page).astype(np.float64) * float(stays.unit)
-        return np.minimum(pages * page, stays.size_bytes), prices
+        prices: Floats = (packed.price / page).astype(np.float64) * float(intervals.unit)
+        return np.minimum(pages * page, intervals.size_bytes), prices
 
     def in_bytes(self) -> tuple[Ints, Floats] | None:
         """(k,) bytes kept, and (n,) prices of a byte."""
@@ -121,18 +127,18 @@ class _Case:
 
     def _in_units(self, unit_bytes: int) -> Packed | None:
         """SavingIntervals in whole units, to the nearest; pages may be shared."""
-        stays = self.stays
+        intervals = self.intervals
         packing = Packing(
             capacity=self._spare(1) // unit_bytes,
-            begin=stays.begin,
-            end=stays.end,
-            most=(stays.size_bytes + unit_bytes // 2) // unit_bytes,
-            saving=stays.saving,
+            begin=intervals.begin,
+            end=intervals.end,
+            most=(intervals.size_bytes + unit_bytes // 2) // unit_bytes,
+            saving=intervals.saving,
         )
         return pack(packing, self.request)
 
     def _byte_prices(self, packed: Packed) -> Floats:
-        return packed.price.astype(np.float64) * float(self.stays.unit)
+        return packed.price.astype(np.float64) * float(self.intervals.unit)
 
     def _common_bytes(self) -> int:
         """The largest unit that every size is a multiple of."""
@@ -144,16 +150,16 @@ class _Case:
 
     def optimum(self, kept_bytes: Ints, prices: Floats) -> Optimum:
         """Plan and proof; the gap is to what other stays could save more at these prices."""
-        stays, unit = self.stays, float(self.stays.unit)
-        plan = kept_plan(self.line, stays, kept_bytes)
+        intervals, unit = self.intervals, float(self.intervals.unit)
+        plan = kept_plan(self.line, intervals, kept_bytes)
         value = plan_cost(self.instance.machine, self.line, plan).value(
             self.request.objective, self.line
         )
         upto = np.concatenate(([0.0], np.cumsum(prices)))
-        gain = stays.saving * unit - (upto[stays.end] - upto[stays.begin])
+        gain = intervals.saving * unit - (upto[intervals.end] - upto[intervals.begin])
         most = float((prices * self._spare(1)).sum())
-        most += float((np.maximum(gain, 0.0) * stays.size_bytes).sum())
-        excess = most - unit * float((stays.saving * kept_bytes).sum())
+        most += float((np.maximum(gain, 0.0) * intervals.size_bytes).sum())
+        excess = most - unit * float((intervals.saving * kept_bytes).sum())
         bound = float(value) - excess
         nothing = np.zeros_like(prices)
         multipliers = Multipliers.legal(self.coefficients, prices, nothing, nothing)

@@ -1,4 +1,4 @@
-"""From the bytes that stay in each gap, and transfers at other times, to a plan."""
+"""From the bytes that stay in each interval, and transfers at other times, to a plan."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from spmopt.core.timeline import Timeline
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Moved:
+class ShiftedTransfers:
     """Transfers (m,) that do not wait for the step of their access.
 
     Attributes
@@ -30,21 +30,21 @@ class Moved:
     size_bytes: Ints
 
     @staticmethod
-    def of(rows: list[tuple[int, int, int]]) -> Moved:
+    def of(rows: list[tuple[int, int, int]]) -> ShiftedTransfers:
         """Rows of access, step and bytes."""
         columns = np.array(rows, np.int64).reshape(-1, 3)
-        return Moved(access=columns[:, 0], step=columns[:, 1], size_bytes=columns[:, 2])
+        return ShiftedTransfers(access=columns[:, 0], step=columns[:, 1], size_bytes=columns[:, 2])
 
 
-NOTHING = Moved.of([])
+NOTHING = ShiftedTransfers.of([])
 
 
 def kept_plan(
     line: Timeline,
-    stays: SavingIntervals,
+    intervals: SavingIntervals,
     kept_bytes: Ints,
-    early: Moved = NOTHING,
-    late: Moved = NOTHING,
+    early: ShiftedTransfers = NOTHING,
+    late: ShiftedTransfers = NOTHING,
 ) -> Plan:
     """Plan in which ``kept_bytes`` (k,) of each stay are resident, and of other intervals nothing.
 
@@ -54,28 +54,32 @@ def kept_plan(
     return Plan(
         operation=line.operation,
         mode=line.mode,
-        residency=_residency(line, stays, kept_bytes, early, late),
-        stores=_stores(line, stored(line, stays, kept_bytes), late),
+        residency=_residency(line, intervals, kept_bytes, early, late),
+        stores=_stores(line, stored(line, intervals, kept_bytes), late),
     )
 
 
-def stored(line: Timeline, stays: SavingIntervals, kept_bytes: Ints) -> Ints:
+def stored(line: Timeline, intervals: SavingIntervals, kept_bytes: Ints) -> Ints:
     """(a,) Bytes that each write has to store: that leave before the next one, or are kept."""
-    reuse = stays.reuse
+    reuse = intervals.reuse
     # One more, for what no operation wrote.
     result = np.zeros(line.step.size + 1, np.int64)
-    version = reuse.version[reuse.previous[stays.access]]
-    np.maximum.at(result, version, stays.size_bytes - kept_bytes)
+    version = reuse.version[reuse.previous[intervals.access]]
+    np.maximum.at(result, version, intervals.size_bytes - kept_bytes)
     result[reuse.version[reuse.last]] = reuse.size_bytes[reuse.last]
     return result[:-1]
 
 
 def _residency(
-    line: Timeline, stays: SavingIntervals, kept_bytes: Ints, early: Moved, late: Moved
+    line: Timeline,
+    intervals: SavingIntervals,
+    kept_bytes: Ints,
+    early: ShiftedTransfers,
+    late: ShiftedTransfers,
 ) -> Residency:
     pieces = (
         (line.tensor, line.step, line.step + 1, line.size_bytes[line.tensor]),
-        (line.tensor[stays.access], stays.begin, stays.end, kept_bytes),
+        (line.tensor[intervals.access], intervals.begin, intervals.end, kept_bytes),
         (line.tensor[early.access], early.step, line.step[early.access], early.size_bytes),
         (line.tensor[late.access], late.step, late.step + 1, late.size_bytes),
     )
@@ -98,7 +102,7 @@ def _residency(
     )
 
 
-def _stores(line: Timeline, own: Ints, late: Moved) -> Stores:
+def _stores(line: Timeline, own: Ints, late: ShiftedTransfers) -> Stores:
     rest = own.copy()
     np.subtract.at(rest, late.access, late.size_bytes)
     some = np.flatnonzero(rest)

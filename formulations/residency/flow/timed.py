@@ -28,8 +28,9 @@ from spmopt.core.timeline import Timeline, fitting_timeline
 def timed_start(instance: Instance, request: Request) -> tuple[Plan, Multipliers] | None:
     """Plan and prices; None where the flow does not apply or the time is too short.
 
-    With ``pi`` the price of a byte of room, a byte moved in a step has the price of its time less
-    ``pi``: what is moved a step ahead pays for room, and altogether as much as in its own step.
+    With ``pi`` the price of a byte of capacity, a byte moved in a step has the price of its
+    time less ``pi``: what is moved a step ahead pays for capacity, and altogether as much as in its
+    own step.
 
     Raises
     ------
@@ -41,18 +42,18 @@ def timed_start(instance: Instance, request: Request) -> tuple[Plan, Multipliers
         return None
     line = fitting_timeline(instance)
     byte_time = objective.cycle / machine.bytes_per_cycle
-    stays = SavingIntervals.of(line, _untimed(objective, byte_time))
-    if stays is None or byte_time < stays.unit:
+    intervals = SavingIntervals.of(line, _untimed(objective, byte_time))
+    if intervals is None or byte_time < intervals.unit:
         return None
-    room, need = spare_units(machine, line, page), _hidden_bytes(line, machine.bytes_per_cycle)
-    packing, pages = _packing(stays, room, need, page, int(byte_time / stays.unit))
+    capacity, need = spare_units(machine, line, page), _hidden_bytes(line, machine.bytes_per_cycle)
+    packing, pages = _packing(intervals, capacity, need, page, int(byte_time / intervals.unit))
     packed = pack(packing, request)
     if packed is None:
         return None
-    kept = np.minimum(packed.kept[: pages.size] * page, stays.size_bytes)
-    plan = Hiding(line, stays, kept, room=room, need=need, page=page).plan()
+    kept = np.minimum(packed.kept[: pages.size] * page, intervals.size_bytes)
+    plan = Hiding(line, intervals, kept, capacity=capacity, need=need, page=page).plan()
     coefficients = CostCoefficients.of(instance, line, objective)
-    spm = (packed.price / page).astype(np.float64) * float(stays.unit)
+    spm = (packed.price / page).astype(np.float64) * float(intervals.unit)
     dma = coefficients.byte_time - spm
     return plan, Multipliers.legal(coefficients, spm, dma, dma)
 
@@ -74,16 +75,18 @@ def _hidden_bytes(line: Timeline, rate: Fraction) -> Ints:
 
 
 def _packing(
-    stays: SavingIntervals, room: Ints, need: Ints, page: int, byte_worth: int
+    intervals: SavingIntervals, capacity: Ints, need: Ints, page: int, byte_saving: int
 ) -> tuple[Packing, Ints]:
     """Intervals in pages, the last as dear as a full one, and hiding; pages of each interval."""
-    steps = np.arange(room.size)
-    pages = -(-stays.size_bytes // page)
+    steps = np.arange(capacity.size)
+    pages = -(-intervals.size_bytes // page)
     packing = Packing(
-        capacity=room,
-        begin=np.concatenate((stays.begin, steps)),
-        end=np.concatenate((stays.end, steps + 1)),
-        most=np.concatenate((pages, np.minimum(-(-need // page), room))),
-        saving=np.concatenate((stays.saving * page, np.full(room.size, byte_worth * page))),
+        capacity=capacity,
+        begin=np.concatenate((intervals.begin, steps)),
+        end=np.concatenate((intervals.end, steps + 1)),
+        most=np.concatenate((pages, np.minimum(-(-need // page), capacity))),
+        saving=np.concatenate(
+            (intervals.saving * page, np.full(capacity.size, byte_saving * page))
+        ),
     )
     return packing, pages

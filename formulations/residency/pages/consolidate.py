@@ -15,7 +15,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import Columns, Kind, of_kind
+from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
@@ -24,33 +24,36 @@ _LEAST_BYTES = 0.5
 
 
 def consolidated(
-    intervals: RankedIntervals, columns: Columns, amounts: Floats
-) -> tuple[Columns, Floats]:
-    """Columns and amounts (c,) with the transfers of each gap in few steps."""
+    intervals: RankedIntervals, columns: PathColumns, amounts: Floats
+) -> tuple[PathColumns, Floats]:
+    """Columns and amounts (c,) with the transfers of each interval in few steps."""
     kind, access = columns.kind, columns.access
     some = amounts >= _LEAST_BYTES
-    here = (kind == Kind.LOAD_HERE) & ~intervals.stationary[access]
+    here = (kind == ColumnKind.LOAD_HERE) & ~intervals.stationary[access]
     step = np.where(here, intervals.step[access], columns.step)
-    loads, drops = some & ((kind == Kind.LOAD) | here), some & (kind == Kind.DROP)
+    loads, drops = some & ((kind == ColumnKind.LOAD) | here), some & (kind == ColumnKind.DROP)
     tidy, last_drop = _leave_before_they_return(intervals, access, step, loads, drops)
     loads, drops = loads & tidy[access], drops & tidy[access]
-    cleans = some & (kind == Kind.CLEAN)
+    cleans = some & (kind == ColumnKind.CLEAN)
     rest = some & ~loads & ~drops & ~cleans
     read = intervals.kind == Access.READ
     groups = (
-        (Kind.LOAD, loads, intervals.step - intervals.stationary),
-        (Kind.DROP, drops, last_drop),
-        (Kind.CLEAN, cleans, intervals.step - ~read),
+        (ColumnKind.LOAD, loads, intervals.step - intervals.stationary),
+        (ColumnKind.DROP, drops, last_drop),
+        (ColumnKind.CLEAN, cleans, intervals.step - ~read),
     )
     parts, sizes = [columns.take(rest)], [amounts[rest]]
     for group, chosen, deadline in groups:
         owner, when, moved = _earliest_deadline_first(
             access[chosen], step[chosen], amounts[chosen], deadline
         )
-        late = (when == intervals.step[owner]) & (group == Kind.LOAD)
-        parts += [of_kind(group, owner[~late], when[~late]), of_kind(Kind.LOAD_HERE, owner[late])]
+        late = (when == intervals.step[owner]) & (group == ColumnKind.LOAD)
+        parts += [
+            of_kind(group, owner[~late], when[~late]),
+            of_kind(ColumnKind.LOAD_HERE, owner[late]),
+        ]
         sizes += [moved[~late], moved[late]]
-    return Columns.together(*parts), np.concatenate(sizes)
+    return PathColumns.together(*parts), np.concatenate(sizes)
 
 
 def _leave_before_they_return(

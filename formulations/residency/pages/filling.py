@@ -14,12 +14,12 @@ def raised_rows(
     intervals: RankedIntervals,
     profile: Profiles,
     pages: tuple[Ints, Ints],
-    worth: Floats,
+    dma_price: Floats,
     free: Ints,
 ) -> Bools:
     """(k,) Rows of the profile to raise from the first to the second of ``pages``.
 
-    ``free`` (n,) pages are at hand, and are used up; ``worth`` (n,) is the price of a DMA byte.
+    ``free`` (n,) pages are at hand, and are used up; ``dma_price`` (n,) is the price of a DMA byte.
 
     A stretch is a run of rows in which a tensor keeps some bytes resident. It rises as a
     whole or not at all: half a stretch would load a page for nothing.
@@ -31,7 +31,7 @@ def raised_rows(
     served = profile.access >= 0
     saved = np.where(
         served,
-        intervals.passes[profile.access] * worth[np.minimum(profile.step, worth.size - 1)],
+        intervals.passes[profile.access] * dma_price[np.minimum(profile.step, dma_price.size - 1)],
         0,
     )
     count = int(stretch.max(initial=-1)) + 1

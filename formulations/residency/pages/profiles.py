@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import Columns, Kind
+from formulations.residency.program.columns import ColumnKind, PathColumns
 from formulations.residency.program.usage import usage
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
@@ -68,16 +68,20 @@ class Profiles:
 
 
 def profiles(
-    intervals: RankedIntervals, line: Timeline, columns: Columns, amounts: Floats
+    intervals: RankedIntervals, line: Timeline, columns: PathColumns, amounts: Floats
 ) -> Profiles:
     """Add up the columns."""
     use, access = usage(intervals, columns), columns.access
     some = (use.end > use.begin) & (amounts > 0)
     tensor = intervals.tensor[access]
-    dirty = some & np.isin(columns.kind, (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL))
-    own_final = columns.kind == Kind.FINAL
+    dirty = some & np.isin(
+        columns.kind, (ColumnKind.HOLD_DIRTY, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL)
+    )
+    own_final = columns.kind == ColumnKind.FINAL
     since = np.where(own_final, intervals.step[access] + 1, intervals.begin[access])
-    until = np.where(columns.kind == Kind.HOLD_DIRTY, intervals.step[access], columns.step) + 1
+    until = (
+        np.where(columns.kind == ColumnKind.HOLD_DIRTY, intervals.step[access], columns.step) + 1
+    )
     span = intervals.steps + 2
     own = np.arange(intervals.step.size)
     keys = [intervals.tensor * span + intervals.step, intervals.tensor * span + intervals.step + 1]

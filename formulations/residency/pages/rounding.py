@@ -28,7 +28,7 @@ def to_plan(
     intervals: RankedIntervals,
     line: Timeline,
     profile: Profiles,
-    worth: Floats,
+    dma_price: Floats,
     *,
     page_bytes: int,
     capacity_pages: Ints,
@@ -36,7 +36,7 @@ def to_plan(
     """Round to pages; None if even a shrunken profile does not fit.
 
     Everything is rounded down, then stretches of residency up while pages are free: those
-    first that save most DMA per page, ``worth`` (n,) being the price of a byte in each step.
+    first that save most DMA per page, ``dma_price`` (n,) being the price of a byte in each step.
     Where the program's solution is slightly over the capacity (it was solved to a
     tolerance), everything but stationary operands shrinks by a small fraction.
     """
@@ -46,7 +46,7 @@ def to_plan(
         if (free >= 0).all():
             high = _rounded(profile, page_bytes, shrink, up=True)
             pages = (-(-low[0] // page_bytes), -(-high[0] // page_bytes))
-            raised = raised_rows(intervals, profile, pages, worth, free)
+            raised = raised_rows(intervals, profile, pages, dma_price, free)
             resident = np.where(raised, high[0], low[0])
             dirty = _settled(profile, np.where(raised, high[1], low[1]), resident)
             return Plan(

@@ -1,6 +1,6 @@
-"""Columns of the compact program: what a byte may do in a gap or at an access.
+"""Columns of the compact program: what a byte may do in an interval or at an access.
 
-A column is a kind, the access that ends its gap, and, for transfers inside a gap, a step.
+A column is a kind, the access that ends its interval, and, for transfers inside it, a step.
 Few are needed: pricing finds those whose best path costs little more than the best path.
 """
 
@@ -11,30 +11,30 @@ from enum import IntEnum
 
 import numpy as np
 
-from formulations.residency.bound.dual import Arcs, Backward, Forward, StepPrices
-from formulations.residency.bound.rangemin import RangeMinimum, Ranges
+from formulations.residency.bound.dual import Arcs, Backward, Forward, MovePrices
+from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints, Table
 from spmopt.core.timeline import Access
 
 
-class Kind(IntEnum):
+class ColumnKind(IntEnum):
     """What the bytes of a column do."""
 
-    HOLD_DIRTY = 0  # through the gap and the access, newer than DRAM
-    HOLD_CLEAN = 1  # through the gap and the access, valid in DRAM
+    HOLD_DIRTY = 0  # through the interval and the access, newer than DRAM
+    HOLD_CLEAN = 1  # through the interval and the access, valid in DRAM
     STREAM = 2  # pass by the SPM at the access
     LOAD_HERE = 3  # enter in the access's step
     WRITE_THROUGH = 4  # written, and stored in the same step
-    LOAD = 5  # enter within the gap, at a step
-    DROP = 6  # store within the gap, at a step, and leave
-    CLEAN = 7  # store within the gap or at the reading access, and stay
+    LOAD = 5  # enter within the interval, at a step
+    DROP = 6  # store within the interval, at a step, and leave
+    CLEAN = 7  # store within the interval or at the reading access, and stay
     FINAL = 8  # store after the last access, at a step, and leave
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Columns(Table):
+class PathColumns(Table):
     """A set of columns: kind, position of the access in ``RankedIntervals``, and step (-1 if none).
 
     For ``FINAL`` the access is the last one of the tensor.
@@ -46,69 +46,78 @@ class Columns(Table):
 
     def key(self, steps: int) -> Ints:
         """One integer per column, for set operations."""
-        return (self.access * len(Kind) + self.kind) * (steps + 1) + self.step + 1
+        return (self.access * len(ColumnKind) + self.kind) * (steps + 1) + self.step + 1
 
-    def union(self, other: Columns, steps: int) -> Columns:
+    def union(self, other: PathColumns, steps: int) -> PathColumns:
         """Both sets, without duplicates."""
         return of_keys([self.key(steps), other.key(steps)], steps)
 
 
-def of_keys(keys: list[Ints], steps: int) -> Columns:
+def of_keys(keys: list[Ints], steps: int) -> PathColumns:
     """The columns with these keys, without duplicates."""
     both = np.unique(np.concatenate(keys))
     who, step = both // (steps + 1), both % (steps + 1) - 1
-    return Columns(kind=who % len(Kind), access=who // len(Kind), step=step)
+    return PathColumns(kind=who % len(ColumnKind), access=who // len(ColumnKind), step=step)
 
 
-def of_kind(kind: Kind, access: Ints, step: Ints | int = -1) -> Columns:
+def of_kind(kind: ColumnKind, access: Ints, step: Ints | int = -1) -> PathColumns:
     """Columns of one kind."""
-    return Columns(
+    return PathColumns(
         kind=np.full(access.size, kind, np.int64),
         access=access,
         step=np.broadcast_to(np.asarray(step, np.int64), access.shape),
     )
 
 
-def exists(intervals: RankedIntervals, kind: Kind) -> Bools:
+def exists(intervals: RankedIntervals, kind: ColumnKind) -> Bools:
     """(a,) Accesses at which a column of ``kind`` makes sense."""
     read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
     inner = intervals.begin < intervals.step
-    where: dict[Kind, Bools] = {
-        Kind.HOLD_DIRTY: intervals.dirty,
-        Kind.HOLD_CLEAN: intervals.crossed,
-        Kind.STREAM: ~intervals.stationary & ~(write & intervals.dead),
-        Kind.LOAD_HERE: intervals.live,
-        Kind.WRITE_THROUGH: ~read & ~intervals.dead,
-        Kind.LOAD: intervals.live & inner,
-        Kind.DROP: intervals.dirty & inner,
-        Kind.CLEAN: intervals.dirty & (inner | read),
+    where: dict[ColumnKind, Bools] = {
+        ColumnKind.HOLD_DIRTY: intervals.dirty,
+        ColumnKind.HOLD_CLEAN: intervals.crossed,
+        ColumnKind.STREAM: ~intervals.stationary & ~(write & intervals.dead),
+        ColumnKind.LOAD_HERE: intervals.live,
+        ColumnKind.WRITE_THROUGH: ~read & ~intervals.dead,
+        ColumnKind.LOAD: intervals.live & inner,
+        ColumnKind.DROP: intervals.dirty & inner,
+        ColumnKind.CLEAN: intervals.dirty & (inner | read),
     }
     return where[kind]
 
 
 AT_ACCESS = (
-    Kind.HOLD_DIRTY,
-    Kind.HOLD_CLEAN,
-    Kind.STREAM,
-    Kind.LOAD_HERE,
-    Kind.WRITE_THROUGH,
+    ColumnKind.HOLD_DIRTY,
+    ColumnKind.HOLD_CLEAN,
+    ColumnKind.STREAM,
+    ColumnKind.LOAD_HERE,
+    ColumnKind.WRITE_THROUGH,
 )
 """Kinds without a step of their own, one column of each an access."""
 
 
-def needed(intervals: RankedIntervals) -> Columns:
+def needed(intervals: RankedIntervals) -> PathColumns:
     """Columns that make the program feasible: stream all, or load and store where fixed."""
     fixed = intervals.stationary
-    return Columns.together(
-        of_kind(Kind.STREAM, np.flatnonzero(exists(intervals, Kind.STREAM))),
-        of_kind(Kind.LOAD_HERE, np.flatnonzero(exists(intervals, Kind.LOAD_HERE) & fixed)),
-        of_kind(Kind.WRITE_THROUGH, np.flatnonzero(exists(intervals, Kind.WRITE_THROUGH) & fixed)),
+    return PathColumns.together(
+        of_kind(ColumnKind.STREAM, np.flatnonzero(exists(intervals, ColumnKind.STREAM))),
+        of_kind(
+            ColumnKind.LOAD_HERE, np.flatnonzero(exists(intervals, ColumnKind.LOAD_HERE) & fixed)
+        ),
+        of_kind(
+            ColumnKind.WRITE_THROUGH,
+            np.flatnonzero(exists(intervals, ColumnKind.WRITE_THROUGH) & fixed),
+        ),
     )
 
 
-def in_interval(prices: StepPrices) -> tuple[tuple[Kind, RangeMinimum], ...]:
+def in_interval(prices: MovePrices) -> tuple[tuple[ColumnKind, RangeMinimum], ...]:
     """Kinds that have a step of their own within an interval, and what they cost there."""
-    return (Kind.LOAD, prices.loads), (Kind.DROP, prices.drops), (Kind.CLEAN, prices.cleans)
+    return (
+        (ColumnKind.LOAD, prices.loads),
+        (ColumnKind.DROP, prices.drops),
+        (ColumnKind.CLEAN, prices.cleans),
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,17 +129,17 @@ class Pricer:
     ahead: Forward
     back: Backward
 
-    def columns(self, threshold: float, depth: int) -> Columns:
+    def columns(self, threshold: float, depth: int) -> PathColumns:
         """All columns found with a marginal of at most ``threshold``.
 
-        Within a gap the best step is tried first, then the best to its left and right, down
+        Within an interval the best step is tried first, then the best to its left and right, down
         to ``depth`` levels.
         """
         best = self._best()
         parts = [self._fixed(kind, best, threshold) for kind in AT_ACCESS]
         parts += self._inner(best, threshold, depth)
         parts.append(self._clean_here(best, threshold))
-        return Columns.together(*parts)
+        return PathColumns.together(*parts)
 
     def _best(self) -> Floats:
         """(a,) Cost of the best path of the access's tensor."""
@@ -141,37 +150,37 @@ class Pricer:
         result: Floats = of_tensor[intervals.tensor]
         return result
 
-    def _fixed(self, kind: Kind, best: Floats, threshold: float) -> Columns:
+    def _fixed(self, kind: ColumnKind, best: Floats, threshold: float) -> PathColumns:
         at = np.flatnonzero(exists(self.intervals, kind))
         before = self.intervals.previous[at]
         ahead, back, arc = self.ahead, self.back, self.arc
         write = self.intervals.kind[at] == Access.WRITE
-        if kind == Kind.HOLD_DIRTY:
+        if kind == ColumnKind.HOLD_DIRTY:
             # Stored by a reading access it would be a column of another kind.
             read = self.intervals.kind[at] == Access.READ
             onward = np.where(read, back.dirty[at] + arc.keep_here[at], back.dirty_in[at])
             cost = ahead.dirty[before] + arc.hold[at] + onward
-        elif kind == Kind.HOLD_CLEAN:
+        elif kind == ColumnKind.HOLD_CLEAN:
             cost = ahead.clean[before] + arc.hold[at] + back.clean_in[at]
-        elif kind == Kind.STREAM:
+        elif kind == ColumnKind.STREAM:
             start = np.where(write, ahead.bypass[at], ahead.gone_in[at])
             cost = start + arc.stream[at] + back.gone[at]
-        elif kind == Kind.LOAD_HERE:
+        elif kind == ColumnKind.LOAD_HERE:
             cost = ahead.gone_in[at] + arc.load_here[at] + back.clean_in[at]
         else:
             cost = ahead.clean[at] + back.clean[at]
         return of_kind(kind, at[cost - best[at] <= threshold])
 
-    def _inner(self, best: Floats, threshold: float, depth: int) -> list[Columns]:
+    def _inner(self, best: Floats, threshold: float, depth: int) -> list[PathColumns]:
         intervals, ahead, back, arc = self.intervals, self.ahead, self.back, self.arc
         prices, upto = arc.prices, arc.prices.held_before
         parts = []
         for kind, table in in_interval(prices):
             at = np.flatnonzero(exists(intervals, kind) & (intervals.begin < intervals.step))
             before = intervals.previous[at]
-            if kind == Kind.LOAD:
+            if kind == ColumnKind.LOAD:
                 rest = ahead.gone_in[at] + upto[intervals.step[at]] + back.clean_in[at]
-            elif kind == Kind.DROP:
+            elif kind == ColumnKind.DROP:
                 rest = ahead.dirty[before] - upto[intervals.begin[at]] + back.gone[before]
             else:
                 rest = ahead.dirty[before] + arc.hold[at] + back.clean_in[at]
@@ -184,10 +193,10 @@ class Pricer:
         owner, step = _search(
             prices.drops, begin, np.full_like(begin, intervals.steps), limit, depth
         )
-        parts.append(of_kind(Kind.FINAL, at[owner], step))
+        parts.append(of_kind(ColumnKind.FINAL, at[owner], step))
         return parts
 
-    def _clean_here(self, best: Floats, threshold: float) -> Columns:
+    def _clean_here(self, best: Floats, threshold: float) -> PathColumns:
         """Store at the reading access, and stay."""
         intervals, arc = self.intervals, self.arc
         at = np.flatnonzero(intervals.dirty & (intervals.kind == Access.READ))
@@ -199,7 +208,7 @@ class Pricer:
             + self.back.clean[at]
         )
         chosen = at[cost - best[at] <= threshold]
-        return of_kind(Kind.CLEAN, chosen, intervals.step[chosen])
+        return of_kind(ColumnKind.CLEAN, chosen, intervals.step[chosen])
 
 
 def _search(
@@ -209,7 +218,7 @@ def _search(
     owner = np.arange(begin.size, dtype=np.int64)
     owners, steps = [owner[:0]], [owner[:0]]
     for _ in range(depth):
-        step = table.argmin(Ranges.of(begin, end))
+        step = table.argmin(StepRanges.of(begin, end))
         good = table.at(step) <= limit[owner]
         owner, begin, end, step = owner[good], begin[good], end[good], step[good]
         owners.append(owner)

@@ -13,14 +13,20 @@ import numpy as np
 
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import Columns, Kind
+from formulations.residency.program.columns import ColumnKind, PathColumns
 from formulations.residency.program.usage import Usage, usage
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
-_DIRTY = (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL)
-_ARRIVING = (Kind.HOLD_DIRTY, Kind.HOLD_CLEAN, Kind.LOAD, Kind.LOAD_HERE, Kind.CLEAN)
+_DIRTY = (ColumnKind.HOLD_DIRTY, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL)
+_ARRIVING = (
+    ColumnKind.HOLD_DIRTY,
+    ColumnKind.HOLD_CLEAN,
+    ColumnKind.LOAD,
+    ColumnKind.LOAD_HERE,
+    ColumnKind.CLEAN,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +46,7 @@ class Master:
 
     intervals: RankedIntervals
     coefficients: CostCoefficients
-    columns: Columns
+    columns: PathColumns
     builder: ProgramBuilder
     occupancy: Ints
     channels: tuple[Ints, ...]
@@ -75,7 +81,7 @@ class Master:
 def master(
     intervals: RankedIntervals,
     coefficients: CostCoefficients,
-    columns: Columns,
+    columns: PathColumns,
     *,
     page_bytes: int,
     margin: float = 0.0,
@@ -142,16 +148,16 @@ def _capacity(
     return result
 
 
-def _source(intervals: RankedIntervals, columns: Columns) -> Ints:
+def _source(intervals: RankedIntervals, columns: PathColumns) -> Ints:
     """Access at whose end the bytes of a dirty or held column were resident."""
-    final = columns.kind == Kind.FINAL
+    final = columns.kind == ColumnKind.FINAL
     return np.where(final, columns.access, intervals.previous[columns.access])
 
 
 def _split(
     build: ProgramBuilder,
     intervals: RankedIntervals,
-    columns: Columns,
+    columns: PathColumns,
     amount: Ints,
     unit: float,
 ) -> None:
@@ -160,8 +166,8 @@ def _split(
     write = intervals.kind == Access.WRITE
     size = intervals.size_bytes / unit
     row = build.rows(~(write & intervals.dead), size, size)
-    here = np.isin(kind, (*_ARRIVING, Kind.STREAM))
-    here |= (kind == Kind.WRITE_THROUGH) & write[access]
+    here = np.isin(kind, (*_ARRIVING, ColumnKind.STREAM))
+    here |= (kind == ColumnKind.WRITE_THROUGH) & write[access]
     build.add(row[access[here]], amount[here], 1.0)
     # What a blind write leaves dirty is what the columns after it take up.
     dirty = np.isin(kind, _DIRTY)
@@ -170,7 +176,7 @@ def _split(
 
 
 def _carry_dirty(
-    build: ProgramBuilder, intervals: RankedIntervals, columns: Columns, amount: Ints
+    build: ProgramBuilder, intervals: RankedIntervals, columns: PathColumns, amount: Ints
 ) -> None:
     """(C2) Dirty after an access = dirty columns of the next interval."""
     kind, access, of_access = columns.kind, columns.access, intervals.kind
@@ -181,23 +187,25 @@ def _carry_dirty(
     source = _source(intervals, columns)[dirty]
     build.add(np.where(write[source], -1, row[source]), amount[dirty], -1.0)
     update = of_access[access] == Access.UPDATE
-    stays = np.where(update, np.isin(kind, _ARRIVING), kind == Kind.HOLD_DIRTY)
+    stays = np.where(update, np.isin(kind, _ARRIVING), kind == ColumnKind.HOLD_DIRTY)
     build.add(row[access[stays]], amount[stays], 1.0)
-    through = update & (kind == Kind.WRITE_THROUGH)
+    through = update & (kind == ColumnKind.WRITE_THROUGH)
     build.add(row[access[through]], amount[through], -1.0)
 
 
 def _carry_clean(
-    build: ProgramBuilder, intervals: RankedIntervals, columns: Columns, amount: Ints
+    build: ProgramBuilder, intervals: RankedIntervals, columns: PathColumns, amount: Ints
 ) -> None:
     """(C3) Held clean through the next interval <= clean after an access."""
     kind, access = columns.kind, columns.access
     row = build.rows(_leads(intervals), 0.0)
-    held = kind == Kind.HOLD_CLEAN
+    held = kind == ColumnKind.HOLD_CLEAN
     build.add(row[intervals.previous[access[held]]], amount[held], -1.0)
     read = intervals.kind[access] == Access.READ
-    enters = np.isin(kind, (Kind.HOLD_CLEAN, Kind.LOAD, Kind.LOAD_HERE, Kind.CLEAN))
-    clean = np.where(read, enters, kind == Kind.WRITE_THROUGH)
+    enters = np.isin(
+        kind, (ColumnKind.HOLD_CLEAN, ColumnKind.LOAD, ColumnKind.LOAD_HERE, ColumnKind.CLEAN)
+    )
+    clean = np.where(read, enters, kind == ColumnKind.WRITE_THROUGH)
     build.add(row[access[clean]], amount[clean], 1.0)
 
 

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from formulations.residency.bound.dual import Arcs, Forward
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import Columns, Kind, of_kind
+from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
@@ -16,7 +16,7 @@ _DIRTY, _CLEAN, _GONE = 0, 1, 2
 States = NDArray[np.int8]
 
 
-def path_columns(intervals: RankedIntervals, arc: Arcs, ahead: Forward) -> Columns:
+def path_columns(intervals: RankedIntervals, arc: Arcs, ahead: Forward) -> PathColumns:
     """Columns on one cheapest path of every tensor; each carries the whole tensor."""
     arrive_for, came_from = _pointers(intervals, arc, ahead)
     after, arrived, before = _trace(intervals, arc, ahead, arrive_for, came_from)
@@ -63,7 +63,7 @@ def _least(dirty: Floats, clean: Floats, gone: Floats) -> States:
 def _trace(
     intervals: RankedIntervals, arc: Arcs, ahead: Forward, arrive_for: States, came_from: States
 ) -> tuple[States, States, States]:
-    """States after and on arrival of each access (a,), and the origin of its gap."""
+    """States after and on arrival of each access (a,), and the origin of its interval."""
     size = intervals.step.size
     after = _least(ahead.dirty, ahead.clean, ahead.gone)
     last = intervals.last
@@ -85,7 +85,7 @@ def _trace(
 
 def _columns(
     intervals: RankedIntervals, arc: Arcs, after: States, arrived: States, before: States
-) -> Columns:
+) -> PathColumns:
     read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
     came = ~write
     state, via = arrived & 3, before >= 4
@@ -97,21 +97,21 @@ def _columns(
     cleaned = held_clean & ~via & (before == _DIRTY)
     loads = came & (state == _CLEAN) & (via | (intervals.previous < 0))
 
-    def some(kind: Kind, where: Bools, step: Ints | None = None) -> Columns:
+    def some(kind: ColumnKind, where: Bools, step: Ints | None = None) -> PathColumns:
         at = np.flatnonzero(where)
         return of_kind(kind, at, -1 if step is None else step[at])
 
     last_dirty = intervals.last[after[intervals.last] == _DIRTY]
     final_step = arc.final_at[after[intervals.last] == _DIRTY]
-    return Columns.together(
-        some(Kind.HOLD_DIRTY, came & (state == _DIRTY) & ~cleaned_here),
-        some(Kind.HOLD_CLEAN, held_clean & ~via & (before == _CLEAN)),
-        some(Kind.STREAM, streamed),
-        some(Kind.LOAD_HERE, enters & ~streamed),
-        some(Kind.WRITE_THROUGH, ~read & ~intervals.dead & (after == _CLEAN)),
-        some(Kind.LOAD, loads, arc.load_at),
-        some(Kind.DROP, dropped, arc.drop_at),
-        some(Kind.CLEAN, cleaned, arc.clean_at),
-        some(Kind.CLEAN, cleaned_here, intervals.step),
-        of_kind(Kind.FINAL, last_dirty, final_step),
+    return PathColumns.together(
+        some(ColumnKind.HOLD_DIRTY, came & (state == _DIRTY) & ~cleaned_here),
+        some(ColumnKind.HOLD_CLEAN, held_clean & ~via & (before == _CLEAN)),
+        some(ColumnKind.STREAM, streamed),
+        some(ColumnKind.LOAD_HERE, enters & ~streamed),
+        some(ColumnKind.WRITE_THROUGH, ~read & ~intervals.dead & (after == _CLEAN)),
+        some(ColumnKind.LOAD, loads, arc.load_at),
+        some(ColumnKind.DROP, dropped, arc.drop_at),
+        some(ColumnKind.CLEAN, cleaned, arc.clean_at),
+        some(ColumnKind.CLEAN, cleaned_here, intervals.step),
+        of_kind(ColumnKind.FINAL, last_dirty, final_step),
     )

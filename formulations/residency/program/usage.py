@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import Columns, Kind
+from formulations.residency.program.columns import ColumnKind, PathColumns
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
@@ -29,30 +29,36 @@ class Usage:
     serial: Bools
 
 
-def usage(intervals: RankedIntervals, columns: Columns) -> Usage:
+def usage(intervals: RankedIntervals, columns: PathColumns) -> Usage:
     """Read off each column's use of SPM and DMA."""
     kind, access = columns.kind, columns.access
     step, before = intervals.step[access], intervals.previous[access]
     own_kind, passes = intervals.kind[access], intervals.passes[access].astype(np.float64)
     written = np.where(before >= 0, intervals.kind[before] == Access.WRITE, False)
-    final = kind == Kind.FINAL
+    final = kind == ColumnKind.FINAL
     written = np.where(final, own_kind == Access.WRITE, written)
     # Dirty bytes that a blind write leaves count from the writing step on.
     start = np.where(final, step + 1, intervals.begin[access])
     dirty_start = start - written
-    loads = (kind == Kind.LOAD) | (kind == Kind.LOAD_HERE)
-    from_dirty = np.isin(kind, (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN, Kind.FINAL))
-    own_step = np.isin(kind, (Kind.STREAM, Kind.LOAD_HERE, Kind.WRITE_THROUGH))
+    loads = (kind == ColumnKind.LOAD) | (kind == ColumnKind.LOAD_HERE)
+    from_dirty = np.isin(
+        kind, (ColumnKind.HOLD_DIRTY, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL)
+    )
+    own_step = np.isin(kind, (ColumnKind.STREAM, ColumnKind.LOAD_HERE, ColumnKind.WRITE_THROUGH))
     at = np.where(own_step, step, columns.step)
     begin = np.where(from_dirty, dirty_start, np.where(loads | own_step, at, start))
-    end = np.where((kind == Kind.DROP) | final, columns.step, step) + 1
-    nothing = (kind == Kind.STREAM) | ((kind == Kind.WRITE_THROUGH) & (own_kind != Access.WRITE))
+    end = np.where((kind == ColumnKind.DROP) | final, columns.step, step) + 1
+    nothing = (kind == ColumnKind.STREAM) | (
+        (kind == ColumnKind.WRITE_THROUGH) & (own_kind != Access.WRITE)
+    )
     end = np.where(nothing, begin, end)
-    stream = kind == Kind.STREAM
+    stream = kind == ColumnKind.STREAM
     write, dead = own_kind == Access.WRITE, intervals.dead[access]
     streamed_in = np.where(write, passes - 1, passes)
     streamed_out = np.where((own_kind == Access.READ) | dead, 0.0, passes)
-    stores = np.isin(kind, (Kind.WRITE_THROUGH, Kind.DROP, Kind.CLEAN, Kind.FINAL))
+    stores = np.isin(
+        kind, (ColumnKind.WRITE_THROUGH, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL)
+    )
     fixed = intervals.stationary[access]
     return Usage(
         begin=begin,
@@ -60,5 +66,5 @@ def usage(intervals: RankedIntervals, columns: Columns) -> Usage:
         at=at,
         moved_in=np.where(stream, streamed_in, loads.astype(np.float64)),
         moved_out=np.where(stream, streamed_out, stores.astype(np.float64)),
-        serial=fixed & np.isin(kind, (Kind.LOAD_HERE, Kind.WRITE_THROUGH)),
+        serial=fixed & np.isin(kind, (ColumnKind.LOAD_HERE, ColumnKind.WRITE_THROUGH)),
     )

@@ -15,7 +15,7 @@ from spmopt.core.table import Bools, Ints
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Choices:
-    """``resident`` (a,) in the access's step, ``kept`` (a,) through the gap before it."""
+    """``resident`` (a,) in the access's step, ``kept`` (a,) through the interval before it."""
 
     resident: Bools
     kept: Bools
@@ -28,8 +28,8 @@ class Choices:
         """
         resident = resident | uses.stationary
         before = np.concatenate(([False], resident[:-1]))
-        neighbours = np.concatenate(([False], uses.step[1:] == uses.step[:-1] + 1))
-        kept = uses.crossed & resident & before & (kept | neighbours)
+        neighbors = np.concatenate(([False], uses.step[1:] == uses.step[:-1] + 1))
+        kept = uses.crossed & resident & before & (kept | neighbors)
         return Choices(resident=resident, kept=kept)
 
     @staticmethod
@@ -67,8 +67,8 @@ class Choices:
 
     def dropped(self, uses: PagedIntervals) -> Bools:
         """(a,) Writing accesses whose version must be in DRAM later on."""
-        gap = np.flatnonzero(uses.crossed & ~self.kept)
-        version = uses.version[gap - 1]
+        interval = np.flatnonzero(uses.crossed & ~self.kept)
+        version = uses.version[interval - 1]
         result = np.zeros(uses.step.size, bool)
         result[version[version >= 0]] = True
         result[uses.version[uses.final]] = True

@@ -23,9 +23,9 @@ class Decisions:
     Attributes
     ----------
     kept : (a,)
-        The tensor stays through the gap of the access.
+        The tensor stays through the interval of the access.
     resident : (a,)
-        It is resident in the access's step. May be the column of a gap next to it.
+        It is resident in the access's step. May be the column of an interval next to it.
     count
         Decisions in all.
     """
@@ -39,7 +39,7 @@ def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
     """Open a column only where both answers may be best.
 
     A tensor of one pass gains nothing from being resident at an access unless it also stays
-    in a gap next to it; ``streams_cost`` (a,) marks the accesses at which it does gain.
+    in an interval next to it; ``streams_cost`` (a,) marks the accesses at which it does gain.
     """
     fixed = np.flatnonzero(uses.stationary)
     needed = summed(uses.steps, uses.step[fixed], uses.pages[fixed])
@@ -62,7 +62,7 @@ def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
 
 
 def _after(kept: Ints) -> Ints:
-    """State of the gap that follows each access."""
+    """State of the interval that follows each access."""
     return np.append(kept[1:], NO)
 
 
@@ -88,7 +88,7 @@ def _settle_free(uses: PagedIntervals, kept: Ints, resident: Ints) -> None:
 
 
 def _number(kept: Ints, resident: Ints, streams_cost: Bools) -> Decisions:
-    """Number the open decisions; residency that a single gap decides takes its column."""
+    """Number the open decisions; residency that a single interval decides takes its column."""
     intervals = np.flatnonzero(kept == OPEN)
     kept[intervals] = np.arange(intervals.size)
     after = _after(kept)
@@ -105,9 +105,9 @@ def _number(kept: Ints, resident: Ints, streams_cost: Bools) -> Decisions:
 
 def link(build: ProgramBuilder, decisions: Decisions) -> None:
     """(W1) ``k_j <= x_j``, ``k_j <= x_(j-1)``: what is kept is resident at both ends."""
-    gap = np.flatnonzero(decisions.kept >= 0)
-    kept = np.concatenate((decisions.kept[gap], decisions.kept[gap]))
-    resident = np.concatenate((decisions.resident[gap], decisions.resident[gap - 1]))
+    interval = np.flatnonzero(decisions.kept >= 0)
+    kept = np.concatenate((decisions.kept[interval], decisions.kept[interval]))
+    resident = np.concatenate((decisions.resident[interval], decisions.resident[interval - 1]))
     real = (resident >= 0) & (resident != kept)
     row = build.rows(int(real.sum()), upper=0.0)
     build.add(row, kept[real], 1.0)
@@ -146,14 +146,14 @@ def fit(
 
 def open_pages(uses: PagedIntervals, decisions: Decisions) -> tuple[Ints, Ints, Ints, Ints]:
     """Step, column and pages of all that is open (e,), and (n,) the pages left for it."""
-    gap = np.flatnonzero(decisions.kept >= 0)
-    which, step = steps_of(uses.begin[gap], uses.step[gap])
+    interval = np.flatnonzero(decisions.kept >= 0)
+    which, step = steps_of(uses.begin[interval], uses.step[interval])
     here = np.flatnonzero(decisions.resident >= 0)
     taken = uses.pages_of(decisions.kept == YES, decisions.resident == YES)
     return (
         np.concatenate((step, uses.step[here])),
-        np.concatenate((decisions.kept[gap][which], decisions.resident[here])),
-        np.concatenate((uses.pages[gap][which], uses.pages[here])),
+        np.concatenate((decisions.kept[interval][which], decisions.resident[here])),
+        np.concatenate((uses.pages[interval][which], uses.pages[here])),
         uses.capacity_pages - taken,
     )
 
@@ -164,8 +164,8 @@ def needed_steps(
     """(n,) Steps whose capacity row no other row implies.
 
     A row that everything fits is not needed. What passes step ``i`` on its way is also in
-    both neighbours, so the row of ``i`` follows from that of ``i + 1`` (``i - 1``) when that
-    has no more room and each open access in ``i`` is decided by the gap after (before) it.
+    both neighbors, so the row of ``i`` follows from that of ``i + 1`` (``i - 1``) when that
+    has no more room and each open access in ``i`` is decided by the interval after (before) it.
     """
     needed = summed(uses.steps, step, pages) > room
     follows, precedes = np.ones(uses.steps, bool), np.ones(uses.steps, bool)
@@ -174,7 +174,7 @@ def needed_steps(
     own = decisions.resident[here]
     follows[uses.step[here[own != after[here]]]] = False
     precedes[uses.step[here[own != decisions.kept[here]]]] = False
-    # Where a settled access meets an open gap, the gap's pages are part of the other row only.
+    # Where a settled access meets an open interval, its pages are part of the other row only.
     arriving = room + _settled(uses, decisions, decisions.kept >= 0)
     leaving = room + _settled(uses, decisions, after >= 0)
     follows[:-1] &= arriving[1:] <= room[:-1]
@@ -191,6 +191,6 @@ def needed_steps(
 
 
 def _settled(uses: PagedIntervals, decisions: Decisions, open_gap: Bools) -> Ints:
-    """(n,) Pages of the accesses with an open gap at which the tensor is resident anyway."""
+    """(n,) Pages of the accesses with an open interval at which the tensor is resident anyway."""
     here = np.flatnonzero(open_gap & (decisions.resident == YES))
     return summed(uses.steps, uses.step[here], uses.pages[here])

@@ -21,8 +21,8 @@ def repaired(uses: PagedIntervals, choices: Choices, keep: Floats) -> Choices:
         resident[use] = False
         free[uses.step[use]] += uses.pages[use]
     step, pages, fixed = uses.step.tolist(), uses.pages.tolist(), uses.stationary.tolist()
-    gap = np.flatnonzero(kept)
-    for use in gap[np.argsort(keep[gap], kind="stable")].tolist():
+    interval = np.flatnonzero(kept)
+    for use in interval[np.argsort(keep[interval], kind="stable")].tolist():
         if free[step[use - 1] : step[use] + 1].min() >= 0:
             continue
         kept[use] = False

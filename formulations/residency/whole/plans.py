@@ -13,11 +13,11 @@ from spmopt.core.timeline import Timeline
 def plan_of(line: Timeline, uses: PagedIntervals, choices: Choices) -> Plan:
     """Load in the step of the use, store in the step of the write."""
     here = np.flatnonzero(choices.resident)
-    gap = np.flatnonzero(choices.kept)
-    tensor = np.concatenate((uses.tensor[here], uses.tensor[gap]))
-    begin = np.concatenate((uses.step[here], uses.begin[gap]))
-    end = np.concatenate((uses.step[here] + 1, uses.step[gap]))
-    size = np.concatenate((uses.size_bytes[here], uses.size_bytes[gap]))
+    interval = np.flatnonzero(choices.kept)
+    tensor = np.concatenate((uses.tensor[here], uses.tensor[interval]))
+    begin = np.concatenate((uses.step[here], uses.begin[interval]))
+    end = np.concatenate((uses.step[here] + 1, uses.step[interval]))
+    size = np.concatenate((uses.size_bytes[here], uses.size_bytes[interval]))
     some = np.flatnonzero(begin < end)
     order = some[np.lexsort((begin[some], tensor[some]))]
     tensor, begin, end, size = tensor[order], begin[order], end[order], size[order]

@@ -18,7 +18,7 @@ _LARGEST_PRICE = 2**20
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Prices:
+class BytePrices:
     """Integer prices of a byte read and written, in units of ``unit`` objective units."""
 
     into: int
@@ -26,19 +26,19 @@ class Prices:
     unit: Fraction
 
     @staticmethod
-    def of(objective: Objective) -> Prices:
+    def of(objective: Objective) -> BytePrices:
         """Exact where both prices are small multiples of one unit; else rounded down."""
         into, out = objective.dram_in_byte, objective.dram_out_byte
         scale = into.denominator * out.denominator
         a, b = int(into * scale), int(out * scale)
         unit = Fraction(gcd(a, b) or 1, scale)
         unit = max(unit, max(into, out) / _LARGEST_PRICE)
-        return Prices(into=int(into / unit), out=int(out / unit), unit=unit)
+        return BytePrices(into=int(into / unit), out=int(out / unit), unit=unit)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Savings:
-    """Roughly: ``keep`` (a,) of each gap per page and step, ``enter`` (a,) per page.
+    """Roughly: ``keep`` (a,) of each interval per page and step, ``enter`` (a,) per page.
 
     ``enter`` is what being resident at an access saves beside keeping intervals.
     """
@@ -47,8 +47,8 @@ class Savings:
     enter: Floats
 
 
-def byte_prices(uses: PagedIntervals, prices: Prices) -> tuple[Ints, Ints, Ints]:
-    """(a,) What it costs not to be resident, to come back after a gap, and to be stored.
+def byte_prices(uses: PagedIntervals, prices: BytePrices) -> tuple[Ints, Ints, Ints]:
+    """(a,) What it costs not to be resident, to come back after an interval, and to be stored.
 
     With ``p`` passes a reader pays ``p s`` streamed, ``s`` loaded and nothing kept: being
     absent costs ``(p - 1) s`` on top of coming back. A result that is streamed pays ``p s`` out
@@ -62,7 +62,7 @@ def byte_prices(uses: PagedIntervals, prices: Prices) -> tuple[Ints, Ints, Ints]
     return np.where(uses.stationary, 0, absent), back, written * uses.size_bytes * prices.out
 
 
-def savings(uses: PagedIntervals, prices: Prices) -> Savings:
+def savings(uses: PagedIntervals, prices: BytePrices) -> Savings:
     """Rank intervals and accesses; a version's intervals share the price of its store."""
     absent, back, store_price = byte_prices(uses, prices)
     version = np.concatenate(([-1], uses.version))[:-1]

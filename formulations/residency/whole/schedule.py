@@ -16,8 +16,8 @@ from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.plans import plan_of
-from formulations.residency.whole.savings import Prices, savings
-from formulations.residency.whole.traffic import TrafficModel, traffic_model
+from formulations.residency.whole.savings import BytePrices, savings
+from formulations.residency.whole.traffic import TrafficProgram, traffic_program
 from formulations.residency.whole.transfers import Setting, Timed
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value, unavoidable
@@ -54,13 +54,13 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    case = _Case(instance, request, fitting_timeline(instance))
+    case = _WholeSearch(instance, request, fitting_timeline(instance))
     if request.objective.cycle == 0:
         return case.of_traffic()
     return case.of_time()
 
 
-class _Case:
+class _WholeSearch:
     """One instance and request, and the best plan so far."""
 
     def __init__(self, instance: Instance, request: Request, line: Timeline) -> None:
@@ -98,7 +98,7 @@ class _Case:
 
     def of_traffic(self) -> Outcome:
         """Bytes alone have a price."""
-        prices = Prices.of(self.request.objective)
+        prices = BytePrices.of(self.request.objective)
         saved = savings(self.uses, prices)
         starts = self._starts(saved.keep, saved.enter)
         for choices in starts:
@@ -106,7 +106,7 @@ class _Case:
         if int((self.uses.step - self.uses.begin)[self.uses.crossed].sum()) > _MOST_GAP_STEPS:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
-        model = traffic_model(self.uses, prices)
+        model = traffic_program(self.uses, prices)
 
         def better(cost: float | None, bound: float) -> None:
             value = None if cost is None else self._value(model, cost)
@@ -121,7 +121,7 @@ class _Case:
 
     def of_time(self) -> Outcome:
         """Cycles have a price too."""
-        saved = savings(self.uses, Prices(into=1, out=1, unit=Fraction(1)))
+        saved = savings(self.uses, BytePrices(into=1, out=1, unit=Fraction(1)))
         # Who is resident can be loaded ahead: have every operand resident that fits.
         starts = self._starts(saved.keep, 1.0 / self.uses.pages)
         for choices in starts:
@@ -158,13 +158,13 @@ class _Case:
             tried.append(repaired(self.uses, Choices.of_plan(self.uses, own), keep))
         return [filled(self.uses, choices, keep, enter) for choices in tried]
 
-    def _class_bound(self, model: TrafficModel, bound: float, solver: str) -> ClassBound | None:
+    def _class_bound(self, model: TrafficProgram, bound: float, solver: str) -> ClassBound | None:
         value = self._value(model, bound)
         if value is None:
             return None
         return ClassBound(value=value, holds_for="; ".join((WHOLE, *self.notes)), proved_by=solver)
 
-    def _value(self, model: TrafficModel, cost: float) -> float | None:
+    def _value(self, model: TrafficProgram, cost: float) -> float | None:
         """Objective that a cost in units of the model stands for; None if it is infinite."""
         if not np.isfinite(cost):
             return None
@@ -172,7 +172,7 @@ class _Case:
         return float(Fraction(cost) * model.unit + constant)
 
     def _relaxation(self) -> tuple[Multipliers, Certificate | None]:
-        """Prices of the relaxation in pages, and the bound that they prove."""
+        """BytePrices of the relaxation in pages, and the bound that they prove."""
         limit = _RELAXATION_SHARE * self.request.remaining_s()
         request = replace(self.request.part(bounds=True), started=monotonic(), time_limit_s=limit)
         page = self.instance.machine.page_bytes

@@ -3,7 +3,7 @@
 To the compact linear program it adds two kinds of 0/1 columns and three families of rows::
 
     stream_j = s_j (1 - x_j)                   all of it is resident, or nothing       (W4)
-    held through gap j = s_j k_j               kept in full, or given up in full       (W5)
+    held through interval j = s_j k_j               kept in full, or given up in full       (W5)
     k_j <= x_j,  k_j <= x_(j-1)                                                        (W1)
     sum_j s_j (k_j + x_j) <= room_i            in each busy step, in pages             (W3)
 
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from formulations.residency.program.columns import Columns, Kind
+from formulations.residency.program.columns import ColumnKind, PathColumns
 from formulations.residency.program.master import Master, master
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.decisions import NO, YES, Decisions, fit, link, settle
@@ -28,7 +28,7 @@ from spmopt.core.table import Bools
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TimedModel:
+class TimedProgram:
     """The program, and where its 0/1 columns come from.
 
     ``resident`` and ``kept`` (a,) are the columns of each use, or ``NO`` or ``YES``.
@@ -66,7 +66,9 @@ class TimedModel:
         return values
 
 
-def timed_model(setting: Setting, columns: Columns, busy: Bools | None = None) -> TimedModel:
+def timed_program(
+    setting: Setting, columns: PathColumns, busy: Bools | None = None
+) -> TimedProgram:
     """Build the program over ``columns``, with (W3) in the steps ``busy`` (n,)."""
     base = master(setting.intervals, setting.coefficients, columns, page_bytes=setting.page_bytes)
     decisions = _decide(setting, base.builder)
@@ -75,7 +77,7 @@ def timed_model(setting: Setting, columns: Columns, busy: Bools | None = None) -
     link(base.builder, decisions)
     if busy is not None:
         fit(base.builder, setting.uses, decisions, busy=busy)
-    return TimedModel(
+    return TimedProgram(
         setting=setting, built=base, program=base.builder.program(), decisions=decisions
     )
 
@@ -95,7 +97,7 @@ def _decide(setting: Setting, build: ProgramBuilder) -> Decisions:
 
 def _stream(setting: Setting, base: Master, decisions: Decisions) -> None:
     """(W4) ``stream_j = s_j (1 - x_j)``: what is not resident is streamed in full."""
-    column = np.flatnonzero(base.columns.kind == Kind.STREAM)
+    column = np.flatnonzero(base.columns.kind == ColumnKind.STREAM)
     access = base.columns.access[column]
     size = setting.intervals.size_bytes[access] / base.unit_bytes
     row = base.builder.rows(column.size, size, size)

@@ -11,13 +11,13 @@ from formulations.residency.bound.prices import Multipliers
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.timed_columns import nearby
-from formulations.residency.whole.timed_model import TimedModel, timed_model
+from formulations.residency.whole.timed_model import TimedProgram, timed_program
 from formulations.residency.whole.transfers import Setting, Timed, best_transfers
 from formulations.solver.highs import solve_within
 from formulations.solver.program import Floats, SolverResult
 from spmopt.core.table import Bools
 
-_DEPTH = 2  # levels of steps per gap and prices
+_DEPTH = 2  # levels of steps per interval and prices
 _BUSY = 0.9  # steps at least so full in the relaxation get a row (W3)
 _ROUNDS = 3
 _SHARE = 0.8  # of the time left, for one integer program; the rest is for transfers
@@ -51,12 +51,12 @@ def search(
     for choices in starts:
         offer(choices)
     for _ in range(_ROUNDS):
-        relaxed = timed_model(setting, columns)
+        relaxed = timed_program(setting, columns)
         answer = _relaxation(setting, relaxed)
         if answer.primal is None:
             break
         offer(_guided(relaxed, answer.primal, keep))
-        model = timed_model(setting, columns, _busy(relaxed, answer.primal))
+        model = timed_program(setting, columns, _busy(relaxed, answer.primal))
         answer = _solved(setting, model, best)
         if answer.primal is None or answer.objective is None:
             break
@@ -67,18 +67,18 @@ def search(
     return best
 
 
-def _relaxation(setting: Setting, model: TimedModel) -> SolverResult:
+def _relaxation(setting: Setting, model: TimedProgram) -> SolverResult:
     return solve_within(replace(model.program, integer=None), setting.request)
 
 
-def _busy(model: TimedModel, relaxed: Floats) -> Bools:
+def _busy(model: TimedProgram, relaxed: Floats) -> Bools:
     """(n,) Steps that are nearly full in the linear relaxation."""
     occupancy = model.built.occupancy
     result: Bools = relaxed[occupancy] >= _BUSY * model.program.upper[occupancy]
     return result
 
 
-def _guided(model: TimedModel, relaxed: Floats, keep: Floats) -> Choices:
+def _guided(model: TimedProgram, relaxed: Floats, keep: Floats) -> Choices:
     """Choices that fit, most wanted by the linear relaxation first."""
     uses = model.setting.uses
     wanted = [
@@ -90,7 +90,7 @@ def _guided(model: TimedModel, relaxed: Floats, keep: Floats) -> Choices:
     return filled(uses, Choices.of(uses, nothing, nothing), wanted[0] + tie, wanted[1] + 0.01)
 
 
-def _solved(setting: Setting, model: TimedModel, best: Timed | None) -> SolverResult:
+def _solved(setting: Setting, model: TimedProgram, best: Timed | None) -> SolverResult:
     """Solve the integer program, from the best choices so far."""
     request = setting.request
 

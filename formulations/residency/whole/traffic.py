@@ -10,13 +10,13 @@ import numpy as np
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.decisions import NO, YES, Decisions, fit, link, settle
 from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.savings import Prices, Savings, byte_prices, savings
+from formulations.residency.whole.savings import BytePrices, Savings, byte_prices, savings
 from formulations.solver.program import Floats, Program, ProgramBuilder
 from spmopt.core.table import Ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class TrafficModel:
+class TrafficProgram:
     """The program in units of ``unit`` objective units, and where its columns come from.
 
     ``decisions`` come first, then one column a version that may be stored: ``store`` (a,) is its
@@ -55,15 +55,15 @@ class TrafficModel:
         return values
 
 
-def traffic_model(uses: PagedIntervals, prices: Prices) -> TrafficModel:
+def traffic_program(uses: PagedIntervals, prices: BytePrices) -> TrafficProgram:
     """Minimize what the bytes over the channel cost.
 
-    Columns: ``k_j`` the gap of access ``j`` is kept, ``x_j`` its tensor is resident in its
+    Columns: ``k_j`` the interval of access ``j`` is kept, ``x_j`` its tensor is resident in its
     step, ``w_v`` version ``v`` is stored::
 
         sum_j a_j (1 - x_j) + b_j (1 - k_j) + sum_v e_v w_v              objective
         k_j <= x_j,  k_j <= x_(j-1)                                            (W1)
-        w_v >= 1 - k_j           for every gap of a written version v          (W2)
+        w_v >= 1 - k_j           for every interval of a written version v          (W2)
         sum_j s_j (k_j + x_j) <= room_i          in each step, in pages        (W3)
     """
     absent, back, store_price = byte_prices(uses, prices)
@@ -83,7 +83,7 @@ def traffic_model(uses: PagedIntervals, prices: Prices) -> TrafficModel:
     _store(build, uses, decisions, store)
     first_capacity = build.row_count
     fit(build, uses, decisions)
-    return TrafficModel(
+    return TrafficProgram(
         uses=uses,
         program=build.program(by_rows=True, offset=constant / unit),
         decisions=decisions,
@@ -96,8 +96,8 @@ def traffic_model(uses: PagedIntervals, prices: Prices) -> TrafficModel:
 
 def _stores(uses: PagedIntervals, decisions: Decisions) -> Ints:
     """(a,) Whether the version that each access writes is stored, wherever that is."""
-    gap = np.flatnonzero(uses.crossed)
-    version, kept = uses.version[gap - 1], decisions.kept[gap]
+    interval = np.flatnonzero(uses.crossed)
+    version, kept = uses.version[interval - 1], decisions.kept[interval]
     written = version >= 0
     store = np.full(uses.step.size, NO, np.int64)
     store[version[written & (kept >= 0)]] = 0
@@ -110,10 +110,10 @@ def _stores(uses: PagedIntervals, decisions: Decisions) -> Ints:
 
 def _store(build: ProgramBuilder, uses: PagedIntervals, decisions: Decisions, store: Ints) -> None:
     """(W2) ``w_v >= 1 - k_j`` for every interval of a written version: dropped, it is stored."""
-    gap = np.flatnonzero(decisions.kept >= 0)
-    gap = gap[uses.version[gap - 1] >= 0]
-    column = store[uses.version[gap - 1]]
+    interval = np.flatnonzero(decisions.kept >= 0)
+    interval = interval[uses.version[interval - 1] >= 0]
+    column = store[uses.version[interval - 1]]
     real = column >= 0
     row = build.rows(int(real.sum()), 1.0)
-    build.add(row, decisions.kept[gap[real]], 1.0)
+    build.add(row, decisions.kept[interval[real]], 1.0)
     build.add(row, column[real], 1.0)

@@ -10,7 +10,7 @@ import numpy as np
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.sums import largest_sums
-from formulations.residency.whole.traffic import TrafficModel
+from formulations.residency.whole.traffic import TrafficProgram
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Matrix, Program, SolverResult
 from spmopt.core.scheduler import Request
@@ -25,7 +25,7 @@ Better = Callable[[float | None, float], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class TrafficSolution:
     """Choices that fit, their cost and the best bound, in units of the model."""
 
     choices: Choices
@@ -38,7 +38,9 @@ class Found:
         return self.cost - self.bound <= max(tolerance * abs(self.cost), 1e-6)
 
 
-def search(model: TrafficModel, request: Request, start: Choices, better: Better) -> Found:
+def search(
+    model: TrafficProgram, request: Request, start: Choices, better: Better
+) -> TrafficSolution:
     """Least traffic within ``request``'s time and tolerance, from ``start`` on.
 
     The first program has only the capacity rows that are nearly full in the linear relaxation:
@@ -48,7 +50,9 @@ def search(model: TrafficModel, request: Request, start: Choices, better: Better
     request.report("relaxing", None)
     relaxed = _solved(replace(model.program, integer=None), request, better)
     start = model.choices(model.values(start))
-    found = Found(choices=start, cost=model.cost(start), bound=relaxed.bound, solver=relaxed.solver)
+    found = TrafficSolution(
+        choices=start, cost=model.cost(start), bound=relaxed.bound, solver=relaxed.solver
+    )
     chosen = _busy(model, relaxed)
     tolerance = max(request.tolerance, _COARSE)
     for left in reversed(range(_ROUNDS + 1)):
@@ -86,14 +90,14 @@ def _solved(
     return solve_within(program, request, options=options, start=start, progress=progress)
 
 
-def _activity(model: TrafficModel, values: Floats) -> Floats:
+def _activity(model: TrafficProgram, values: Floats) -> Floats:
     """(m,) Values of all rows."""
     matrix = model.program.matrix
     weights = matrix.value * values[matrix.index]
     return np.bincount(matrix.line, weights, matrix.start.size - 1).astype(np.float64)
 
 
-def _busy(model: TrafficModel, relaxed: SolverResult) -> Bools:
+def _busy(model: TrafficProgram, relaxed: SolverResult) -> Bools:
     """(m,) Rows to begin with: all but capacity rows far from full, if they are most."""
     chosen = np.ones(model.program.row_upper.size, bool)
     if relaxed.primal is None:
@@ -105,7 +109,7 @@ def _busy(model: TrafficModel, relaxed: SolverResult) -> Bools:
     return chosen
 
 
-def _part(model: TrafficModel, chosen: Bools) -> Program:
+def _part(model: TrafficProgram, chosen: Bools) -> Program:
     """The program with some of its rows, the capacity of each cut to what can be filled."""
     program, matrix = model.program, model.program.matrix
     length = np.diff(matrix.start)
@@ -125,7 +129,9 @@ def _part(model: TrafficModel, chosen: Bools) -> Program:
     )
 
 
-def _taken(model: TrafficModel, found: Found, answer: SolverResult) -> tuple[Found, Bools]:
+def _taken(
+    model: TrafficProgram, found: TrafficSolution, answer: SolverResult
+) -> tuple[TrafficSolution, Bools]:
     """Keep what is better of an answer; (m,) the rows that its solution breaks."""
     broken = np.zeros(model.program.row_upper.size, bool)
     found = replace(found, bound=max(found.bound, answer.bound), solver=answer.solver)

@@ -12,7 +12,7 @@ from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
-from formulations.residency.program.columns import Columns
+from formulations.residency.program.columns import PathColumns
 from formulations.residency.program.master import Master, master
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.intervals import PagedIntervals
@@ -66,10 +66,10 @@ class Setting:
 
     @property
     def page_bytes(self) -> int:
-        """Granule of the scratchpad."""
+        """Page size of the scratchpad."""
         return self.instance.machine.page_bytes
 
-    def open(self, columns: Columns, choices: Choices) -> Bools:
+    def open(self, columns: PathColumns, choices: Choices) -> Bools:
         """(c,) Columns that ``choices`` leave open."""
         return allowed(self.intervals, columns, choices.resident[self.use], choices.kept[self.use])
 
@@ -92,7 +92,7 @@ class Timed:
         return unit * (self.answer.objective or 0.0)
 
 
-def best_transfers(setting: Setting, choices: Choices, columns: Columns) -> Timed | None:
+def best_transfers(setting: Setting, choices: Choices, columns: PathColumns) -> Timed | None:
     """Loads and stores of least objective for ``choices``; None if time ran out.
 
     Starts from ``columns``; the prices of each program name the steps that the next one adds.
@@ -114,7 +114,7 @@ def best_transfers(setting: Setting, choices: Choices, columns: Columns) -> Time
     return best
 
 
-def _solved(setting: Setting, choices: Choices, columns: Columns) -> Timed | None:
+def _solved(setting: Setting, choices: Choices, columns: PathColumns) -> Timed | None:
     built = master(setting.intervals, setting.coefficients, columns, page_bytes=setting.page_bytes)
     request = setting.request
     options = interior_point(1e-8) if len(columns) > _SMALL else _SIMPLEX

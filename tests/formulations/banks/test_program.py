@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from formulations.residency.banks.cells import Field
-from formulations.residency.banks.facts import Facts
-from formulations.residency.banks.network import Network
+from formulations.residency.banks.facts import BankCoefficients
+from formulations.residency.banks.network import BankNetwork
 from formulations.residency.banks.paths import paths, promising
 from formulations.residency.banks.prices import BankMultipliers, certificate
 from formulations.residency.banks.program import BankProgram, build
@@ -26,21 +26,21 @@ OBJECTIVES = ("time", "traffic", "energy")
 NEAR = 1e-6
 
 
-def facts_of(instance: Instance, objective: Objective) -> Facts:
-    return Facts.of(instance, relaxed_timeline(instance), objective, relaxed=True)
+def facts_of(instance: Instance, objective: Objective) -> BankCoefficients:
+    return BankCoefficients.of(instance, relaxed_timeline(instance), objective, relaxed=True)
 
 
 def solved(
-    facts: Facts, field: Field, chosen: Bools | None = None
+    facts: BankCoefficients, field: Field, chosen: Bools | None = None
 ) -> tuple[BankProgram, SolverResult]:
     every = np.ones(len(field.cells), bool)
-    built = build(Network(facts, field.choose(every if chosen is None else chosen)))
+    built = build(BankNetwork(facts, field.choose(every if chosen is None else chosen)))
     answer = solve(built.program, options={"solver": "simplex", "presolve": "off"})
     return built, answer
 
 
 def proved(
-    instance: Instance, objective: Objective, facts: Facts, prices: BankMultipliers
+    instance: Instance, objective: Objective, facts: BankCoefficients, prices: BankMultipliers
 ) -> float:
     return float(bound(instance, certificate(instance, objective, facts, prices)))
 
@@ -78,7 +78,7 @@ def test_any_prices_prove_the_same_here_and_there(seed: int) -> None:
     facts = facts_of(instance, objective)
     generator = np.random.default_rng(seed)
     unit = facts.byte_price
-    shape = (facts.banks, facts.line.steps)
+    shape = (facts.bank_count, facts.line.steps)
     prices = BankMultipliers.legal(
         facts,
         hold=unit * generator.random(shape),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from formulations.residency.banks.assign import assign
-from formulations.residency.banks.facts import Facts
+from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.layout import bank_rows
 from formulations.residency.banks.segments import segments_of
 from spmopt.assemble import assemble
@@ -45,7 +45,7 @@ def test_a_plan_with_its_banks_costs_what_the_program_says(seed: int) -> None:
     objective = objective_named("energy", case.machine)
     plan = random_plan(case, np.random.default_rng(seed), False)
     line = timeline(case, plan.operation, plan.mode)
-    facts = Facts.of(case, line, objective, relaxed=False)
+    facts = BankCoefficients.of(case, line, objective, relaxed=False)
     cost = plan_cost(case.machine, line, plan)
     chosen = assign(facts, plan, cost, Request(objective=objective))
     assert chosen is not None
@@ -61,7 +61,7 @@ def test_a_plan_with_its_banks_costs_what_the_program_says(seed: int) -> None:
         assert exact == pytest.approx(value)
 
 
-def _twice(facts: Facts) -> float:
+def _twice(facts: BankCoefficients) -> float:
     """What no operand accounts for is in the program's value, and in the constant."""
     return float(
         facts.read_byte[0] * facts.loose_read.sum() + facts.write_byte[0] * facts.loose_write.sum()
@@ -74,7 +74,7 @@ def test_stays_cover_the_residency(seed: int) -> None:
     plan = random_plan(case, np.random.default_rng(seed), False)
     line = timeline(case, plan.operation, plan.mode)
     objective = objective_named("energy", case.machine)
-    found = segments_of(Facts.of(case, line, objective, relaxed=False), plan)
+    found = segments_of(BankCoefficients.of(case, line, objective, relaxed=False), plan)
     page = case.machine.page_bytes
     wanted = np.zeros((len(case.tensors), line.steps, 4), np.int64)
     rows = plan.residency

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from formulations.residency import page
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.timed import timed_start
-from formulations.residency.program.columns import Columns
+from formulations.residency.program.columns import PathColumns
 from formulations.residency.program.master import Master
 from formulations.solver.program import SolverResult
 from spmopt.assemble import assemble
@@ -72,7 +72,7 @@ def test_near_it_a_vain_program_is_the_last(
     solve = ColumnGeneration.solve
 
     def counted(
-        search: ColumnGeneration, columns: Columns, accuracy: float
+        search: ColumnGeneration, columns: PathColumns, accuracy: float
     ) -> tuple[Master, SolverResult]:
         intervals.append(search.gap)
         return solve(search, columns, accuracy)

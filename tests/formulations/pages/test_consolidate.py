@@ -7,33 +7,37 @@ import pytest
 
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.consolidate import consolidated
-from formulations.residency.program.columns import Columns, Kind, exists, of_kind
+from formulations.residency.program.columns import ColumnKind, PathColumns, exists, of_kind
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, listed_timeline
 from tests.strategies import random_instance
 
 
-def _random_transfers(intervals: RankedIntervals, seed: int) -> tuple[Columns, Floats]:
+def _random_transfers(intervals: RankedIntervals, seed: int) -> tuple[PathColumns, Floats]:
     """Pieces of loads, drops and stores at random steps of their intervals."""
     random = np.random.default_rng(seed)
     parts = []
-    for kind in (Kind.LOAD, Kind.DROP, Kind.CLEAN):
+    for kind in (ColumnKind.LOAD, ColumnKind.DROP, ColumnKind.CLEAN):
         inner = np.flatnonzero(exists(intervals, kind) & (intervals.begin < intervals.step))
         access = np.repeat(inner, random.integers(0, 4, inner.size))
         spread = random.random(access.size) * (intervals.step - intervals.begin)[access]
         parts.append(of_kind(kind, access, intervals.begin[access] + spread.astype(np.int64)))
-    here = np.flatnonzero(exists(intervals, Kind.LOAD_HERE))
-    parts.append(of_kind(Kind.LOAD_HERE, here))
-    columns = Columns.together(*parts)
+    here = np.flatnonzero(exists(intervals, ColumnKind.LOAD_HERE))
+    parts.append(of_kind(ColumnKind.LOAD_HERE, here))
+    columns = PathColumns.together(*parts)
     return columns, random.random(len(columns)) * 90 + 10
 
 
-def _steps(intervals: RankedIntervals, columns: Columns) -> Ints:
-    return np.where(columns.kind == Kind.LOAD_HERE, intervals.step[columns.access], columns.step)
+def _steps(intervals: RankedIntervals, columns: PathColumns) -> Ints:
+    return np.where(
+        columns.kind == ColumnKind.LOAD_HERE, intervals.step[columns.access], columns.step
+    )
 
 
-def _summed(columns: Columns, by: Ints, amounts: Floats, kinds: tuple[Kind, ...]) -> Floats:
+def _summed(
+    columns: PathColumns, by: Ints, amounts: Floats, kinds: tuple[ColumnKind, ...]
+) -> Floats:
     chosen = np.isin(columns.kind, kinds)
     total: Floats = np.bincount(by[chosen], amounts[chosen], 1000).astype(np.float64)
     return total
@@ -45,7 +49,7 @@ def test_steps_and_gaps_move_the_same_bytes(seed: int) -> None:
     intervals = RankedIntervals.by_rank(line)
     columns, amounts = _random_transfers(intervals, seed)
     after, sizes = consolidated(intervals, columns, amounts)
-    for kinds in ((Kind.LOAD, Kind.LOAD_HERE), (Kind.DROP,), (Kind.CLEAN,)):
+    for kinds in ((ColumnKind.LOAD, ColumnKind.LOAD_HERE), (ColumnKind.DROP,), (ColumnKind.CLEAN,)):
         by_step = _summed(columns, _steps(intervals, columns), amounts, kinds)
         assert _summed(after, _steps(intervals, after), sizes, kinds) == pytest.approx(
             by_step, abs=3
@@ -54,8 +58,8 @@ def test_steps_and_gaps_move_the_same_bytes(seed: int) -> None:
         assert _summed(after, after.access, sizes, kinds) == pytest.approx(by_gap, abs=0.5)
     step, end = _steps(intervals, after), intervals.step[after.access]
     read = intervals.kind[after.access] == Access.READ
-    may_end = np.where(after.kind == Kind.LOAD_HERE, end, end - 1)
-    may_end = np.where((after.kind == Kind.CLEAN) & read, end, may_end)
+    may_end = np.where(after.kind == ColumnKind.LOAD_HERE, end, end - 1)
+    may_end = np.where((after.kind == ColumnKind.CLEAN) & read, end, may_end)
     assert (step >= intervals.begin[after.access]).all()
     assert (step <= may_end).all()
     assert len(after) <= len(columns)
@@ -65,13 +69,13 @@ def test_two_interleaved_loads_become_two_whole_ones() -> None:
     line = listed_timeline(random_instance(3, max_operations=14, max_tensors=9))
     intervals = RankedIntervals.by_rank(line)
     long = (
-        exists(intervals, Kind.LOAD)
+        exists(intervals, ColumnKind.LOAD)
         & (intervals.step - intervals.begin >= 2)
         & (intervals.begin == 0)
     )
     first, second = np.flatnonzero(long)[np.argsort(intervals.step[long])][:2].tolist()
     access = np.array([first, first, second, second])
-    columns = of_kind(Kind.LOAD, access, np.array([0, 1, 0, 1]))
+    columns = of_kind(ColumnKind.LOAD, access, np.array([0, 1, 0, 1]))
     after, sizes = consolidated(intervals, columns, np.full(4, 100.0))
     pieces = sorted(zip(after.access.tolist(), after.step.tolist(), sizes.tolist(), strict=True))
     assert pieces == sorted([(first, 0, 200.0), (second, 1, 200.0)])
@@ -83,13 +87,15 @@ def test_a_gap_whose_bytes_return_before_others_left_is_not_touched() -> None:
             listed_timeline(random_instance(seed, max_operations=14))
         )
         both = np.flatnonzero(
-            exists(intervals, Kind.DROP) & (intervals.step - intervals.begin >= 2)
+            exists(intervals, ColumnKind.DROP) & (intervals.step - intervals.begin >= 2)
         )
         if both.size:
             break
     at = both[:1]
     begin = intervals.begin[at]
-    columns = Columns.together(of_kind(Kind.LOAD, at, begin), of_kind(Kind.DROP, at, begin + 1))
+    columns = PathColumns.together(
+        of_kind(ColumnKind.LOAD, at, begin), of_kind(ColumnKind.DROP, at, begin + 1)
+    )
     after, sizes = consolidated(intervals, columns, np.array([50.0, 60.0]))
     assert after == columns
     assert sizes.tolist() == [50.0, 60.0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.pages.profiles import Profiles, profiles
-from formulations.residency.program.columns import Kind
+from formulations.residency.program.columns import ColumnKind
 from formulations.residency.program.usage import usage
 from formulations.solver.program import Floats
 from spmopt.core.timeline import Access
@@ -30,11 +30,11 @@ def test_resident_and_dirty_bytes_of_every_step() -> None:
         for k, kind in enumerate(columns.kind.tolist()):
             access = columns.access[k]
             resident[intervals.tensor[access], use.begin[k] : use.end[k]] += amounts[k]
-            if kind in (Kind.HOLD_DIRTY, Kind.DROP, Kind.CLEAN):
+            if kind in (ColumnKind.HOLD_DIRTY, ColumnKind.DROP, ColumnKind.CLEAN):
                 # Dirty at the start of every step up to the access, or to that of the store.
-                last = intervals.step[access] if kind == Kind.HOLD_DIRTY else columns.step[k]
+                last = intervals.step[access] if kind == ColumnKind.HOLD_DIRTY else columns.step[k]
                 dirty[intervals.tensor[access], intervals.begin[access] : last + 1] += amounts[k]
-            elif kind == Kind.FINAL:
+            elif kind == ColumnKind.FINAL:
                 span = slice(intervals.step[access] + 1, columns.step[k] + 1)
                 dirty[intervals.tensor[access], span] += amounts[k]
         got = [

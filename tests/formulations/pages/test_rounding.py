@@ -11,7 +11,7 @@ from formulations.residency.pages.consolidate import consolidated
 from formulations.residency.pages.filling import raised_rows
 from formulations.residency.pages.profiles import Profiles, profiles
 from formulations.residency.pages.rounding import to_plan
-from formulations.residency.program.columns import Columns, Kind, of_kind
+from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
 from formulations.residency.program.master import master
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats
@@ -32,7 +32,7 @@ class Solution:
     """A fractional solution of a case of one mode."""
 
     case: Case
-    columns: Columns
+    columns: PathColumns
     amounts: Floats
 
     @property
@@ -145,10 +145,10 @@ def test_without_worth_everything_is_rounded_down() -> None:
 def held_part(amount: float, spm: int = 8) -> Solution:
     """x, of 10 bytes, is read in steps 0 and 2; ``amount`` bytes of it stay."""
     case = Case.of(tiny({"x": (10, "in")}, [READ, Op(), READ], spm=spm), TRAFFIC)
-    columns = Columns.together(
-        of_kind(Kind.LOAD_HERE, np.array([0])),
-        of_kind(Kind.HOLD_CLEAN, np.array([1])),
-        of_kind(Kind.STREAM, np.array([0, 1])),
+    columns = PathColumns.together(
+        of_kind(ColumnKind.LOAD_HERE, np.array([0])),
+        of_kind(ColumnKind.HOLD_CLEAN, np.array([1])),
+        of_kind(ColumnKind.STREAM, np.array([0, 1])),
     )
     amounts = np.array([amount, amount, 10 - amount, 10 - amount])
     return Solution(case=case, columns=columns, amounts=amounts)
@@ -205,11 +205,11 @@ def test_dirty_bytes_are_stored_when_they_leave() -> None:
     """y is written; 6 of 8 bytes stay until they are stored in step 1, 3 of those leave."""
     operations = [Op(writes="y"), Op(), Op(reads="y"), Op()]
     case = Case.of(tiny({"y": (8, "keep")}, operations, spm=8), TRAFFIC)
-    columns = Columns.together(
-        of_kind(Kind.STREAM, np.array([0, 1])),
-        of_kind(Kind.DROP, np.array([1]), 1),
-        of_kind(Kind.HOLD_DIRTY, np.array([1])),
-        of_kind(Kind.FINAL, np.array([1]), 3),
+    columns = PathColumns.together(
+        of_kind(ColumnKind.STREAM, np.array([0, 1])),
+        of_kind(ColumnKind.DROP, np.array([1]), 1),
+        of_kind(ColumnKind.HOLD_DIRTY, np.array([1])),
+        of_kind(ColumnKind.FINAL, np.array([1]), 3),
     )
     solution = Solution(case=case, columns=columns, amounts=np.array([0.0, 4, 4, 4, 4]))
     plan = solution.rounded()
@@ -266,9 +266,9 @@ def test_the_stretch_that_saves_most_per_page_is_raised() -> None:
     instance = tiny({"x": (8, "in"), "y": (8, "in")}, operations, spm=8)
     case = Case.of(instance, TRAFFIC)
     intervals = case.intervals
-    held = of_kind(Kind.HOLD_CLEAN, np.flatnonzero(intervals.previous >= 0))
-    here = of_kind(Kind.LOAD_HERE, np.flatnonzero(intervals.previous < 0))
-    profile = profiles(intervals, case.line, Columns.together(held, here), np.full(4, 2.0))
+    held = of_kind(ColumnKind.HOLD_CLEAN, np.flatnonzero(intervals.previous >= 0))
+    here = of_kind(ColumnKind.LOAD_HERE, np.flatnonzero(intervals.previous < 0))
+    profile = profiles(intervals, case.line, PathColumns.together(held, here), np.full(4, 2.0))
     low, high = pages_of(profile, 4)
     for free, expected in ((1, {1}), (2, {0, 1}), (0, set())):
         raised = raised_rows(intervals, profile, (low, high), np.ones(4), np.full(4, free))

@@ -7,7 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from formulations.residency.program.columns import Columns, Kind, Pricer, exists, needed, of_kind
+from formulations.residency.program.columns import (
+    ColumnKind,
+    PathColumns,
+    Pricer,
+    exists,
+    needed,
+    of_kind,
+)
 from formulations.residency.program.master import master
 from formulations.residency.program.paths import path_columns
 from formulations.residency.program.usage import usage
@@ -37,7 +44,7 @@ def pricer(case: Case, priced: Priced) -> Pricer:
     )
 
 
-def keys(case: Case, columns: Columns) -> set[int]:
+def keys(case: Case, columns: PathColumns) -> set[int]:
     return set(columns.key(case.intervals.steps).tolist())
 
 
@@ -66,11 +73,11 @@ def test_a_path_is_a_solution() -> None:
         assert answer.feasible, seed
 
 
-def unit_bytes(case: Case, columns: Columns) -> float:
+def unit_bytes(case: Case, columns: PathColumns) -> float:
     return master(case.intervals, case.coefficients, columns, page_bytes=1).unit_bytes
 
 
-def roomy(case: Case, columns: Columns) -> Program:
+def roomy(case: Case, columns: PathColumns) -> Program:
     """The compact program without the capacity."""
     program = master(case.intervals, case.coefficients, columns, page_bytes=1).program
     upper = np.where(np.arange(program.upper.size) < len(columns), program.upper, np.inf)
@@ -93,7 +100,7 @@ def test_pricing_finds_every_column_up_to_the_threshold(threshold: float) -> Non
         assert found <= set(every[marginal <= limit + noise].tolist()), seed
 
 
-def marginals(case: Case, columns: Columns, cost: Floats) -> Floats:
+def marginals(case: Case, columns: PathColumns, cost: Floats) -> Floats:
     """(c,) What it costs to send one byte through each column, by linear programs."""
     program, unit = roomy(case, columns), unit_bytes(case, columns)
     own = np.arange(program.cost.size) < len(columns)
@@ -132,7 +139,7 @@ def test_needed_columns_make_the_program_feasible() -> None:
         ), seed
 
 
-def moved_cost(case: Case, columns: Columns, into: Floats, out: Floats) -> float:
+def moved_cost(case: Case, columns: PathColumns, into: Floats, out: Floats) -> float:
     """What a solution that moves these bytes in each column costs (R6, in linear time)."""
     use, coefficients, steps = (
         usage(case.intervals, columns),
@@ -166,38 +173,38 @@ def test_what_columns_use() -> None:
     at = {(t, s): k for k, (t, s) in enumerate(zip(intervals.tensor, intervals.step, strict=True))}
     x0, x2, y0, y2 = at[0, 0], at[0, 2], at[1, 0], at[1, 2]
 
-    def row(kind: Kind, access: int, step: int = -1) -> tuple[float | bool, ...]:
+    def row(kind: ColumnKind, access: int, step: int = -1) -> tuple[float | bool, ...]:
         use = usage(intervals, of_kind(kind, np.array([access]), step))
         span = (int(use.begin[0]), int(use.end[0])) if use.end[0] > use.begin[0] else ()
         return (*span, int(use.at[0]), use.moved_in[0], use.moved_out[0], bool(use.serial[0]))
 
-    assert row(Kind.LOAD_HERE, x0) == (0, 1, 0, 1, 0, False)
-    assert row(Kind.STREAM, x0) == (0, 1, 0, False)
-    assert row(Kind.STREAM, x2) == (2, 2, 2, False)
-    assert row(Kind.STREAM, y0) == (0, 0, 1, False)
-    assert row(Kind.HOLD_CLEAN, x2)[:2] == (1, 3)
-    assert row(Kind.LOAD, x2, 1) == (1, 3, 1, 1, 0, False)
+    assert row(ColumnKind.LOAD_HERE, x0) == (0, 1, 0, 1, 0, False)
+    assert row(ColumnKind.STREAM, x0) == (0, 1, 0, False)
+    assert row(ColumnKind.STREAM, x2) == (2, 2, 2, False)
+    assert row(ColumnKind.STREAM, y0) == (0, 0, 1, False)
+    assert row(ColumnKind.HOLD_CLEAN, x2)[:2] == (1, 3)
+    assert row(ColumnKind.LOAD, x2, 1) == (1, 3, 1, 1, 0, False)
     # What a blind write leaves is resident in its own step already.
-    assert row(Kind.HOLD_DIRTY, y2)[:2] == (0, 3)
-    assert row(Kind.DROP, y2, 1) == (0, 2, 1, 0, 1, False)
-    assert row(Kind.CLEAN, y2, 2) == (0, 3, 2, 0, 1, False)
-    assert row(Kind.WRITE_THROUGH, y0) == (0, 1, 0, 0, 1, False)
-    assert row(Kind.WRITE_THROUGH, x2) == (2, 0, 1, False)
-    assert row(Kind.LOAD_HERE, y2) == (2, 3, 2, 1, 0, True)
-    assert row(Kind.FINAL, y2, 3) == (3, 4, 3, 0, 1, False)
+    assert row(ColumnKind.HOLD_DIRTY, y2)[:2] == (0, 3)
+    assert row(ColumnKind.DROP, y2, 1) == (0, 2, 1, 0, 1, False)
+    assert row(ColumnKind.CLEAN, y2, 2) == (0, 3, 2, 0, 1, False)
+    assert row(ColumnKind.WRITE_THROUGH, y0) == (0, 1, 0, 0, 1, False)
+    assert row(ColumnKind.WRITE_THROUGH, x2) == (2, 0, 1, False)
+    assert row(ColumnKind.LOAD_HERE, y2) == (2, 3, 2, 1, 0, True)
+    assert row(ColumnKind.FINAL, y2, 3) == (3, 4, 3, 0, 1, False)
     assert intervals.kind[x2] == Access.UPDATE
 
 
 def test_sets_of_columns() -> None:
-    one = of_kind(Kind.LOAD, np.array([3, 1]), np.array([5, 0]))
-    other = of_kind(Kind.LOAD, np.array([1, 1]), np.array([0, 2]))
+    one = of_kind(ColumnKind.LOAD, np.array([3, 1]), np.array([5, 0]))
+    other = of_kind(ColumnKind.LOAD, np.array([1, 1]), np.array([0, 2]))
     both = one.union(other, steps=9)
     assert list(zip(both.access.tolist(), both.step.tolist(), strict=True)) == [
         (1, 0),
         (1, 2),
         (3, 5),
     ]
-    assert (both.kind == Kind.LOAD).all()
+    assert (both.kind == ColumnKind.LOAD).all()
 
 
 def test_which_columns_exist() -> None:
@@ -205,13 +212,13 @@ def test_which_columns_exist() -> None:
     instance = tiny({"x": (4, "in"), "y": (4, ""), "z": (4, "")}, operations, spm=8)
     intervals = Case.of(instance, TRAFFIC).intervals
 
-    def where(kind: Kind) -> list[tuple[int, int]]:
+    def where(kind: ColumnKind) -> list[tuple[int, int]]:
         at = exists(intervals, kind)
         return sorted(zip(intervals.tensor[at].tolist(), intervals.step[at].tolist(), strict=True))
 
-    assert where(Kind.HOLD_DIRTY) == [(1, 2)]
-    assert where(Kind.HOLD_CLEAN) == [(0, 3), (1, 2)]
-    assert where(Kind.STREAM) == [(0, 1), (0, 3), (1, 0), (1, 2)]  # z is dead
-    assert where(Kind.LOAD_HERE) == where(Kind.LOAD) == [(0, 1), (0, 3), (1, 2)]
-    assert where(Kind.WRITE_THROUGH) == [(1, 0)]
-    assert where(Kind.DROP) == where(Kind.CLEAN) == [(1, 2)]
+    assert where(ColumnKind.HOLD_DIRTY) == [(1, 2)]
+    assert where(ColumnKind.HOLD_CLEAN) == [(0, 3), (1, 2)]
+    assert where(ColumnKind.STREAM) == [(0, 1), (0, 3), (1, 0), (1, 2)]  # z is dead
+    assert where(ColumnKind.LOAD_HERE) == where(ColumnKind.LOAD) == [(0, 1), (0, 3), (1, 2)]
+    assert where(ColumnKind.WRITE_THROUGH) == [(1, 0)]
+    assert where(ColumnKind.DROP) == where(ColumnKind.CLEAN) == [(1, 2)]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from formulations.residency.program.columns import Kind
+from formulations.residency.program.columns import ColumnKind
 from formulations.residency.program.master import master
 from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
@@ -162,7 +162,7 @@ def test_amounts_are_bytes() -> None:
     columns = all_columns(case.intervals)
     built, answer, _ = solved(case, columns)
     amounts = built.amounts(answer)
-    streamed = amounts[columns.kind == Kind.STREAM]
+    streamed = amounts[columns.kind == ColumnKind.STREAM]
     np.testing.assert_allclose(np.sort(streamed), [1000, 1000], rtol=1e-9)
     use = usage(case.intervals, columns)
     assert (amounts * use.moved_in).sum() == pytest.approx(5000)

@@ -17,7 +17,7 @@ from formulations.residency.bound.prices import Multipliers
 from formulations.residency.whole import schedule
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.timed_columns import nearby
-from formulations.residency.whole.timed_model import timed_model
+from formulations.residency.whole.timed_model import timed_program
 from formulations.residency.whole.transfers import Setting
 from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
@@ -48,7 +48,7 @@ def first(instance: Instance, objective: Objective, *, relaxed: bool = False) ->
     setting = Setting.of(instance, request, line, PagedIntervals.by_tensor(instance.machine, line))
     free = Multipliers.zero(setting.coefficients)
     every = nearby(setting.intervals, setting.coefficients, free, line.steps + 1)
-    model = timed_model(setting, every)
+    model = timed_program(setting, every)
     program = replace(model.program, integer=None) if relaxed else model.program
     answer = solve(program, options={} if relaxed else EXACT, threads=1)
     if answer.objective is None:  # HiGHS 1.15.1 wrongly calls a few infeasible in presolve

@@ -17,9 +17,9 @@ from formulations.residency.whole.decisions import (
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.plans import plan_of
-from formulations.residency.whole.savings import Prices, savings
+from formulations.residency.whole.savings import BytePrices, savings
 from formulations.residency.whole.sums import largest_sums
-from formulations.residency.whole.traffic import traffic_model
+from formulations.residency.whole.traffic import traffic_program
 from formulations.reuse_intervals import steps_of
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
@@ -29,7 +29,7 @@ from tests.formulations.whole.cases import verified_value
 from tests.strategies import instances
 from tests.tiny import Op, tiny
 
-UNIT = Prices.of(TRAFFIC)
+UNIT = BytePrices.of(TRAFFIC)
 
 
 def uses_of(instance: Instance) -> PagedIntervals:
@@ -73,7 +73,7 @@ def test_settled_where_nothing_fits_and_where_all_does() -> None:
 @given(instances(max_operations=5, max_tensors=4))
 def test_rows_left_out_are_implied(instance: Instance) -> None:
     uses = uses_of(instance)
-    columns = traffic_model(uses, UNIT).decisions
+    columns = traffic_program(uses, UNIT).decisions
     step, column, pages, room = open_pages(uses, columns)
     needed = needed_steps(uses, columns, step, pages, room)
     if columns.count > 10:
@@ -129,7 +129,7 @@ def test_repair_and_filling_fit(instance: Instance, seed: int) -> None:
 @given(instances(max_operations=8, max_tensors=5), st.integers(0, 2**32))
 def test_the_model_prices_plans_exactly(instance: Instance, seed: int) -> None:
     uses, line = uses_of(instance), listed_timeline(instance)
-    model = traffic_model(uses, UNIT)
+    model = traffic_program(uses, UNIT)
     values = np.random.default_rng(seed).random(model.program.cost.size).round()
     choices = repaired(uses, model.choices(values), model.savings.keep)
     choices = model.choices(model.values(choices))

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency.bound.prices import Multipliers
-from formulations.residency.program.columns import Kind
+from formulations.residency.program.columns import ColumnKind
 from formulations.residency.whole import schedule
 from formulations.residency.whole.choices import Choices
 from formulations.residency.whole.greedy import filled
 from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.savings import Prices, savings
+from formulations.residency.whole.savings import BytePrices, savings
 from formulations.residency.whole.timed_columns import nearby
-from formulations.residency.whole.timed_model import timed_model
+from formulations.residency.whole.timed_model import timed_program
 from formulations.residency.whole.transfers import Setting, best_transfers
 from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
@@ -115,7 +115,7 @@ def test_the_program_holds_every_plan_of_its_choices(instance: Instance, seed: i
     columns = nearby(setting.intervals, setting.coefficients, free, depth=2)
     timed = best_transfers(setting, choices, columns)
     assert timed is not None
-    model = timed_model(setting, columns.union(timed.built.columns, setting.intervals.steps))
+    model = timed_program(setting, columns.union(timed.built.columns, setting.intervals.steps))
     values = model.values(timed)
     integer = model.program.integer
     assert integer is not None
@@ -136,7 +136,7 @@ def _filled(instance: Instance) -> tuple[Setting, Choices]:
     uses = PagedIntervals.by_tensor(instance.machine, line)
     request = Request(objective=MAKESPAN, threads=1)
     nothing = np.zeros(uses.step.size, bool)
-    saved = savings(uses, Prices.of(TRAFFIC))
+    saved = savings(uses, BytePrices.of(TRAFFIC))
     choices = filled(uses, Choices.of(uses, nothing, nothing), saved.keep, saved.enter)
     useful = uses.live | uses.live_after | uses.stationary
     choices = Choices.of(uses, choices.resident & useful, choices.kept)
@@ -152,15 +152,20 @@ def test_columns_of_both_ends_of_a_gap() -> None:
     operations = [Op(writes="x"), Op(), Op(), Op(), Op(reads="x")]
     setting, _ = _filled(tiny({"x": (8, "")}, operations, spm=8))
     every = nearby(setting.intervals, setting.coefficients, _free(setting), depth=3)
-    assert sorted(every.step[every.kind == Kind.LOAD].tolist()) == [1, 2, 3]
-    assert sorted(every.step[every.kind == Kind.DROP].tolist()) == [1, 2, 3]
+    assert sorted(every.step[every.kind == ColumnKind.LOAD].tolist()) == [1, 2, 3]
+    assert sorted(every.step[every.kind == ColumnKind.DROP].tolist()) == [1, 2, 3]
     one = nearby(setting.intervals, setting.coefficients, _free(setting), depth=1)
-    assert (one.kind == Kind.LOAD).sum() == 1
+    assert (one.kind == ColumnKind.LOAD).sum() == 1
     kept = Choices(resident=np.ones(2, bool), kept=np.array([False, True]))
     kinds = set(every.kind[setting.open(every, kept)].tolist())
-    assert kinds == {Kind.HOLD_DIRTY, Kind.HOLD_CLEAN, Kind.CLEAN, Kind.WRITE_THROUGH}
+    assert kinds == {
+        ColumnKind.HOLD_DIRTY,
+        ColumnKind.HOLD_CLEAN,
+        ColumnKind.CLEAN,
+        ColumnKind.WRITE_THROUGH,
+    }
     absent = Choices(resident=np.zeros(2, bool), kept=np.zeros(2, bool))
-    assert set(every.kind[setting.open(every, absent)].tolist()) == {Kind.STREAM}
+    assert set(every.kind[setting.open(every, absent)].tolist()) == {ColumnKind.STREAM}
 
 
 def _squeezenet() -> Instance:

@@ -48,7 +48,7 @@ _Row = tuple[int, int, int]
 
 
 def segments_of(facts: BankCoefficients, plan: Plan) -> PageSegments:
-    """PageSegments of a legal plan in the order and modes of ``facts.line``.
+    """Segments of a legal plan in the order and modes of ``facts.line``.
 
     Pages may move where an operation uses it, before and after.
     """

@@ -172,7 +172,7 @@ class _WholeSearch:
         return float(Fraction(cost) * model.unit + constant)
 
     def _relaxation(self) -> tuple[Multipliers, Certificate | None]:
-        """BytePrices of the relaxation in pages, and the bound that they prove."""
+        """Prices of the relaxation in pages, and the bound that they prove."""
         limit = _RELAXATION_SHARE * self.request.remaining_s()
         request = replace(self.request.part(bounds=True), started=monotonic(), time_limit_s=limit)
         page = self.instance.machine.page_bytes

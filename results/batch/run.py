@@ -15,7 +15,7 @@ from results.shared.common import MB, Study, Sweep, megabytes, sweeps
 from results.shared.page import Table
 from results.shared.plots import line_panels
 from results.shared.thesis import BRIEF, MACHINE, QUICK, QUICKER, TITLES, case
-from spmopt.sweep.work import Search
+from spmopt.sweep.work import SolveOptions
 
 SIZES = (24 * MB, 400 * MB)
 BATCHES = (8, 16, 32, 64, 128, 256)
@@ -24,11 +24,11 @@ KINDS = ("tsai", "bound")
 
 def cases() -> dict[str, Sweep]:
     """GNMT apart: its bound is that of ``page``, which takes a minute; tsai needs none."""
-    slow = Search(tolerance=1e-2, time_limit_s=120.0)
+    slow = SolveOptions(tolerance=1e-2, time_limit_s=120.0)
     return sweeps(
         Sweep(part, case(name, SIZES, batch=batch), schedulers, search)
         for part, names, batches, schedulers, search in (
-            ("small", QUICKER, BATCHES, ("tsai", "fluid"), Search()),
+            ("small", QUICKER, BATCHES, ("tsai", "fluid"), SolveOptions()),
             ("gnmt", ("gnmt",), BATCHES, ("tsai",), BRIEF),
             ("gnmt optimum", ("gnmt",), (8, 32, 128), ("page",), slow),
         )

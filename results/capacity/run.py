@@ -16,7 +16,7 @@ from results.shared.common import MB, Study, Sweep, megabytes, percent, sweeps
 from results.shared.page import Table
 from results.shared.plots import line_panels
 from results.shared.thesis import BRIEF, MACHINE, QUICK, QUICKER, TITLES, case
-from spmopt.sweep.work import Search
+from spmopt.sweep.work import SolveOptions
 
 SIZES = tuple(size * MB for size in (24, 64, 128, 256, 500, 1000))
 FINE = tuple(sorted({*range(24 * MB, 1000 * MB + 1, 8 * MB), *SIZES}))
@@ -27,14 +27,17 @@ KINDS = {"time": ("time_s", "ms", 1e-3), "traffic": ("traffic_bytes", "GB", 1e9)
 
 def cases() -> dict[str, Sweep]:
     """Policies and bounds at many capacities, the optimizer at some, GNMT at few."""
-    traffic, patient = Search(objective="traffic"), Search(time_limit_s=150.0, tolerance=1e-2)
+    traffic, patient = (
+        SolveOptions(objective="traffic"),
+        SolveOptions(time_limit_s=150.0, tolerance=1e-2),
+    )
     slow, gnmt = replace(patient, objective="traffic"), ("gnmt",)
     return sweeps(
         Sweep(part, case(name, sizes), schedulers, search)
         for part, names, sizes, schedulers, search in (
-            ("time", QUICKER, FINE, (*POLICIES, "fluid"), Search()),
+            ("time", QUICKER, FINE, (*POLICIES, "fluid"), SolveOptions()),
             ("traffic", QUICKER, FINE, ("fluid",), traffic),
-            ("time-page", QUICKER, SIZES, ("page",), Search()),
+            ("time-page", QUICKER, SIZES, ("page",), SolveOptions()),
             ("traffic-page", QUICKER, SIZES, ("page",), traffic),
             ("gnmt-policies", gnmt, SIZES, POLICIES, BRIEF),
             ("traffic-gnmt", gnmt, SIZES, ("fluid",), slow),

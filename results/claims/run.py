@@ -26,7 +26,7 @@ from results.shared.thesis import (
     case,
     shares,
 )
-from spmopt.sweep.work import Search
+from spmopt.sweep.work import SolveOptions
 
 SIZES = tuple(size * MB for size in (24, 128, 296, 442, 500))
 ENDS, LEAST = (SIZES[0], SIZES[-1]), SIZES[:1]
@@ -38,15 +38,15 @@ ELSEWHERE = {
 
 def cases() -> dict[str, Sweep]:
     """Time and traffic by capacity, more throughput, and all under the assumptions."""
-    traffic, all_four, gnmt = Search(objective="traffic"), (*QUICKER, "gnmt"), ("gnmt",)
+    traffic, all_four, gnmt = SolveOptions(objective="traffic"), (*QUICKER, "gnmt"), ("gnmt",)
     slow = replace(PATIENT, objective="traffic")
     tsai, fluid = ("tsai",), ("fluid",)
     return sweeps(
         Sweep(part, case(name, sizes, reading, throughput=throughput), schedulers, search)
         for part, names, sizes, throughput, reading, schedulers, search in (
-            ("time", QUICKER, SIZES, FEW, "tsai", tsai + fluid, Search()),
+            ("time", QUICKER, SIZES, FEW, "tsai", tsai + fluid, SolveOptions()),
             ("traffic", QUICKER, SIZES, FEW, "tsai", fluid, traffic),
-            ("faster", QUICKER, LEAST, MANY, "tsai", tsai + fluid, Search()),
+            ("faster", QUICKER, LEAST, MANY, "tsai", tsai + fluid, SolveOptions()),
             ("assumed", all_four, SIZES, FEW, "all", (*tsai, LISTED), BRIEF),
             ("assumed-faster", all_four, LEAST, MANY, "all", (*tsai, LISTED), BRIEF),
             ("traffic-gnmt", gnmt, ENDS, FEW, "tsai", fluid, slow),

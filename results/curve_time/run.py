@@ -16,7 +16,7 @@ from results.shared.common import MB, Study, Sweep, megabytes, run_parts, sweeps
 from results.shared.page import Table
 from results.shared.thesis import PATIENT, QUICK, QUICKER, TITLES, case
 from spmopt.experiments.executors import processors
-from spmopt.sweep.cases import Case
+from spmopt.sweep.cases import SweepCase
 
 SIZES = tuple(range(24 * MB, 1000 * MB + 1, 2 * MB))
 SCHEDULERS = ("tsai", "fluid")
@@ -32,7 +32,7 @@ def timed() -> dict[str, float]:
     return found
 
 
-def measure(curve: Case, jobs: int) -> dict[str, float]:
+def measure(curve: SweepCase, jobs: int) -> dict[str, float]:
     """Run one curve in memory: what it takes, from the network's name to the last row.
 
     Of ``fluid`` the gap is that between the two ends of the relaxation's optimum.

@@ -15,7 +15,7 @@ from results.shared.bench import TINY, Bench, Case, Figures, Line, peak_mb, time
 from results.shared.machines import Space
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
-from spmopt.search.exact_front import Front, Option, by_page, find_front
+from spmopt.search.exact_front import ExactFront, MachineOption, by_page, find_front
 from spmopt.search.front_check import complaints
 
 
@@ -50,7 +50,7 @@ def front(space: Space, request: Request, *, exhaustive: bool) -> Figures:
     }
 
 
-def is_equal(found: Front, request: Request) -> bool:
+def is_equal(found: ExactFront, request: Request) -> bool:
     """Whether solving every machine gives this front."""
     points = list(zip((o.cost for o in found.options), times(found.options, request), strict=True))
     best = {
@@ -62,7 +62,7 @@ def is_equal(found: Front, request: Request) -> bool:
     return members <= best <= members | set(found.undecided)
 
 
-def times(options: Sequence[Option], request: Request) -> list[Fraction]:
+def times(options: Sequence[MachineOption], request: Request) -> list[Fraction]:
     """Seconds of a schedule of each machine."""
     solver, found = by_page(request), []
     for option in options:

@@ -18,8 +18,8 @@ from results.shared.page import Table
 from results.shared.plots import canvas, dress, legend, strips
 from spmopt.frontends.shipped import shipped
 from spmopt.hardware.machines import load_machine
-from spmopt.sweep.cases import Case, Network
-from spmopt.sweep.work import Search
+from spmopt.sweep.cases import Network, SweepCase
+from spmopt.sweep.work import SolveOptions
 
 SIZES = (24 * MB, 64 * MB, 128 * MB, 296 * MB)
 GRANULAR = ("frequency", "lru", "belady", "belady-size")
@@ -49,9 +49,9 @@ def cases() -> dict[str, Sweep]:
     return sweeps(
         Sweep(
             kind,
-            Case(network=step, machine=machine, capacities=SIZES),
+            SweepCase(network=step, machine=machine, capacities=SIZES),
             (*RULES, "fluid"),
-            Search(objective=kind, tolerance=WIDTH),
+            SolveOptions(objective=kind, tolerance=WIDTH),
         )
         for kind in KINDS
         for step in steps

@@ -28,12 +28,11 @@ from spmopt.core.errors import SpmoptError
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.run import run
-from spmopt.experiments.store import Journal
-from spmopt.experiments.store import Table as RowTable
+from spmopt.experiments.store import Journal, RowTable
 from spmopt.sweep import run as spmopt_sweep
-from spmopt.sweep.cases import Case
+from spmopt.sweep.cases import SweepCase
 from spmopt.sweep.rows import SweepColumns
-from spmopt.sweep.work import Search
+from spmopt.sweep.work import SolveOptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -171,9 +170,9 @@ class Sweep(NamedTuple):
     """Schedulers at all capacities of a case; ``part`` is in the column of that name."""
 
     part: str
-    case: Case
+    case: SweepCase
     schedulers: tuple[str, ...]
-    search: Search = Search()
+    search: SolveOptions = SolveOptions()
 
 
 def swept(asked: Sweep) -> list[Row]:

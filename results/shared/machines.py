@@ -17,7 +17,7 @@ from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.technologies import load_technology
-from spmopt.search.exact_front import Front, Option, by_page, find_front
+from spmopt.search.exact_front import ExactFront, MachineOption, by_page, find_front
 
 TECHNOLOGY = "nvsim-sram"
 
@@ -51,7 +51,7 @@ class Space:
         """Build the training step."""
         return training_graph(zoo.network(self.case.network, **self.case.parameters))
 
-    def options(self, graph: Graph) -> list[Option]:
+    def options(self, graph: Graph) -> list[MachineOption]:
         """The machines, lowered once for each capacity."""
         base, found = load_machine(self.case.machine, {"spm": self.case.spm}), []
         for spm_bytes in self.capacities:
@@ -61,10 +61,10 @@ class Space:
             for rate in self.rates:
                 machine = replace(sized, dram_bytes_per_s=rate)
                 cost = area_mm2 + self.mm2_per_gbps * rate / 10**9
-                found.append(Option(machine=machine, cost=cost, lowered=lowered))
+                found.append(MachineOption(machine=machine, cost=cost, lowered=lowered))
         return found
 
-    def front(self, request: Request) -> Front:
+    def front(self, request: Request) -> ExactFront:
         """Find the exact front; raises ScheduleError where a machine has no schedule in time."""
         found = find_front(self.options(self.graph()), by_page(request), request=request)
         if found.open:

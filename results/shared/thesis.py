@@ -14,8 +14,8 @@ from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.hardware.machines import load_machine
 from spmopt.solve import solve
-from spmopt.sweep.cases import Case, Network, sections
-from spmopt.sweep.work import Search
+from spmopt.sweep.cases import Network, SweepCase, sections
+from spmopt.sweep.work import SolveOptions
 
 SLOW, FAST = 616 * 10**9, 1555 * 10**9  # bytes/s
 FEW, MANY = 13_450 * 10**9, 23_040 * 10**9  # operations/s of RTX 2080 Ti and Radeon 6900 XT
@@ -27,7 +27,7 @@ QUICKER = ("resnet50", "mobilenetv2", "transformer")  # to schedule
 LISTED = "tsai:order=listed"
 MACHINE = "RTX 2080 Ti (616 GB/s, 13.45 TFLOP/s)"
 LIMIT = 10.0  # points of deviation from which on a figure counts as missed
-BRIEF, PATIENT = Search(time_limit_s=1.0), Search(time_limit_s=150.0, tolerance=5e-3)
+BRIEF, PATIENT = SolveOptions(time_limit_s=1.0), SolveOptions(time_limit_s=150.0, tolerance=5e-3)
 Reading = tuple[int, Mapping[str, Mapping[str, int]]]
 VOCABULARY = {"transformer": {"vocabulary": 1}, "gnmt": {"vocabulary": 1}}
 READINGS: Mapping[str, Reading] = {
@@ -48,7 +48,7 @@ def case(
     batch: int | None = None,
     bandwidth: int = SLOW,
     throughput: int = FEW,
-) -> Case:
+) -> SweepCase:
     """One training step of a network on the thesis's machine; capacities are bytes.
 
     Operands cross the DRAM boundary once per operation, whatever their size, as its model has it
@@ -56,7 +56,7 @@ def case(
     """
     operations, parameters = READINGS[reading]
     given = {**({"plain": 1} if name == "gnmt" else {}), **parameters.get(name, {})}
-    return Case(
+    return SweepCase(
         network=Network(
             name=name,
             training=True,

@@ -27,7 +27,7 @@ from results.shared.thesis import (
     TITLES,
     case,
 )
-from spmopt.sweep.work import Search
+from spmopt.sweep.work import SolveOptions
 
 SIZES = tuple(size * MB for size in (24, 48, 64, 96, 128, 192, 256, 384, 500, 750, 1000))
 GNMT = (24 * MB, 128 * MB, 500 * MB)
@@ -37,11 +37,11 @@ KINDS = ("tsai", "bound")
 
 def cases() -> dict[str, Sweep]:
     """GNMT apart: its bound is that of ``page``, which takes a minute; tsai needs none."""
-    slow = Search(tolerance=1e-2, time_limit_s=120.0)
+    slow = SolveOptions(tolerance=1e-2, time_limit_s=120.0)
     return sweeps(
         Sweep(part, case(name, sizes, bandwidth=rate, throughput=operations), schedulers, search)
         for part, names, sizes, schedulers, search in (
-            ("small", QUICKER, SIZES, ("tsai", "fluid"), Search()),
+            ("small", QUICKER, SIZES, ("tsai", "fluid"), SolveOptions()),
             ("gnmt", ("gnmt",), GNMT, ("tsai",), BRIEF),
             ("gnmt optimum", ("gnmt",), GNMT, ("page",), slow),
         )

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from results.shared.bench import TINY, Bench, Case, Figures, Line, timed
 from results.shared.machines import Space
 from spmopt.core.scheduler import Request
-from spmopt.search.exact_front import Front
+from spmopt.search.exact_front import ExactFront
 from spmopt.search.setup import Setup
 from spmopt.search.space import space_of
 from spmopt.search.storage import open_storage
@@ -105,7 +105,7 @@ def search(asked: Search, seed: int = 0) -> Figures:
     }
 
 
-def missing(points: Floats, found: Front) -> float:
+def missing(points: Floats, found: ExactFront) -> float:
     """Share that is missing of the area that the front dominates.
 
     The reference point is the time of the cheapest machine and the cost of the dearest.

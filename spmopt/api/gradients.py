@@ -20,7 +20,7 @@ from spmopt.core.errors import InputError
 if TYPE_CHECKING:
     from spmopt.api.layers import Known
     from spmopt.core.machine import Machine
-    from spmopt.experiments.store import Table
+    from spmopt.experiments.store import RowTable
     from spmopt.hardware.settings import Setting
     from spmopt.report.tables import Part
     from spmopt.tiles.case import Case
@@ -469,7 +469,7 @@ def _computed(
     callbacks: Callbacks,
 ) -> GradientTable:
     """Compute the rows that a file does not have yet."""
-    from spmopt.experiments.store import Table
+    from spmopt.experiments.store import RowTable
     from spmopt.tiles.records import COLUMNS
 
     identity = {
@@ -477,7 +477,7 @@ def _computed(
         **{name: str(value) for name, value in options.items() if value is not None},
         "cases": sha256(repr(asked.cases).encode()).hexdigest()[:16],
     }
-    table = Table(output, COLUMNS, identity)
+    table = RowTable(output, COLUMNS, identity)
     found = _known(asked, table, output)
     left = ""
     try:
@@ -493,7 +493,7 @@ def _computed(
     return GradientTable(asked, [found[number] for number in sorted(found)], left)
 
 
-def _known(asked: _Asked, table: Table, output: Path | None) -> dict[int, Record]:
+def _known(asked: _Asked, table: RowTable, output: Path | None) -> dict[int, Record]:
     """Return rows that are there already, by the number of their case."""
     from spmopt.tiles.records import cost_of
 
@@ -515,7 +515,7 @@ def _run(
     asked: _Asked,
     jobs: int | None,
     found: dict[int, Record],
-    table: Table,
+    table: RowTable,
     callbacks: Callbacks,
 ) -> None:
     """Add the rows that are not yet in ``found``, by the number of their case, to it and a file."""

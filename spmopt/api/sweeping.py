@@ -28,13 +28,13 @@ from spmopt.core.errors import InputError, unknown
 if TYPE_CHECKING:
     from spmopt.core.machine import Machine
     from spmopt.experiments.rows import Row
-    from spmopt.experiments.store import Table
+    from spmopt.experiments.store import RowTable
     from spmopt.hardware.settings import Setting
     from spmopt.report.curves import Curves
     from spmopt.report.tables import Part
-    from spmopt.sweep.cases import Case, Network
+    from spmopt.sweep.cases import Network, SweepCase
     from spmopt.sweep.run import Sweep
-    from spmopt.sweep.work import Search
+    from spmopt.sweep.work import SolveOptions
 
 Axis = str | int | Sequence[str | int]
 """Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
@@ -258,7 +258,7 @@ def sweep(
         A network, range or scheduler that cannot be used, or a file of another sweep.
     """
     from spmopt.hardware.settings import KEYS
-    from spmopt.sweep.work import Search
+    from spmopt.sweep.work import SolveOptions
 
     require_limits(time_limit, tolerance, jobs=jobs)
     swept: dict[str, Axis | bool | None] = {
@@ -306,7 +306,7 @@ def sweep(
         cases=cases,
         schedulers=chosen,
         options={"spmopt": __version__, **{k: v for k, v in options.items() if v is not None}},
-        search=Search(objective=objective, tolerance=tolerance, time_limit_s=time_limit),
+        search=SolveOptions(objective=objective, tolerance=tolerance, time_limit_s=time_limit),
         jobs=jobs,
         address=scheduler_address,
         wait_for_workers=wait_for_workers,
@@ -378,7 +378,9 @@ def _values(key: str, given: Axis | bool) -> tuple[Setting, ...]:
     return tuple(dict.fromkeys(values))
 
 
-def _schedulers(names: Sequence[str], objective: str, cases: Sequence[Case]) -> tuple[str, ...]:
+def _schedulers(
+    names: Sequence[str], objective: str, cases: Sequence[SweepCase]
+) -> tuple[str, ...]:
     """Check names, with every machine, before anything is scheduled."""
     from spmopt.core.objective import objective_named
     from spmopt.schedulers.registry import able, find
@@ -398,7 +400,7 @@ def _cases_of(
     network: Network,
     machines: str | Sequence[str] | None,
     axes: Mapping[str, tuple[Setting, ...]],
-) -> list[Case]:
+) -> list[SweepCase]:
     """Combine a network with every machine and all settings; capacities go together."""
     from spmopt.hardware.machines import load_machine
 
@@ -438,10 +440,10 @@ def _cases(
     machine: Machine,
     settings: Mapping[str, Setting],
     axes: Mapping[str, tuple[Setting, ...]],
-) -> list[Case]:
+) -> list[SweepCase]:
     """Return one case of all capacities; with a technology, whose figures differ, one of each."""
     from spmopt.hardware.machines import override
-    from spmopt.sweep.cases import Case
+    from spmopt.sweep.cases import SweepCase
 
     capacities = [int(value) for value in axes.get("spm", (machine.spm_bytes,))]
     extra = tuple(
@@ -456,7 +458,8 @@ def _cases(
     else:
         groups = [(override(machine, {"spm": size}), (size,)) for size in capacities]
     return [
-        Case(network=network, machine=each, capacities=sizes, extra=extra) for each, sizes in groups
+        SweepCase(network=network, machine=each, capacities=sizes, extra=extra)
+        for each, sizes in groups
     ]
 
 
@@ -464,10 +467,10 @@ def _cases(
 class _Run:
     """A sweep that is ready to run; ``options`` is all that its rows depend on."""
 
-    cases: Sequence[Case]
+    cases: Sequence[SweepCase]
     schedulers: tuple[str, ...]
     options: Mapping[str, Any]
-    search: Search
+    search: SolveOptions
     jobs: int | None
     address: str | None
     wait_for_workers: int
@@ -476,7 +479,7 @@ class _Run:
 
     def __call__(self, callbacks: Callbacks) -> SweepTable:
         """Run what is missing."""
-        from spmopt.experiments.store import Table
+        from spmopt.experiments.store import RowTable
         from spmopt.sweep.rows import SweepColumns
         from spmopt.sweep.run import Sweep
         from spmopt.sweep.solutions import count_solutions, solutions_path
@@ -486,7 +489,7 @@ class _Run:
         sweep, cut = whole.shard(self.shard)
         limits = {"tolerance": search.tolerance, "time_limit": search.time_limit_s}
         identity = {**self.options, "objective": search.objective, **limits, **cut}
-        table = Table(self.output, SweepColumns(extra, on_chip=True), identity, callbacks.note)
+        table = RowTable(self.output, SweepColumns(extra, on_chip=True), identity, callbacks.note)
         count, left = len(sweep.keys(table)), ""
         try:
             if not self._run(sweep, table, callbacks):
@@ -501,7 +504,7 @@ class _Run:
         names, *texts = csv.reader(StringIO(table.text()))
         return SweepTable(table.rows, names, extra, None, texts, left)
 
-    def _run(self, sweep: Sweep, table: Table, callbacks: Callbacks) -> bool:
+    def _run(self, sweep: Sweep, table: RowTable, callbacks: Callbacks) -> bool:
         """Fill the table; return whether all rows are there."""
         from spmopt.experiments.executors import processors
         from spmopt.experiments.queue import TaskQueue

@@ -528,12 +528,12 @@ def _machine_of(networks: Sequence[Network]) -> Machine | None:
 
 def _warn_of_networks(setup: Setup, callbacks: Callbacks) -> None:
     """Say what is doubtful about networks from files, before they are built in silence."""
-    from spmopt.sweep.cases import Case
+    from spmopt.sweep.cases import SweepCase
     from spmopt.sweep.work import prepare
 
     for network in setup.networks:
         if network.name.lower().endswith(".onnx"):
             machine = setup.space.machine
-            case = Case(network=network, machine=machine, capacities=(machine.spm_bytes,))
+            case = SweepCase(network=network, machine=machine, capacities=(machine.spm_bytes,))
             for text in prepare(case)[1]:
                 callbacks.warn(text)

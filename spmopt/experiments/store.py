@@ -177,7 +177,7 @@ class Store(ABC, Generic[Key, Item]):
         return len(start)
 
 
-class Table(Store[Texts, Texts]):
+class RowTable(Store[Texts, Texts]):
     """Rows in a CSV file, below a comment that says in JSON what they depend on.
 
     Parameters

@@ -24,7 +24,7 @@ _FEW = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class Axis:
+class SpaceAxis:
     """Values of one field, quantities as whole numbers of base units.
 
     Attributes
@@ -95,7 +95,7 @@ class Axis:
         return ends | ({"step": self.step} if self.step else {"log": self.log})
 
 
-def read_axis(key: str, given: object, where: str) -> Axis:
+def read_axis(key: str, given: object, where: str) -> SpaceAxis:
     """Read an axis: a list of choices, a range as text or as a table, or one value.
 
     Texts of a list may be ranges. Choices of ``bank`` are all banks of a machine each, as a list
@@ -118,7 +118,7 @@ def read_axis(key: str, given: object, where: str) -> Axis:
         if not given:
             raise InputError(f"{what}: an empty list; name at least one value")
         return _of_values(key, _different(key, given, what))
-    return Axis(key=key, choices=(_value(key, given, what),))
+    return SpaceAxis(key=key, choices=(_value(key, given, what),))
 
 
 def _different(key: str, given: list[object], what: str) -> tuple[Setting, ...]:
@@ -149,17 +149,17 @@ def _values(key: str, given: object, what: str) -> tuple[Setting, ...]:
     return tuple(_value(key, each, what) for each in found)
 
 
-def _of_values(key: str, values: tuple[Setting, ...]) -> Axis:
+def _of_values(key: str, values: tuple[Setting, ...]) -> SpaceAxis:
     """A range where the values are at equal distances, so that samplers know their order."""
     numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
     if len(numbers) == len(values) >= _FEW and all(isinstance(v, int) for v in numbers):
         steps = {b - a for a, b in pairwise(numbers)}
         if len(steps) == 1 and min(steps) > 0:
-            return Axis(key=key, low=numbers[0], high=numbers[-1], step=steps.pop())
-    return Axis(key=key, choices=values)
+            return SpaceAxis(key=key, low=numbers[0], high=numbers[-1], step=steps.pop())
+    return SpaceAxis(key=key, choices=values)
 
 
-def _range(key: str, given: Mapping[str, object], what: str) -> Axis:
+def _range(key: str, given: Mapping[str, object], what: str) -> SpaceAxis:
     for name in given:
         if name not in _RANGE:
             raise InputError(f"{what}: {unknown('entry of a range', name, _RANGE)}")
@@ -180,8 +180,8 @@ def _range(key: str, given: Mapping[str, object], what: str) -> Axis:
     if log and low <= 0:
         raise InputError(f"{what}: low = {given['low']!r}: a logarithm needs more than 0")
     if low == high:
-        return Axis(key=key, choices=(low,))
-    return Axis(key=key, low=low, high=high, step=step, log=log)
+        return SpaceAxis(key=key, choices=(low,))
+    return SpaceAxis(key=key, low=low, high=high, step=step, log=log)
 
 
 def _step(key: str, given: object, what: str, low: float, high: float) -> int | float:

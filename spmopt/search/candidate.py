@@ -12,7 +12,7 @@ from spmopt.graph.cycles import access_cycles
 from spmopt.hardware.machines import override
 from spmopt.hardware.settings import Setting, to_settings
 from spmopt.search.axes import BESIDE
-from spmopt.sweep.cases import Case, Network, Section
+from spmopt.sweep.cases import Network, Section, SweepCase
 
 _FAST = 10**15
 """Bytes per second, beyond any DRAM."""
@@ -110,7 +110,7 @@ def _operations(candidate: Candidate, network: Network) -> Instance:
     machine, size = candidate.machine, candidate.machine.spm_bytes
     if candidate.batch is not None:
         network = replace(network, batch=candidate.batch)
-    case = Case(network=network, machine=machine, capacities=(size,))
+    case = SweepCase(network=network, machine=machine, capacities=(size,))
     lowered = Section(case=case, capacities=(size,)).instance(size)
     if candidate.cores == 1 or machine.array is None:
         return lowered

@@ -25,11 +25,11 @@ from spmopt.schedulers.registry import BOUNDER
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
 from spmopt.search.figures import Spent
-from spmopt.search.proofs import Least, Pool, least_of
+from spmopt.search.proofs import CutPool, Least, least_of
 from spmopt.search.setup import Setup
 from spmopt.solve import compare
 from spmopt.sweep.cases import Network
-from spmopt.sweep.work import Search
+from spmopt.sweep.work import SolveOptions
 from spmopt.verify import bound, verify
 
 Near = Mapping[str, Cut]
@@ -37,7 +37,7 @@ Near = Mapping[str, Cut]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solved:
+class NetworkOutcome:
     """One network on one machine.
 
     Attributes
@@ -75,10 +75,10 @@ class Solved:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class TrialOutcome:
     """What came of a trial, by network; ``seconds`` are all of the wall time."""
 
-    networks: dict[str, Solved]
+    networks: dict[str, NetworkOutcome]
     seconds: float
 
 
@@ -88,7 +88,7 @@ def evaluate(
     near: Near,
     keep: bool,
     known: Mapping[str, bytes] | None = None,
-) -> Answer:
+) -> TrialOutcome:
     """Schedule every network of ``setup`` on ``candidate``.
 
     Parameters
@@ -115,7 +115,7 @@ def evaluate(
     for name, network in ((network.label, network) for network in setup.networks):
         given = (near.get(name), known.get(name))
         found[name] = _solved(setup, candidate, network, given, keep)
-    return Answer(networks=found, seconds=monotonic() - started)
+    return TrialOutcome(networks=found, seconds=monotonic() - started)
 
 
 def result_of(
@@ -155,7 +155,7 @@ def _solved(
     network: Network,
     given: tuple[Cut | None, bytes | None],
     keep: bool,
-) -> Solved:
+) -> NetworkOutcome:
     lowered = candidate.instance(network)  # is kept, before the clock starts
     began, (near, packed_twin) = monotonic(), given
     twin = None if packed_twin is None else carried(packed_twin, lowered)
@@ -171,7 +171,7 @@ def _solved(
         spent = Spent(time_s=own.time_s, energy_j=own.energy_j, traffic_bytes=traffic)
     checked_s = monotonic() - began
     cut = cut_of(stored, proved=result.bound)
-    return Solved(
+    return NetworkOutcome(
         scheduler=result.scheduler,
         status=result.status,
         verified=result.verified,
@@ -190,7 +190,7 @@ def _solved(
 
 
 def _least(setup: Setup, instance: Instance, result: Result, cut: Cut | None) -> Spent:
-    pool = Pool()
+    pool = CutPool()
     if cut is not None:
         pool.put(cut)
     least = least_of(instance, pool)
@@ -230,7 +230,9 @@ def _run(
     objective: str,
     near: Cut | None,
 ) -> list[Result]:
-    search = Search(objective=objective, tolerance=setup.tolerance, time_limit_s=setup.time_limit_s)
+    search = SolveOptions(
+        objective=objective, tolerance=setup.tolerance, time_limit_s=setup.time_limit_s
+    )
     request = search.request(instance)
     steps = len(instance.operations)
     if near is not None and objective == "time" and near.certificate.spm.size == steps:

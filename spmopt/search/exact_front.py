@@ -40,8 +40,8 @@ _CLOSER = 0.1
 
 
 def find_front(
-    options: Sequence[Option], solver: Solver, *, request: Request, closer: int = 2
-) -> Front:
+    options: Sequence[MachineOption], solver: MachineSolver, *, request: Request, closer: int = 2
+) -> ExactFront:
     """Find the front of ``options``.
 
     Parameters
@@ -72,15 +72,17 @@ def find_front(
     return search.front()
 
 
-def by_page(request: Request) -> Solver:
+def by_page(request: Request) -> MachineSolver:
     """Solve by the scheduler ``page``, as ``request`` says: verified, with its bound."""
 
-    def solver(instance: Instance, tolerance: float, near: Certificate | None) -> Solution | None:
+    def solver(
+        instance: Instance, tolerance: float, near: Certificate | None
+    ) -> MachineSolution | None:
         asked = replace(request, objective=MAKESPAN, tolerance=tolerance, prices=near)
         result = solve(instance, "page", asked)
         if result.value is None or result.bound is None:
             return None
-        return Solution(
+        return MachineSolution(
             cycles=int(result.value), bound=result.bound, certificate=result.certificate
         )
 
@@ -90,12 +92,14 @@ def by_page(request: Request) -> Solver:
 class _Search:
     """State of a search."""
 
-    def __init__(self, options: Sequence[Option], solver: Solver, request: Request) -> None:
+    def __init__(
+        self, options: Sequence[MachineOption], solver: MachineSolver, request: Request
+    ) -> None:
         self._began = monotonic()
         self._options, self._solver, self._request = options, solver, request
         self._bounds = Bounds([(each.machine, each.cost, each.lowered) for each in options])
-        self._solved: dict[int, Solved] = {}
-        self._excluded: dict[int, Excluded] = {}
+        self._solved: dict[int, SolvedMachine] = {}
+        self._excluded: dict[int, ExcludedMachine] = {}
         self._infeasible = _infeasible(options)
         self._left = set(range(len(options))) - set(self._infeasible)
         self._given_up: set[int] = set()
@@ -124,12 +128,12 @@ class _Search:
                 self._solve(index, self._tolerance[index] * _CLOSER)
         return bool(again)
 
-    def front(self) -> Front:
+    def front(self) -> ExactFront:
         """What is known now."""
         undecided = self._undecided()
         decided = set(self._solved) - set(undecided)
         members = [index for index in decided if self._dominator(index) is None]
-        return Front(
+        return ExactFront(
             options=self._options,
             members=tuple(sorted(members, key=self._place)),
             undecided=tuple(undecided),
@@ -143,9 +147,9 @@ class _Search:
             search_s=monotonic() - self._began,
         )
 
-    def _bounded(self, index: int) -> Bounded:
+    def _bounded(self, index: int) -> BoundedMachine:
         least, cut = self._bounds.exact(index)
-        return Bounded(least=least, cut=cut)
+        return BoundedMachine(least=least, cut=cut)
 
     def _place(self, index: int) -> tuple[float, int]:
         return self._options[index].cost, index
@@ -175,7 +179,7 @@ class _Search:
             least, cut = max((least, cut), (before.least, before.cut), key=lambda each: each[0])
         if least > time:
             raise ScheduleError("front: a bound is above a verified schedule, one of them is wrong")
-        self._solved[index] = Solved(time=time, least=least, cut=cut, solution=found)
+        self._solved[index] = SolvedMachine(time=time, least=least, cut=cut, solution=found)
         self._bounds.settle(index, time)
 
     def _exclude(self) -> None:
@@ -183,7 +187,7 @@ class _Search:
         for index, by in self._bounds.dominated(sorted(self._left)):
             least, cut = self._bounds.exact(index)
             if self._beaten(index, least, by):
-                self._excluded[index] = Excluded(by=by, least=least, cut=cut)
+                self._excluded[index] = ExcludedMachine(by=by, least=least, cut=cut)
                 self._left.discard(index)
 
     def _beaten(self, index: int, least: Fraction, by: int) -> bool:
@@ -213,7 +217,7 @@ class _Search:
         return [k for k in every if self._dominator(k) is None and self._rivals(k)]
 
 
-def _infeasible(options: Sequence[Option]) -> tuple[int, ...]:
+def _infeasible(options: Sequence[MachineOption]) -> tuple[int, ...]:
     """Options on which an operation does not fit; each size of an instance is looked at once."""
     fits: dict[tuple[int, int, int], bool] = {}
     found = []
@@ -228,7 +232,7 @@ def _infeasible(options: Sequence[Option]) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Option:
+class MachineOption:
     """A machine, what it costs, and its operations: one record for all that lower alike."""
 
     machine: Machine
@@ -242,7 +246,7 @@ class Option:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solution:
+class MachineSolution:
     """Of one solve: cycles of a verified schedule, and a bound with the prices that prove it."""
 
     cycles: int
@@ -250,18 +254,18 @@ class Solution:
     certificate: Certificate | None
 
 
-class Solver(Protocol):
+class MachineSolver(Protocol):
     """A full solve of one instance."""
 
     def __call__(
         self, instance: Instance, tolerance: float, near: Certificate | None
-    ) -> Solution | None:
+    ) -> MachineSolution | None:
         """Solve to a gap of ``tolerance``, from the prices ``near``; None without a schedule."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounded:
+class BoundedMachine:
     """A machine takes at least ``least`` seconds, exact; ``cut`` proves it."""
 
     least: Fraction
@@ -269,25 +273,25 @@ class Bounded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solved(Bounded):
+class SolvedMachine(BoundedMachine):
     """A machine that was solved: a verified schedule takes ``time`` seconds, exact.
 
     The cut is its own one, or a better one of another machine.
     """
 
     time: Fraction
-    solution: Solution
+    solution: MachineSolution
 
 
 @dataclass(frozen=True, kw_only=True)
-class Excluded(Bounded):
+class ExcludedMachine(BoundedMachine):
     """Proof that a machine is dominated: the schedule found of ``by`` takes no longer."""
 
     by: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Front:
+class ExactFront:
     """What is known of every option, by its index.
 
     Attributes
@@ -310,13 +314,13 @@ class Front:
         Wall seconds within solves, and in all.
     """
 
-    options: Sequence[Option]
+    options: Sequence[MachineOption]
     members: tuple[int, ...]
     undecided: tuple[int, ...]
-    solved: Mapping[int, Solved]
-    excluded: Mapping[int, Excluded]
+    solved: Mapping[int, SolvedMachine]
+    excluded: Mapping[int, ExcludedMachine]
     infeasible: tuple[int, ...]
-    open: Mapping[int, Bounded]
+    open: Mapping[int, BoundedMachine]
     solves: int
     borrowed: int
     solve_s: float

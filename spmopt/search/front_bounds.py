@@ -15,7 +15,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.search.cuts import Cut, Floats, fingerprint
-from spmopt.search.proofs import Pool
+from spmopt.search.proofs import CutPool
 
 Place = tuple[Machine, float, Instance]
 """A machine, its cost, and the operations that it lowers to."""
@@ -56,7 +56,7 @@ class Bounds:
         self._least = np.zeros(len(places))
         self._time = np.full(len(places), np.inf)
         self._cut: dict[int, Cut] = {}
-        self._pool = Pool()
+        self._pool = CutPool()
         self._groups: dict[bytes, list[_Group]] = {}
         self._group: dict[int, _Group] = {}
         self._asked: set[int] = set()

@@ -11,11 +11,11 @@ from fractions import Fraction
 from spmopt.core.modes import unfit
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.search.cuts import Cut
-from spmopt.search.exact_front import Bounded, Front, Option, Solved
+from spmopt.search.exact_front import BoundedMachine, ExactFront, MachineOption, SolvedMachine
 from spmopt.search.front_bounds import seconds
 
 
-def complaints(front: Front) -> tuple[str, ...]:
+def complaints(front: ExactFront) -> tuple[str, ...]:
     """What of ``front`` is not so, a line each; empty when all is well."""
     return tuple(_Check(front).run())
 
@@ -23,7 +23,7 @@ def complaints(front: Front) -> tuple[str, ...]:
 class _Check:
     """A front, and the cuts evaluated anew."""
 
-    def __init__(self, front: Front) -> None:
+    def __init__(self, front: ExactFront) -> None:
         self._front = front
         self._cuts: dict[tuple[int, int, bool], Cut] = {}
         self._seconds: dict[int, Fraction] = {}
@@ -37,7 +37,7 @@ class _Check:
         for index in front.infeasible:
             if unfit(front.options[index].instance) is None:
                 yield f"machine {index}: said to be infeasible, but its operations fit"
-        proved: dict[int, Bounded] = {**front.solved, **front.excluded, **front.open}
+        proved: dict[int, BoundedMachine] = {**front.solved, **front.excluded, **front.open}
         for index, found in proved.items():
             yield from self._bound(index, found)
         for index, excluded in front.excluded.items():
@@ -46,17 +46,17 @@ class _Check:
         for index in front.solved:
             yield from self._solved(index)
 
-    def _bound(self, index: int, found: Bounded) -> Iterator[str]:
+    def _bound(self, index: int, found: BoundedMachine) -> Iterator[str]:
         option = self._front.options[index]
         cut, machine = self._anew(found.cut, option), option.machine
         cycles = cut.least_cycles(relaxed_timeline(option.lowered).compute_cycles, machine)
         self._seconds[index] = seconds(cycles, machine)
         if self._seconds[index] < found.least:
             yield f"machine {index}: its cut proves less than is said"
-        if isinstance(found, Solved) and found.time < self._seconds[index]:
+        if isinstance(found, SolvedMachine) and found.time < self._seconds[index]:
             yield f"machine {index}: its cut is above its schedule"
 
-    def _anew(self, cut: Cut, option: Option) -> Cut:
+    def _anew(self, cut: Cut, option: MachineOption) -> Cut:
         """The cut of the same prices on the option's own operations."""
         key = (id(cut.certificate), id(option.lowered), option.machine.duplex)
         if key not in self._cuts:

@@ -12,7 +12,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.hardware.settings import Setting
-from spmopt.search.axes import Axis
+from spmopt.search.axes import SpaceAxis
 from spmopt.search.space import Space
 from spmopt.search.study import counts
 
@@ -71,12 +71,12 @@ class Gaussian(GPSampler):
         )
 
 
-def is_wide(axis: Axis) -> bool:
+def is_wide(axis: SpaceAxis) -> bool:
     """Whether it is a range of too many values to be listed."""
     return not axis.choices and axis.size is not None and axis.size > _LISTED
 
 
-def beside(axis: Axis, left: Setting, right: Setting) -> bool:
+def beside(axis: SpaceAxis, left: Setting, right: Setting) -> bool:
     """Whether two values of an axis are the same to a model."""
     if axis.choices or isinstance(left, str) or isinstance(right, str):
         return left == right

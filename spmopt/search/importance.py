@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.hardware.settings import Setting
-from spmopt.search.axes import Axis
+from spmopt.search.axes import SpaceAxis
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import problem_of
 from spmopt.search.figures import FIGURES, STATIC, static_figures
@@ -151,7 +151,7 @@ def _drawn(space: Space) -> Iterator[dict[str, Setting]]:
         yield {axis.key: _value(axis, draw) for axis in space.axes}
 
 
-def _value(axis: Axis, draw: np.random.Generator) -> Setting:
+def _value(axis: SpaceAxis, draw: np.random.Generator) -> Setting:
     if axis.size is None:
         return float(axis.low + (axis.high - axis.low) * draw.random())
     return axis.value(int(draw.integers(axis.size)))

@@ -26,7 +26,7 @@ class CutBound:
     cut: Cut
 
 
-class Pool:
+class CutPool:
     """Cuts by the operations that they are of.
 
     Every cut is a bound for all legal schedules in the listed order of every machine that lowers
@@ -150,7 +150,7 @@ class Least:
         )
 
 
-def least_of(instance: Instance, cuts: Pool | None = None) -> Least:
+def least_of(instance: Instance, cuts: CutPool | None = None) -> Least:
     """Bounds for every legal schedule of ``instance``, those of ``cuts`` among them."""
     line, machine = relaxed_timeline(instance), instance.machine
     touched = line.first_access >= 0
@@ -178,7 +178,7 @@ def least_of(instance: Instance, cuts: Pool | None = None) -> Least:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class KnownTrial:
     """A solved trial that holds all constraints, with its objectives."""
 
     number: int
@@ -186,7 +186,7 @@ class Known:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proof:
+class ExclusionProof:
     """Bounds that exclude a machine.
 
     Attributes
@@ -215,19 +215,21 @@ class Proof:
         return {"bounds": dict(self.bounds), "by": self.by, "values": list(self.values)}
 
 
-def excluded(constraints: Iterable[Constraint], least: Mapping[str, float]) -> Proof | None:
+def excluded(
+    constraints: Iterable[Constraint], least: Mapping[str, float]
+) -> ExclusionProof | None:
     """A constraint that no schedule holds whose figures are at least ``least``."""
     for constraint in constraints:
         if constraint.excluded(least):
             bound = {constraint.figure: least[constraint.figure]}
             excess = constraint.excess(least)
-            return Proof(bounds=bound, constraint=str(constraint), excess=excess)
+            return ExclusionProof(bounds=bound, constraint=str(constraint), excess=excess)
     return None
 
 
 def dominated(
-    objectives: Sequence[str], least: Mapping[str, float], known: Iterable[Known]
-) -> Proof | None:
+    objectives: Sequence[str], least: Mapping[str, float], known: Iterable[KnownTrial]
+) -> ExclusionProof | None:
     """A trial that every schedule is worse than whose objectives are at least ``least``.
 
     It is as good in every objective and better in one, so that a point of the front, and one
@@ -239,7 +241,7 @@ def dominated(
     for each in known:
         if _below(each.values, bounds):
             named = dict(zip(objectives, bounds, strict=True))
-            return Proof(bounds=named, by=each.number, values=each.values)
+            return ExclusionProof(bounds=named, by=each.number, values=each.values)
     return None
 
 

@@ -13,7 +13,7 @@ from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
 from spmopt.search.evaluation import cut_of, problem_of
 from spmopt.search.figures import NOT_BOUNDED, static_figures
-from spmopt.search.proofs import Known, Pool, Proof, dominated, excluded, least_of
+from spmopt.search.proofs import CutPool, ExclusionProof, KnownTrial, dominated, excluded, least_of
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 from spmopt.search.study import AS_BEFORE, NETWORKS, Schedules, is_feasible, values_of
@@ -32,7 +32,7 @@ class Pruner:
         Whether machines are excluded that would have to be scheduled to know their figures.
     """
 
-    def __init__(self, setup: Setup, pool: Pool, prune: bool) -> None:
+    def __init__(self, setup: Setup, pool: CutPool, prune: bool) -> None:
         self._setup, self._prune = setup, prune
         # Cuts hold for the listed order. A bound has nothing that it could not be below.
         self._cuts = pool if setup.in_listed_order and not setup.bound_only else None
@@ -49,7 +49,7 @@ class Pruner:
         limits = (each for each in self._setup.space.constraints if each.is_static)
         return {str(limit): limit.excess(static) for limit in limits}
 
-    def proof(self, candidate: Candidate, solved: Sequence[FrozenTrial]) -> Proof | None:
+    def proof(self, candidate: Candidate, solved: Sequence[FrozenTrial]) -> ExclusionProof | None:
         """Why ``candidate`` need not be solved; None if it must be.
 
         Raises
@@ -63,7 +63,7 @@ class Pruner:
             return proof
         least = self.least(candidate)
         known = (
-            Known(number=trial.number, values=tuple(trial.values))
+            KnownTrial(number=trial.number, values=tuple(trial.values))
             for trial in solved
             if is_feasible(trial)
         )
@@ -86,7 +86,7 @@ class Neighbors:
     """Cuts by trial and network, those of other processes from the files that they keep."""
 
     def __init__(self, space: Space, schedules: Schedules) -> None:
-        self.pool = Pool()
+        self.pool = CutPool()
         self._space, self._schedules = space, schedules
         self._known: dict[int, tuple[dict[str, Setting], dict[str, Cut]]] = {}
 

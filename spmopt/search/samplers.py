@@ -17,7 +17,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError, require_extra, unknown
 from spmopt.hardware.settings import Setting
-from spmopt.search.axes import Axis
+from spmopt.search.axes import SpaceAxis
 from spmopt.search.gaussian import Gaussian
 from spmopt.search.space import Space
 from spmopt.search.study import counts, distributions
@@ -174,7 +174,7 @@ Place = tuple[int, ...]
 
 
 def nearest_new(
-    axes: Sequence[Axis],
+    axes: Sequence[SpaceAxis],
     point: Mapping[str, Setting],
     known: Collection[Place],
     draw: Generator,
@@ -204,12 +204,12 @@ def nearest_new(
     return dict(point)
 
 
-def place_of(axes: Sequence[Axis], point: Mapping[str, Setting]) -> Place:
+def place_of(axes: Sequence[SpaceAxis], point: Mapping[str, Setting]) -> Place:
     """Positions of the values of a point."""
     return tuple(axis.position(point[axis.key]) for axis in axes)
 
 
-def _beside(axes: Sequence[Axis], place: Place) -> Iterator[Place]:
+def _beside(axes: Sequence[SpaceAxis], place: Place) -> Iterator[Place]:
     """Every point one step away."""
     for index, (axis, at) in enumerate(zip(axes, place, strict=True)):
         size = axis.size or 0

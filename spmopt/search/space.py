@@ -16,7 +16,7 @@ from spmopt.core.units import parse_quantity
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import BANK, Setting, from_folder, from_settings, to_settings
 from spmopt.hardware.technologies import load_technology
-from spmopt.search.axes import Axis, read_axis
+from spmopt.search.axes import SpaceAxis, read_axis
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import (
     STATIC,
@@ -51,7 +51,7 @@ class Space:
     """
 
     machine: Machine
-    axes: tuple[Axis, ...]
+    axes: tuple[SpaceAxis, ...]
     fixed: Mapping[str, Setting] = field(default_factory=dict)
     constraints: tuple[Constraint, ...] = ()
     cost: Cost = field(default_factory=dict)
@@ -223,7 +223,7 @@ def _machine(given: object, where: str, folder: Path) -> Machine:
 
 
 def _require_settings(
-    machine: Machine, axes: tuple[Axis, ...], alone: Mapping[str, Setting], where: str
+    machine: Machine, axes: tuple[SpaceAxis, ...], alone: Mapping[str, Setting], where: str
 ) -> None:
     """Raise unless some ends of the settings go together, whatever their order; say which do not.
 

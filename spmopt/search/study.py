@@ -25,9 +25,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from spmopt.core.errors import InputError, unknown
 from spmopt.hardware.settings import Setting, shown_setting
 from spmopt.io.files import StoredResult
-from spmopt.search.axes import Axis
+from spmopt.search.axes import SpaceAxis
 from spmopt.search.candidate import Candidate
-from spmopt.search.evaluation import Answer, Solved, unpacked
+from spmopt.search.evaluation import NetworkOutcome, TrialOutcome, unpacked
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 from spmopt.search.storage import sqlite_file, why
@@ -111,7 +111,7 @@ def note_solved(
     trial: Trial,
     setup: Setup,
     candidate: Candidate,
-    answer: Answer,
+    answer: TrialOutcome,
     files: Mapping[str, str | None],
 ) -> tuple[float, ...]:
     """Note what a trial came to, and the files of its schedules; return its objectives."""
@@ -127,7 +127,7 @@ def note_solved(
     return tuple(figures[name] for name in setup.objectives)
 
 
-def solved_record(solved: Solved, file: str | None) -> dict[str, object]:
+def solved_record(solved: NetworkOutcome, file: str | None) -> dict[str, object]:
     """One network of a trial; ``file`` holds its schedule."""
     return {
         **({} if solved.spent is None else asdict(solved.spent)),
@@ -146,7 +146,7 @@ def solved_record(solved: Solved, file: str | None) -> dict[str, object]:
     }
 
 
-def _distribution(axis: Axis) -> BaseDistribution:
+def _distribution(axis: SpaceAxis) -> BaseDistribution:
     if axis.choices:
         return CategoricalDistribution(axis.choices)
     if isinstance(axis.low, float) or isinstance(axis.high, float):

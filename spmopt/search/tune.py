@@ -23,7 +23,7 @@ from spmopt.experiments.executors import open_executor
 from spmopt.experiments.interrupts import endings_as_interrupt, unbroken, undisturbed
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
-from spmopt.search.evaluation import Answer, evaluate
+from spmopt.search.evaluation import TrialOutcome, evaluate
 from spmopt.search.pruning import Duplicates, Neighbors, Pruner
 from spmopt.search.samplers import Seeded
 from spmopt.search.setup import Setup
@@ -86,7 +86,7 @@ class _Open:
     trial: Trial
     values: dict[str, Setting]
     candidate: Candidate
-    future: Future[Answer] | None
+    future: Future[TrialOutcome] | None
     lives: int = _LIVES
 
 
@@ -188,7 +188,9 @@ class _Loop:
         future = self._future(candidate, values)
         self._open.append(_Open(trial=trial, values=values, candidate=candidate, future=future))
 
-    def _future(self, candidate: Candidate, values: Mapping[str, Setting]) -> Future[Answer] | None:
+    def _future(
+        self, candidate: Candidate, values: Mapping[str, Setting]
+    ) -> Future[TrialOutcome] | None:
         """The answer to come; None where it is to wait for one of the same problem."""
         for each in self._open:
             if each.values == values:
@@ -197,7 +199,7 @@ class _Loop:
             return None
         return self._begin(candidate, values)
 
-    def _begin(self, candidate: Candidate, values: Mapping[str, Setting]) -> Future[Answer]:
+    def _begin(self, candidate: Candidate, values: Mapping[str, Setting]) -> Future[TrialOutcome]:
         near = self._neighbours.nearest(values)
         keep, known = self._keeps, self._twins.of(candidate)
         return self._workers.submit(evaluate, self._setup, candidate, near, keep, known)
@@ -249,7 +251,7 @@ class _Loop:
         self._fail(dead.trial, f"its process died {_LIVES} times")
         self._open.popleft()
 
-    def _complete(self, eldest: _Open, answer: Answer) -> None:
+    def _complete(self, eldest: _Open, answer: TrialOutcome) -> None:
         trial, candidate = eldest.trial, eldest.candidate
         files = {
             name: self._schedules.write(trial.number, name, one.stored)
@@ -262,7 +264,7 @@ class _Loop:
         self._neighbours.add(trial.number, eldest.values, cuts)
         self._finish(trial, TrialState.COMPLETE, values)
 
-    def _nothing(self, trial: Trial, answer: Answer) -> None:
+    def _nothing(self, trial: Trial, answer: TrialOutcome) -> None:
         """A machine that a network does not fit, or was not scheduled on in time."""
         for name, solved in answer.networks.items():
             if solved.status is Status.INFEASIBLE:

@@ -62,7 +62,7 @@ class Network:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class SweepCase:
     """A network and a machine with several capacities; ``extra`` are other settings swept."""
 
     network: Network
@@ -78,7 +78,7 @@ class Section:
     ``infeasible`` are those too small for the stationary operands and scratch of an operation.
     """
 
-    case: Case
+    case: SweepCase
     capacities: tuple[int, ...]
     infeasible: tuple[int, ...] = ()
 
@@ -103,7 +103,7 @@ class Section:
         return replace(self.case.machine, spm_bytes=spm_bytes)
 
 
-def sections(case: Case, warn: Callable[[str], None]) -> tuple[Section, ...]:
+def sections(case: SweepCase, warn: Callable[[str], None]) -> tuple[Section, ...]:
     """Sort the capacities of a case by instance.
 
     What lowering makes of an operation depends on the capacity through whether it exceeds some
@@ -144,7 +144,7 @@ def order_of(operations: Ints) -> Order:
     return None if listed else operations.astype(np.int64).tobytes()
 
 
-def _section(case: Case, capacities: Sequence[int]) -> Section:
+def _section(case: SweepCase, capacities: Sequence[int]) -> Section:
     section = Section(case=case, capacities=tuple(capacities))
 
     def fits(spm_bytes: int) -> bool:

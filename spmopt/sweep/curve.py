@@ -24,7 +24,7 @@ from spmopt.core.result import Certificate
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solved:
+class EnclosedOptimum:
     """The fluid optimum at one capacity lies between two exact values.
 
     Attributes
@@ -63,7 +63,7 @@ class Between:
 
     lower: Fraction | None
     upper: Fraction | None
-    cut: Solved | None
+    cut: EnclosedOptimum | None
     chord: tuple[int, ...]
 
     @property
@@ -74,15 +74,15 @@ class Between:
         return self.upper / self.lower - 1
 
 
-class Curve:
+class BoundCurve:
     """Bounds on the fluid optimum at ``capacities`` (bytes, of whole pages)."""
 
     def __init__(self, capacities: Sequence[int], tolerance: float) -> None:
         self._capacities = sorted(set(capacities))
         self._tolerance = Fraction(tolerance)
-        self._solved: dict[int, Solved] = {}
+        self._solved: dict[int, EnclosedOptimum] = {}
 
-    def add(self, solved: Solved) -> None:
+    def add(self, solved: EnclosedOptimum) -> None:
         """Take up a solution."""
         self._solved[solved.capacity_bytes] = solved
 
@@ -105,11 +105,11 @@ class Curve:
         worst = (self._worst(self._inside(left, right), hull) for left, right in pairwise(known))
         return [capacity for capacity in worst if capacity is not None]
 
-    def nearest(self, capacity_bytes: int) -> Solved | None:
+    def nearest(self, capacity_bytes: int) -> EnclosedOptimum | None:
         """The solution with prices whose capacity is nearest, the smaller one of two."""
         priced = [solved for solved in self._solved.values() if solved.certificate is not None]
 
-        def distance(solved: Solved) -> tuple[int, int]:
+        def distance(solved: EnclosedOptimum) -> tuple[int, int]:
             return abs(solved.capacity_bytes - capacity_bytes), solved.capacity_bytes
 
         return min(priced, key=distance, default=None)

@@ -12,7 +12,7 @@ from spmopt.experiments.rows import Columns, Row, Value
 from spmopt.hardware.energy import area_report
 from spmopt.hardware.scratchpad import bases_of, least_sure
 from spmopt.metrics import in_unit, metrics
-from spmopt.sweep.cases import Case
+from spmopt.sweep.cases import SweepCase
 from spmopt.sweep.work import Finding
 
 _ABOUT: Mapping[str, type] = {
@@ -67,7 +67,7 @@ class SweepColumns(Columns):
         super().__init__(own, {name: found[name] for name in found if name not in own})
 
 
-def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
+def row_of(case: SweepCase, spm_bytes: int, finding: Finding, objective: str) -> Row:
     """Return one finding as a row; times in seconds, area where the machine's is known."""
     machine, totals, basis = case.machine, finding.totals, least_sure(case.machine)
     spent = None if totals is None else metrics(machine, totals)
@@ -97,7 +97,7 @@ def row_of(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
     }
 
 
-def about(case: Case, spm_bytes: int, scheduler: str) -> dict[str, Value]:
+def about(case: SweepCase, spm_bytes: int, scheduler: str) -> dict[str, Value]:
     """Say what a row is about, whether or not it is found."""
     network, machine = case.network, case.machine
     return {

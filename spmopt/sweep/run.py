@@ -15,13 +15,13 @@ from typing import Any
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Texts
 from spmopt.experiments.run import Report, shard
-from spmopt.experiments.store import Table
+from spmopt.experiments.store import RowTable
 from spmopt.schedulers.registry import Kind, find
-from spmopt.sweep.cases import Case, Order, Section
-from spmopt.sweep.curve import Curve, Solved
+from spmopt.sweep.cases import Order, Section, SweepCase
+from spmopt.sweep.curve import BoundCurve, EnclosedOptimum
 from spmopt.sweep.rows import about, row_of
 from spmopt.sweep.solutions import Solutions, solutions_path
-from spmopt.sweep.work import Finding, Search, enclose, orders, point, prepare
+from spmopt.sweep.work import Finding, SolveOptions, enclose, orders, point, prepare
 
 _CURVE, _QUICK, _SLOW = range(3)
 """What goes first in a section."""
@@ -39,18 +39,18 @@ class Sweep:
         Cases and capacities (bytes) that rows are made of; None: all.
     """
 
-    cases: tuple[Case, ...]
+    cases: tuple[SweepCase, ...]
     schedulers: tuple[str, ...]
-    search: Search = field(default_factory=Search)
-    only: frozenset[tuple[Case, int]] | None = None
+    search: SolveOptions = field(default_factory=SolveOptions)
+    only: frozenset[tuple[SweepCase, int]] | None = None
 
     @property
-    def points(self) -> list[tuple[Case, int]]:
+    def points(self) -> list[tuple[SweepCase, int]]:
         """Cases and capacities, in the order of their rows."""
         every = [(case, size) for case in self.cases for size in case.capacities]
         return [each for each in every if self.only is None or each in self.only]
 
-    def keys(self, table: Table) -> list[Texts]:
+    def keys(self, table: RowTable) -> list[Texts]:
         """Keys of all rows, in their order."""
         key = table.columns.key_about
         return [
@@ -84,7 +84,7 @@ class Completion:
 
 def run_sweeps(
     sweeps: Sequence[Sweep],
-    table: Table,
+    table: RowTable,
     queue: TaskQueue,
     *,
     report: Report = lambda message, part: None,
@@ -149,7 +149,7 @@ class _Lane:
     """The curve of a section in one order, and how many solves are under way."""
 
     order: Order
-    curve: Curve
+    curve: BoundCurve
     spm_bytes: dict[int, int]
     under_way: int = 0
     complete: bool = False
@@ -169,14 +169,14 @@ class _Lanes:
 class _Run:
     sweep: Sweep
     queue: TaskQueue
-    table: Table
+    table: RowTable
     solutions: Solutions
     tell: Callable[[str], None]
     warn: Callable[[str], None]
     warned: set[str]
     solves: int = 0
 
-    def begin(self, rank: int, case: Case) -> None:
+    def begin(self, rank: int, case: SweepCase) -> None:
         """Sort a case into sections, unless all of it is done or another process is at it.
 
         Tasks of the cases before it go first, then those of smaller sections, so that rows come
@@ -192,10 +192,10 @@ class _Run:
             then, admit = partial(self._prepared, rank), partial(self.table.claim, missing)
             self.queue.add((rank, 0, _CURVE), partial(prepare, case), then, admit)
 
-    def _key(self, case: Case, spm_bytes: int, scheduler: str) -> Texts:
+    def _key(self, case: SweepCase, spm_bytes: int, scheduler: str) -> Texts:
         return self.table.columns.key_about(about(case, spm_bytes, scheduler))
 
-    def _missing(self, case: Case, spm_bytes: int) -> tuple[str, ...]:
+    def _missing(self, case: SweepCase, spm_bytes: int) -> tuple[str, ...]:
         """Schedulers whose rows of a point are wanted and not there."""
         if self.sweep.only is not None and (case, spm_bytes) not in self.sweep.only:
             return ()
@@ -225,7 +225,9 @@ class _Run:
         sizes = [size for size in section.capacities if size not in section.infeasible]
         at = {section.usable_bytes(size): size for size in reversed(sizes)}
         curves.lanes = [
-            _Lane(order=order, curve=Curve(tuple(at), self.sweep.search.tolerance), spm_bytes=at)
+            _Lane(
+                order=order, curve=BoundCurve(tuple(at), self.sweep.search.tolerance), spm_bytes=at
+            )
             for order in found
         ]
         for lane in curves.lanes:
@@ -251,7 +253,7 @@ class _Run:
                 lane.under_way += 1
         lane.complete = not lane.under_way
 
-    def _solved(self, curves: _Lanes, lane: _Lane, solved: Solved) -> None:
+    def _solved(self, curves: _Lanes, lane: _Lane, solved: EnclosedOptimum) -> None:
         self.solves += 1
         self.solutions.put(curves.section, lane.order, solved)
         lane.curve.add(solved)
@@ -277,7 +279,7 @@ class _Run:
                 then = partial(self._finish, section.case, size)
                 self.queue.add((*curves.rank, urgency), task, then)
 
-    def _finish(self, case: Case, spm_bytes: int, findings: list[Finding]) -> None:
+    def _finish(self, case: SweepCase, spm_bytes: int, findings: list[Finding]) -> None:
         objective = self.sweep.search.objective
         self.table.add(row_of(case, spm_bytes, finding, objective) for finding in findings)
         self.tell(f"{case.network.label} at {spm_bytes / 1e6:g} MB")

@@ -17,7 +17,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.experiments.store import Journal
 from spmopt.sweep.cases import Order, Section
-from spmopt.sweep.curve import Solved
+from spmopt.sweep.curve import EnclosedOptimum
 
 
 class Solutions:
@@ -42,7 +42,7 @@ class Solutions:
         self._journal, self._objective = Journal(path, head, replace=True), objective
         self.remove = self._journal.remove
 
-    def get(self, section: Section, order: Order, capacity_bytes: int) -> Solved | None:
+    def get(self, section: Section, order: Order, capacity_bytes: int) -> EnclosedOptimum | None:
         """Return the solution at a capacity (bytes, of whole pages), if there is one."""
         record = self._journal.get(_key(section, order, capacity_bytes))
         if record is None:
@@ -52,7 +52,7 @@ class Solutions:
         except (KeyError, TypeError, ValueError):
             return None
 
-    def put(self, section: Section, order: Order, solved: Solved) -> None:
+    def put(self, section: Section, order: Order, solved: EnclosedOptimum) -> None:
         """Keep a solution; raises :class:`InputError` where it cannot be written."""
         self._journal.put(_key(section, order, solved.capacity_bytes), _record(solved))
 
@@ -75,7 +75,7 @@ def _key(section: Section, order: Order, capacity_bytes: int) -> str:
     return sha256(about.encode()).hexdigest()
 
 
-def _record(solved: Solved) -> dict[str, object]:
+def _record(solved: EnclosedOptimum) -> dict[str, object]:
     prices = solved.certificate
     columns: dict[str, object] = {}
     if prices is not None:
@@ -95,7 +95,7 @@ def _record(solved: Solved) -> dict[str, object]:
     }
 
 
-def _solved(record: dict[str, object], objective: Objective) -> Solved:
+def _solved(record: dict[str, object], objective: Objective) -> EnclosedOptimum:
     """Read a record; raises KeyError, TypeError or ValueError."""
     certificate = None
     if "bits" in record:
@@ -107,7 +107,7 @@ def _solved(record: dict[str, object], objective: Objective) -> Solved:
             dram_in=into,
             dram_out=into if record["dram_out"] is None else _ints(record["dram_out"]),
         )
-    return Solved(
+    return EnclosedOptimum(
         capacity_bytes=int(str(record["capacity_bytes"])),
         lower=None if record["lower"] is None else Fraction(str(record["lower"])),
         certificate=certificate,

@@ -16,8 +16,8 @@ from spmopt.core.result import UNFINISHED, Certificate, Status, Totals
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, find
 from spmopt.solve import solve
-from spmopt.sweep.cases import Case, Order, Section, order_of, sections
-from spmopt.sweep.curve import Between, Solved
+from spmopt.sweep.cases import Order, Section, SweepCase, order_of, sections
+from spmopt.sweep.curve import Between, EnclosedOptimum
 from spmopt.verify import bound, require_legal
 
 _SHARE = 5
@@ -33,7 +33,7 @@ class _Enclose(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search:
+class SolveOptions:
     """What is minimized, and how far; seconds are for each scheduler at each point."""
 
     objective: str = "time"
@@ -72,14 +72,16 @@ class Finding:
     note: str = ""
 
 
-def prepare(case: Case) -> tuple[tuple[Section, ...], tuple[str, ...]]:
+def prepare(case: SweepCase) -> tuple[tuple[Section, ...], tuple[str, ...]]:
     """Sections of a case, and warnings."""
     warnings: list[str] = []
     found = sections(case, warnings.append)
     return found, tuple(dict.fromkeys(warnings))
 
 
-def orders(section: Section, schedulers: tuple[str, ...], search: Search) -> tuple[Order, ...]:
+def orders(
+    section: Section, schedulers: tuple[str, ...], search: SolveOptions
+) -> tuple[Order, ...]:
     """Orders for which bounds are needed: those that the policies take, the relaxation's own."""
     feasible = [size for size in section.capacities if size not in section.infeasible]
     found: dict[Order, None] = {}
@@ -99,9 +101,9 @@ def enclose(
     section: Section,
     order: Order,
     spm_bytes: int,
-    search: Search,
+    search: SolveOptions,
     near: Certificate | None = None,
-) -> Solved:
+) -> EnclosedOptimum:
     """Solve the relaxation at one capacity, its bound evaluated by the verifier.
 
     ``near`` are prices of a neighbour to search from.
@@ -112,7 +114,7 @@ def enclose(
     module, name = _ENCLOSE
     solver = cast("_Enclose", getattr(import_module(module), name))
     certificate, upper = solver(instance, request)
-    return Solved(
+    return EnclosedOptimum(
         capacity_bytes=section.usable_bytes(spm_bytes),
         lower=None if certificate is None else bound(instance, certificate),
         certificate=certificate,
@@ -126,7 +128,7 @@ def point(
     spm_bytes: int,
     schedulers: tuple[str, ...],
     known: dict[Order, Between],
-    search: Search,
+    search: SolveOptions,
 ) -> list[Finding]:
     """Run schedulers at one capacity; hold each against the bound of its own order.
 
@@ -143,7 +145,7 @@ class _Point:
     """One instance, and the bounds known for it."""
 
     def __init__(
-        self, section: Section, spm_bytes: int, known: dict[Order, Between], search: Search
+        self, section: Section, spm_bytes: int, known: dict[Order, Between], search: SolveOptions
     ) -> None:
         self._section, self._spm_bytes, self._search = section, spm_bytes, search
         self._instance = section.instance(spm_bytes)

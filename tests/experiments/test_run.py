@@ -15,17 +15,17 @@ from spmopt.experiments import claims
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Row, Texts
 from spmopt.experiments.run import run, shard
-from spmopt.experiments.store import Journal, Table, merge
+from spmopt.experiments.store import Journal, RowTable, merge
 from tests.experiments.work import CASES, COLUMNS, dies, interrupted_at_3, square
 
 ROWS = [{"x": x, "square": x * x} for x in range(6)]
 
 
-def store(path: Path | None, **identity: object) -> Table:
-    return Table(path, COLUMNS, identity)
+def store(path: Path | None, **identity: object) -> RowTable:
+    return RowTable(path, COLUMNS, identity)
 
 
-def computed(table: Table, queue: TaskQueue | None = None) -> Sequence[Row]:
+def computed(table: RowTable, queue: TaskQueue | None = None) -> Sequence[Row]:
     run(CASES, square, table, queue)
     return table.rows
 
@@ -92,7 +92,7 @@ def test_cases_of_a_dead_process_are_taken_over(tmp_path: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", code], check=True)
     assert ended.returncode == 0
     said: list[str] = []
-    assert computed(Table(path, COLUMNS, {}, said.append)) == ROWS
+    assert computed(RowTable(path, COLUMNS, {}, said.append)) == ROWS
     assert len(said) == 1
     assert said[0].endswith("has ended; its cases go to whoever is next")
     assert str(os.getpid()) not in said[0]

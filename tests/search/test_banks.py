@@ -15,7 +15,7 @@ from spmopt.core.timeline import relaxed_timeline
 from spmopt.hardware.machines import load_machine
 from spmopt.search.cuts import Cut
 from spmopt.search.figures import static_figures
-from spmopt.search.proofs import Pool, least_of
+from spmopt.search.proofs import CutPool, least_of
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space, space_of
 from spmopt.search.trials import front, tally, trial_records
@@ -107,7 +107,7 @@ def test_bounds_are_below_the_best_of_all_schedules(ports: bool) -> None:
     compared = tight = 0
     for seed in range(8):
         instance = banked(seed, ports=ports, duplex=True, **TINY)
-        pool = Pool()
+        pool = CutPool()
         for each in (instance, uniform(instance), other_banks(instance, seed + 1)):
             certificate = solve(each, "fluid", Request(threads=1)).certificate
             if certificate is not None:  # its operations fit there

@@ -22,7 +22,7 @@ from spmopt.search.figures import (
     read_constraint,
     static_figures,
 )
-from spmopt.search.proofs import Known, Pool, dominated, excluded, least_of
+from spmopt.search.proofs import CutPool, KnownTrial, dominated, excluded, least_of
 from spmopt.search.setup import Setup
 from spmopt.solve import solve
 from spmopt.sweep.cases import Network
@@ -100,7 +100,7 @@ def test_cores_divide_every_operation() -> None:
 @settings(max_examples=12, deadline=None)
 def test_bounds_are_below_every_policy(instance: Instance) -> None:
     request = Request(objective=energy_objective(instance.machine), time_limit_s=5)
-    pool = Pool()
+    pool = CutPool()
     certificate = solve(instance, "fluid", Request(time_limit_s=5)).certificate
     assert certificate is not None
     pool.add(instance, certificate)
@@ -138,7 +138,7 @@ def test_bounds_by_hand() -> None:
 
 
 def test_proofs() -> None:
-    names, known = ("time_s", "cost"), [Known(number=3, values=(1.0, 5.0))]
+    names, known = ("time_s", "cost"), [KnownTrial(number=3, values=(1.0, 5.0))]
     assert dominated(names, {"time_s": 1.0, "cost": 5.0}, known) is None  # as good: it may stay
     assert dominated(names, {"time_s": 0.9, "cost": 9.0}, known) is None
     proof = dominated(names, {"time_s": 1.1, "cost": 5.0}, known)

@@ -14,7 +14,7 @@ from spmopt.core.result import Status
 from spmopt.hardware.technologies import load_technology
 from spmopt.search import samplers, storage, study
 from spmopt.search.axes import FIELDS, read_axis
-from spmopt.search.evaluation import Solved
+from spmopt.search.evaluation import NetworkOutcome
 from spmopt.search.figures import NAMES, OBJECTIVES, STATIC, Spent
 from spmopt.search.records import Tally
 from spmopt.search.samplers import require_sampler
@@ -125,7 +125,7 @@ def test_every_attribute_is_explained_once() -> None:
         ]
     )
     spent = Spent(time_s=1.0, energy_j=1.0, traffic_bytes=1.0)
-    solved = Solved(
+    solved = NetworkOutcome(
         scheduler="page",
         status=Status.OPTIMAL,
         verified=True,

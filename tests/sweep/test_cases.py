@@ -12,7 +12,7 @@ from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
 from spmopt.io.files import write_instance
-from spmopt.sweep.cases import Case, Network, order_of, sections
+from spmopt.sweep.cases import Network, SweepCase, order_of, sections
 from spmopt.sweep.rows import row_of
 from spmopt.sweep.work import Finding
 from tests.tiny import Op, tiny
@@ -29,7 +29,7 @@ def silent(message: str) -> None:
 def test_sections_are_those_of_lowering_every_capacity(lowering: str, training: bool) -> None:
     machine = load_machine("rtx2080ti")
     network = Network(name="bert-tiny", training=training, batch=2, lowering=lowering)
-    found = sections(Case(network=network, machine=machine, capacities=SIZES[::-1]), silent)
+    found = sections(SweepCase(network=network, machine=machine, capacities=SIZES[::-1]), silent)
     assert [size for section in found for size in section.capacities] == list(SIZES)
     graph = load_network("bert-tiny", batch=2, training=training)
     before = None
@@ -47,7 +47,7 @@ def test_too_small_for_what_is_stationary(tmp_path: Path) -> None:
     instance = tiny({"w": (10, "in")}, [Op(reads="w", stationary="w", cycles=3)], spm=40)
     write_instance(tmp_path / "i.json", instance)
     network = Network(name=str(tmp_path / "i.json"), lowering=instance.lowering)
-    case = Case(network=network, machine=instance.machine, capacities=(8, 12, 4, 16))
+    case = SweepCase(network=network, machine=instance.machine, capacities=(8, 12, 4, 16))
     (section,) = sections(case, silent)
     assert section.capacities == (4, 8, 12, 16)
     assert section.infeasible == (4, 8)
@@ -56,7 +56,7 @@ def test_too_small_for_what_is_stationary(tmp_path: Path) -> None:
 
 
 def test_orders_have_names() -> None:
-    case = Case(
+    case = SweepCase(
         network=Network(name="googlenet", training=True, batch=1),
         machine=load_machine("rtx2080ti"),
         capacities=(24_000_000,),
@@ -81,6 +81,6 @@ def test_rows_call_a_network_by_its_title() -> None:
     assert titled.label == "BERT"
     assert titled.known_batch == named.known_batch == 32
     machine = load_machine("rtx2080ti")
-    sweep_case = Case(network=titled, machine=machine, capacities=(2**20,))
+    sweep_case = SweepCase(network=titled, machine=machine, capacities=(2**20,))
     finding = Finding(scheduler="lru", status=Status.UNKNOWN)
     assert row_of(sweep_case, 2**20, finding, "time")["network"] == "BERT"

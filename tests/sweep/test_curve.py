@@ -13,14 +13,16 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
-from spmopt.sweep.curve import Curve, Solved
+from spmopt.sweep.curve import BoundCurve, EnclosedOptimum
 from spmopt.verify import bound
 from tests.strategies import instances
 
 BITS = 10
 
 
-def line(value: Fraction, slope: int, capacity: int, above: Fraction = Fraction(0)) -> Solved:
+def line(
+    value: Fraction, slope: int, capacity: int, above: Fraction = Fraction(0)
+) -> EnclosedOptimum:
     """A solve whose prices sum up to ``slope / 2**BITS``."""
     zero = np.zeros(2, np.int64)
     prices = Certificate(
@@ -30,13 +32,13 @@ def line(value: Fraction, slope: int, capacity: int, above: Fraction = Fraction(
         dram_in=zero,
         dram_out=zero,
     )
-    return Solved(
+    return EnclosedOptimum(
         capacity_bytes=capacity, lower=value, certificate=prices, upper=value * (1 + above)
     )
 
 
 def test_cut_and_chord_by_hand() -> None:
-    curve = Curve([0, 100, 200], 1e-3)
+    curve = BoundCurve([0, 100, 200], 1e-3)
     assert curve.wanted() == [0, 200]
     curve.add(line(Fraction(1000), 5 * 2**BITS, 0))
     curve.add(line(Fraction(400), 2**BITS, 200))
@@ -52,7 +54,7 @@ def test_cut_and_chord_by_hand() -> None:
 
 
 def test_a_solution_above_one_with_less_room_is_not_used() -> None:
-    curve = Curve([0, 50, 100], 1e-3)
+    curve = BoundCurve([0, 50, 100], 1e-3)
     curve.add(line(Fraction(1000), 0, 0))
     curve.add(line(Fraction(1000), 0, 100, above=Fraction(1, 2)))
     assert curve.at(100).upper == curve.at(50).upper == 1000
@@ -61,23 +63,25 @@ def test_a_solution_above_one_with_less_room_is_not_used() -> None:
 
 
 def test_nearest_prices() -> None:
-    curve = Curve([0, 10, 20, 30], 1e-3)
+    curve = BoundCurve([0, 10, 20, 30], 1e-3)
     assert curve.nearest(10) is None
     low, high = line(Fraction(9), 0, 0), line(Fraction(9), 0, 20)
     for solved in (high, low):
         curve.add(solved)
-    curve.add(Solved(capacity_bytes=30, lower=None, certificate=None, upper=None))
+    curve.add(EnclosedOptimum(capacity_bytes=30, lower=None, certificate=None, upper=None))
     assert curve.nearest(10) is low
     assert curve.nearest(30) is high
 
 
 def test_a_solver_that_finds_nothing_does_not_go_on_for_ever() -> None:
-    curve = Curve(range(0, 40, 10), 1e-3)
+    curve = BoundCurve(range(0, 40, 10), 1e-3)
     asked = []
     while wanted := curve.wanted():
         asked += wanted
         for capacity in wanted:
-            curve.add(Solved(capacity_bytes=capacity, lower=None, certificate=None, upper=None))
+            curve.add(
+                EnclosedOptimum(capacity_bytes=capacity, lower=None, certificate=None, upper=None)
+            )
     assert sorted(asked) == [0, 10, 20, 30]
     assert curve.at(20).gap is None
 
@@ -88,12 +92,12 @@ def test_encloses_the_maximum_of_lines(lines: list[tuple[int, int]]) -> None:
     """Convex and not rising: the largest of some falling lines and a floor."""
     pieces = [(0, 10), *lines]
 
-    def value(capacity: int) -> Solved:
+    def value(capacity: int) -> EnclosedOptimum:
         best = max(pieces, key=lambda piece: piece[1] - piece[0] * capacity)
         return line(Fraction(best[1] - best[0] * capacity), best[0] * 2**BITS, capacity)
 
     capacities = range(0, 101, 1)
-    curve = Curve(capacities, 1e-2)
+    curve = BoundCurve(capacities, 1e-2)
     while wanted := curve.wanted():
         for capacity in wanted:
             curve.add(value(capacity))
@@ -110,11 +114,11 @@ def at(instance: Instance, capacity_bytes: int) -> Instance:
     return replace(instance, machine=replace(instance.machine, spm_bytes=capacity_bytes))
 
 
-def solved(instance: Instance, objective: Objective, tolerance: float) -> Solved:
+def solved(instance: Instance, objective: Objective, tolerance: float) -> EnclosedOptimum:
     request = Request(objective=objective, tolerance=tolerance, threads=1)
     prices, upper = enclosed(instance, request)
     assert prices is not None
-    return Solved(
+    return EnclosedOptimum(
         capacity_bytes=instance.machine.spm_bytes,
         lower=bound(instance, prices),
         certificate=prices,
@@ -129,7 +133,7 @@ def test_encloses_direct_solves(objective: Objective, instance: Instance) -> Non
     page = instance.machine.page_bytes
     least = instance.machine.spm_pages
     capacities = [page * pages for pages in range(least, least + 10)]
-    curve = Curve(capacities, 1e-2)
+    curve = BoundCurve(capacities, 1e-2)
     while wanted := curve.wanted():
         for capacity in wanted:
             curve.add(solved(at(instance, capacity), objective, 1e-3))

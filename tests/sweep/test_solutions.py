@@ -12,18 +12,18 @@ from spmopt.core.errors import InputError
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Certificate
 from spmopt.hardware.machines import load_machine
-from spmopt.sweep.cases import Case, Network, Section
-from spmopt.sweep.curve import Solved
+from spmopt.sweep.cases import Network, Section, SweepCase
+from spmopt.sweep.curve import EnclosedOptimum
 from spmopt.sweep.solutions import Solutions
 
-CASE = Case(
+CASE = SweepCase(
     network=Network(name="resnet50"), machine=load_machine("rtx2080ti"), capacities=(10**6,)
 )
 SECTION = Section(case=CASE, capacities=CASE.capacities)
 ORDER = np.array([1, 0]).tobytes()
 
 
-def solved(capacity_bytes: int, *, duplex: bool = False) -> Solved:
+def solved(capacity_bytes: int, *, duplex: bool = False) -> EnclosedOptimum:
     prices = Certificate(
         objective=MAKESPAN,
         bits=40,
@@ -31,7 +31,7 @@ def solved(capacity_bytes: int, *, duplex: bool = False) -> Solved:
         dram_in=np.array([1, 2], np.int64),
         dram_out=np.array([5, 0] if duplex else [1, 2], np.int64),
     )
-    return Solved(
+    return EnclosedOptimum(
         capacity_bytes=capacity_bytes,
         lower=Fraction(1, 3),
         certificate=prices,
@@ -40,7 +40,7 @@ def solved(capacity_bytes: int, *, duplex: bool = False) -> Solved:
     )
 
 
-def same(one: Solved | None, other: Solved) -> bool:
+def same(one: EnclosedOptimum | None, other: EnclosedOptimum) -> bool:
     """Records with arrays have no equality."""
     if one is None or one.certificate is None or other.certificate is None:
         return False
@@ -58,7 +58,7 @@ def test_what_goes_in_comes_out(tmp_path: Path) -> None:
     store = Solutions(path, "a sweep", "time")
     store.put(SECTION, None, solved(4096))
     store.put(SECTION, ORDER, solved(8192, duplex=True))
-    nothing = Solved(capacity_bytes=12288, lower=None, certificate=None, upper=None)
+    nothing = EnclosedOptimum(capacity_bytes=12288, lower=None, certificate=None, upper=None)
     store.put(SECTION, None, nothing)
     for _ in range(2):
         store = Solutions(path, "a sweep", "time")

@@ -15,7 +15,7 @@ from spmopt.core.result import OUT_OF_TIME, Outcome, Status
 from spmopt.core.scheduler import Request
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Row
-from spmopt.experiments.store import Table, merge
+from spmopt.experiments.store import RowTable, merge
 from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
@@ -23,17 +23,17 @@ from spmopt.io.files import write_instance
 from spmopt.policies import belady
 from spmopt.solve import solve
 from spmopt.sweep import run, work
-from spmopt.sweep.cases import Case, Network, Order
+from spmopt.sweep.cases import Network, Order, SweepCase
 from spmopt.sweep.curve import Between
 from spmopt.sweep.rows import SweepColumns, row_of
 from spmopt.sweep.run import Sweep, run_sweeps
-from spmopt.sweep.work import Finding, Search, enclose
+from spmopt.sweep.work import Finding, SolveOptions, enclose
 from spmopt.verify import bound
 from tests.solve.fakes import install
 from tests.tiny import Op, tiny
 
 MACHINE = load_machine("rtx2080ti")
-SEARCH = Search(tolerance=1e-2)
+SEARCH = SolveOptions(tolerance=1e-2)
 BERT = Network(
     name="bert-tiny", training=True, batch=2, parameters=(("layers", 1), ("sequence", 32))
 )
@@ -44,15 +44,15 @@ Found = dict[tuple[int, str], Finding]
 Points = Sequence[tuple[int, str]]
 
 
-def swept(case: Case, schedulers: Sequence[str], done: Points = (), jobs: int = 1) -> Found:
+def swept(case: SweepCase, schedulers: Sequence[str], done: Points = (), jobs: int = 1) -> Found:
     """All that is found, by capacity and scheduler."""
     found: Found = {}
-    table = Table(None, SweepColumns(), {})
+    table = RowTable(None, SweepColumns(), {})
     for size, name in done:
         nothing = Finding(scheduler=name, status=Status.UNKNOWN)
         table.add([row_of(case, size, nothing, SEARCH.objective)])
 
-    def record(case: Case, spm_bytes: int, finding: Finding, objective: str) -> Row:
+    def record(case: SweepCase, spm_bytes: int, finding: Finding, objective: str) -> Row:
         assert (spm_bytes, finding.scheduler) not in found
         found[spm_bytes, finding.scheduler] = finding
         return row_of(case, spm_bytes, finding, objective)
@@ -65,7 +65,7 @@ def swept(case: Case, schedulers: Sequence[str], done: Points = (), jobs: int = 
 
 
 def test_points_are_what_solving_them_gives() -> None:
-    case = Case(network=BERT, machine=MACHINE, capacities=SIZES)
+    case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES)
     found = swept(case, ["belady", "fluid"])
     assert set(found) == {(size, name) for size in SIZES for name in ("belady", "fluid")}
     graph = load_network("bert-tiny", batch=2, training=True, layers=1, sequence=32)
@@ -86,7 +86,7 @@ def test_points_are_what_solving_them_gives() -> None:
 
 
 def test_what_is_done_is_left_out_and_changes_nothing() -> None:
-    case = Case(network=BERT, machine=MACHINE, capacities=SIZES)
+    case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES)
     every = swept(case, ["stream", "fluid"])
     done = [key for key in every if key[0] != SIZES[3] or key[1] == "stream"]
     (rest,) = swept(case, ["stream", "fluid"], done).values()
@@ -106,7 +106,7 @@ def test_another_order_is_held_against_its_own_bound(monkeypatch: pytest.MonkeyP
     install(monkeypatch, lru=in_depth_first_order)
     network = Network(name="squeezenet", training=True, batch=1)
     sizes = (2**20, 2**22)
-    found = swept(Case(network=network, machine=MACHINE, capacities=sizes), ["lru", "belady"])
+    found = swept(SweepCase(network=network, machine=MACHINE, capacities=sizes), ["lru", "belady"])
     graph = load_network("squeezenet", batch=1, training=True)
     for size in sizes:
         walk, listed = found[size, "lru"], found[size, "belady"]
@@ -130,7 +130,7 @@ def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
     )
     write_instance(tmp_path / "i.json", instance)
     network = Network(name=str(tmp_path / "i.json"), lowering=instance.lowering)
-    case = Case(network=network, machine=instance.machine, capacities=(8, 12, 40))
+    case = SweepCase(network=network, machine=instance.machine, capacities=(8, 12, 40))
     found = swept(case, ["belady", "page", "fluid"])
     status = {key: each.status for key, each in found.items()}
     assert {status[8, name] for name in ("belady", "page", "fluid")} == {Status.INFEASIBLE}
@@ -143,7 +143,7 @@ def test_capacities_too_small_are_infeasible(tmp_path: Path) -> None:
 
 
 def test_an_untrue_cut_is_an_error() -> None:
-    (section,), _ = work.prepare(Case(network=BERT, machine=MACHINE, capacities=SIZES[-2:]))
+    (section,), _ = work.prepare(SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[-2:]))
     solved = enclose(section, None, SIZES[-1], SEARCH)
     assert solved.lower is not None
     assert solved.certificate is not None
@@ -156,14 +156,14 @@ def test_an_untrue_cut_is_an_error() -> None:
 
 
 def test_a_bound_above_a_schedule_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    (section,), _ = work.prepare(Case(network=BERT, machine=MACHINE, capacities=SIZES[-1:]))
+    (section,), _ = work.prepare(SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[-1:]))
     monkeypatch.setattr(work, "bound", lambda *_: Fraction(10**12))
     with pytest.raises(ScheduleError, match="one of them is wrong"):
         work.point(section, SIZES[-1], ("belady",), {}, SEARCH)
 
 
 def test_a_bound_that_was_not_solved_in_time_is_marked() -> None:
-    case = Case(network=BERT, machine=MACHINE, capacities=SIZES[:2])
+    case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:2])
     (section,), _ = work.prepare(case)
     hurried = replace(SEARCH, time_limit_s=0.0)
     solved = enclose(section, None, SIZES[0], hurried)
@@ -182,7 +182,7 @@ def test_a_bound_that_was_not_solved_in_time_is_marked() -> None:
 
 def test_sections_and_policies_come_first() -> None:
     """Rows of a section before the curves of the next, those of optimisers last."""
-    case = Case(network=BERT, machine=MACHINE, capacities=(40_000, 80_000, 120_000, 160_000))
+    case = SweepCase(network=BERT, machine=MACHINE, capacities=(40_000, 80_000, 120_000, 160_000))
     found, _ = work.prepare(case)
     parts = [section.capacities for section in found]
     assert [len(part) for part in parts] == [1, 3]
@@ -199,11 +199,11 @@ def test_sections_and_policies_come_first() -> None:
 def test_a_network_that_cannot_be_built_is_bad_input() -> None:
     network = replace(BERT, parameters=(("layres", 2),))
     with pytest.raises(InputError, match="did you mean layers"):
-        swept(Case(network=network, machine=MACHINE, capacities=SIZES[:1]), ["belady"])
+        swept(SweepCase(network=network, machine=MACHINE, capacities=SIZES[:1]), ["belady"])
 
 
 def test_processes_give_the_same() -> None:
-    case = Case(network=BERT, machine=MACHINE, capacities=SIZES[:4])
+    case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:4])
     alone = swept(case, ["belady", "fluid"])
     several = swept(case, ["belady", "fluid"], jobs=2)
     assert {key: replace(one, solve_s=None) for key, one in several.items()} == {
@@ -212,13 +212,13 @@ def test_processes_give_the_same() -> None:
 
 
 def test_shards_have_the_rows_of_the_whole(tmp_path: Path) -> None:
-    case = Case(network=BERT, machine=MACHINE, capacities=SIZES[:5])
+    case = SweepCase(network=BERT, machine=MACHINE, capacities=SIZES[:5])
     whole = Sweep(cases=(case,), schedulers=("belady", "fluid"), search=SEARCH)
     parts = [whole.shard(f"{k}/2") for k in (1, 2)]
     for sweep, cut in [(whole, {}), *parts]:
         path = tmp_path / f"{cut.get('shard', ['all'])[0]}.csv"
         with TaskQueue() as queue:
-            run_sweeps([sweep], Table(path, SweepColumns(), cut), queue)
+            run_sweeps([sweep], RowTable(path, SweepColumns(), cut), queue)
     merge([tmp_path / "2.csv", tmp_path / "1.csv"], tmp_path / "merged.csv")
     merged, direct = (untimed(tmp_path / name) for name in ("merged.csv", "all.csv"))
     assert merged == direct

@@ -9,15 +9,15 @@ import pytest
 from spmopt.core.errors import InputError
 from spmopt.core.result import Status
 from spmopt.experiments.rows import Row
-from spmopt.experiments.store import Table
+from spmopt.experiments.store import RowTable
 from spmopt.hardware.machines import load_machine
-from spmopt.sweep.cases import Case, Network
+from spmopt.sweep.cases import Network, SweepCase
 from spmopt.sweep.rows import SweepColumns, about, row_of
 from spmopt.sweep.work import Finding
 
 COLUMNS = SweepColumns(["energy.mac_pj"])
 SWEEP = {"networks": ["resnet50"], "spm": "1MB:3MB:1MB"}
-CASE = Case(
+CASE = SweepCase(
     network=Network(name="resnet50", training=True, parameters=(("a", 1), ("b", 2))),
     machine=load_machine("rtx2080ti"),
     capacities=(10**6, 2 * 10**6, 3 * 10**6),
@@ -41,7 +41,7 @@ KEYS = [COLUMNS.key_about(about(CASE, size, "fluid")) for size in CASE.capacitie
 
 
 def written(path: Path, *megabytes: int) -> str:
-    table = Table(path, COLUMNS, SWEEP)
+    table = RowTable(path, COLUMNS, SWEEP)
     table.add(row(size) for size in megabytes)
     table.close()
     return path.read_text()
@@ -64,7 +64,7 @@ def test_a_row_says_what_it_is_about() -> None:
 
 def test_rows_are_on_disk_at_once_and_sorted_at_the_end(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
-    table = Table(path, COLUMNS, SWEEP)
+    table = RowTable(path, COLUMNS, SWEEP)
     for megabytes in (3, 1):
         table.add([row(megabytes)])
         assert len(path.read_text().splitlines()) == 2 + len(table)
@@ -83,7 +83,7 @@ def test_goes_on_wherever_it_was_cut_off(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "s.csv"
     whole = written(path, 1, 2, 3)
     path.write_text(whole[: len(whole) - cut])
-    table = Table(path, COLUMNS, SWEEP)
+    table = RowTable(path, COLUMNS, SWEEP)
     assert len(table) == 3 if cut == 0 else len(table) < 3
     assert [key in table for key in KEYS] == [True] * len(table) + [False] * (3 - len(table))
     table.add(row(size) for size in (1, 2, 3))
@@ -116,7 +116,7 @@ def test_other_files_are_refused_and_left_alone(
     path.write_text(content, errors="replace")
     before = path.read_bytes()
     with pytest.raises(InputError, match=expected):
-        Table(path, COLUMNS, SWEEP)
+        RowTable(path, COLUMNS, SWEEP)
     assert path.read_bytes() == before
 
 
@@ -124,9 +124,9 @@ def test_another_sweep_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     before = written(path, 1)
     with pytest.raises(InputError, match=r"made by another sweep \(spm differs\)"):
-        Table(path, COLUMNS, {**SWEEP, "spm": "1MB"})
+        RowTable(path, COLUMNS, {**SWEEP, "spm": "1MB"})
     with pytest.raises(InputError, match=r"made by another sweep \(columns differ\)"):
-        Table(path, SweepColumns(), SWEEP)
+        RowTable(path, SweepColumns(), SWEEP)
     assert path.read_text() == before
 
 
@@ -142,18 +142,18 @@ def test_lines_that_are_no_rows(tmp_path: Path, old: str, new: str, said: str) -
     path = tmp_path / "s.csv"
     path.write_text(written(path, 1, 2, 3).replace(old, new))
     with pytest.raises(InputError, match=said):
-        Table(path, COLUMNS, SWEEP)
+        RowTable(path, COLUMNS, SWEEP)
 
 
 def test_not_text(tmp_path: Path) -> None:
     path = tmp_path / "s.csv"
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(InputError, match="not text"):
-        Table(path, COLUMNS, SWEEP)
+        RowTable(path, COLUMNS, SWEEP)
 
 
 def test_without_a_file() -> None:
-    table = Table(None, COLUMNS, SWEEP)
+    table = RowTable(None, COLUMNS, SWEEP)
     table.add([row(1)])
     table.close(KEYS)
     head, line = table.text().splitlines()

@@ -9,7 +9,7 @@ import pytest
 
 from spmopt.api.gradient_tables import sums, table
 from spmopt.core.errors import InputError
-from spmopt.experiments.store import Table
+from spmopt.experiments.store import RowTable
 from spmopt.tiles.layer import Layer, Tile
 from spmopt.tiles.records import COLUMNS, Record, about, cost_of, record
 from spmopt.tiles.run import MATRICES, LayerResult, run, total
@@ -102,10 +102,10 @@ def test_a_record_can_be_read_again(order: str, replacement: str) -> None:
 def test_a_file_is_gone_on_with(tmp_path: Path) -> None:
     rows, path = counted(), tmp_path / "rows.csv"
     keys = [COLUMNS.key_about(about(row.case, count)) for row, count in rows]
-    first = Table(path, COLUMNS, {"cases": "a"})
+    first = RowTable(path, COLUMNS, {"cases": "a"})
     first.add([record(*rows[3])])
     first.close()
-    file = Table(path, COLUMNS, {"cases": "a"})
+    file = RowTable(path, COLUMNS, {"cases": "a"})
     known = file.get(keys[3])
     assert known is not None
     assert cost_of(known) == rows[3][0].cost

@@ -9,7 +9,7 @@ from optuna.trial import TrialState, create_trial
 
 from spmopt.core import errors
 from spmopt.core.errors import InputError
-from spmopt.search.axes import Axis
+from spmopt.search.axes import SpaceAxis
 from spmopt.search.gaussian import Gaussian, beside, is_wide
 from spmopt.search.samplers import require_sampler
 from spmopt.search.space import Space
@@ -43,9 +43,9 @@ def test_without_torch_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_counts_as_wide_and_as_the_same() -> None:
-    small, large = Axis(key="spm", low=0, high=9_999), Axis(key="spm", low=0, high=10_000)
-    endless = Axis(key="energy.mac_pj", low=1.0, high=1000.0, log=True)
-    choice = Axis(key="technology", choices=("a", "b"))
+    small, large = SpaceAxis(key="spm", low=0, high=9_999), SpaceAxis(key="spm", low=0, high=10_000)
+    endless = SpaceAxis(key="energy.mac_pj", low=1.0, high=1000.0, log=True)
+    choice = SpaceAxis(key="technology", choices=("a", "b"))
     assert [is_wide(axis) for axis in (small, large, endless, choice)] == [
         False,
         True,

@@ -10,12 +10,12 @@ from formulations.residency import fluid
 from spmopt.core.instance import Instance
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.search.proofs import Pool
+from spmopt.search.proofs import CutPool
 from tests.search.machines import elsewhere
 from tests.strategies import random_instance
 
 
-def solved(pool: Pool, instance: Instance) -> None:
+def solved(pool: CutPool, instance: Instance) -> None:
     certificate = fluid.schedule(instance, Request(threads=1)).certificate
     assert certificate is not None
     pool.add(instance, certificate)
@@ -24,7 +24,7 @@ def solved(pool: Pool, instance: Instance) -> None:
 def test_it_is_the_best_of_all() -> None:
     generator = np.random.default_rng(3)
     instance = random_instance(5, max_operations=12, max_tensors=6)
-    pool = Pool()
+    pool = CutPool()
     machines = [elsewhere(instance, generator) for _ in range(6)]
     for each in machines[:4]:
         solved(pool, each)
@@ -40,7 +40,7 @@ def test_it_is_the_best_of_all() -> None:
 def test_without_a_solve_it_knows_computing_and_compulsory_traffic() -> None:
     for seed in range(20):
         instance = random_instance(seed, duplex=True)
-        found = Pool().best(instance).cycles
+        found = CutPool().best(instance).cycles
         assert found >= sum(min(m.compute_cycles for m in op.modes) for op in instance.operations)
         first: dict[int, bool] = {}
         for operation in instance.operations:
@@ -53,7 +53,7 @@ def test_without_a_solve_it_knows_computing_and_compulsory_traffic() -> None:
 def test_prices_from_elsewhere_are_kept_once() -> None:
     instance, other = (random_instance(seed, max_operations=3) for seed in (2, 10))
     assert len(instance.operations) == len(other.operations)
-    pool = Pool()
+    pool = CutPool()
     solved(pool, instance)
     before = pool.best(other).cycles
     size = len(pool)

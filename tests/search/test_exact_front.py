@@ -20,7 +20,14 @@ from spmopt.frontends.networks import load_network
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
 from spmopt.search.cuts import Cut, free_prices
-from spmopt.search.exact_front import Front, Option, Solution, Solver, by_page, find_front
+from spmopt.search.exact_front import (
+    ExactFront,
+    MachineOption,
+    MachineSolution,
+    MachineSolver,
+    by_page,
+    find_front,
+)
 from spmopt.search.front_check import complaints
 from spmopt.verify import bound
 from tests.brute_force import optimum
@@ -32,9 +39,9 @@ REQUEST = Request(threads=1)
 
 def grid(
     instance: Instance, sizes: list[int], rates: list[int], cost: Callable[[int, int], float]
-) -> list[Option]:
+) -> list[MachineOption]:
     return [
-        Option(
+        MachineOption(
             machine=replace(instance.machine, spm_bytes=size, dram_bytes_per_s=rate),
             cost=cost(size, rate),
             lowered=instance,
@@ -43,7 +50,7 @@ def grid(
     ]
 
 
-def faster(option: Option) -> Option:
+def faster(option: MachineOption) -> MachineOption:
     """With an engine of half the cycles and a channel that takes the same time, for more."""
     lowered = option.lowered
     operations = tuple(
@@ -52,7 +59,7 @@ def faster(option: Option) -> Option:
     )
     machine = replace(option.machine, clock_hz=2 * option.machine.clock_hz)
     halved = replace(lowered, operations=operations)
-    return Option(machine=machine, cost=option.cost + 3, lowered=halved)
+    return MachineOption(machine=machine, cost=option.cost + 3, lowered=halved)
 
 
 def nondominated(costs: list[float], times: list[Fraction]) -> set[int]:
@@ -64,7 +71,7 @@ def nondominated(costs: list[float], times: list[Fraction]) -> set[int]:
     return {k for k in every if not any(better(other, k) for other in every)}
 
 
-def statuses(front: Front) -> tuple[set[int], set[int]]:
+def statuses(front: ExactFront) -> tuple[set[int], set[int]]:
     """Members, and those that may be."""
     return set(front.members), set(front.members) | set(front.undecided)
 
@@ -111,7 +118,7 @@ def test_it_is_that_of_solving_every_machine() -> None:
         for rate in (60, 160, 260, 460):
             machine = replace(base, spm_bytes=size, dram_bytes_per_s=rate * 10**9)
             cost = size / 10**5 + rate / 100
-            options.append(Option(machine=machine, cost=cost, lowered=lowered))
+            options.append(MachineOption(machine=machine, cost=cost, lowered=lowered))
     assert len({option.lowered.operations for option in options}) > 2
     solver = by_page(REQUEST)
     every = [solver(option.instance, REQUEST.tolerance, None) for option in options]
@@ -137,14 +144,14 @@ class Exact:
 
     def __call__(
         self, instance: Instance, tolerance: float, near: Certificate | None
-    ) -> Solution | None:
+    ) -> MachineSolution | None:
         self.near.append(near)
         cuts = [Cut.of(instance, free) for free in free_prices(instance)]
         prices = [cut.prices(instance.machine) for cut in cuts]
         best, certificate = max(((bound(instance, p), p) for p in prices), key=lambda each: each[0])
         slack = self.slack * (tolerance / REQUEST.tolerance if self.shrinks else 1.0)
         cycles = -(-best.numerator // best.denominator) + round(slack)
-        return Solution(cycles=cycles, bound=best, certificate=certificate)
+        return MachineSolution(cycles=cycles, bound=best, certificate=certificate)
 
 
 def stream(cycles: int, size: int = 800) -> Instance:
@@ -152,10 +159,10 @@ def stream(cycles: int, size: int = 800) -> Instance:
     return tiny({"x": (size, "in")}, [Op(reads="x", cycles=cycles)], spm=64)
 
 
-def machines(instance: Instance, *rates: int, costs: list[float]) -> list[Option]:
+def machines(instance: Instance, *rates: int, costs: list[float]) -> list[MachineOption]:
     base = instance.machine
     return [
-        Option(machine=replace(base, dram_bytes_per_s=rate), cost=cost, lowered=instance)
+        MachineOption(machine=replace(base, dram_bytes_per_s=rate), cost=cost, lowered=instance)
         for rate, cost in zip(rates, costs, strict=True)
     ]
 
@@ -189,8 +196,8 @@ def test_a_pair_that_overlaps_is_solved_more_closely() -> None:
     """Times of 200 and 199, first known to within 4 cycles, then to within less than one."""
     slow, fast = stream(200), stream(199)
     options = [
-        Option(machine=slow.machine, cost=1, lowered=stream(200, 4)),
-        Option(machine=fast.machine, cost=2, lowered=stream(199, 4)),
+        MachineOption(machine=slow.machine, cost=1, lowered=stream(200, 4)),
+        MachineOption(machine=fast.machine, cost=2, lowered=stream(199, 4)),
     ]
     front = find_front(options, Exact(slack=4), request=REQUEST)
     assert front.members == (0, 1)
@@ -222,7 +229,9 @@ def test_neighbours_prices_are_where_a_solve_begins() -> None:
     seen: list[Certificate | None] = []
     page = by_page(REQUEST)
 
-    def watched(instance: Instance, tolerance: float, near: Certificate | None) -> Solution | None:
+    def watched(
+        instance: Instance, tolerance: float, near: Certificate | None
+    ) -> MachineSolution | None:
         seen.append(near)
         if near is not None:
             assert bound(instance, near) >= 0
@@ -242,12 +251,16 @@ def test_machines_on_which_nothing_fits_are_set_apart() -> None:
     assert complaints(front) == ()
 
 
-def no_schedule(instance: Instance, tolerance: float, near: Certificate | None) -> Solution | None:
+def no_schedule(
+    instance: Instance, tolerance: float, near: Certificate | None
+) -> MachineSolution | None:
     del instance, tolerance, near
     return None
 
 
-def too_high(instance: Instance, tolerance: float, near: Certificate | None) -> Solution | None:
+def too_high(
+    instance: Instance, tolerance: float, near: Certificate | None
+) -> MachineSolution | None:
     found = Exact()(instance, tolerance, near)
     return None if found is None else replace(found, cycles=found.cycles - 1)
 
@@ -267,7 +280,7 @@ def test_without_a_schedule_a_machine_stays_open() -> None:
         (machines(stream(5), 1, costs=[float("nan")]), Exact(), "must cost more than 0"),
     ],
 )
-def test_bad_spaces(options: list[Option], solver: Solver, expected: str) -> None:
+def test_bad_spaces(options: list[MachineOption], solver: MachineSolver, expected: str) -> None:
     with pytest.raises(InputError, match=expected):
         find_front(options, solver, request=REQUEST)
 

@@ -8,13 +8,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.search.axes import Axis
+from spmopt.search.axes import SpaceAxis
 from spmopt.search.samplers import Place, nearest_new, place_of
 
 AXES = (
-    Axis(key="spm", low=256, high=1024, step=256),
-    Axis(key="technology", choices=("sram", "stt", "sot")),
-    Axis(key="cores", low=1, high=3),
+    SpaceAxis(key="spm", low=256, high=1024, step=256),
+    SpaceAxis(key="technology", choices=("sram", "stt", "sot")),
+    SpaceAxis(key="cores", low=1, high=3),
 )
 PLACES = list(product(range(4), range(3), range(3)))
 
@@ -51,6 +51,6 @@ def test_equals_are_drawn() -> None:
 
 
 def test_positions_of_real_numbers() -> None:
-    axis = Axis(key="energy.mac_pj", low=0.1, high=0.7, step=0.1)
+    axis = SpaceAxis(key="energy.mac_pj", low=0.1, high=0.7, step=0.1)
     assert [axis.position(value) for value in axis.values()] == list(range(7))
     assert axis.position(0.1 + 3 * 0.1 + 1e-12) == 3

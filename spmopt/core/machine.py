@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from math import inf
@@ -14,6 +14,23 @@ from spmopt.core.units import require_small
 
 MOST = 8
 """Banks of a machine; a program of more would be slow, and no such machine is known."""
+
+
+def _require_figures(where: str, record: object, names: Iterable[str]) -> None:
+    """Refuse figures that are not finite, or negative; None is none."""
+    for name in names:
+        value = getattr(record, name)
+        if value is not None and not 0 <= value < inf:
+            raise InputError(f"{where}: {name} must be finite and not negative, is {value}")
+
+
+def _require_counts(where: str, record: object, names: Iterable[str], least: int = 1) -> None:
+    """Refuse whole numbers below ``least``, or too large to compute with; None is none."""
+    for name in names:
+        value = getattr(record, name)
+        if value is not None and value < least:
+            raise InputError(f"{where}: {name} must be at least {least}, is {value}")
+        require_small(where, name, value or 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,16 +64,10 @@ class Bank:
     area_mm2: float | None = None
 
     def __post_init__(self) -> None:
-        require_small("bank", "spm_bytes", self.spm_bytes)
-        for name in ("read_pj_per_byte", "write_pj_per_byte", "leakage_w", "area_mm2"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < inf:
-                raise InputError(f"bank: {name} must be finite and not negative, is {value}")
-        for name in ("read_bytes_per_s", "write_bytes_per_s"):
-            rate = getattr(self, name)
-            if rate is not None and rate < 1:
-                raise InputError(f"bank: {name} must be at least 1, is {rate}")
-            require_small("bank", name, rate or 1)
+        figures = ("read_pj_per_byte", "write_pj_per_byte", "leakage_w", "area_mm2")
+        _require_figures("bank", self, figures)
+        rates = ("read_bytes_per_s", "write_bytes_per_s")
+        _require_counts("bank", self, ("spm_bytes", *rates))
 
     @property
     def has_rates(self) -> bool:
@@ -64,7 +75,7 @@ class Bank:
         return self.read_bytes_per_s is not None or self.write_bytes_per_s is not None
 
 
-def check_banks(where: str, banks: Sequence[Bank], spm_bytes: int, page_bytes: int) -> None:
+def _check_banks(where: str, banks: Sequence[Bank], spm_bytes: int, page_bytes: int) -> None:
     """Raise :class:`InputError` unless ``banks`` hold a page each and make up the scratchpad."""
     if len(banks) > MOST:
         raise InputError(f"{where}: {len(banks)} banks, at most {MOST} are possible; join some")
@@ -79,13 +90,6 @@ def check_banks(where: str, banks: Sequence[Bank], spm_bytes: int, page_bytes: i
         raise InputError(
             f"{where}: its banks have {total} bytes, the scratchpad {spm_bytes}; make them equal"
         )
-
-
-def _require_figures(what: str, record: object, names: tuple[str, ...]) -> None:
-    for name in names:
-        value = getattr(record, name)
-        if not (0 <= value < float("inf")):
-            raise InputError(f"{what}: {name} must be finite and not negative, is {value}")
 
 
 def _product(count: int, value: int | None) -> int | None:
@@ -105,8 +109,7 @@ class SystolicArray:
         return 2 * self.rows * self.columns * clock_hz
 
     def __post_init__(self) -> None:
-        if self.rows < 1 or self.columns < 1:
-            raise InputError("systolic array: rows and columns must be at least 1")
+        _require_counts("systolic array", self, ("rows", "columns"))
         if self.dataflow not in ("os", "ws", "is"):
             raise InputError(f"systolic array: dataflow {self.dataflow!r} is not os, ws or is")
 
@@ -244,33 +247,29 @@ class Machine:
     banks: tuple[Bank, ...] = ()
 
     def __post_init__(self) -> None:
-        for field in ("dram_bytes_per_s", "clock_hz", "operations_per_s", "page_bytes"):
-            if getattr(self, field) < 1:
-                raise InputError(f"machine {self.name}: {field} must be at least 1")
-        for field in ("spm_bytes", "dram_bytes_per_s", "clock_hz", "operations_per_s"):
-            require_small(f"machine {self.name}", field, getattr(self, field))
-        require_small(f"machine {self.name}", "dma_setup_cycles", self.dma_setup_cycles)
-        if self.dma_setup_cycles < 0:
-            raise InputError(f"machine {self.name}: dma_setup_cycles must not be negative")
+        where = f"machine {self.name}"
+        counts = ("page_bytes", "spm_bytes", "dram_bytes_per_s", "clock_hz", "operations_per_s")
+        _require_counts(where, self, counts)
+        _require_counts(where, self, ("dma_setup_cycles",), least=0)
         if self.spm_bytes < self.page_bytes:
             raise InputError(
-                f"machine {self.name}: SPM of {self.spm_bytes} bytes is smaller than one page "
+                f"{where}: SPM of {self.spm_bytes} bytes is smaller than one page "
                 f"of {self.page_bytes}; give a larger --spm or a smaller --page"
             )
         if self.banks:
-            check_banks(f"machine {self.name}", self.banks, self.spm_bytes, self.page_bytes)
+            _check_banks(where, self.banks, self.spm_bytes, self.page_bytes)
             if self.memory is not None:
                 raise InputError(
-                    f"machine {self.name}: its banks have technologies of their own; name no other"
+                    f"{where}: its banks have technologies of their own; name no other"
                 )
             if self.energy.spm_read_pj_per_byte or self.energy.spm_write_pj_per_byte:
                 raise InputError(
-                    f"machine {self.name}: its banks have energies to read and write of their "
+                    f"{where}: its banks have energies to read and write of their "
                     "own; set energy.spm_read_pj_per_byte and energy.spm_write_pj_per_byte to 0"
                 )
         if self.memory is not None and self.memory.spm_bytes != self.spm_bytes:
             raise InputError(
-                f"machine {self.name}: SPM of {self.spm_bytes} bytes, but the figures of its "
+                f"{where}: SPM of {self.spm_bytes} bytes, but the figures of its "
                 f"technology {self.memory.technology} are of {self.memory.spm_bytes}; "
                 "name the technology again"
             )

@@ -249,11 +249,9 @@ def solve(
     instance
         What :func:`lower` returns.
     scheduler
-        Name (see :func:`list_schedulers`) with options after colons, or a policy itself: a
-        function from an instance to what stays on chip (:data:`spmopt.core.scheduler.Policy`).
+        Name (see :func:`list_schedulers`), with options after colons.
     objective
-        What to minimize: time, replay (time without barriers between steps), traffic, energy, the
-        name of a registered objective, or one itself.
+        What to minimize: time, replay (time without barriers between steps), traffic or energy.
     time_limit
         Time limit of each scheduler, in seconds.
     tolerance
@@ -272,6 +270,12 @@ def solve(
     ------
     InputError
         An unknown scheduler or objective, or one that does not go with the other.
+
+    Notes
+    -----
+    In place of a name a policy itself may be given, a function from an instance to what stays on
+    chip (:data:`spmopt.core.scheduler.Policy`), and an :class:`Objective` in place of its name;
+    objectives that are registered go by name too.
     """
     found = compare(
         instance,
@@ -302,7 +306,7 @@ def compare(
     instance
         What :func:`lower` returns.
     schedulers
-        Names or policies, as for :func:`solve`; default: all usual ones that support the objective.
+        Names; default: all usual ones that support the objective.
     objective, time_limit, tolerance, threads, callbacks
         As for :func:`solve`.
 

@@ -56,6 +56,7 @@ from spmopt.core.machine import Energy as Energy
 from spmopt.core.machine import Machine as Machine
 from spmopt.core.machine import SystolicArray as SystolicArray
 from spmopt.core.objective import Objective as Objective
+from spmopt.core.objective import register_objective as register_objective
 from spmopt.core.placement import Buffer as Buffer
 from spmopt.core.placement import Placed as Placed
 from spmopt.core.placement import Placement as Placement
@@ -67,10 +68,15 @@ from spmopt.core.result import Totals as Totals
 from spmopt.core.schedule import Plan as Plan
 from spmopt.core.schedule import Schedule as Schedule
 from spmopt.core.scheduler import Incumbent as Incumbent
+from spmopt.core.scheduler import Policy as Policy
 from spmopt.core.scheduler import Request as Request
 from spmopt.core.scheduler import Scheduler as Scheduler
 from spmopt.graph.ir import Graph as Graph
 from spmopt.graph.ir import Node as Node
 from spmopt.graph.ir import Value as Value
+from spmopt.graph.operators import register_operators as register_operators
+from spmopt.graph.operators.spec import OperatorSpec as OperatorSpec
+from spmopt.schedulers.registry import SchedulerEntry as SchedulerEntry
+from spmopt.schedulers.registry import register_scheduler as register_scheduler
 
 __version__: str

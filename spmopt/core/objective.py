@@ -206,7 +206,20 @@ _ALIASES = {MAKESPAN.name: "time"}
 def register_objective(
     name: str, objective: ObjectiveEntry | Objective | Callable[[Machine], Objective]
 ) -> None:
-    """Add an objective under ``name``; raises :class:`InputError` where that is taken."""
+    """Add an objective by name, for options too.
+
+    Parameters
+    ----------
+    name
+        What options call it.
+    objective
+        It, or a function that gives it for a machine; an entry says more of it.
+
+    Raises
+    ------
+    InputError
+        The name is taken.
+    """
     OBJECTIVES.register(name, objective)
 
 

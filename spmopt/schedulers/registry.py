@@ -256,7 +256,20 @@ BOUNDER = "fluid"
 
 
 def register_scheduler(name: str, scheduler: SchedulerEntry | Policy) -> None:
-    """Add a scheduler under ``name``; raises :class:`InputError` where that is taken."""
+    """Add a scheduler by name, for options too.
+
+    Parameters
+    ----------
+    name
+        What options call it.
+    scheduler
+        A policy (:data:`spmopt.core.scheduler.Policy`), or the record of a scheduler.
+
+    Raises
+    ------
+    InputError
+        The name is taken.
+    """
     SCHEDULERS.register(name, scheduler)
 
 

@@ -18,6 +18,7 @@ from spmopt import __version__
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Area, Bank, Energy, SpmTechnology
+from spmopt.core.objective import objective_entry
 from spmopt.core.result import Result, Status
 from spmopt.io.files import StoredResult, decode_result, encode_result
 from spmopt.metrics import metrics
@@ -246,7 +247,7 @@ def _value(result: Result) -> Fraction:
 
 def problem_of(candidate: Candidate, schedule_for: str) -> Candidate:
     """``candidate`` without what schedules for an objective do not see: equal for twins."""
-    machine, with_energy = candidate.machine, schedule_for == "energy"
+    machine, with_energy = candidate.machine, objective_entry(schedule_for).per_machine
     seen = replace(
         machine,
         name="",

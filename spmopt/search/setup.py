@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.objective import OBJECTIVES
 from spmopt.hardware.settings import BANK
 from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS, Kind, find
 from spmopt.search.candidate import Candidate
@@ -17,7 +18,7 @@ from spmopt.sweep.cases import Network
 BOUND, BEST_POLICY = "bound", "best-policy"
 """Schedulers of a search beside those of the registry."""
 _OTHER_ORDER = {"tsai": "tsai:order=listed"}
-_SCHEDULED = ("time", "energy", "traffic")
+_SCHEDULED = tuple(name for name, entry in OBJECTIVES.items() if not entry.replayed)
 _ARRAY = ("array.rows", "array.columns", "array.dataflow")
 _LOWERED = ("throughput", "clock", *_ARRAY, "banks", "batch", "cores")
 """What cycles of a stored instance do not follow."""

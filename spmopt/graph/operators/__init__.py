@@ -77,7 +77,12 @@ SPECS: Registry[OperatorSpec] = Registry(
 
 
 def register_operators(rules: Iterable[OperatorSpec] | str | PathLike[str]) -> None:
-    """Add rules of operators and of their gradients, or those of a TOML file.
+    """Add rules of operators and of their gradients.
+
+    Parameters
+    ----------
+    rules
+        Records, or the path of a TOML file as ``spmopt/graph/operators/operators.toml`` is one.
 
     Raises
     ------

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import memory
 from results.shared.common import in_percent
-from results.shared.memory import MIB, OPTIMAL, READINGS, RIVALS, TITLES, both, less, more, relative
+from results.shared.memory import MIB, OPTIMAL, READINGS, RIVALS, TITLES, both, more, relative
 from results.shared.page import Table
 from results.shared.plots import line_panels
 
@@ -26,25 +26,25 @@ MEASURES = {
 }
 
 
-def points(rows: pd.DataFrame, role: str, column: str) -> list[pd.Series]:
-    """Ratios to SRAM at each capacity and stage: figure 10 has means of each."""
-    return [relative(point, role, column) for _, point in rows.groupby(["spm_bytes", "training"])]
+def means(rows: pd.DataFrame, role: str, column: str, *by: str) -> pd.Series:
+    """Ratios to SRAM, means of workloads by capacity and what else is asked for."""
+    ratios = relative(rows, role, column, by=(*memory.WORKLOAD, "spm_bytes"))
+    return ratios.groupby(level=["spm_bytes", *by]).mean()
 
 
 def at_best(column: str) -> Callable[[str, pd.DataFrame], float]:
-    """How many times less than SRAM where that is most, of means of workloads."""
-    return lambda role, rows: max(map(less, points(rows, role, column)))
+    """How many times less than SRAM where that is most, of means of workloads, by stage."""
+    return lambda role, rows: float(1 / means(rows, role, column, "training").min())
 
 
 def at_worst(column: str) -> Callable[[str, pd.DataFrame], float]:
-    """How many times as much as SRAM where that is most, of means of workloads."""
-    return lambda role, rows: max(map(more, points(rows, role, column)))
+    """How many times as much as SRAM where that is most, of means of workloads, by stage."""
+    return lambda role, rows: float(means(rows, role, column, "training").max())
 
 
 def area_saved(role: str, rows: pd.DataFrame) -> float:
     """Percent of SRAM's area that is saved, mean of capacities."""
-    means = [more(point) for point in points(rows, role, "area_mm2")]
-    return 100 * (1 - sum(means) / len(means))
+    return float(100 * (1 - means(rows, role, "area_mm2", "training").mean()))
 
 
 CLAIMS = [
@@ -65,9 +65,9 @@ def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
     for reading in rows.reading.unique():
         table = []
         for size, own in memory.optimal(rows, reading).groupby("spm_bytes"):
-            means = [more(relative(own, r, c)) for c in MEASURES.values() for r in RIVALS]
+            ratios = [more(relative(own, r, c)) for c in MEASURES.values() for r in RIVALS]
             shares = [memory.share(own, "leakage_j", "energy", role) for role in ROLES]
-            cells = [*(f"{mean:.3f}" for mean in means), *map(in_percent, shares)]
+            cells = [*(f"{mean:.3f}" for mean in ratios), *map(in_percent, shares)]
             table.append([f"{size / MIB:g} MiB", *cells])
         yield Table(
             title=f"In terms of SRAM, mean of workloads, {reading}, {OPTIMAL}",
@@ -78,8 +78,8 @@ def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
 
 def by_capacity(rows: pd.DataFrame, role: str, column: str) -> pd.Series:
     """How many times less than SRAM a role takes, mean of workloads, by MiB."""
-    found = {size / MIB: less(relative(o, role, column)) for size, o in rows.groupby("spm_bytes")}
-    return pd.Series(found)
+    found = 1 / means(rows, role, column)
+    return found.set_axis(found.index / MIB)
 
 
 def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:

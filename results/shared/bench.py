@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 from results.shared.page import (
     BEGIN,
     END,
-    SAME,
     Table,
+    collect,
     environment,
     named,
     replace_tables,
@@ -29,8 +29,6 @@ from results.shared.page import (
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.experiments.run import run
-from spmopt.experiments.store import Journal
 from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
@@ -277,13 +275,9 @@ class Bench:
             for label in line.parts
             for number in range(given.runs)
         }
-        part = None if given.only else given.output / ".rows.part.jsonl"
-        same = {name: head[name] for name in ("command", *SAME)}
-        kept = Journal(part, same, tell, replace=True)
-        try:
-            run(cases, partial(launch, self.file, more), kept, report=tell)
-        except KeyboardInterrupt:
-            tell("interrupted" + ("" if given.only else ": the same command goes on from here"))
+        work, folder = partial(launch, self.file, more), None if given.only else given.output
+        kept = collect(folder, " ".join(words), head, cases, work)
+        if kept is None:
             return 130
         runs: dict[str, dict[str, list[Figures]]] = {line.name: {} for line in self.lines}
         for key, (name, label, _) in cases.items():

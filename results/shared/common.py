@@ -16,8 +16,8 @@ import pandas as pd
 from results.shared.page import (
     BEGIN,
     END,
-    SAME,
     Table,
+    collect,
     environment,
     named,
     replace_tables,
@@ -27,8 +27,7 @@ from results.shared.page import (
 from spmopt.core.errors import SpmoptError
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
-from spmopt.experiments.run import run
-from spmopt.experiments.store import Journal, RowTable
+from spmopt.experiments.store import RowTable
 from spmopt.sweep import run as spmopt_sweep
 from spmopt.sweep.cases import SweepCase
 from spmopt.sweep.rows import SweepColumns
@@ -95,18 +94,18 @@ class Study:
             figure = self.draw(rows, head["figures"])
             figure.savefig(folder / "plot.png", metadata={"Software": None})
 
-    def measure(self, folder: Path, command: str, jobs: int) -> None:
-        """Run what a killed run left to do; write ``rows.csv``."""
+    def measure(self, folder: Path, command: str, jobs: int) -> bool:
+        """Run what a killed run left to do; write ``rows.csv``, unless it is interrupted."""
         here, cases = environment(), self.cases()
-        identity = {"command": command, **{name: here[name] for name in SAME}}
-        kept = Journal(folder / ".rows.part.jsonl", identity, tell, replace=True)
-        with TaskQueue(jobs if jobs > 1 else 0, report=tell) as queue:
-            run(cases, self.work, kept, queue, report=tell)
+        kept = collect(folder, command, here, cases, self.work, jobs=jobs)
+        if kept is None:
+            return False
         rows = [row for name in cases for row in kept.get(name)]
         rows += [] if self.finish is None else self.finish(rows)
         head = {"study": self.folder.name, "command": command, **here, "figures": self.figures()}
         write(folder / "rows.csv", head, rows)
         kept.remove()
+        return True
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Do what the command line says."""
@@ -134,10 +133,7 @@ class Study:
         if not given.page:
             words = [f"python results/{self.folder.name}/run.py"]
             words += [f"--assume {text}" for text in given.assume]
-            try:
-                study.measure(given.output, " ".join(words), given.jobs)
-            except KeyboardInterrupt:
-                tell("interrupted: the same command goes on from here")
+            if not study.measure(given.output, " ".join(words), given.jobs):
                 return 130
         study.publish(given.output)
         return 0

@@ -45,7 +45,7 @@ SERIAL, EQUAL, BANKS = READINGS = ("one by one", "equal time", "banks")
 OPTIMAL = "page"
 RIVALS = ("stt", "sot")
 TITLES = {"stt": "STT-MRAM", "sot": "SOT-MRAM", "sram": "SRAM", "relaxed": "STT, relaxed writes"}
-WORKLOAD = ["network", "training", "batch"]
+WORKLOAD = ("network", "training", "batch")
 COUNTS = ("tile", "clock_hz", "banks", "dram_cycles")
 ENERGIES = ("spm_read_j", "spm_write_j", "leakage_j", "dram_j", "mac_j")
 _DRAM_ACCESS_BYTES = 32  # of GDDR5X
@@ -297,12 +297,14 @@ def optimal(rows: pd.DataFrame, reading: str) -> pd.DataFrame:
     return rows[(rows.reading == reading) & (rows.scheduler == OPTIMAL)]
 
 
-def relative(rows: pd.DataFrame, role: str, column: str, base: str = "sram") -> pd.Series:
+def relative(
+    rows: pd.DataFrame, role: str, column: str, base: str = "sram", by: Sequence[str] = WORKLOAD
+) -> pd.Series:
     """Of each workload what ``role`` takes over what ``base`` takes.
 
     Rows are of one reading and scheduler, and have one of each role and workload.
     """
-    own, other = (rows[rows.role == each].set_index(WORKLOAD)[column] for each in (role, base))
+    own, other = (rows[rows.role == each].set_index([*by])[column] for each in (role, base))
     return own / other.reindex(own.index)
 
 

@@ -9,7 +9,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from spmopt.experiments.executors import processors
+from spmopt.experiments.queue import TaskQueue
+from spmopt.experiments.run import run
+from spmopt.experiments.store import Journal
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("spmopt", "numpy", "highspy", "highspy-extras", "ortools")
@@ -49,6 +52,36 @@ def named(cases: Mapping[str, Any], text: str) -> dict[str, Any]:
 def tell(message: str, part: float | None = None) -> None:
     """Report progress."""
     print(message, file=sys.stderr, flush=True)
+
+
+def collect(
+    folder: Path | None,
+    command: str,
+    here: Mapping[str, Any],
+    cases: Mapping[str, Any],
+    work: Callable[[Any], Any],
+    *,
+    jobs: int = 0,
+) -> Journal | None:
+    """Compute what a killed run of the same code left to do; None where it is interrupted.
+
+    Parameters
+    ----------
+    folder
+        Where values are kept until they are used; None keeps nothing.
+    here
+        Where and with what, of :func:`environment`.
+    """
+    identity = {"command": command, **{name: here[name] for name in SAME}}
+    part = None if folder is None else folder / ".rows.part.jsonl"
+    kept = Journal(part, identity, tell, replace=True)
+    try:
+        with TaskQueue(jobs if jobs > 1 else 0, report=tell) as queue:
+            run(cases, work, kept, queue, report=tell)
+    except KeyboardInterrupt:
+        tell("interrupted" if part is None else "interrupted: the same command goes on from here")
+        return None
+    return kept
 
 
 def replace_tables(page: Path, tables: str) -> None:

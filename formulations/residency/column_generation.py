@@ -318,6 +318,7 @@ class ColumnGeneration:
         self.request.report(f"prices, program of {columns:,} columns", None)
         self.log.append((monotonic() - self._began, columns, self.bound, value))
 
+    @property
     def certificate(self) -> Certificate | None:
         """The best prices, as integers."""
         if self.prices is None:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 
 from formulations.residency.banks.schedule import bounded
 from formulations.residency.column_generation import ColumnGeneration, Settings
-from formulations.residency.flow.optimum import fluid_optimum
+from formulations.residency.flow.optimum import Optimum, fluid_optimum
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate, Outcome
 from spmopt.core.scheduler import Request
@@ -27,12 +26,10 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     """
     if instance.machine.banks:
         return bounded(instance, request)
-    solved = _solved(instance, request)
+    solved, cut_short = _solved(instance, request)
     gap = f"the fluid optimum is at most {100 * solved.gap:.3g} % above this bound"
     notes = (gap,) if isfinite(solved.gap) else ()
-    return Outcome(
-        plan=None, certificate=solved.certificate, notes=notes, cut_short=solved.cut_short
-    )
+    return Outcome(plan=None, certificate=solved.certificate, notes=notes, cut_short=cut_short)
 
 
 def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, Fraction | None]:
@@ -46,27 +43,15 @@ def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, 
     InfeasibleError
         As :func:`schedule`.
     """
-    solved = _solved(instance, request)
+    solved, _ = _solved(instance, request)
     return solved.certificate, solved.value
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Solved:
-    certificate: Certificate | None
-    value: Fraction | None
-    gap: float
-    cut_short: bool = False
-
-
-def _solved(instance: Instance, request: Request) -> _Solved:
+def _solved(instance: Instance, request: Request) -> tuple[Optimum | ColumnGeneration, bool]:
+    """The relaxation solved, by a flow where one decides; and whether time cut it short."""
     found = fluid_optimum(instance, request)
     if found is not None:
-        return _Solved(certificate=found.certificate, value=found.value, gap=found.gap)
+        return found, False
     search = ColumnGeneration(instance, request, page_bytes=None, settings=Settings())
     search.run(request.tolerance)
-    return _Solved(
-        certificate=search.certificate(),
-        value=search.value,
-        gap=search.gap,
-        cut_short=search.cut_short(request.tolerance),
-    )
+    return search, search.cut_short(request.tolerance)

@@ -50,7 +50,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
         vain = not (search.settings.hopeful or cut_short) and search.gap > request.tolerance
         return Outcome(
             plan=search.plan,
-            certificate=search.certificate(),
+            certificate=search.certificate,
             notes=(_VAIN,) if vain else (),
             cut_short=cut_short,
         )
@@ -60,7 +60,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     best = max(search, relaxed, key=lambda run: run.bound)
     return Outcome(
         plan=search.plan,
-        certificate=best.certificate(),
+        certificate=best.certificate,
         notes=(SEVERAL_MODES,),
         cut_short=best.cut_short(request.tolerance),
     )

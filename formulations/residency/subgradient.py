@@ -13,9 +13,8 @@ import numpy as np
 from formulations.residency.bound.dual import arcs, dual_value, forward
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import PathColumns, of_keys
+from formulations.residency.program.columns import PathColumns, of_keys, usage
 from formulations.residency.program.paths import path_columns
-from formulations.residency.program.usage import usage
 from formulations.solver.program import Floats
 
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95

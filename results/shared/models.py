@@ -52,7 +52,7 @@ def priced(case: Case, limit_s: float) -> Figures:
         lambda: ColumnGeneration(instance, request, page_bytes=None, settings=Settings())
     )
     _, solving = timed(lambda: search.run(request.tolerance))
-    peak, certificate = peak_mb(), search.certificate()
+    peak, certificate = peak_mb(), search.certificate
     if certificate is None or search.value is None:
         raise ScheduleError(f"priced model: no solution within {limit_s:g} s")
     least = bound(instance, certificate)

@@ -18,9 +18,8 @@ from formulations.residency.bound.dual import (
 )
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import ColumnKind, PathColumns, exists, of_kind
+from formulations.residency.program.columns import ColumnKind, PathColumns, exists, of_kind, usage
 from formulations.residency.program.master import Master, master
-from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats, SolverResult
 from spmopt.core.instance import Instance

@@ -9,12 +9,12 @@ from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.network import BankNetwork
 from formulations.residency.banks.paths import Paths, paths, promising
 from formulations.residency.banks.prices import BankMultipliers
-from formulations.residency.banks.profile import profile
 from formulations.residency.banks.program import BankProgram, build
 from formulations.residency.bound.ranked import RankedIntervals
+from formulations.residency.pages.profiles import Profiles
 from formulations.residency.pages.rounding import to_plan
 from formulations.solver.highs import interior_point, solve_within
-from formulations.solver.program import SolverResult, SolverStatus
+from formulations.solver.program import Floats, SolverResult, SolverStatus
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan
@@ -135,3 +135,37 @@ class Relaxation:
             page_bytes=machine.page_bytes,
             capacity_pages=sum(machine.bank_pages) - machine.pages(line.scratch_bytes),
         )
+
+
+def profile(network: BankNetwork, intervals: RankedIntervals, amounts: Floats) -> Profiles:
+    """Add up the bytes (c,) of arcs; a row for each cell, and one for the steps after it."""
+    facts, cells, arcs = network.facts, network.cells, network.arcs
+    count = len(cells)
+    inside = (arcs.bank >= 0) & (arcs.state >= 0)
+    between = (arcs.bank >= 0) & (arcs.state < 0)
+    newer = (arcs.state > facts.bank_count) & ~cells.dead[arcs.cell]
+    held, carried, dirty = (
+        np.bincount(arcs.cell, np.where(which, amounts, 0.0), count).astype(np.float64)
+        for which in (inside, between, newer)
+    )
+    before = np.where(cells.first, 0.0, np.roll(dirty, 1))
+    nothing = np.full(count, -1)
+    position = np.empty_like(intervals.access)
+    position[intervals.access] = np.arange(intervals.access.size)
+    access = np.where(cells.access >= 0, position[cells.access], -1)
+    # The row after a cell is not needed where the next cell is one step on.
+    tensor, step = np.tile(cells.tensor, 2), np.concatenate((cells.step, cells.step + 1))
+    own = np.repeat([0, 1], count)
+    order = np.lexsort((own, step, tensor))
+    twice = np.zeros(order.size, bool)
+    twice[1:] = (np.diff(tensor[order]) == 0) & (np.diff(step[order]) == 0)
+    keep = order[~(twice & (own[order] == 1))]
+    return Profiles.of(
+        intervals,
+        facts.line,
+        tensor=tensor[keep],
+        step=step[keep],
+        resident=np.concatenate((held, carried))[keep],
+        dirty=np.concatenate((before, dirty))[keep],
+        access=np.concatenate((access, nothing))[keep],
+    )

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
 from formulations.residency.banks.assign import assign
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.layout import bank_rows
-from formulations.residency.banks.merged import merged
 from formulations.residency.banks.prices import certificate
 from formulations.residency.banks.relaxation import Relaxation
 from formulations.residency.page import schedule as page_schedule
 from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
 from spmopt.core.modes import SEVERAL_MODES
+from spmopt.core.objective import Objective
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
@@ -128,3 +130,28 @@ class _Best:
         value += facts.in_byte * cost.dram_in_bytes + facts.out_byte * cost.dram_out_bytes
         if value < self._value or self.plan is None:
             self.plan, self._value = banked, value
+
+
+def merged(objective: Objective, machine: Machine) -> Objective:
+    """Weights of a uniform scratchpad: of each bank's weights the mean by size."""
+    if not objective.bank_read_byte:
+        return objective
+    read = _mean(objective.bank_read_byte, machine)
+    write = _mean(objective.bank_write_byte, machine)
+    return replace(
+        objective,
+        dram_in_byte=objective.dram_in_byte + write,
+        dram_out_byte=objective.dram_out_byte + read,
+        spm_read_byte=objective.spm_read_byte + read,
+        spm_write_byte=objective.spm_write_byte + write,
+        bank_read_byte=(),
+        bank_write_byte=(),
+    )
+
+
+def _mean(weights: tuple[Fraction, ...], machine: Machine) -> Fraction:
+    sizes = [bank.spm_bytes for bank in machine.banks]
+    total: Fraction = sum(
+        (weight * size for weight, size in zip(weights, sizes, strict=True)), Fraction(0)
+    )
+    return total / sum(sizes)

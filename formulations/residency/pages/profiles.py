@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import ColumnKind, PathColumns
-from formulations.residency.program.usage import usage
+from formulations.residency.program.columns import DIRTY, ColumnKind, PathColumns, usage
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
@@ -74,9 +73,7 @@ def profiles(
     use, access = usage(intervals, columns), columns.access
     some = (use.end > use.begin) & (amounts > 0)
     tensor = intervals.tensor[access]
-    dirty = some & np.isin(
-        columns.kind, (ColumnKind.HOLD_DIRTY, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL)
-    )
+    dirty = some & np.isin(columns.kind, DIRTY)
     own_final = columns.kind == ColumnKind.FINAL
     since = np.where(own_final, intervals.step[access] + 1, intervals.begin[access])
     until = (

@@ -33,6 +33,20 @@ class ColumnKind(IntEnum):
     FINAL = 8  # store after the last access, at a step, and leave
 
 
+DIRTY = (ColumnKind.HOLD_DIRTY, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL)
+"""Of bytes that are newer than DRAM as the interval begins."""
+ARRIVING = (
+    ColumnKind.HOLD_DIRTY,
+    ColumnKind.HOLD_CLEAN,
+    ColumnKind.LOAD,
+    ColumnKind.LOAD_HERE,
+    ColumnKind.CLEAN,
+)
+"""Of bytes that are resident at the access, and have been or are loaded."""
+_STORED = (ColumnKind.WRITE_THROUGH, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL)
+_SERIAL = (ColumnKind.LOAD_HERE, ColumnKind.WRITE_THROUGH)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PathColumns(Table):
     """A set of columns: kind, position of the access in ``RankedIntervals``, and step (-1 if none).
@@ -226,3 +240,51 @@ def _search(
         owner = np.concatenate((owner, owner))
         begin, end = np.concatenate((begin, step + 1)), np.concatenate((step, end))
     return np.concatenate(owners), np.concatenate(steps)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Usage:
+    """What one byte of each column uses (c,).
+
+    SPM during steps [begin, end), and DMA ``moved_in`` and ``moved_out`` bytes in step
+    ``at``; ``serial`` marks transfers that cannot overlap the step's computing.
+    """
+
+    begin: Ints
+    end: Ints
+    at: Ints
+    moved_in: Floats
+    moved_out: Floats
+    serial: Bools
+
+
+def usage(intervals: RankedIntervals, columns: PathColumns) -> Usage:
+    """Read off each column's use of SPM and DMA."""
+    kind, access = columns.kind, columns.access
+    step, before = intervals.step[access], intervals.previous[access]
+    own_kind, passes = intervals.kind[access], intervals.passes[access].astype(np.float64)
+    written = np.where(before >= 0, intervals.kind[before] == Access.WRITE, False)
+    final = kind == ColumnKind.FINAL
+    written = np.where(final, own_kind == Access.WRITE, written)
+    # Dirty bytes that a blind write leaves count from the writing step on.
+    start = np.where(final, step + 1, intervals.begin[access])
+    dirty_start = start - written
+    loads = np.isin(kind, (ColumnKind.LOAD, ColumnKind.LOAD_HERE))
+    stream = kind == ColumnKind.STREAM
+    own_step = stream | np.isin(kind, _SERIAL)
+    at = np.where(own_step, step, columns.step)
+    begin = np.where(np.isin(kind, DIRTY), dirty_start, np.where(loads | own_step, at, start))
+    end = np.where((kind == ColumnKind.DROP) | final, columns.step, step) + 1
+    write, dead = own_kind == Access.WRITE, intervals.dead[access]
+    end = np.where(stream | ((kind == ColumnKind.WRITE_THROUGH) & ~write), begin, end)
+    streamed_in = np.where(write, passes - 1, passes)
+    streamed_out = np.where((own_kind == Access.READ) | dead, 0.0, passes)
+    stores = np.isin(kind, _STORED)
+    return Usage(
+        begin=begin,
+        end=end,
+        at=at,
+        moved_in=np.where(stream, streamed_in, loads.astype(np.float64)),
+        moved_out=np.where(stream, streamed_out, stores.astype(np.float64)),
+        serial=intervals.stationary[access] & np.isin(kind, _SERIAL),
+    )

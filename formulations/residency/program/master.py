@@ -13,20 +13,17 @@ import numpy as np
 
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import ColumnKind, PathColumns
-from formulations.residency.program.usage import Usage, usage
+from formulations.residency.program.columns import (
+    ARRIVING,
+    DIRTY,
+    ColumnKind,
+    PathColumns,
+    Usage,
+    usage,
+)
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
-
-_DIRTY = (ColumnKind.HOLD_DIRTY, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL)
-_ARRIVING = (
-    ColumnKind.HOLD_DIRTY,
-    ColumnKind.HOLD_CLEAN,
-    ColumnKind.LOAD,
-    ColumnKind.LOAD_HERE,
-    ColumnKind.CLEAN,
-)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -166,11 +163,11 @@ def _split(
     write = intervals.kind == Access.WRITE
     size = intervals.size_bytes / unit
     row = build.rows(~(write & intervals.dead), size, size)
-    here = np.isin(kind, (*_ARRIVING, ColumnKind.STREAM))
+    here = np.isin(kind, (*ARRIVING, ColumnKind.STREAM))
     here |= (kind == ColumnKind.WRITE_THROUGH) & write[access]
     build.add(row[access[here]], amount[here], 1.0)
     # What a blind write leaves dirty is what the columns after it take up.
-    dirty = np.isin(kind, _DIRTY)
+    dirty = np.isin(kind, DIRTY)
     source = _source(intervals, columns)[dirty]
     build.add(np.where(write[source], row[source], -1), amount[dirty], 1.0)
 
@@ -183,11 +180,11 @@ def _carry_dirty(
     read, write = of_access == Access.READ, of_access == Access.WRITE
     holds = np.where(read, intervals.dirty, ~write) & ~intervals.dead
     row = build.rows(holds & (_leads(intervals) | intervals.final), 0.0, 0.0)
-    dirty = np.isin(kind, _DIRTY)
+    dirty = np.isin(kind, DIRTY)
     source = _source(intervals, columns)[dirty]
     build.add(np.where(write[source], -1, row[source]), amount[dirty], -1.0)
     update = of_access[access] == Access.UPDATE
-    stays = np.where(update, np.isin(kind, _ARRIVING), kind == ColumnKind.HOLD_DIRTY)
+    stays = np.where(update, np.isin(kind, ARRIVING), kind == ColumnKind.HOLD_DIRTY)
     build.add(row[access[stays]], amount[stays], 1.0)
     through = update & (kind == ColumnKind.WRITE_THROUGH)
     build.add(row[access[through]], amount[through], -1.0)

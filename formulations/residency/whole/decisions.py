@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.sums import largest_sums
 from formulations.reuse_intervals import steps_of
 from formulations.solver.program import ProgramBuilder
 from spmopt.assemble.cost import summed
 from spmopt.core.table import Bools, Ints
 
+_MOST_BITS = 400_000_000
 NO, YES, OPEN = -1, -2, -3
 
 
@@ -194,3 +194,32 @@ def _settled(uses: PagedIntervals, decisions: Decisions, open_gap: Bools) -> Int
     """(n,) Pages of the accesses with an open interval at which the tensor is resident anyway."""
     here = np.flatnonzero(open_gap & (decisions.resident == YES))
     return summed(uses.steps, uses.step[here], uses.pages[here])
+
+
+def largest_sums(start: Ints, weights: Ints, room: Ints) -> Ints:
+    """(m,) For each row the largest subset sum of its ``weights`` not above ``room``.
+
+    Row ``k`` has the positive weights ``start[k]:start[k + 1]``. Sums are bits of an integer:
+    adding a weight is a shift. A row that would take too long only loses the part of its room
+    that no multiple of the greatest common divisor reaches.
+    """
+    result = room.copy()
+    for k, (begin, end) in enumerate(zip(start[:-1].tolist(), start[1:].tolist(), strict=True)):
+        mine = weights[begin:end]
+        if not mine.size:
+            result[k] = 0
+            continue
+        divisor = int(np.gcd.reduce(mine))
+        limit = int(room[k]) // divisor
+        if limit * mine.size <= _MOST_BITS:
+            limit = _largest_sum((mine // divisor).tolist(), limit)
+        result[k] = limit * divisor
+    return result
+
+
+def _largest_sum(weights: list[int], limit: int) -> int:
+    mask = (1 << (limit + 1)) - 1
+    sums = 1
+    for weight in weights:
+        sums |= (sums << weight) & mask
+    return sums.bit_length() - 1

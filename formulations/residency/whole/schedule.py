@@ -12,10 +12,9 @@ from formulations.classes import WHOLE
 from formulations.residency.bound.prices import Multipliers
 from formulations.residency.column_generation import ColumnGeneration, Settings
 from formulations.residency.whole import timed_search, traffic_search
-from formulations.residency.whole.choices import Choices
+from formulations.residency.whole.choices import Choices, plan_of
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.plans import plan_of
 from formulations.residency.whole.savings import BytePrices, savings
 from formulations.residency.whole.traffic import TrafficProgram, traffic_program
 from formulations.residency.whole.transfers import Setting, Timed
@@ -181,4 +180,4 @@ class _WholeSearch:
         search.run(tolerance)
         self.cut_short = search.cut_short(tolerance)
         prices = search.prices or Multipliers.zero(search.coefficients)
-        return prices, search.certificate()
+        return prices, search.certificate

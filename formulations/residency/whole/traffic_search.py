@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from formulations.residency.whole.choices import Choices
+from formulations.residency.whole.decisions import largest_sums
 from formulations.residency.whole.greedy import filled, repaired
-from formulations.residency.whole.sums import largest_sums
 from formulations.residency.whole.traffic import TrafficProgram
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Matrix, Program, SolverResult

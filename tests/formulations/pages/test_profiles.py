@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.pages.profiles import Profiles, profiles
-from formulations.residency.program.columns import ColumnKind
-from formulations.residency.program.usage import usage
+from formulations.residency.program.columns import ColumnKind, usage
 from formulations.solver.program import Floats
 from spmopt.core.timeline import Access
 from tests.formulations.priced import all_columns, cases

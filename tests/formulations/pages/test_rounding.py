@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from formulations.residency.pages.consolidate import consolidated
-from formulations.residency.pages.filling import raised_rows
 from formulations.residency.pages.profiles import Profiles, profiles
-from formulations.residency.pages.rounding import to_plan
+from formulations.residency.pages.rounding import raised_rows, to_plan
 from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
 from formulations.residency.program.master import master
 from formulations.solver.highs import solve

@@ -14,10 +14,10 @@ from formulations.residency.program.columns import (
     exists,
     needed,
     of_kind,
+    usage,
 )
 from formulations.residency.program.master import master
 from formulations.residency.program.paths import path_columns
-from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats, Program
 from spmopt.core.objective import TRAFFIC

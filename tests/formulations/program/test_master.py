@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from formulations.residency.program.columns import ColumnKind
+from formulations.residency.program.columns import ColumnKind, usage
 from formulations.residency.program.master import master
-from formulations.residency.program.usage import usage
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
 from spmopt.core.instance import Instance

@@ -6,19 +6,18 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.residency.whole.choices import Choices
+from formulations.residency.whole.choices import Choices, plan_of
 from formulations.residency.whole.decisions import (
     NO,
     YES,
+    largest_sums,
     needed_steps,
     open_pages,
     settle,
 )
 from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.plans import plan_of
 from formulations.residency.whole.savings import BytePrices, savings
-from formulations.residency.whole.sums import largest_sums
 from formulations.residency.whole.traffic import traffic_program
 from formulations.reuse_intervals import steps_of
 from spmopt.core.instance import Instance

@@ -8,10 +8,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from formulations.orders.least import least_touched, still_to_move
 from formulations.orders.moves import Moves
-from formulations.orders.products import Masks, Products, require_small
-from formulations.orders.symmetry import Symmetry
+from formulations.orders.products import Masks, Products, Symmetry, require_small
+from formulations.orders.search import least_touched, still_to_move
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 

@@ -11,7 +11,7 @@ import numpy as np
 from formulations.contiguous.blocks import Block, Dirty, Holding, heights_at, own_spans
 from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.packing import Reuses, fill
-from formulations.contiguous.rows import Context
+from formulations.contiguous.rows import CellContext
 from formulations.contiguous.stack import (
     ContiguousCase,
     blocks_now,
@@ -102,7 +102,7 @@ class Rounds:
 
     def _found(
         self,
-        c: Context,
+        c: CellContext,
         now: tuple[list[Block], list[int]],
         cells: tuple[Ints, Floats],
         before: list[Block],

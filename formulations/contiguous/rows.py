@@ -25,7 +25,7 @@ _FINE = 1024
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Context:
+class CellContext:
     """What every family reads."""
 
     machine: Machine
@@ -69,7 +69,7 @@ class Variables:
 
     @staticmethod
     def of(
-        build: ProgramBuilder, c: Context, objective: Objective, *, absent: Bools, tie: float
+        build: ProgramBuilder, c: CellContext, objective: Objective, *, absent: Bools, tie: float
     ) -> Variables:
         """Add the columns; what moving a byte costs is more by ``tie`` of the dearest byte.
 
@@ -92,7 +92,7 @@ class Variables:
         )
 
 
-def _costs(c: Context, objective: Objective, tie: float) -> tuple[Floats, float, float, float]:
+def _costs(c: CellContext, objective: Objective, tie: float) -> tuple[Floats, float, float, float]:
     """Of a byte resident (k,), loaded, stored, and of time, in prices of the dearest byte."""
     byte_time = objective.cycle / c.machine.bytes_per_cycle
     dearest = max(byte_time, objective.dram_in_byte, objective.dram_out_byte) or Fraction(1)
@@ -107,7 +107,7 @@ def _costs(c: Context, objective: Objective, tie: float) -> tuple[Floats, float,
     return resident, load, store, float(byte_time / dearest)
 
 
-def grow(build: ProgramBuilder, c: Context, x: Variables) -> None:
+def grow(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
     """(P1) ``r(i) <= r(i-1) + load(i)`` unless ``i`` overwrites the tensor blindly (R2).
 
     That loaded bytes are valid in DRAM, ``r(i-1) >= s - Z(i) = D(i-1)``, needs no row: (P3) of
@@ -120,7 +120,7 @@ def grow(build: ProgramBuilder, c: Context, x: Variables) -> None:
     build.add(row, x.load[k], -1.0)
 
 
-def carry_dirty(build: ProgramBuilder, c: Context, x: Variables) -> None:
+def carry_dirty(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
     """(P2) ``D(i) = D(i-1) - store(i)``; ``D(i) = r(i) - store(i)`` if ``i`` writes (R5)."""
     k = np.flatnonzero(c.cells.dirty)
     row = build.rows(k.size, 0.0, 0.0)
@@ -130,7 +130,7 @@ def carry_dirty(build: ProgramBuilder, c: Context, x: Variables) -> None:
     build.add(row, source[k], -1.0)
 
 
-def lose_nothing(build: ProgramBuilder, c: Context, x: Variables) -> None:
+def lose_nothing(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
     """(P3) ``r(i) >= D(i-1)`` while the old contents are needed (R5)."""
     dirty = before(x.dirty, c.cells)
     k = np.flatnonzero(dirty >= 0)
@@ -139,7 +139,7 @@ def lose_nothing(build: ProgramBuilder, c: Context, x: Variables) -> None:
     build.add(row, dirty[k], -1.0)
 
 
-def fill_channels(build: ProgramBuilder, c: Context, x: Variables) -> None:
+def fill_channels(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
     """(P5) ``e >= load + store + streams`` (R6: d >= X).
 
     With ``duplex`` two rows: ``e >= in + stores of stationary results`` and
@@ -154,7 +154,7 @@ def fill_channels(build: ProgramBuilder, c: Context, x: Variables) -> None:
     _last(build, c, x, passes=out, load=first, store=x.store)
 
 
-def wait(build: ProgramBuilder, c: Context, x: Variables) -> None:
+def wait(build: ProgramBuilder, c: CellContext, x: Variables) -> None:
     """(P6) ``e >= loads of stationary operands + beta c + stores of stationary results`` (R6)."""
     compute: Floats = c.line.compute_cycles.astype(np.float64) * float(c.machine.bytes_per_cycle)
     first, last = _serial(c, x)
@@ -162,7 +162,7 @@ def wait(build: ProgramBuilder, c: Context, x: Variables) -> None:
     _last(build, c, x, passes=nothing, load=first, store=last, least=compute)
 
 
-def _serial(c: Context, x: Variables) -> tuple[Ints, Ints]:
+def _serial(c: CellContext, x: Variables) -> tuple[Ints, Ints]:
     """Columns of the loads before the computation and of the stores after it, else -1."""
     fixed = c.stationary
     return np.where(fixed, x.load, -1), np.where(fixed & c.cells.written, x.store, -1)
@@ -170,7 +170,7 @@ def _serial(c: Context, x: Variables) -> tuple[Ints, Ints]:
 
 def _last(
     build: ProgramBuilder,
-    c: Context,
+    c: CellContext,
     x: Variables,
     *,
     passes: Ints,

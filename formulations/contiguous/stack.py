@@ -23,7 +23,7 @@ from formulations.contiguous.blocks import (
 )
 from formulations.contiguous.memory import SpmMap
 from formulations.contiguous.rows import (
-    Context,
+    CellContext,
     Variables,
     carry_dirty,
     fill_channels,
@@ -57,7 +57,7 @@ class Stack:
     """
 
     program: Program
-    context: Context
+    context: CellContext
     columns: Variables
     block: Ints
     bases: Ints
@@ -125,7 +125,7 @@ def _with_edges(built: Stack, held: Holding, pages: Ints, window: StepWindow) ->
 
 def cells_of(
     case: ContiguousCase, blocks: list[Block], spans: Ints, window: StepWindow
-) -> tuple[Context, Ints]:
+) -> tuple[CellContext, Ints]:
     """Cells for ``blocks`` that may last over the steps ``spans`` (s, 2); the block of each (k,).
 
     Steps of the cells count from the first one of the window.
@@ -134,7 +134,7 @@ def cells_of(
     tensor = np.array([block.tensor for block in blocks], np.int64)
     cells = kept_cells(case.line, window, tensor, spans)
     line = window.part_of(case.line)
-    context = Context(machine=case.instance.machine, line=line, cells=cells)
+    context = CellContext(machine=case.instance.machine, line=line, cells=cells)
     if not blocks:
         return context, np.full(len(cells), -1, np.int64)
     step = cells.step + window.first
@@ -148,7 +148,7 @@ def cells_of(
 
 def _stack_up(
     build: ProgramBuilder,
-    c: Context,
+    c: CellContext,
     blocks: list[Block],
     *,
     resident: Ints,
@@ -186,7 +186,7 @@ def values(stack: Stack, primal: Floats) -> tuple[Floats, Floats, Floats]:
 _NEARLY = 1e-4  # of a page, and of a stored byte: more than the solver's tolerance
 
 
-def in_pages(c: Context, resident: Floats) -> Ints:
+def in_pages(c: CellContext, resident: Floats) -> Ints:
     """(k,) Resident bytes, rounded down to pages; all of a tensor stays all of it."""
     size, page = c.size, c.machine.page_bytes
     down = np.floor(resident / page + _NEARLY).astype(np.int64) * page
@@ -196,7 +196,7 @@ def in_pages(c: Context, resident: Floats) -> Ints:
 
 
 def blocks_now(
-    c: Context, first: int, block: Ints, bases: Ints | Floats, resident: Ints
+    c: CellContext, first: int, block: Ints, bases: Ints | Floats, resident: Ints
 ) -> tuple[list[Block], list[int]]:
     """Return blocks that ``resident`` makes, and of each the block that its cells were of.
 
@@ -236,7 +236,7 @@ def settle(blocks: list[Block], fixed: Bools, memory: SpmMap) -> bool:
     return True
 
 
-def stores(c: Context, resident: Ints, dirty: Floats) -> tuple[Ints, Ints]:
+def stores(c: CellContext, resident: Ints, dirty: Floats) -> tuple[Ints, Ints]:
     """(k,) Bytes to store in each cell, at the latest in time, and those dirty after it.
 
     Stored in a step is what (P2) and (P3) ask for: nothing is dirty that the next step does not
@@ -260,7 +260,7 @@ def stores(c: Context, resident: Ints, dirty: Floats) -> tuple[Ints, Ints]:
     return store, after
 
 
-def plan_of(c: Context, resident: Ints, store: Ints, blocks: list[Block]) -> Plan:
+def plan_of(c: CellContext, resident: Ints, store: Ints, blocks: list[Block]) -> Plan:
     """Residency, stores and addresses, by the steps of the cells."""
     cells, line = c.cells, c.line
     stored = np.flatnonzero(store)

@@ -22,7 +22,7 @@ NONE = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class OperandUse:
     """An operation touches a tensor.
 
     ``place`` is the operand's in the operation; ``reads`` and ``writes`` are versions or -1.
@@ -59,7 +59,7 @@ class Version:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Facts:
+class JointFacts:
     """An instance, analyzed.
 
     Attributes
@@ -75,7 +75,7 @@ class Facts:
     instance: Instance
     before: Bools
     chain: tuple[tuple[int, int], ...]
-    uses: tuple[Use, ...]
+    uses: tuple[OperandUse, ...]
     versions: tuple[Version, ...]
     of_tensor: tuple[tuple[int, ...], ...]
     of_operation: tuple[tuple[int, ...], ...]
@@ -99,11 +99,11 @@ class Facts:
         return bool(self.before[left, right])
 
 
-def analyze(instance: Instance, order: Ints | None = None) -> Facts:
+def analyze(instance: Instance, order: Ints | None = None) -> JointFacts:
     """Return facts of ``instance``; with ``order``, of that order of operations only."""
     before = _closure(instance) if order is None else _total(order)
     through = (before.astype(np.int64) @ before.astype(np.int64)) > 0
-    uses: list[Use] = []
+    uses: list[OperandUse] = []
     of_tensor: list[list[int]] = [[] for _ in instance.tensors]
     of_operation: list[tuple[int, ...]] = []
     of_version: list[int] = []  # tensors
@@ -139,7 +139,7 @@ def analyze(instance: Instance, order: Ints | None = None) -> Facts:
                 writes = current[tensor] = version(tensor, number)
             kind = Access.WRITE if reads == NONE else Access.READ
             uses.append(
-                Use(
+                OperandUse(
                     operation=index,
                     place=place,
                     tensor=tensor,
@@ -150,7 +150,7 @@ def analyze(instance: Instance, order: Ints | None = None) -> Facts:
                 )
             )
             of_tensor[tensor].append(number)
-    return Facts(
+    return JointFacts(
         instance=instance,
         before=before,
         chain=tuple((int(i), int(j)) for i, j in np.argwhere(before & ~through)),
@@ -220,7 +220,7 @@ class ResidencyInterval:
     issues: tuple[int, ...]
 
 
-def possible_intervals(facts: Facts) -> tuple[ResidencyInterval, ...]:
+def possible_intervals(facts: JointFacts) -> tuple[ResidencyInterval, ...]:
     """All intervals of tensors that fit the scratchpad."""
     room = facts.instance.machine.spm_pages
     intervals = []
@@ -231,7 +231,7 @@ def possible_intervals(facts: Facts) -> tuple[ResidencyInterval, ...]:
     return tuple(intervals)
 
 
-def _interval(facts: Facts, head: int, pages: int) -> ResidencyInterval:
+def _interval(facts: JointFacts, head: int, pages: int) -> ResidencyInterval:
     use = facts.uses[head]
     same = facts.of_tensor[use.tensor]
     members = tuple(
@@ -263,7 +263,7 @@ def _interval(facts: Facts, head: int, pages: int) -> ResidencyInterval:
     )
 
 
-def _may_cover(facts: Facts, head: int, members: tuple[int, ...], operation: int) -> bool:
+def _may_cover(facts: JointFacts, head: int, members: tuple[int, ...], operation: int) -> bool:
     """Whether the tensor may be resident in that step, but in no step of a use outside."""
     begin, before = facts.uses[head].operation, facts.before
     if before[operation, begin] and facts.uses[head].kind == Access.WRITE:
@@ -286,7 +286,7 @@ def command_cycles(machine: Machine, size_bytes: int) -> int:
     return machine.dma_setup_cycles + transfer
 
 
-def serial_cycles(facts: Facts) -> int:
+def serial_cycles(facts: JointFacts) -> int:
     """A bound on the makespan of doing one thing after the other, keeping what must be kept.
 
     Every use moves its tensor in and out as often as any mode may ask for.
@@ -303,7 +303,7 @@ def serial_cycles(facts: Facts) -> int:
     return total
 
 
-def least_cycles(facts: Facts) -> int:
+def least_cycles(facts: JointFacts) -> int:
     """A bound that needs no search: all computation, and what each channel must move at all.
 
     What is there at the start and read comes in once at least, what must be kept goes out once.

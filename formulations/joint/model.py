@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from formulations.joint.facts import Facts
+from formulations.joint.facts import JointFacts
 from formulations.joint.implied_rows import contiguity, kept_through, shares, stored_or_together
 from formulations.joint.program import JointProgram
 from formulations.joint.residency_rows import (
@@ -68,7 +68,9 @@ PAGED: tuple[Family, ...] = tuple(
 """In place of addresses only the number of pages counts, which every paged schedule keeps."""
 
 
-def build(facts: Facts, *, paged: bool = False, without: Collection[Family] = ()) -> JointProgram:
+def build(
+    facts: JointFacts, *, paged: bool = False, without: Collection[Family] = ()
+) -> JointProgram:
     """The program of an instance; ``without`` some families, for tests."""
     program = create_program(facts)
     for family in PAGED if paged else FAMILIES:

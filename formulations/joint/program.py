@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ortools.sat.python import cp_model
 
-from formulations.joint.facts import Facts, ResidencyInterval
+from formulations.joint.facts import JointFacts, ResidencyInterval
 from spmopt.core.instance import Operand
 from spmopt.core.schedule import Command
 
@@ -83,7 +83,7 @@ class JointProgram:
     """
 
     def __init__(
-        self, facts: Facts, intervals: tuple[ResidencyInterval, ...], *, horizon: int
+        self, facts: JointFacts, intervals: tuple[ResidencyInterval, ...], *, horizon: int
     ) -> None:
         self.facts, self.intervals, self.horizon = facts, intervals, horizon
         self.cp = cp_model.CpModel()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import monotonic
 
-from formulations.joint.facts import Facts, analyze, least_cycles
+from formulations.joint.facts import JointFacts, analyze, least_cycles
 from formulations.solver import apart
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
@@ -136,13 +136,13 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     return Outcome(plan=None, schedule=best.schedule, class_bound=bound)
 
 
-def _hint(facts: Facts, request: Request) -> Plan | None:
+def _hint(facts: JointFacts, request: Request) -> Plan | None:
     """The best plan that holds tensors as the model does; without one, the best of all."""
     plans = [plan for plan in (request.start, *request.others) if plan is not None]
     return next((plan for plan in plans if _is_whole(facts, plan)), request.start)
 
 
-def _is_whole(facts: Facts, plan: Plan) -> bool:
+def _is_whole(facts: JointFacts, plan: Plan) -> bool:
     rows = plan.residency
     held = zip(rows.tensor.tolist(), rows.size_bytes.tolist(), strict=True)
     return all(size_bytes == facts.size(tensor) for tensor, size_bytes in held)

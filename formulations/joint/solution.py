@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from formulations.joint.facts import Facts
+from formulations.joint.facts import JointFacts
 from formulations.joint.program import JointProgram, Literal, Number
 from spmopt.core.schedule import Commands, Placements, Plan, Residency, Schedule, Steps
 from spmopt.core.table import Ints
@@ -89,7 +89,7 @@ def hinted(program: JointProgram, plan: Plan) -> Iterator[tuple[Literal, bool]]:
         yield literal, heads.get(use) == program.intervals[interval].head
 
 
-def _heads(facts: Facts, plan: Plan, place: list[int]) -> dict[int, int]:
+def _heads(facts: JointFacts, plan: Plan, place: list[int]) -> dict[int, int]:
     """Return the first use of the interval that each resident use is in."""
     held: Ints = np.zeros((len(facts.of_tensor), facts.operations), np.int64)
     rows = plan.residency

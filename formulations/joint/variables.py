@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from formulations.joint.facts import NONE, Facts, command_cycles, possible_intervals, serial_cycles
+from formulations.joint.facts import (
+    NONE,
+    JointFacts,
+    command_cycles,
+    possible_intervals,
+    serial_cycles,
+)
 from formulations.joint.program import (
     AFTER,
     BEFORE,
@@ -19,7 +25,7 @@ from spmopt.core.timeline import Access
 SCRATCH = -1
 
 
-def create_program(facts: Facts) -> JointProgram:
+def create_program(facts: JointFacts) -> JointProgram:
     """A program with all variables, and no constraint but their domains."""
     program = JointProgram(
         facts=facts, intervals=possible_intervals(facts), horizon=serial_cycles(facts)

@@ -50,7 +50,7 @@ class States:
         return sorted_.take(new)
 
 
-class Moves:
+class OrderMoves:
     """The moves of a layer with an SPM of so many tiles, and what is still to be moved."""
 
     def __init__(self, products: Products, spm_tiles: int, left_to_move: Ints) -> None:

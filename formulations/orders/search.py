@@ -15,7 +15,7 @@ from time import monotonic
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from formulations.orders.moves import Moves, States, bits
+from formulations.orders.moves import OrderMoves, States, bits
 from formulations.orders.products import WORD, Products, Shape, Symmetry
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
@@ -108,7 +108,7 @@ class _OrderSearch:
         touched = least_touched(products.shape, input_gradient=products.input_gradient)
         moved, left_to_move = still_to_move(touched, spm_tiles)
         self._products = products
-        self._moves = Moves(products, spm_tiles, left_to_move)
+        self._moves = OrderMoves(products, spm_tiles, left_to_move)
         self._symmetry = Symmetry(products)
         self._count = len(products.names)
         first = int(self._moves.at_least(self._moves.begin())[0])

@@ -38,7 +38,7 @@ OnImproved = Callable[[int | None, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limit:
+class SearchLimit:
     """When to stop: after some time, or when told to; and who is told what was found until then."""
 
     time_limit_s: float
@@ -132,7 +132,7 @@ class CapacityAttempt:
         elif (scaled := of.scaled) is not None:
             self._searches = {w: TreeSearch(scaled.ordered(w), capacity) for w in SEARCHED}
 
-    def step(self, limit: Limit) -> None:
+    def step(self, limit: SearchLimit) -> None:
         """The next search of a round, and CP-SAT after the last, if open and within ``limit``."""
         if self._over(limit):
             return
@@ -147,7 +147,7 @@ class CapacityAttempt:
         if not self._waiting and (enough or not self._searches) and not self._over(limit):
             self._learn(limit)
 
-    def _search(self, word: str, limit: Limit) -> None:
+    def _search(self, word: str, limit: SearchLimit) -> None:
         search = self._searches[word]
         before = search.nodes
         verdict = search.run(self._nodes, limit.over)
@@ -160,7 +160,7 @@ class CapacityAttempt:
             method = f"search, order {word}" if found else "search"
             self._end(verdict, search.offsets if found else None, method)
 
-    def _learn(self, limit: Limit) -> None:
+    def _learn(self, limit: SearchLimit) -> None:
         conflicts = _CONFLICTS * 3 ** min(self._learned, _LAST_ROUND)
         self._learned += 1
         # A conflict visits most of the sections' members; a tenth of a node is one of them.
@@ -178,7 +178,7 @@ class CapacityAttempt:
             if verdict is not Verdict.OPEN:
                 self._end(verdict, offsets, "CP-SAT" + f", order {word}" * (offsets is not None))
 
-    def _over(self, limit: Limit) -> bool:
+    def _over(self, limit: SearchLimit) -> bool:
         return self.verdict is not Verdict.OPEN or limit.over()
 
     def _end(self, verdict: Verdict, offsets: Ints | None, method: str) -> None:

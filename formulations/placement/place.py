@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from formulations.placement.attempts import Limit, OnImproved
+from formulations.placement.attempts import OnImproved, SearchLimit
 from formulations.placement.conflict import clash, explain
 from formulations.placement.progress import Progress
 from spmopt.core.errors import ScheduleError
@@ -28,11 +28,11 @@ def place(
     there is one, and the bound (bytes), as they improve. The status is ``optimal`` when the height
     is also least, ``unknown`` when time ran out.
     """
-    limit = Limit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
+    limit = SearchLimit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
     return _explained(_decide(buffers, capacity_bytes, limit), buffers, capacity_bytes, limit)
 
 
-def _decide(buffers: Sequence[Buffer], capacity_bytes: int, limit: Limit) -> Placed:
+def _decide(buffers: Sequence[Buffer], capacity_bytes: int, limit: SearchLimit) -> Placed:
     progress = Progress(buffers, limit)
     early = _early(progress, buffers, capacity_bytes)
     if early is not None:
@@ -54,11 +54,11 @@ def minimize(
 
     With a capacity this begins as :func:`place` does, and improves what that finds.
     """
-    limit = Limit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
+    limit = SearchLimit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
     return _explained(_lowest(buffers, capacity_bytes, limit), buffers, capacity_bytes, limit)
 
 
-def _lowest(buffers: Sequence[Buffer], capacity_bytes: int | None, limit: Limit) -> Placed:
+def _lowest(buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit) -> Placed:
     progress = Progress(buffers, limit)
     early = _early(progress, buffers, capacity_bytes)
     if early is not None and early.status is not Status.FEASIBLE:
@@ -76,14 +76,16 @@ def _lowest(buffers: Sequence[Buffer], capacity_bytes: int | None, limit: Limit)
 
 
 def _explained(
-    found: Placed, buffers: Sequence[Buffer], capacity_bytes: int | None, limit: Limit
+    found: Placed, buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit
 ) -> Placed:
     """Add why there is no placement; that takes no longer than the proof, and a little."""
     if found.status is not Status.INFEASIBLE or found.conflict is not None:
         return found
     if capacity_bytes is None:
         return found
-    own = Limit(time_limit_s=min(limit.left_s(), limit.spent_s() + _EXPLAINING_S), stop=limit.stop)
+    own = SearchLimit(
+        time_limit_s=min(limit.left_s(), limit.spent_s() + _EXPLAINING_S), stop=limit.stop
+    )
     conflict = explain(buffers, capacity_bytes, lambda some: _decide(some, capacity_bytes, own))
     return replace(found, conflict=conflict)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from formulations.placement import greedy
-from formulations.placement.attempts import CapacityAttempt, Limit, PartProgress
+from formulations.placement.attempts import CapacityAttempt, PartProgress, SearchLimit
 from formulations.placement.parts import Verdict, in_units, split
 from spmopt.core.placement import Buffer, Placed, Placement, require_placement
 from spmopt.core.result import Status
@@ -32,7 +32,7 @@ class Progress:
         Spent on steps and dives, in nodes of a search or what takes as long.
     """
 
-    def __init__(self, buffers: Sequence[Buffer], limit: Limit) -> None:
+    def __init__(self, buffers: Sequence[Buffer], limit: SearchLimit) -> None:
         self.limit = limit
         self.units = in_units(buffers)
         self.parts = [PartProgress(part) for part in split(self.units)]

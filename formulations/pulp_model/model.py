@@ -37,7 +37,7 @@ Family = Callable[[Any], Rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class TensorUse:
     """An operation's use of a tensor.
 
     ``live_after``: what is there after the step is read before it is overwritten, or kept.
@@ -76,8 +76,8 @@ class ReuseInterval:
     tensor: int
     begin: int
     end: int
-    before: Use | None
-    after: Use | None
+    before: TensorUse | None
+    after: TensorUse | None
     written: bool
 
     @property
@@ -86,7 +86,7 @@ class ReuseInterval:
         return range(self.begin + 1, self.end)
 
 
-class Case:
+class WholeProblem:
     """An instance in its order, each operation in its first mode that fits, and an objective.
 
     Attributes
@@ -168,7 +168,7 @@ class WholeModel:
     families: Sequence[Family] = ()
     """All rows of the model."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: WholeProblem) -> None:
         self.case = case
         spare, pages = case.spare, case.pages
         self.here = {
@@ -193,7 +193,7 @@ class WholeModel:
         """Name a column or row, as ``load_conv1_w_s7``: what, the tensor, the steps."""
         return "_".join((what, self.case.labels[tensor], *(f"s{step}" for step in steps)))
 
-    def is_here(self, use: Use) -> Any:
+    def is_here(self, use: TensorUse) -> Any:
         """Return whether the tensor is resident in the step of ``use``, all of it."""
         return self.here[use.tensor, use.step]
 
@@ -291,10 +291,10 @@ def labels(names: Iterable[str]) -> list[str]:
     return found
 
 
-def _uses(line: Timeline) -> list[Use]:
+def _uses(line: Timeline) -> list[TensorUse]:
     columns = (line.step, line.tensor, line.kind, line.passes, line.stationary, line.live_after)
     return [
-        Use(
+        TensorUse(
             step=step,
             tensor=tensor,
             reads=kind != Access.WRITE,
@@ -309,11 +309,11 @@ def _uses(line: Timeline) -> list[Use]:
     ]
 
 
-def _intervals(instance: Instance, uses: list[Use]) -> list[ReuseInterval]:
-    last: dict[int, Use] = {}
+def _intervals(instance: Instance, uses: list[TensorUse]) -> list[ReuseInterval]:
+    last: dict[int, TensorUse] = {}
     written: set[int] = set()
 
-    def interval(tensor: int, after: Use | None, end: int) -> ReuseInterval:
+    def interval(tensor: int, after: TensorUse | None, end: int) -> ReuseInterval:
         before = last.get(tensor)
         return ReuseInterval(
             tensor=tensor,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.pulp_model.model import At, Case, WholeModel, share
+from formulations.pulp_model.model import At, WholeModel, WholeProblem, share
 from spmopt.core.schedule import Plan, Residency, Stores
 
 Bytes = dict[At, int]
@@ -39,7 +39,7 @@ def plan_of(model: WholeModel) -> Plan:
     return _plan(case, resident, stores)
 
 
-def _plan(case: Case, resident: Bytes, stores: Bytes) -> Plan:
+def _plan(case: WholeProblem, resident: Bytes, stores: Bytes) -> Plan:
     rows: list[tuple[int, int, int, int]] = []
     for (tensor, step), size in sorted(resident.items()):
         if not size:

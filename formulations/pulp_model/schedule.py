@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 
 from formulations.classes import WHOLE
-from formulations.pulp_model.model import Case
-from formulations.pulp_model.solver import STOP, Limits, SolverResult, build, require, solved
+from formulations.pulp_model.model import WholeProblem
+from formulations.pulp_model.solver import STOP, Limits, WholeSolution, build, require, solved
 from formulations.solver import apart
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
@@ -44,7 +44,7 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
     notes = []
     if any(len(operation.modes) > 1 for operation in instance.operations):
         notes.append(SEVERAL_MODES)
-    case = Case(instance, request.objective)
+    case = WholeProblem(instance, request.objective)
     if case.interval_steps() > (_MOST_TIMED if request.objective.cycle > 0 else _MOST_STEPS):
         return Outcome(plan=request.start, notes=(*notes, _TOO_LARGE))
     found = _found(instance, request, name)
@@ -93,7 +93,7 @@ def exported(instance: Instance, objective: Objective, form: str) -> ExportedPro
 def _outcome(
     instance: Instance,
     request: Request,
-    found: SolverResult,
+    found: WholeSolution,
     class_bound: ClassBound | None,
     notes: list[str],
 ) -> Outcome:
@@ -114,7 +114,7 @@ def _outcome(
     return Outcome(plan=plan, class_bound=class_bound, notes=tuple(notes))
 
 
-def _found(instance: Instance, request: Request, name: str) -> SolverResult | None:
+def _found(instance: Instance, request: Request, name: str) -> WholeSolution | None:
     """What the solver finds; None if it was ended before."""
     request.report(f"solving with {name}", None)
     with TemporaryDirectory(prefix="spmopt-") as folder:
@@ -125,7 +125,7 @@ def _found(instance: Instance, request: Request, name: str) -> SolverResult | No
             folder=Path(folder),
         )
         try:
-            found: SolverResult = apart.call(
+            found: WholeSolution = apart.call(
                 f"{solved.__module__}:solved",
                 instance,
                 request.objective,

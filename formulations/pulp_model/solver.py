@@ -24,10 +24,10 @@ from typing import Any
 import pulp
 from highspy import Highs, cb
 
-from formulations.pulp_model.model import Case, WholeModel
+from formulations.pulp_model.model import WholeModel, WholeProblem
 from formulations.pulp_model.plans import plan_of
-from formulations.pulp_model.timed import TimedModel
-from formulations.pulp_model.traffic import TrafficModel
+from formulations.pulp_model.timed import TimedPulpModel
+from formulations.pulp_model.traffic import TrafficPulpModel
 from spmopt.core.errors import InputError, SpmoptError, unknown
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
@@ -127,13 +127,13 @@ def bound(name: str, problem: Any, value: float | None, limits: Limits) -> float
 
 def build(instance: Instance, objective: Objective) -> tuple[WholeModel, Any]:
     """Return the model for an objective, simpler where time has no price, and its PuLP problem."""
-    case = Case(instance, objective)
-    model = TrafficModel(case) if objective.cycle == 0 else TimedModel(case)
+    case = WholeProblem(instance, objective)
+    model = TrafficPulpModel(case) if objective.cycle == 0 else TimedPulpModel(case)
     return model, model.problem()
 
 
 @dataclass(frozen=True, kw_only=True)
-class SolverResult:
+class WholeSolution:
     """A plan, and a bound in the objective's units or minus infinity; what is to be noted."""
 
     plan: Plan | None
@@ -142,7 +142,7 @@ class SolverResult:
     notes: tuple[str, ...] = ()
 
 
-def solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> SolverResult:
+def solved(instance: Instance, objective: Objective, name: str, limits: Limits) -> WholeSolution:
     """Build the model, and solve it with PuLP's solver ``name``.
 
     Raises
@@ -155,15 +155,15 @@ def solved(instance: Instance, objective: Objective, name: str, limits: Limits) 
     author = f"{name} by PuLP {pulp.__version__}"
     left = replace(limits, seconds=limits.seconds - (monotonic() - began))
     if left.seconds <= 0:  # which for some solvers is no limit
-        return SolverResult(plan=None, bound=-float("inf"), solver=author)
+        return WholeSolution(plan=None, bound=-float("inf"), solver=author)
     done = _run(problem, name, left)
     if problem.sol_status == pulp.LpSolutionInfeasible and not done:
         # Every operation fits and the rest can stream: there is a solution.
         wrong = f"{author} calls the program infeasible, which it is not"
-        return SolverResult(plan=None, bound=-float("inf"), solver=author, notes=(wrong,))
+        return WholeSolution(plan=None, bound=-float("inf"), solver=author, notes=(wrong,))
     optimal = done and problem.sol_status == pulp.LpSolutionOptimal
     value = pulp.value(problem.objective) if optimal else None
-    return SolverResult(
+    return WholeSolution(
         plan=plan_of(model) if done else None,
         bound=bound(name, problem, value, left) * float(model.case.unit),
         solver=author,

@@ -9,10 +9,10 @@ from typing import Any
 from formulations.pulp_model.model import (
     SLACK,
     At,
-    Case,
     ReuseInterval,
     Rows,
     WholeModel,
+    WholeProblem,
     fits,
     linked,
     share,
@@ -22,7 +22,7 @@ from formulations.pulp_model.model import (
 )
 
 
-class TimedModel(WholeModel):
+class TimedPulpModel(WholeModel):
     """The model; shares of a tensor by (tensor, step).
 
     Attributes
@@ -42,7 +42,7 @@ class TimedModel(WholeModel):
         Of each step.
     """
 
-    def __init__(self, case: Case, *, spread: bool = False) -> None:
+    def __init__(self, case: WholeProblem, *, spread: bool = False) -> None:
         super().__init__(case)
         page = case.instance.machine.page_bytes
 
@@ -104,7 +104,7 @@ class TimedModel(WholeModel):
         return min(most, int(size * (share(self.dirty[interval.tensor, step]) + SLACK)))
 
 
-def capacity(model: TimedModel) -> Rows:
+def capacity(model: TimedPulpModel) -> Rows:
     """(S3) R1: pages of what is resident fit beside the scratch."""
 
     def inside(one: ReuseInterval, step: int) -> list[Any]:
@@ -115,7 +115,7 @@ def capacity(model: TimedModel) -> Rows:
     return fits(model, inside)
 
 
-def part_pages(model: TimedModel) -> Rows:
+def part_pages(model: TimedPulpModel) -> Rows:
     """(S3) Least pages of a part: ``bytes / g``, and more from the last full page on.
 
     The convex hull of ``ceil(bytes / g)``: never more than a part takes, and all pages for all.
@@ -135,7 +135,7 @@ def part_pages(model: TimedModel) -> Rows:
             yield model.named("page", one.tensor, step), own - steep >= full - full * page / rest
 
 
-def growth(model: TimedModel) -> Rows:
+def growth(model: TimedPulpModel) -> Rows:
     """(S4) R2: what is back grows by what is loaded, and is all of it, unless kept, at a use.
 
     ``back(q) = back(q - 1) + load(q)``; at the use ``back(q - 1) + load(q) = here - kept``.
@@ -153,7 +153,7 @@ def growth(model: TimedModel) -> Rows:
             yield model.named("growth", one.tensor, step), total(came + due) == 0
 
 
-def dirt(model: TimedModel) -> Rows:
+def dirt(model: TimedPulpModel) -> Rows:
     """(S5) R5: what DRAM lacks is what was written here, less what is stored.
 
     ``dirty(i) = here - store(i)`` where ``i`` writes, else ``dirty(i - 1) - store(i)``.
@@ -170,7 +170,7 @@ def dirt(model: TimedModel) -> Rows:
             yield name, total([model.dirty[at], model.store[at], -there]) == 0
 
 
-def nothing_lost(model: TimedModel) -> Rows:
+def nothing_lost(model: TimedPulpModel) -> Rows:
     """(S6) R3, R5: what DRAM lacks stays until it is stored: kept, or waiting.
 
     ``waiting(q) >= dirty(q - 1) - kept`` in an interval, and ``dirty <= kept`` at its end: what is
@@ -184,7 +184,7 @@ def nothing_lost(model: TimedModel) -> Rows:
             yield name, total([left, -model.is_kept(one), -wait]) <= 0
 
 
-def one_copy(model: TimedModel) -> Rows:
+def one_copy(model: TimedPulpModel) -> Rows:
     """(S8) A piece comes back after it left: ``kept + back + waiting <= 1``."""
     for one in model.case.intervals:
         if one.written and one.after is not None:
@@ -193,7 +193,7 @@ def one_copy(model: TimedModel) -> Rows:
                 yield name, total(model.resident(one, step)) <= 1
 
 
-def channel(model: TimedModel) -> Rows:
+def channel(model: TimedPulpModel) -> Rows:
     """(S9) R6: ``cycles >= X``; with ``duplex`` ``cycles >= in + S`` and ``cycles >= L + out``."""
     into, out = list(_reads(model)), list(_writes(model))
     if not model.case.instance.machine.duplex:
@@ -203,14 +203,14 @@ def channel(model: TimedModel) -> Rows:
     yield from _lasts(model, "channel_out", [*out, *(move for move in into if move.serial)])
 
 
-def serial(model: TimedModel) -> Rows:
+def serial(model: TimedPulpModel) -> Rows:
     """(S9) R6: ``cycles >= L + c + S``: stationary loads, computing and stationary stores."""
     moves = (move for way in (_reads(model), _writes(model)) for move in way if move.serial)
     computing = [float(cycles) for cycles in model.case.line.compute_cycles.tolist()]
     return _lasts(model, "serial", moves, computing)
 
 
-TimedModel.families = (
+TimedPulpModel.families = (
     linked,
     stationary,
     capacity,
@@ -237,14 +237,14 @@ class _Move:
     serial: bool = False
 
 
-def _reads(model: TimedModel) -> Iterator[_Move]:
+def _reads(model: TimedPulpModel) -> Iterator[_Move]:
     """What crosses into the SPM: loads and streams."""
     uses = model.case.uses
     fixed = {(use.tensor, use.step) for use in uses if use.stationary}
     yield from _moves(model, model.load, fixed, [use.streams_in for use in uses])
 
 
-def _writes(model: TimedModel) -> Iterator[_Move]:
+def _writes(model: TimedPulpModel) -> Iterator[_Move]:
     """What crosses out of the SPM: stores and streams."""
     uses = model.case.uses
     results = {(use.tensor, use.step) for use in uses if use.stationary and use.writes}
@@ -252,7 +252,7 @@ def _writes(model: TimedModel) -> Iterator[_Move]:
 
 
 def _moves(
-    model: TimedModel, shares: dict[At, Any], fixed: set[At], streams: list[int]
+    model: TimedPulpModel, shares: dict[At, Any], fixed: set[At], streams: list[int]
 ) -> Iterator[_Move]:
     for (tensor, step), part in shares.items():
         yield _Move(step=step, tensor=tensor, share=part, serial=(tensor, step) in fixed)
@@ -262,7 +262,7 @@ def _moves(
 
 
 def _lasts(
-    model: TimedModel, name: str, moves: Iterable[_Move], computing: list[float] | None = None
+    model: TimedPulpModel, name: str, moves: Iterable[_Move], computing: list[float] | None = None
 ) -> Rows:
     """Each step lasts at least as long as its computing and ``moves``, one after the other."""
     busy: list[list[Any]] = [[] for _ in range(model.case.steps)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from formulations.pulp_model.model import (
-    Case,
     ReuseInterval,
     Rows,
-    Use,
+    TensorUse,
     WholeModel,
+    WholeProblem,
     fits,
     linked,
     share,
@@ -19,10 +19,10 @@ from formulations.pulp_model.model import (
 )
 
 
-class TrafficModel(WholeModel):
+class TrafficPulpModel(WholeModel):
     """The model. ``stored``: the version that (tensor, step) writes is stored by itself."""
 
-    def __init__(self, case: Case) -> None:
+    def __init__(self, case: WholeProblem) -> None:
         super().__init__(case)
         self.stored = {
             (use.tensor, use.step): variable(
@@ -59,19 +59,19 @@ class TrafficModel(WholeModel):
         return 0 if stored is not None and share(stored) > 0.5 else most
 
 
-def capacity(model: TrafficModel) -> Rows:
+def capacity(model: TrafficPulpModel) -> Rows:
     """(S3) R1: pages of what is here, or kept through the step, fit beside the scratch."""
     pages = model.case.pages
     return fits(model, lambda one, step: [pages[one.tensor] * model.is_kept(one)])
 
 
-def stored_once(model: TrafficModel) -> Rows:
+def stored_once(model: TrafficPulpModel) -> Rows:
     """(S7) R5, R7: a version that was resident when written is stored before it goes.
 
     ``stored >= here - kept`` for each later interval of the version: in it, or for good, it goes
     while it is needed. Once it has been streamed out (``here = 0``) DRAM has it.
     """
-    writer: dict[int, Use] = {}
+    writer: dict[int, TensorUse] = {}
     following = {(one.tensor, one.begin): one for one in model.case.intervals if one.before}
     for use in model.case.uses:
         if use.writes:
@@ -83,4 +83,4 @@ def stored_once(model: TrafficModel) -> Rows:
             yield model.named("stored_once", one.tensor, one.begin), leaves <= 0
 
 
-TrafficModel.families = (linked, stationary, capacity, stored_once)
+TrafficPulpModel.families = (linked, stationary, capacity, stored_once)

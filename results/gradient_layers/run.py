@@ -28,7 +28,7 @@ from results.shared.gradients import (
 )
 from results.shared.page import Table
 from results.shared.plots import bar_panels
-from spmopt.tiles.case import SEARCHED, Case
+from spmopt.tiles.case import SEARCHED, LayerCase
 from spmopt.tiles.layer import Tile
 from spmopt.tiles.run import LayerResult as Ran
 
@@ -60,7 +60,7 @@ def longest(asked_of: tuple[int, Sequence[PaperNetwork]]) -> list[Row]:
         if row.cost.bound_by == "memory"
     }
     chosen = sorted(bound, key=lambda name: -bound[name])[:most]
-    asked: list[tuple[str, str, Case]] = []
+    asked: list[tuple[str, str, LayerCase]] = []
     for name in chosen:
         (plain,) = SETTING.cases(BASELINE, everything[name])
         for order in ORDERS:

@@ -15,7 +15,7 @@ from spmopt.experiments.queue import TaskQueue
 from spmopt.frontends import zoo
 from spmopt.hardware.machines import load_machine
 from spmopt.tiles.batch import run_all
-from spmopt.tiles.case import Case
+from spmopt.tiles.case import LayerCase
 from spmopt.tiles.networks import distinct, first_layers, layers_of
 from spmopt.tiles.run import LayerResult
 
@@ -32,7 +32,7 @@ def backward(network: str, name: str, spm: str, batch: int, ways: list[tuple[str
     machine, graph = load_machine(name, {"spm": spm}), zoo.network(network, batch=batch)
     first, layers = first_layers(graph), distinct(layers_of(graph))
     cases = [
-        Case(
+        LayerCase(
             layer=layer,
             machine=machine,
             order=order,
@@ -58,7 +58,7 @@ def backward(network: str, name: str, spm: str, batch: int, ways: list[tuple[str
     }
 
 
-def run_cases(cases: list[Case]) -> dict[int, LayerResult]:
+def run_cases(cases: list[LayerCase]) -> dict[int, LayerResult]:
     """Rows by the number of the case."""
     with TaskQueue(processors()) as queue:
         return {number: row for some in run_all(cases, queue) for number, row in some}

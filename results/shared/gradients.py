@@ -61,14 +61,14 @@ from spmopt.frontends import zoo
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.tiles.batch import run_all
-from spmopt.tiles.case import BEST, WHOLE, Case, instance_of
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.case import BEST, WHOLE, LayerCase, instance_of
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.networks import first_layers, layers_of
 from spmopt.tiles.order import Order, Walk
 from spmopt.tiles.partition import Partition, on_cores, scaled
 from spmopt.tiles.passes import BY_ROWS, forward, forward_on_cores, forward_order, mirrored_layer
 from spmopt.tiles.run import LayerResult as Ran
-from spmopt.tiles.run import Moved, solved
+from spmopt.tiles.run import MatrixTraffic, solved
 from spmopt.tiles.tiling import choose_tile
 
 SMALL, LARGE = MACHINES = ("small-npu", "large-npu")
@@ -216,7 +216,7 @@ class Setting:
         own = replacement == DOUBLE_BUFFER and self.reuse != "shared"
         return f"{replacement}:reuse={self.reuse}" if own else replacement
 
-    def cases(self, technique: str, layer: Counted, tile: Tile | None = None) -> list[Case]:
+    def cases(self, technique: str, layer: Counted, tile: Tile | None = None) -> list[LayerCase]:
         """Cases of a layer under double buffering, of which the best one counts.
 
         Several cores have shares of the batch in all techniques but the last. A layer without dX
@@ -224,7 +224,7 @@ class Setting:
         """
         chosen = technique if layer.input_gradient else BASELINE
         shares = WHOLE if self.cores == 1 else f"m/{self.cores}"
-        plain = Case(
+        plain = LayerCase(
             layer=layer.layer,
             machine=self.hardware(),
             order=TECHNIQUES[chosen][0],
@@ -239,12 +239,12 @@ class Setting:
         return [replace(plain, order=order) for order in TECHNIQUES[chosen]]
 
 
-def other(ran: Case, replacement: str) -> Case:
+def other(ran: LayerCase, replacement: str) -> LayerCase:
     """What ran (order, tile, partition) under another replacement."""
     return replace(ran, replacement=replacement, **_REQUEST)
 
 
-def best_of(groups: Sequence[Sequence[Case]]) -> list[Ran]:
+def best_of(groups: Sequence[Sequence[LayerCase]]) -> list[Ran]:
     """Of each group of cases the row that takes least time, then least traffic; all verified."""
     with TaskQueue() as pool:
         flat = [case for group in groups for case in group]
@@ -388,7 +388,7 @@ def forward_pass(
         element_bytes=element_bytes,
         cores=cores,
     ).tile
-    grid = Grid(layer=layer, tile=Tile(m=tile.k, k=tile.m, n=tile.n))
+    grid = TileGrid(layer=layer, tile=Tile(m=tile.k, k=tile.m, n=tile.n))
     order = forward_order(grid) if cores == 1 else forward_on_cores(grid, cores)
     instance = forward(grid, machine, order, element_bytes=element_bytes)
     return layer.groups * _of_totals(verified(instance, replacement)[1])
@@ -404,7 +404,7 @@ def free(row: Ran) -> Cost:
         return of_row(row)
     instance = without_second_read(instance_of(row.ran))
     schedule, totals = verified(instance, row.ran.replacement)
-    dy_bytes = Moved.of(instance, schedule).read_bytes[_DY]
+    dy_bytes = MatrixTraffic.of(instance, schedule).read_bytes[_DY]
     cost = row.ran.layer.groups * _of_totals(totals, dy_bytes)
     return np.append(cost[:4], of_row(row)[4:])
 

@@ -22,7 +22,7 @@ from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.hardware.machines import load_machine
 from spmopt.solve import solve
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import parse_order
 from spmopt.tiles.passes import backward
 
@@ -44,7 +44,7 @@ class Task:
     def instance(self) -> Instance:
         """Build it."""
         layer = Layer(name="layer", m=self.sizes[0], k=self.sizes[1], n=self.sizes[2])
-        grid = Grid(layer=layer, tile=Tile(m=self.side, k=self.side, n=self.side))
+        grid = TileGrid(layer=layer, tile=Tile(m=self.side, k=self.side, n=self.side))
         machine = load_machine(self.place[0], {"spm": self.place[1]})
         return backward(grid, machine, parse_order(self.order, layer).through(grid))
 

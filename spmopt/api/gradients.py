@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from spmopt.experiments.store import RowTable
     from spmopt.hardware.settings import Setting
     from spmopt.report.tables import Part
-    from spmopt.tiles.case import Case
+    from spmopt.tiles.case import LayerCase
     from spmopt.tiles.records import Record
     from spmopt.tiles.scalesim import Config
 
@@ -120,7 +120,7 @@ class _Asked:
     title: str
     layers: tuple[Known, ...]
     machine: Machine
-    cases: tuple[Case, ...]
+    cases: tuple[LayerCase, ...]
     known: tuple[Known, ...]
     notes: tuple[str, ...] = ()
 
@@ -237,7 +237,7 @@ def gradients(
     options = dict(locals())
     del options["callbacks"], options["jobs"], options["output"]
     from spmopt.api.layers import LayerOptions, read_layers, sizes_of
-    from spmopt.tiles.case import Case
+    from spmopt.tiles.case import LayerCase
     from spmopt.tiles.layer import Tile
 
     require_limits(time_limit, tolerance, jobs=jobs)
@@ -256,7 +256,7 @@ def gradients(
         callbacks,
     )
     plain = partial(
-        Case,
+        LayerCase,
         machine=on,
         cores=cores,
         tile=None if tile is None else Tile(**sizes_of(tile, "tile")),
@@ -392,8 +392,8 @@ def _array_rate(machine: Machine, cores: int) -> int | None:
 
 
 def _pairs(
-    plain: partial[Case], layers: Sequence[Known], ways: Sequence[tuple[str, str, str]]
-) -> list[tuple[Known, Case]]:
+    plain: partial[LayerCase], layers: Sequence[Known], ways: Sequence[tuple[str, str, str]]
+) -> list[tuple[Known, LayerCase]]:
     """Return every layer in every way, with its case."""
     try:
         pairs = [
@@ -424,7 +424,7 @@ def _located(error: InputError, layers: Iterable[Known]) -> InputError:
     return error
 
 
-def _require_few(cases: Sequence[Case]) -> None:
+def _require_few(cases: Sequence[LayerCase]) -> None:
     """Refuse what takes too many tile products, before any is run.
 
     To search all orders is refused where no layer in tiles of the size given is small enough.

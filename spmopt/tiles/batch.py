@@ -7,18 +7,18 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from spmopt.experiments.queue import TaskQueue
-from spmopt.tiles.case import DOUBLE_BUFFER, Case, Chosen, choose, finalists
+from spmopt.tiles.case import DOUBLE_BUFFER, ChosenCase, LayerCase, choose, finalists
 from spmopt.tiles.run import LayerResult, best, finish
 
 _CHOICE, _RUN = range(2)
 """What goes first, of one case."""
-_Key = tuple[Case, str]
+_Key = tuple[LayerCase, str]
 Found = tuple[int, LayerResult]
 """The number of a case, and its row."""
 
 
 def run_all(
-    cases: Sequence[Case], queue: TaskQueue, tell: Callable[[str], None] = lambda _: None
+    cases: Sequence[LayerCase], queue: TaskQueue, tell: Callable[[str], None] = lambda _: None
 ) -> Iterator[list[Found]]:
     """Run every case as :func:`~spmopt.tiles.run.run` does, in processes.
 
@@ -51,9 +51,9 @@ def run_all(
 class _Asked:
     """Equal cases but for names: their candidates, then their runs, and how many are not known."""
 
-    case: Case
+    case: LayerCase
     numbers: list[int]
-    keys: list[Case]
+    keys: list[LayerCase]
     missing: int
     runs: list[_Key] = field(default_factory=list)
 
@@ -62,15 +62,15 @@ class _Batch:
     """Choices and runs under way; keys are cases without what does not matter."""
 
     def __init__(
-        self, cases: Sequence[Case], queue: TaskQueue, tell: Callable[[str], None]
+        self, cases: Sequence[LayerCase], queue: TaskQueue, tell: Callable[[str], None]
     ) -> None:
         self._cases, self._queue, self._tell = cases, queue, tell
-        self._chosen: dict[Case, Chosen] = {}
-        self._waiting: dict[Case, list[_Asked]] = {}
+        self._chosen: dict[LayerCase, ChosenCase] = {}
+        self._waiting: dict[LayerCase, list[_Asked]] = {}
         self._running: dict[_Key, list[_Asked]] = {}
         self._rows: dict[_Key, LayerResult] = {}
         self._found: list[Found] = []
-        alike: dict[Case, list[int]] = {}
+        alike: dict[LayerCase, list[int]] = {}
         for number, case in enumerate(cases):
             alike.setdefault(_nameless(case), []).append(number)
         for numbers in alike.values():
@@ -81,7 +81,7 @@ class _Batch:
         found, self._found = self._found, []
         return found
 
-    def _ask(self, case: Case, numbers: list[int]) -> None:
+    def _ask(self, case: LayerCase, numbers: list[int]) -> None:
         """Have all candidates evaluated, each once."""
         candidates = {_choice_key(each): each for each in case.candidates()}
         asked = _Asked(case=case, numbers=numbers, keys=list(candidates), missing=len(candidates))
@@ -92,7 +92,7 @@ class _Batch:
                 self._queue.add((numbers[0], _CHOICE), task, partial(self._choice, key))
             self._waiting[key].append(asked)
 
-    def _choice(self, key: Case, chosen: Chosen) -> None:
+    def _choice(self, key: LayerCase, chosen: ChosenCase) -> None:
         self._chosen[key] = chosen
         for asked in self._waiting[key]:
             asked.missing -= 1
@@ -108,7 +108,7 @@ class _Batch:
         if not asked.missing:
             self._give(asked)
 
-    def _add(self, asked: _Asked, chosen: Chosen) -> _Key:
+    def _add(self, asked: _Asked, chosen: ChosenCase) -> _Key:
         case = asked.case
         ran = replace(
             case,
@@ -142,11 +142,11 @@ class _Batch:
             self._found.append((number, replace(row, case=case, ran=ran)))
 
 
-def _nameless(case: Case) -> Case:
+def _nameless(case: LayerCase) -> LayerCase:
     return replace(case, layer=replace(case.layer, name="layer"))
 
 
-def _choice_key(case: Case) -> Case:
+def _choice_key(case: LayerCase) -> LayerCase:
     """All that a choice depends on."""
     return replace(
         _nameless(case),

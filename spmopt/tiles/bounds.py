@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 
 Floats = NDArray[np.float64]
 Sides = tuple[int, int, int]
@@ -40,7 +40,7 @@ class TrafficBound:
 
 
 def traffic_bound(
-    grid: Grid, machine: Machine, *, element_bytes: int = 4, input_gradient: bool = True
+    grid: TileGrid, machine: Machine, *, element_bytes: int = 4, input_gradient: bool = True
 ) -> TrafficBound:
     """Bound the traffic of the gradients of one layer in tiles (README, theorem).
 

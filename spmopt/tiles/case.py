@@ -15,7 +15,7 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.table import Ints
 from spmopt.policies.double_buffer.figures import Figures
 from spmopt.schedulers.registry import Kind, SchedulerEntry, able, find
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ALGORITHM_1, ORDERS, Order, format_order, parse_order
 from spmopt.tiles.partition import (
     AXIS_NAMES,
@@ -38,7 +38,7 @@ _PARTS = (2, 4)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class LayerCase:
     """The gradients of a layer, in an order of tile products, under a replacement.
 
     Attributes
@@ -151,13 +151,13 @@ class Case:
         return objective_named(self.objective, self.machine)
 
     @property
-    def grid(self) -> Grid:
+    def grid(self) -> TileGrid:
         """The layer in tiles; raises :class:`InputError` before they are chosen."""
         if self.tile is None:
             raise InputError(f"layer {self.layer.name}: no tile; give one or have it chosen")
-        return Grid(layer=self.layer, tile=self.tile)
+        return TileGrid(layer=self.layer, tile=self.tile)
 
-    def candidates(self) -> tuple[Case, ...]:
+    def candidates(self) -> tuple[LayerCase, ...]:
         """Cases with one order and one partition each, the best of which is to be chosen."""
         orders = tuple(ORDERS) if self.order in (BEST, SEARCHED, OPTIMAL) else (self.order,)
         cuts: tuple[str, ...] = (self.partition,)
@@ -176,10 +176,10 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chosen:
+class ChosenCase:
     """A case with tile, order and partition, and what it costs under double buffering."""
 
-    case: Case
+    case: LayerCase
     figures: Figures
 
     @property
@@ -194,7 +194,7 @@ def leaves_order(order: str) -> bool:
     return order in (SEARCHED, OPTIMAL) or order.partition(":")[0] in (BEST, ALGORITHM_1)
 
 
-def products(case: Case, grid: Grid) -> Ints:
+def products(case: LayerCase, grid: TileGrid) -> Ints:
     """Tile products of ``grid`` in the order of a case that names one order and one partition.
 
     Returns
@@ -216,7 +216,7 @@ def products(case: Case, grid: Grid) -> Ints:
     return on_cores(grid, cut, order, case.cores, input_gradient=case.input_gradient)
 
 
-def instance_of(ran: Case) -> Instance:
+def instance_of(ran: LayerCase) -> Instance:
     """The gradients of one group of a case that names one tile, one order and one partition."""
     grid = ran.grid
     return backward(
@@ -228,8 +228,8 @@ def instance_of(ran: Case) -> Instance:
     )
 
 
-def choose(case: Case) -> Chosen:
-    """Choose the tile of one of :meth:`~spmopt.tiles.case.Case.candidates`, or keep its own.
+def choose(case: LayerCase) -> ChosenCase:
+    """Choose the tile of one of :meth:`~spmopt.tiles.case.LayerCase.candidates`, or keep its own.
 
     Its partition is then the one that is made: a layer has no more parts than rows of tiles.
 
@@ -241,7 +241,7 @@ def choose(case: Case) -> Chosen:
     if case.tile is not None:
         m, k, n = map(min, case.tile.sizes, case.layer.sizes)
         fixed = replace(case, tile=Tile(m=m, k=k, n=n))
-        return Chosen(case=_as_made(fixed), figures=_figures(fixed))
+        return ChosenCase(case=_as_made(fixed), figures=_figures(fixed))
     found = choose_tile(
         case.layer,
         case.machine,
@@ -251,29 +251,29 @@ def choose(case: Case) -> Chosen:
         reuse=case.reuse,
         cores=case.cores,
     )
-    return Chosen(case=_as_made(replace(case, tile=found.tile)), figures=found.figures)
+    return ChosenCase(case=_as_made(replace(case, tile=found.tile)), figures=found.figures)
 
 
-def finalists(case: Case, found: Iterable[Chosen]) -> tuple[Chosen, ...]:
+def finalists(case: LayerCase, found: Iterable[ChosenCase]) -> tuple[ChosenCase, ...]:
     """Those of the candidates of ``case`` that are to be run, the best row of which counts.
 
     Figures are exact under double buffering: one is left, the first of equals. Under another
     replacement ``best`` leaves one of each order.
     """
-    orders: dict[str, list[Chosen]] = {}
+    orders: dict[str, list[ChosenCase]] = {}
     for each in found:
         name = each.case.order if case.order == BEST and not case.is_double_buffered else ""
         orders.setdefault(name, []).append(each)
     return tuple(min(some, key=lambda each: each.value) for some in orders.values())
 
 
-def _as_made(case: Case) -> Case:
+def _as_made(case: LayerCase) -> LayerCase:
     if case.partition == WHOLE:
         return case
     return replace(case, partition=str(made(case.grid, parse_partition(case.partition))))
 
 
-def _figures(case: Case) -> Figures:
+def _figures(case: LayerCase) -> Figures:
     return evaluate(
         case.grid,
         case.machine,

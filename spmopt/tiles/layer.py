@@ -124,7 +124,7 @@ class Tile:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class TileGrid:
     """One product of ``layer`` in tiles; those at the far edges hold what is left.
 
     The backward pass of Y (M, N) = X (M, K) W (K, N) is two products that share dY:

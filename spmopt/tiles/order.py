@@ -11,7 +11,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.table import Ints
-from spmopt.tiles.layer import Grid, Layer
+from spmopt.tiles.layer import Layer, TileGrid
 
 LOOPS = ("ikj", "ijk", "kij", "kji", "jik", "jki")
 """The six loop orders, outermost loop first; i is along M, k along K, j along N."""
@@ -51,7 +51,7 @@ class Walk:
                 f"walk: loops {self.blocks!r} over blocks, but no block; give its size"
             )
 
-    def through(self, grid: Grid) -> Ints:
+    def through(self, grid: TileGrid) -> Ints:
         """(I K J,) Numbers of the tile products in the order walked."""
         if self.block is None and not self.boustrophedon:
             numbers = np.arange(grid.products).reshape(grid.shape)
@@ -90,8 +90,8 @@ class Order:
     dw: Walk
     alternate: bool
 
-    def through(self, grid: Grid, *, input_gradient: bool = True) -> Ints:
-        """Return numbers of the tile products, in the order of computing (see :class:`Grid`).
+    def through(self, grid: TileGrid, *, input_gradient: bool = True) -> Ints:
+        """Return numbers of the tile products, in the order of computing (see :class:`TileGrid`).
 
         Parameters
         ----------

@@ -20,7 +20,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, ORDERS, Order, Walk
 
 _AXES = "ikj"
@@ -50,7 +50,7 @@ class GoodOrder:
 
 
 def good_order(
-    grid: Grid,
+    grid: TileGrid,
     spm_tiles: int,
     *,
     input_gradient: bool = True,
@@ -87,15 +87,15 @@ def good_order(
     return search.result([*orders, *ORDERS.values()], input_gradient)
 
 
-def _fused(grid: Grid, walk: Walk) -> Ints:
+def _fused(grid: TileGrid, walk: Walk) -> Ints:
     return Order(dx=walk, dw=walk, alternate=True).through(grid)
 
 
-def _only_dx(grid: Grid, walk: Walk) -> Ints:
+def _only_dx(grid: TileGrid, walk: Walk) -> Ints:
     return walk.through(grid)
 
 
-def _only_dw(grid: Grid, walk: Walk) -> Ints:
+def _only_dw(grid: TileGrid, walk: Walk) -> Ints:
     return walk.through(grid) + grid.products
 
 
@@ -103,7 +103,7 @@ class _Search:
     """What is known of walks so far, and how much more may be asked."""
 
     def __init__(
-        self, grid: Grid, spm_tiles: int, evaluations: int, late: Callable[[], bool]
+        self, grid: TileGrid, spm_tiles: int, evaluations: int, late: Callable[[], bool]
     ) -> None:
         self._grid = grid
         self._spm_tiles = spm_tiles
@@ -112,7 +112,7 @@ class _Search:
         self._evaluations = 0
         self._cut_short = False
 
-    def best_walk(self, through: Callable[[Grid, Walk], Ints], copies: int) -> Walk:
+    def best_walk(self, through: Callable[[TileGrid, Walk], Ints], copies: int) -> Walk:
         """Descend from the best starts; ``copies`` of each matrix's block are held at once."""
         known: dict[Walk, int] = {}
         most = self._evaluations + self._most // _SEARCHES
@@ -230,7 +230,7 @@ def _cut(sizes: list[int], shape: Block) -> Block:
 _OPERANDS = 3
 
 
-def furthest_first(grid: Grid, order: Ints, spm_tiles: int) -> int:
+def furthest_first(grid: TileGrid, order: Ints, spm_tiles: int) -> int:
     """Tiles moved by ``order`` when the one used furthest ahead leaves a full SPM.
 
     A result that leaves before its last product is stored, and loaded for the next one. Of two
@@ -259,7 +259,7 @@ def furthest_first(grid: Grid, order: Ints, spm_tiles: int) -> int:
     return _moved(used.tolist(), _following(used).tolist(), spm_tiles)
 
 
-def tiles_used(grid: Grid, order: Ints) -> Ints:
+def tiles_used(grid: TileGrid, order: Ints) -> Ints:
     """(n, 3) Tiles of dY, of the other input and of the result, each with a number of its own."""
     rows, inner, columns = grid.shape
     i, k, j = grid.indices(order)

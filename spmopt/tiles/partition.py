@@ -29,7 +29,7 @@ import numpy as np
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
-from spmopt.tiles.layer import Grid, Layer
+from spmopt.tiles.layer import Layer, TileGrid
 from spmopt.tiles.order import Order
 from spmopt.tiles.program import IDLE
 
@@ -61,10 +61,10 @@ class Partition:
 class Piece:
     """Rows of tiles of ``whole`` from ``first`` on along ``axis`` (0: M, 1: K, 2: N)."""
 
-    whole: Grid
+    whole: TileGrid
     axis: int
     first: int
-    grid: Grid
+    grid: TileGrid
 
     def numbers(self, products: Ints) -> Ints:
         """Return the numbers in ``whole`` of tile products numbered in the piece's ``grid``."""
@@ -76,7 +76,7 @@ class Piece:
         return numbers + self.whole.products * (products // self.grid.products)
 
 
-def pieces(grid: Grid, partition: Partition) -> tuple[Piece, ...]:
+def pieces(grid: TileGrid, partition: Partition) -> tuple[Piece, ...]:
     """Cut ``grid``; there are at most as many pieces as tiles along the axis."""
     axis, found, first = AXIS_NAMES.index(partition.axis), [], 0
     for side in np.array_split(grid.sides[axis], made(grid, partition).parts):
@@ -89,14 +89,14 @@ def pieces(grid: Grid, partition: Partition) -> tuple[Piece, ...]:
     return tuple(found)
 
 
-def made(grid: Grid, partition: Partition) -> Partition:
+def made(grid: TileGrid, partition: Partition) -> Partition:
     """Return the partition with as many parts as :func:`pieces` makes."""
     most = grid.shape[AXIS_NAMES.index(partition.axis)]
     return replace(partition, parts=min(partition.parts, most))
 
 
 def partitioned(
-    grid: Grid, partition: Partition, order: OrderOf, *, input_gradient: bool = True
+    grid: TileGrid, partition: Partition, order: OrderOf, *, input_gradient: bool = True
 ) -> Ints:
     """Return the order of all tile products on one core: that of the pieces, one after another.
 
@@ -107,7 +107,7 @@ def partitioned(
 
 
 def on_cores(
-    grid: Grid, partition: Partition, order: OrderOf, cores: int, *, input_gradient: bool = True
+    grid: TileGrid, partition: Partition, order: OrderOf, cores: int, *, input_gradient: bool = True
 ) -> Ints:
     """Return the tile products of every step: piece c on core c, then c + ``cores``, and so on.
 
@@ -129,7 +129,7 @@ def on_cores(
     _require_cores(cores)
 
     @cache  # most pieces are equal
-    def walked(piece: Grid) -> Ints:
+    def walked(piece: TileGrid) -> Ints:
         own = order if isinstance(order, Order) else order(piece.layer)
         return own.through(piece, input_gradient=input_gradient)
 

@@ -26,10 +26,10 @@ from spmopt.core.instance import STATIONARY, STREAMED, Instance, Mode, Operation
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import Walk
 from spmopt.tiles.partition import Partition, dealt, pieces
-from spmopt.tiles.program import AXES, RESULTS, Program
+from spmopt.tiles.program import AXES, RESULTS, PassProgram
 
 BY_ROWS = Walk(loops="ijk")
 """The usual walk of the forward pass: a tile of Y is finished before the next begins, by rows."""
@@ -45,7 +45,7 @@ _T = TypeVar("_T")
 
 
 def backward(
-    grid: Grid,
+    grid: TileGrid,
     machine: Machine,
     order: Ints,
     *,
@@ -83,12 +83,12 @@ def backward(
         Not such an order, elements without bytes, or tiles of an operation that do not fit in the
         SPM.
     """
-    program = Program.of(grid, machine, order, element_bytes=element_bytes, add_early=add_early)
+    program = PassProgram.of(grid, machine, order, element_bytes=element_bytes, add_early=add_early)
     return _instance(program, computing="dW", resident=resident)
 
 
 def forward(
-    grid: Grid,
+    grid: TileGrid,
     machine: Machine,
     order: Ints,
     *,
@@ -101,16 +101,16 @@ def forward(
     are those of :func:`backward`; ``order`` (I K J,) or (steps, cores) is of products of Y, as
     :func:`forward_order` or :func:`forward_on_cores` give it.
     """
-    program = Program.of(grid, machine, order, element_bytes=element_bytes)
+    program = PassProgram.of(grid, machine, order, element_bytes=element_bytes)
     return _instance(program, computing="Y", resident=resident)
 
 
-def forward_order(grid: Grid, walk: Walk = BY_ROWS) -> Ints:
+def forward_order(grid: TileGrid, walk: Walk = BY_ROWS) -> Ints:
     """(I K J,) The products of Y on one core."""
     return walk.through(grid) + RESULTS.index("Y") * grid.products
 
 
-def forward_on_cores(grid: Grid, cores: int, walk: Walk = BY_ROWS) -> Ints:
+def forward_on_cores(grid: TileGrid, cores: int, walk: Walk = BY_ROWS) -> Ints:
     """(steps, cores) The products of Y, each core with its share of the batch.
 
     A cut along M; no tile of Y is a sum over cores.
@@ -119,7 +119,7 @@ def forward_on_cores(grid: Grid, cores: int, walk: Walk = BY_ROWS) -> Ints:
     return dealt([piece.numbers(forward_order(piece.grid, walk)) for piece in cut], cores)
 
 
-def mirrored(grid: Grid) -> Grid:
+def mirrored(grid: TileGrid) -> TileGrid:
     """Return the grid whose weight gradient is computed by products of the same tiles and cycles.
 
     Y (M, N) = X (M, K) W (K, N) sums over K as dW (K, N) = X^T dY sums over M: with M and K
@@ -128,7 +128,7 @@ def mirrored(grid: Grid) -> Grid:
     which it spreads transfers of a batch, that of numbers.
     """
     tile = grid.tile
-    return Grid(layer=mirrored_layer(grid.layer), tile=Tile(m=tile.k, k=tile.m, n=tile.n))
+    return TileGrid(layer=mirrored_layer(grid.layer), tile=Tile(m=tile.k, k=tile.m, n=tile.n))
 
 
 def mirrored_layer(layer: Layer) -> Layer:
@@ -136,7 +136,7 @@ def mirrored_layer(layer: Layer) -> Layer:
     return replace(layer, m=layer.k, k=layer.m)
 
 
-def require_room(program: Program) -> None:
+def require_room(program: PassProgram) -> None:
     """Raise :class:`InputError` where the tiles of an operation do not fit in the SPM."""
     machine, tile = program.machine, program.grid.tile
     page, room = machine.page_bytes, machine.spm_pages
@@ -152,7 +152,7 @@ def require_room(program: Program) -> None:
         )
 
 
-def _instance(program: Program, *, computing: str, resident: bool) -> Instance:
+def _instance(program: PassProgram, *, computing: str, resident: bool) -> Instance:
     layer, results = program.grid.layer, program.results
     if computing not in results:
         raise InputError(f"layer {layer.name}: the order computes {results[-1]}, not {computing}")
@@ -182,7 +182,7 @@ def _instance(program: Program, *, computing: str, resident: bool) -> Instance:
     )
 
 
-def _source(program: Program) -> str:
+def _source(program: PassProgram) -> str:
     layer, tile, cores = program.grid.layer, program.grid.tile, program.cores
     what = "the forward pass" if program.results == ("Y",) else "gradients"
     return (
@@ -191,7 +191,7 @@ def _source(program: Program) -> str:
     ) + (f", on {cores} cores" if cores > 1 else "")
 
 
-def _tensors(program: Program) -> tuple[Tensor, ...]:
+def _tensors(program: PassProgram) -> tuple[Tensor, ...]:
     """Tiles ``dY[i,j]`` and so on, then partial tiles, ``dW@1[k,j]`` for that of core 1."""
     places = [
         (matrix, row, column)
@@ -217,17 +217,17 @@ def _tensors(program: Program) -> tuple[Tensor, ...]:
     )
 
 
-def _in_order(program: Program, found: Sequence[_T]) -> list[_T]:
+def _in_order(program: PassProgram, found: Sequence[_T]) -> list[_T]:
     """Return what belongs to steps, then to additions, in the order of the operations."""
     return [found[turn] for turn in np.argsort(program.place).tolist()]
 
 
-def _by_step(program: Program, found: Sequence[_T]) -> Iterator[Sequence[_T]]:
+def _by_step(program: PassProgram, found: Sequence[_T]) -> Iterator[Sequence[_T]]:
     """Split what belongs to products by their steps."""
     return (found[low:high] for low, high in pairwise(program.begin.tolist()))
 
 
-def _names(program: Program, tensors: Sequence[Tensor]) -> list[str]:
+def _names(program: PassProgram, tensors: Sequence[Tensor]) -> list[str]:
     made = (program.product // program.grid.products).tolist()
     places = zip(*(index.tolist() for index in program.grid.indices(program.product)), strict=True)
     each = [
@@ -237,7 +237,7 @@ def _names(program: Program, tensors: Sequence[Tensor]) -> list[str]:
     return _in_order(program, [*map("+".join, _by_step(program, each)), *sums])
 
 
-def _kinds(program: Program) -> list[str]:
+def _kinds(program: PassProgram) -> list[str]:
     """Results that are computed, in alphabetical order: of two these are dW and dX."""
     made, begin = program.product // program.grid.products, program.begin[:-1]
     ends = np.maximum.reduceat(made, begin), np.minimum.reduceat(made, begin)
@@ -248,7 +248,7 @@ def _kinds(program: Program) -> list[str]:
     return _in_order(program, [*steps, *("sum" for _ in program.added)])
 
 
-def _reads(program: Program) -> list[tuple[int, ...]]:
+def _reads(program: PassProgram) -> list[tuple[int, ...]]:
     """All accesses but those that only write, which are last."""
     wrote = np.add.reduceat(program.kind == Access.WRITE, program.first[:-1], dtype=np.int64)
     tensor: list[int] = program.tensor.tolist()
@@ -256,12 +256,12 @@ def _reads(program: Program) -> list[tuple[int, ...]]:
     return [tuple(tensor[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
 
 
-def _writes(program: Program) -> list[tuple[int, ...]]:
+def _writes(program: PassProgram) -> list[tuple[int, ...]]:
     steps = map(tuple, _by_step(program, program.into.tolist()))
     return _in_order(program, [*steps, *((tile,) for tile in program.added.tolist())])
 
 
-def _predecessors(program: Program) -> list[tuple[int, ...]]:
+def _predecessors(program: PassProgram) -> list[tuple[int, ...]]:
     """Of a step those in which its sums began; of an addition all steps with parts of them."""
     operation, tensor, kind = program.operation, program.tensor, program.kind
     began = np.empty(program.size_bytes.size, np.int64)
@@ -284,7 +284,7 @@ def _predecessors(program: Program) -> list[tuple[int, ...]]:
     return [tuple(earlier[low:high]) for low, high in pairwise(ends)]
 
 
-def _modes(program: Program, resident: bool) -> list[tuple[Mode, ...]]:
+def _modes(program: PassProgram, resident: bool) -> list[tuple[Mode, ...]]:
     columns = (
         np.diff(program.first),
         program.compute_cycles,

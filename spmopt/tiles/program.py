@@ -24,12 +24,12 @@ from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, links
 from spmopt.graph.cycles import access_cycles, compute_cycles
 from spmopt.graph.operators.spec import Gemm
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 
 INPUTS: Mapping[str, tuple[str, str]] = MappingProxyType(
     {"dX": ("dY", "W"), "dW": ("dY", "X"), "Y": ("X", "W")}
 )
-"""What each result is the product of, in the order of the products' numbers (see Grid)."""
+"""What each result is the product of, in the order of the products' numbers (see TileGrid)."""
 RESULTS = tuple(INPUTS)
 AXES: Mapping[str, tuple[int, int]] = MappingProxyType(
     {"dY": (0, 2), "X": (0, 1), "W": (1, 2), "dX": (0, 1), "dW": (1, 2), "Y": (0, 2)}
@@ -41,7 +41,7 @@ _SUMMED = {"dX": 2, "dW": 0, "Y": 1}  # the axis that a result's products are su
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Program:
+class PassProgram:
     """Arrays over operations (o), their accesses (a) and tensors (m).
 
     Attributes
@@ -71,7 +71,7 @@ class Program:
     size_bytes : (m,)
     """
 
-    grid: Grid
+    grid: TileGrid
     machine: Machine
     element_bytes: int
     cores: int
@@ -94,7 +94,7 @@ class Program:
     @classmethod
     def of(
         cls,
-        grid: Grid,
+        grid: TileGrid,
         machine: Machine,
         order: Ints,
         *,
@@ -238,7 +238,7 @@ class Program:
 
 
 def product_cycles(
-    grid: Grid, machine: Machine, cores: int = 1, *, results: Sequence[str] = RESULTS[:2]
+    grid: TileGrid, machine: Machine, cores: int = 1, *, results: Sequence[str] = RESULTS[:2]
 ) -> Ints:
     """(2 I K J,) Compute cycles of each tile product on one of ``cores``, by its number.
 
@@ -258,7 +258,7 @@ def product_cycles(
     return cycles.reshape(-1)
 
 
-def _results(grid: Grid, table: Ints) -> tuple[str, ...]:
+def _results(grid: TileGrid, table: Ints) -> tuple[str, ...]:
     """Return what the products make; raise :class:`InputError` unless that is once all of it."""
     layer, numbers = f"layer {grid.layer.name}", table[table != IDLE]
     every = len(RESULTS) * grid.products
@@ -281,7 +281,7 @@ def _results(grid: Grid, table: Ints) -> tuple[str, ...]:
     return results
 
 
-def _operands(grid: Grid, numbers: Ints, first_tile: Mapping[str, int]) -> Ints:
+def _operands(grid: TileGrid, numbers: Ints, first_tile: Mapping[str, int]) -> Ints:
     """(n, 3) Tensors of the two tiles multiplied and of the result, for each product."""
     operands: Ints = np.empty((numbers.size, 3), np.int64)
     made = numbers // grid.products
@@ -337,7 +337,7 @@ def _each_once(amounts: Ints, cycles: Callable[..., int]) -> Ints:
     return found[back.reshape(-1)]
 
 
-def _held(program: Program) -> Ints:
+def _held(program: PassProgram) -> Ints:
     """(o,) Compute cycles, no fewer than those of the scratchpad's banks."""
     machine = program.machine
     if machine.memory is None or machine.memory.rates is None:

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.rows import Columns, Value
-from spmopt.tiles.case import Case
-from spmopt.tiles.run import COUNTS, MATRICES, LayerCost, LayerResult, Moved
+from spmopt.tiles.case import LayerCase
+from spmopt.tiles.run import COUNTS, MATRICES, LayerCost, LayerResult, MatrixTraffic
 
 Record = Mapping[str, Value]
 _READ, _WRITTEN = (tuple(f"{name}_{way}_bytes" for name in MATRICES) for way in ("read", "written"))
@@ -46,7 +46,7 @@ COLUMNS = Columns(
 """Of the records, in their order."""
 
 
-def about(case: Case, count: int) -> Record:
+def about(case: LayerCase, count: int) -> Record:
     """Return what tells records apart; ``count`` layers are of this size."""
     layer, machine = case.layer, case.machine
     return {
@@ -101,7 +101,7 @@ def cost_of(found: Record) -> LayerCost:
     """Read the figures of a record; raises :class:`InputError` where one is missing."""
     bound = found["order_bound"]
     return LayerCost(
-        moved=Moved(
+        moved=MatrixTraffic(
             read_bytes=tuple(whole(found, name) for name in _READ),
             written_bytes=tuple(whole(found, name) for name in _WRITTEN),
         ),

@@ -21,7 +21,15 @@ from spmopt.core.table import Ints
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solve import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
-from spmopt.tiles.case import DOUBLE_BUFFER, OPTIMAL, Case, Chosen, choose, finalists, instance_of
+from spmopt.tiles.case import (
+    DOUBLE_BUFFER,
+    OPTIMAL,
+    ChosenCase,
+    LayerCase,
+    choose,
+    finalists,
+    instance_of,
+)
 from spmopt.tiles.order import format_order
 from spmopt.tiles.order_search import good_order
 from spmopt.tiles.partition import parse_partition
@@ -38,14 +46,14 @@ _OPERANDS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moved:
+class MatrixTraffic:
     """Bytes of each of :data:`MATRICES` that were read from DRAM, and written to it."""
 
     read_bytes: tuple[int, ...]
     written_bytes: tuple[int, ...]
 
     @classmethod
-    def of(cls, instance: Instance, schedule: Schedule) -> Moved:
+    def of(cls, instance: Instance, schedule: Schedule) -> MatrixTraffic:
         """Sort the DMA commands of a schedule by matrix; partial tiles are of the matrix too."""
         # ``dW`` of ``dW[0,1]`` and of ``dW@1[0,1]``.
         names = [name.partition("[")[0].partition("@")[0] for name in instance.tensor_names]
@@ -77,7 +85,7 @@ class LayerCost:
         Certified for the order that was run, in the unit of the objective; None: not asked for.
     """
 
-    moved: Moved
+    moved: MatrixTraffic
     products: int
     compute_cycles: int
     dma_cycles: int
@@ -147,7 +155,7 @@ def total(counted: Iterable[tuple[int, LayerCost]]) -> LayerCost:
     read, written = ways
     known = [count * bound for count, bound in zip(times, bounds, strict=True) if bound is not None]
     return LayerCost(
-        moved=Moved(read_bytes=read, written_bytes=written),
+        moved=MatrixTraffic(read_bytes=read, written_bytes=written),
         order_bound=sum(known, Fraction()) if len(known) == len(bounds) else None,
         **{name: summed([getattr(one, name) for one in each]) for name in COUNTS},
     )
@@ -174,8 +182,8 @@ class LayerResult:
         Of the replacement, and of the search for an order.
     """
 
-    case: Case
-    ran: Case
+    case: LayerCase
+    ran: LayerCase
     cost: LayerCost
     status: Status
     solve_s: float
@@ -193,7 +201,7 @@ class LayerResult:
         return self.cost.makespan_cycles / self.case.machine.clock_hz
 
 
-def run(case: Case) -> LayerResult:
+def run(case: LayerCase) -> LayerResult:
     """Choose what the case leaves open, schedule, verify.
 
     Raises
@@ -211,7 +219,7 @@ def best(rows: Iterable[LayerResult]) -> LayerResult:
     return min(rows, key=lambda each: each.value)
 
 
-def finish(case: Case, chosen: Chosen) -> LayerResult:
+def finish(case: LayerCase, chosen: ChosenCase) -> LayerResult:
     """Schedule one of the finalists of ``case``, and in what was searched for if that is better."""
     named = replace(chosen.case, replacement=case.replacement)
     row = _row(case, named)
@@ -222,7 +230,7 @@ def finish(case: Case, chosen: Chosen) -> LayerResult:
     return replace(found, notes=(*notes, *found.notes))
 
 
-def _row(case: Case, ran: Case) -> LayerResult:
+def _row(case: LayerCase, ran: LayerCase) -> LayerResult:
     grid, instance = ran.grid, instance_of(ran)
     request = Request(
         objective=ran.goal, tolerance=ran.tolerance, time_limit_s=ran.time_limit_s, threads=1
@@ -239,7 +247,7 @@ def _row(case: Case, ran: Case) -> LayerResult:
     # The proof cuts a schedule after any tile product; cores compute several at once.
     least = bound.size_bytes if ran.cores == 1 else bound.compulsory_bytes
     found = LayerCost(
-        moved=Moved.of(instance, result.schedule),
+        moved=MatrixTraffic.of(instance, result.schedule),
         products=grid.products * (1 + ran.input_gradient),
         compute_cycles=result.totals.compute_cycles,
         dma_cycles=result.totals.dma_cycles,
@@ -267,7 +275,7 @@ def _row(case: Case, ran: Case) -> LayerResult:
     )
 
 
-def _least_cycles(case: Case, instance: Instance, traffic_bytes: int) -> int:
+def _least_cycles(case: LayerCase, instance: Instance, traffic_bytes: int) -> int:
     """Cycles of any order; on several cores, that share the computing as evenly as can be."""
     grid, machine = case.grid, case.machine
     # What banks take depends on the order: the first product of a tile reads no sum.
@@ -357,7 +365,7 @@ class _ExactSearch(Protocol):
     def require_small(self, shape: tuple[int, int, int], *, input_gradient: bool) -> None: ...
 
 
-def require_small(case: Case) -> None:
+def require_small(case: LayerCase) -> None:
     """Raise :class:`InputError` where the grid of ``case`` is too large to search all orders."""
     exact = cast("_ExactSearch", import_module(_FORMULATION))
     try:
@@ -366,7 +374,7 @@ def require_small(case: Case) -> None:
         raise InputError(f"order {OPTIMAL}: {error}") from None
 
 
-def _exact(case: Case) -> tuple[Case, tuple[str, ...]]:
+def _exact(case: LayerCase) -> tuple[LayerCase, tuple[str, ...]]:
     """Return ``case`` in the order of least traffic under any residency, and what is proved of it.
 
     Both searches count tiles as if all had the same size, in all of the scratchpad, or in half of
@@ -394,7 +402,7 @@ def _exact(case: Case) -> tuple[Case, tuple[str, ...]]:
     return replace(case, order=OPTIMAL, listed=tuple(found.order.tolist())), (note,)
 
 
-def _searched(case: Case) -> Case:
+def _searched(case: LayerCase) -> LayerCase:
     """Return ``case`` in the walks of least traffic under Belady's rule that are found now."""
     fewest, most = _EVALUATIONS
     found = good_order(
@@ -407,7 +415,7 @@ def _searched(case: Case) -> Case:
     return replace(case, order=format_order(found.order))
 
 
-def _spm_tiles(case: Case) -> int:
+def _spm_tiles(case: LayerCase) -> int:
     """Tiles that the scratchpad holds, of the largest ones; at least those of a product."""
     m, k, n = case.grid.tile.sizes
     largest = max(m * k, k * n, m * n) * case.element_bytes

@@ -33,10 +33,10 @@ from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.policies.double_buffer.figures import Figures, figures
 from spmopt.tiles.bounds import least_touched
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import Order
 from spmopt.tiles.passes import require_room
-from spmopt.tiles.program import Program
+from spmopt.tiles.program import PassProgram
 
 OBJECTIVES = ("makespan", "traffic")
 MOST_PRODUCTS = 500_000
@@ -47,12 +47,12 @@ _MOST_SIZES = 64
 _TIMES_FEWEST = 16
 Sizes = tuple[int, int, int]
 """Along M, K and N."""
-OrderOfGrid = Order | Callable[[Grid], Ints]
+OrderOfGrid = Order | Callable[[TileGrid], Ints]
 """An order, or what gives the tile products of a grid in order, those of a partition for one."""
 
 
 def evaluate(
-    grid: Grid,
+    grid: TileGrid,
     machine: Machine,
     order: Ints,
     *,
@@ -78,7 +78,7 @@ def evaluate(
         Not such an order, elements without bytes, or tiles of an operation that do not fit in the
         SPM.
     """
-    program = Program.of(grid, machine, order, element_bytes=element_bytes, add_early=add_early)
+    program = PassProgram.of(grid, machine, order, element_bytes=element_bytes, add_early=add_early)
     require_room(program)
     return figures(machine, program.timeline(), shared=reuse == "shared")
 
@@ -132,7 +132,7 @@ def choose_tile(
     def value(sizes: Sizes) -> tuple[int, ...]:
         """Return what to minimize; no two tiles have the same."""
         if sizes not in found:
-            grid = Grid(layer=layer, tile=Tile.of(sizes))
+            grid = TileGrid(layer=layer, tile=Tile.of(sizes))
             if isinstance(order, Order):
                 products = order.through(grid, input_gradient=input_gradient)
             else:
@@ -267,7 +267,7 @@ def require_tiles(layer: Layer, half: HalfSpm) -> None:
     require_large_tiles(layer, half.elements)
 
 
-def require_few(grid: Grid) -> None:
+def require_few(grid: TileGrid) -> None:
     """Raise :class:`InputError` where ``grid`` has more than :data:`MOST_PRODUCTS`."""
     tile = grid.tile
     if grid.products > MOST_PRODUCTS:

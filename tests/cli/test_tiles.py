@@ -12,7 +12,7 @@ import pytest
 
 from spmopt.tiles import batch
 from spmopt.tiles.batch import Found
-from spmopt.tiles.case import Case
+from spmopt.tiles.case import LayerCase
 from spmopt.tiles.order import ORDERS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
@@ -219,7 +219,7 @@ def test_ctrl_c_keeps_what_was_found(
     assert len([line for line in ran.out.splitlines() if " double-buffer " in line]) == rows
     asked: list[int] = []
 
-    def counting(cases: Sequence[Case], *arguments: Any) -> Iterator[list[Found]]:
+    def counting(cases: Sequence[LayerCase], *arguments: Any) -> Iterator[list[Found]]:
         asked.append(len(cases))
         return whole(cases, *arguments)
 

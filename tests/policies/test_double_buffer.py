@@ -17,7 +17,7 @@ from spmopt.core.timeline import listed_timeline
 from spmopt.policies.double_buffer import double_buffer
 from spmopt.policies.double_buffer.batches import batches
 from spmopt.policies.double_buffer.policy import buffered
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.passes import backward
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
@@ -207,7 +207,7 @@ def test_tile_products(name: str, reuse: str) -> None:
         assert batch_need(instance) <= instance.machine.spm_pages // 2
 
 
-def loaded(cells: Grid, spm: Machine, name: str, matrix: str) -> int:
+def loaded(cells: TileGrid, spm: Machine, name: str, matrix: str) -> int:
     """Bytes of a matrix that come from DRAM."""
     instance = backward(cells, spm, ORDERS[name].through(cells))
     plan = buffered(instance.machine, listed_timeline(instance), shared=True)

@@ -27,7 +27,7 @@ from results.shared.gradients import (
 from spmopt.frontends import zoo
 from spmopt.graph.statistics import parameters
 from spmopt.hardware.machines import load_machine
-from spmopt.tiles.case import Case
+from spmopt.tiles.case import LayerCase
 from spmopt.tiles.layer import Layer
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import scaled
@@ -91,7 +91,7 @@ def test_without_a_second_read_dw_has_no_dy() -> None:
 
 
 def test_a_free_second_read_saves_just_reads_of_dy() -> None:
-    row = run(Case(layer=LAYER, machine=load_machine(SMALL)))
+    row = run(LayerCase(layer=LAYER, machine=load_machine(SMALL)))
     plain, less = of_row(row), free(row)
     assert less[3] < plain[3]
     assert less[1] <= plain[1] - (plain[3] - less[3])

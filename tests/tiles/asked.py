@@ -7,7 +7,7 @@ from typing import Any
 
 from spmopt.core.machine import Machine
 from spmopt.hardware.machines import load_machine
-from spmopt.tiles.case import Case
+from spmopt.tiles.case import LayerCase
 from spmopt.tiles.layer import Layer
 
 LAYER = Layer(name="a", m=160, k=300, n=90)
@@ -17,6 +17,6 @@ def machine(spm: str = "128KiB") -> Machine:
     return load_machine("small-npu", {"spm": spm, "page": 512})
 
 
-def case(**changes: Any) -> Case:
+def case(**changes: Any) -> LayerCase:
     """``LAYER`` on a small scratchpad, with some fields changed."""
-    return replace(Case(layer=LAYER, machine=machine()), **changes)
+    return replace(LayerCase(layer=LAYER, machine=machine()), **changes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from spmopt.core.machine import Machine, SystolicArray
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import LOOPS, Order, Walk
 
 _NESTS = st.sampled_from(LOOPS)
@@ -19,10 +19,10 @@ ANY_WALK = st.builds(Walk, loops=_NESTS, boustrophedon=st.booleans()) | st.build
 ANY_ORDER = st.builds(Order, dx=ANY_WALK, dw=ANY_WALK, alternate=st.booleans())
 
 
-def grid(sizes: tuple[int, int, int], tile: tuple[int, int, int]) -> Grid:
+def grid(sizes: tuple[int, int, int], tile: tuple[int, int, int]) -> TileGrid:
     """A layer and its tiles, sizes along M, K, N."""
     (m, k, n), (tile_m, tile_k, tile_n) = sizes, tile
-    return Grid(layer=Layer(name="fc", m=m, k=k, n=n), tile=Tile(m=tile_m, k=tile_k, n=tile_n))
+    return TileGrid(layer=Layer(name="fc", m=m, k=k, n=n), tile=Tile(m=tile_m, k=tile_k, n=tile_n))
 
 
 def machine(spm_bytes: int, page_bytes: int = 64, array: SystolicArray | None = None) -> Machine:

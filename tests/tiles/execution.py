@@ -13,13 +13,13 @@ from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.solve import compare
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.passes import backward
 from tests.tiles.cases import machine
 from tests.tiles.simulate import Matrix, simulate
 
 
-def numbers(cells: Grid) -> dict[str, Matrix]:
+def numbers(cells: TileGrid) -> dict[str, Matrix]:
     """Small integers, so that every sum is exact."""
     draw, layer = np.random.default_rng(1), cells.layer
     shapes = {"dY": (layer.m, layer.n), "X": (layer.m, layer.k), "W": (layer.k, layer.n)}
@@ -30,7 +30,7 @@ def numbers(cells: Grid) -> dict[str, Matrix]:
 class Case:
     """A layer in tiles, an order on any number of cores, and what schedulers are asked for."""
 
-    cells: Grid
+    cells: TileGrid
     order: Ints
     spm_bytes: int
     resident: bool

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from spmopt.core.instance import Instance, Operation
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.table import Ints
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 
 Matrix = NDArray[np.int32]
 Bytes = NDArray[np.uint8]
@@ -37,7 +37,7 @@ class Computed:
 
 
 def simulate(
-    grid: Grid, instance: Instance, schedule: Schedule, given: dict[str, Matrix]
+    grid: TileGrid, instance: Instance, schedule: Schedule, given: dict[str, Matrix]
 ) -> Computed:
     """Compute from ``given`` (dY, X, W) as ``schedule`` says."""
     run = _Run(grid, instance, schedule, given)
@@ -47,7 +47,7 @@ def simulate(
 
 class _Run:
     def __init__(
-        self, grid: Grid, instance: Instance, schedule: Schedule, given: dict[str, Matrix]
+        self, grid: TileGrid, instance: Instance, schedule: Schedule, given: dict[str, Matrix]
     ) -> None:
         self._grid = grid
         self._instance = instance

@@ -12,12 +12,12 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline
 from spmopt.solve import solve
-from spmopt.tiles.case import Case
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.case import LayerCase
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.partition import Partition, on_cores, scaled
 from spmopt.tiles.passes import backward
-from spmopt.tiles.program import Program
+from spmopt.tiles.program import PassProgram
 from spmopt.tiles.run import run
 from spmopt.tiles.tiling import evaluate
 from tests.tiles.cases import ANY_ORDER, grid, machine
@@ -49,7 +49,7 @@ def banks(read: int, write: int) -> SpmTechnology:
     cores=st.integers(1, 3),
 )
 def test_a_step_ends_no_sooner_than_its_banks(
-    cells: Grid, order: Order, read: int, write: int, cores: int
+    cells: TileGrid, order: Order, read: int, write: int, cores: int
 ) -> None:
     products = on_cores(cells, Partition(axis="m", parts=cores), order, cores)
     free = scaled(SPM, cores)
@@ -63,7 +63,7 @@ def test_a_step_ends_no_sooner_than_its_banks(
         )
         assert other.compute_cycles == max(mode.compute_cycles, ceil(seconds))
         assert replace(other, compute_cycles=mode.compute_cycles) == mode
-    computed = Program.of(cells, held, products).timeline().compute_cycles
+    computed = PassProgram.of(cells, held, products).timeline().compute_cycles
     assert computed.tolist() == listed_timeline(after).compute_cycles.tolist()
 
 
@@ -81,7 +81,8 @@ def test_no_order_beats_the_bound_of_any_order() -> None:
     cells = grid((10, 10, 10), (4, 4, 4))
     held = replace(SPM, memory=banks(30, 30))
     rows = [
-        run(Case(layer=cells.layer, machine=held, order=order, tile=cells.tile)) for order in ORDERS
+        run(LayerCase(layer=cells.layer, machine=held, order=order, tile=cells.tile))
+        for order in ORDERS
     ]
     least = min(row.cost.makespan_cycles for row in rows)
     assert max(row.cost.makespan_bound_cycles for row in rows) <= least

@@ -11,7 +11,7 @@ from spmopt.core.errors import InputError
 from spmopt.experiments.queue import TaskQueue
 from spmopt.tiles import batch
 from spmopt.tiles.batch import run_all
-from spmopt.tiles.case import Case, Chosen
+from spmopt.tiles.case import ChosenCase, LayerCase
 from spmopt.tiles.layer import Layer, Tile
 from spmopt.tiles.run import LayerResult, finish, run
 from tests.tiles.asked import LAYER, case
@@ -26,15 +26,15 @@ CASES = [
 ]
 
 
-def rows_of(cases: Sequence[Case], jobs: int) -> dict[int, LayerResult]:
+def rows_of(cases: Sequence[LayerCase], jobs: int) -> dict[int, LayerResult]:
     with TaskQueue(jobs) as queue:
         return {number: row for some in run_all(cases, queue) for number, row in some}
 
 
 def test_rows_are_those_of_single_cases(monkeypatch: pytest.MonkeyPatch) -> None:
-    finished: list[Case] = []
+    finished: list[LayerCase] = []
 
-    def counted(asked: Case, chosen: Chosen) -> LayerResult:
+    def counted(asked: LayerCase, chosen: ChosenCase) -> LayerResult:
         finished.append(chosen.case)
         return finish(asked, chosen)
 

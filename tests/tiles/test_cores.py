@@ -14,7 +14,7 @@ from spmopt.core.table import Ints
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.hardware.machines import load_machine
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.partition import (
     Partition,
@@ -31,12 +31,12 @@ from tests.tiles.test_partition import ANY_GRID, ANY_PARTITION
 SEQUENTIAL = ORDERS["sequential"]
 
 
-def baseline(cells: Grid, cores: int) -> Ints:
+def baseline(cells: TileGrid, cores: int) -> Ints:
     """Data parallel, sequential: each core has its share of the batch."""
     return on_cores(cells, Partition(axis="m", parts=cores), ORDERS["sequential"], cores)
 
 
-def steps(cells: Grid, cut: str, cores: int) -> list[list[int]]:
+def steps(cells: TileGrid, cut: str, cores: int) -> list[list[int]]:
     table: list[list[int]] = on_cores(cells, parse_partition(cut), SEQUENTIAL, cores).tolist()
     return table
 
@@ -64,7 +64,7 @@ def test_more_pieces_than_cores_are_dealt_in_turn() -> None:
 
 @given(cells=ANY_GRID, cut=ANY_PARTITION, order=ANY_ORDER, cores=st.integers(1, 4))
 def test_every_product_once_on_some_core(
-    cells: Grid, cut: Partition, order: Order, cores: int
+    cells: TileGrid, cut: Partition, order: Order, cores: int
 ) -> None:
     table = on_cores(cells, cut, order, cores)
     busy = table != IDLE

@@ -19,7 +19,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.policies.double_buffer.figures import Figures, figures
 from spmopt.schedulers.registry import find
 from spmopt.solve import solve
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.partition import Partition, on_cores, partitioned
 from spmopt.tiles.passes import backward
@@ -66,7 +66,13 @@ def verified(instance: Instance, reuse: str) -> Totals:
     element_bytes=st.sampled_from([1, 2, 4]),
 )
 def test_of_any_layer_tile_order_and_machine(
-    *, cells: Grid, order: Order, spm: Machine, reuse: str, input_gradient: bool, element_bytes: int
+    *,
+    cells: TileGrid,
+    order: Order,
+    spm: Machine,
+    reuse: str,
+    input_gradient: bool,
+    element_bytes: int,
 ) -> None:
     products = order.through(cells, input_gradient=input_gradient)
     try:
@@ -89,7 +95,7 @@ def test_of_any_layer_tile_order_and_machine(
     add_early=st.booleans(),
 )
 def test_of_partitions(
-    *, cells: Grid, order: Order, axis: str, parts: int, reuse: str, add_early: bool
+    *, cells: TileGrid, order: Order, axis: str, parts: int, reuse: str, add_early: bool
 ) -> None:
     spm, cut = machine(2500, page_bytes=16), Partition(axis=axis, parts=parts)
     turns: tuple[Ints, ...] = (partitioned(cells, cut, order), on_cores(cells, cut, order, parts))
@@ -102,7 +108,7 @@ def test_of_partitions(
 @pytest.mark.parametrize("name", ORDERS)
 def test_of_a_real_layer_as_solved(name: str) -> None:
     layer = Layer(name="res2_3x3", m=4 * 56 * 56, k=576, n=64)
-    cells = Grid(layer=layer, tile=Tile(m=360, k=135, n=64))
+    cells = TileGrid(layer=layer, tile=Tile(m=360, k=135, n=64))
     npu = load_machine("small-npu")
     products = ORDERS[name].through(cells)
     result = solve(backward(cells, npu, products), "double-buffer", Request())

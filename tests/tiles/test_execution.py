@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, ORDERS, Order, Walk
 from tests.tiles.cases import ANY_ORDER, grid
 from tests.tiles.execution import Case
@@ -56,7 +56,7 @@ GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 7)] * 3), st.tuples(*[st.inte
     objective=st.sampled_from([TRAFFIC, MAKESPAN]),
 )
 def test_any_order_and_any_tiles(
-    cells: Grid, order: Order, pages: int, resident: bool, objective: Objective
+    cells: TileGrid, order: Order, pages: int, resident: bool, objective: Objective
 ) -> None:
     case = Case(cells, order.through(cells), 16 * pages, resident, objective)
     for schedule in case.schedules():

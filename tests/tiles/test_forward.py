@@ -13,7 +13,7 @@ from spmopt.core.machine import SystolicArray
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.scheduler import Request
 from spmopt.solve import compare
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, Walk
 from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order, mirrored
 from spmopt.tiles.program import IDLE
@@ -25,7 +25,7 @@ RAGGED = grid((5, 4, 7), (2, 4, 3))  # 3 x 1 x 3 tiles; the last ones are 1 alon
 _SCHEDULERS = ("double-buffer", "belady", "page")
 
 
-def executed(cells: Grid, instance: Instance, objective: Objective = TRAFFIC) -> None:
+def executed(cells: TileGrid, instance: Instance, objective: Objective = TRAFFIC) -> None:
     """Check every schedule: each product once, Y exact."""
     given = numbers(cells)
     expected = sorted(f"Y({i},{k},{j})" for i, k, j in np.ndindex(cells.shape))
@@ -51,7 +51,9 @@ def test_all_loops_execute_exactly(loops: str) -> None:
     pages=st.integers(12, 40),
     objective=st.sampled_from([TRAFFIC, MAKESPAN]),
 )
-def test_any_walk_and_any_tiles(cells: Grid, walk: Walk, pages: int, objective: Objective) -> None:
+def test_any_walk_and_any_tiles(
+    cells: TileGrid, walk: Walk, pages: int, objective: Objective
+) -> None:
     small = machine(16 * pages, page_bytes=16)
     executed(cells, forward(cells, small, forward_order(cells, walk)), objective)
 
@@ -110,7 +112,7 @@ def test_later_products_update_their_tile() -> None:
     dataflow=st.sampled_from(["os", "ws", "is"]),
 )
 def test_it_costs_what_its_mirror_image_does(
-    cells: Grid, walk: Walk, pages: int, dataflow: str
+    cells: TileGrid, walk: Walk, pages: int, dataflow: str
 ) -> None:
     small = machine(64 * pages, array=SystolicArray(rows=2, columns=3, dataflow=dataflow))
     products = forward_order(cells, walk)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spmopt.core.errors import InputError
 from spmopt.hardware.machines import load_machine
 from spmopt.tiles import tiling
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.tiling import (
     MOST_PRODUCTS,
     HalfSpm,
@@ -29,7 +29,7 @@ SIDES = st.integers(1, 12)
 def test_what_is_refused_cannot_be_done(m: int, k: int, n: int, elements: int, most: int) -> None:
     layer = Layer(name="a", m=m, k=k, n=n)
     fewest = min(
-        Grid(layer=layer, tile=Tile(m=a, k=b, n=c)).products
+        TileGrid(layer=layer, tile=Tile(m=a, k=b, n=c)).products
         for a, b, c in product(range(1, m + 1), range(1, k + 1), range(1, n + 1))
         if a * b + b * c + a * c <= elements
     )
@@ -42,13 +42,13 @@ def test_what_is_refused_cannot_be_done(m: int, k: int, n: int, elements: int, m
 
 
 def test_a_grid_is_counted_before_it_is_made() -> None:
-    grid = Grid(layer=Layer(name="a", m=10**9, k=10**9, n=10**9), tile=Tile(m=1, k=1, n=1))
+    grid = TileGrid(layer=Layer(name="a", m=10**9, k=10**9, n=10**9), tile=Tile(m=1, k=1, n=1))
     with pytest.raises(InputError, match=f"make {10**27:,} tile products a gradient"):
         require_few(grid)
-    most = Grid(layer=Layer(name="a", m=MOST_PRODUCTS, k=1, n=1), tile=Tile(m=1, k=1, n=1))
+    most = TileGrid(layer=Layer(name="a", m=MOST_PRODUCTS, k=1, n=1), tile=Tile(m=1, k=1, n=1))
     require_few(most)
     with pytest.raises(InputError, match="at most 500,000 are run; give a larger --tile"):
-        require_few(Grid(layer=Layer(name="a", m=MOST_PRODUCTS + 1, k=1, n=1), tile=most.tile))
+        require_few(TileGrid(layer=Layer(name="a", m=MOST_PRODUCTS + 1, k=1, n=1), tile=most.tile))
 
 
 @pytest.mark.parametrize("sizes", [(10**14, 3, 4), (3, 10**14, 4), (10**6, 10**6, 10**6)])
@@ -64,7 +64,7 @@ def test_tiles_that_may_be_chosen_make_few_products() -> None:
     room = HalfSpm(machine=machine, element_bytes=4, cores=1)
     layer = Layer(name="a", m=2 * 10**5, k=400, n=500)
     tiles = tile_space(layer, room).tiles
-    counts = [Grid(layer=layer, tile=Tile(m=m, k=k, n=n)).products for m, k, n in tiles]
+    counts = [TileGrid(layer=layer, tile=Tile(m=m, k=k, n=n)).products for m, k, n in tiles]
     assert 16 * min(counts) > MOST_PRODUCTS
     assert max(counts) <= MOST_PRODUCTS
     assert axis_sizes(10**12, (1,))[0] == 10**12 // MOST_PRODUCTS

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.tiles.layer import Grid, Layer
+from spmopt.tiles.layer import Layer, TileGrid
 from spmopt.tiles.order import ORDERS, Order, algorithm_1
 from spmopt.tiles.partition import (
     AXIS_NAMES,
@@ -23,7 +23,7 @@ ANY_PARTITION = st.builds(Partition, axis=st.sampled_from(AXIS_NAMES), parts=st.
 ANY_GRID = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
 
 
-def cut(cells: Grid, text: str) -> list[tuple[int, tuple[int, int, int]]]:
+def cut(cells: TileGrid, text: str) -> list[tuple[int, tuple[int, int, int]]]:
     """First row of tiles of each piece, and its sizes."""
     return [
         (piece.first, (piece.grid.layer.m, piece.grid.layer.k, piece.grid.layer.n))
@@ -78,7 +78,7 @@ def test_every_size_of_pieces_may_choose_its_order() -> None:
 
 
 @given(cells=ANY_GRID, order=ANY_ORDER)
-def test_one_part_is_no_cut(cells: Grid, order: Order) -> None:
+def test_one_part_is_no_cut(cells: TileGrid, order: Order) -> None:
     whole = order.through(cells)
     for axis in AXIS_NAMES:
         assert np.array_equal(partitioned(cells, Partition(axis=axis, parts=1), order), whole)
@@ -86,7 +86,7 @@ def test_one_part_is_no_cut(cells: Grid, order: Order) -> None:
 
 @given(cells=ANY_GRID, cutting=ANY_PARTITION, order=ANY_ORDER, both=st.booleans())
 def test_every_product_once_piece_by_piece(
-    cells: Grid, cutting: Partition, order: Order, both: bool
+    cells: TileGrid, cutting: Partition, order: Order, both: bool
 ) -> None:
     products = partitioned(cells, cutting, order, input_gradient=both)
     first = 0 if both else cells.products

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.table import Ints
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.partition import Partition, on_cores, parse_partition, partitioned
 from spmopt.tiles.program import IDLE
@@ -67,7 +67,7 @@ def test_more_pieces_than_cores_and_dw_alone() -> None:
 )
 def test_any_cut_on_any_number_of_cores(
     *,
-    cells: Grid,
+    cells: TileGrid,
     cut: Partition,
     order: Order,
     cores: int,
@@ -83,7 +83,7 @@ def test_any_cut_on_any_number_of_cores(
         case.check(schedule)
 
 
-def shuffled(cells: Grid, cores: int, seed: int) -> Ints:
+def shuffled(cells: TileGrid, cores: int, seed: int) -> Ints:
     """All products in any order, each on any core."""
     draw = np.random.default_rng(seed)
     products = draw.permutation(2 * cells.products)

@@ -15,11 +15,11 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, listed_timeline
 from spmopt.graph.cycles import compute_cycles
 from spmopt.graph.operators.spec import Gemm
-from spmopt.tiles.layer import Grid
+from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import Order, Walk
 from spmopt.tiles.partition import Partition, on_cores
 from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order
-from spmopt.tiles.program import AXES, IDLE, INPUTS, RESULTS, Program
+from spmopt.tiles.program import AXES, IDLE, INPUTS, RESULTS, PassProgram
 from tests.tiles.cases import ANY_ORDER, ANY_WALK, grid, machine
 
 GRIDS = st.builds(grid, st.tuples(*[st.integers(1, 9)] * 3), st.tuples(*[st.integers(1, 4)] * 3))
@@ -51,7 +51,7 @@ class Told:
 class Plain:
     """Operations of steps and cores, product by product."""
 
-    def __init__(self, cells: Grid, spm: Machine, table: Ints) -> None:
+    def __init__(self, cells: TileGrid, spm: Machine, table: Ints) -> None:
         self._cells, self._spm, self._cores = cells, spm, table.shape[1]
         self._steps = [
             [(core, *self._product(number)) for core, number in enumerate(row) if number != IDLE]
@@ -174,7 +174,7 @@ def require_same(found: Timeline, instance: Instance) -> None:
 )
 def test_gradients(
     *,
-    cells: Grid,
+    cells: TileGrid,
     order: Order,
     spm: Machine,
     cut: Partition,
@@ -190,15 +190,17 @@ def test_gradients(
         instance = backward(cells, spm, products, element_bytes=element_bytes, add_early=add_early)
         table = products.reshape(products.shape[0], -1)
         assert told(instance) == list(Plain(cells, spm, table).run(add_early=add_early))
-        program = Program.of(cells, spm, products, element_bytes=element_bytes, add_early=add_early)
+        program = PassProgram.of(
+            cells, spm, products, element_bytes=element_bytes, add_early=add_early
+        )
         require_same(program.timeline(), instance)
 
 
 @settings(max_examples=50, deadline=None)
 @given(cells=GRIDS, walk=ANY_WALK, spm=MACHINES, cores=st.integers(1, 8))
-def test_forward(*, cells: Grid, walk: Walk, spm: Machine, cores: int) -> None:
+def test_forward(*, cells: TileGrid, walk: Walk, spm: Machine, cores: int) -> None:
     for products in (forward_order(cells, walk), forward_on_cores(cells, cores, walk)):
         instance = forward(cells, spm, products)
         table = products.reshape(products.shape[0], -1)
         assert told(instance) == list(Plain(cells, spm, table).run(add_early=False))
-        require_same(Program.of(cells, spm, products).timeline(), instance)
+        require_same(PassProgram.of(cells, spm, products).timeline(), instance)

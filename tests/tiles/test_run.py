@@ -13,8 +13,8 @@ from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.solve import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
-from spmopt.tiles.case import Case, products
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.case import LayerCase, products
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ORDERS, algorithm_1
 from spmopt.tiles.partition import Partition, on_cores, scaled
 from spmopt.tiles.passes import backward
@@ -39,7 +39,7 @@ def test_equal_to_the_instance_solved_directly(replacement: str, reuse: str) -> 
     row = run(asked)
     tile = choose_tile(LAYER, machine(), order=ORDERS["dx-major"], reuse=reuse).tile
     assert row.ran == replace(asked, tile=tile)
-    grid = Grid(layer=LAYER, tile=tile)
+    grid = TileGrid(layer=LAYER, tile=tile)
     instance = backward(grid, machine(), ORDERS["dx-major"].through(grid))
     result = solve(instance, replacement, Request(tolerance=1e-2, threads=1))
     totals, cost = result.totals, row.cost
@@ -259,7 +259,7 @@ def test_page_cut_short_is_no_worse_than_double_buffering() -> None:
 
 
 def test_candidates_have_nothing_open() -> None:
-    found = Case(layer=LAYER, machine=machine(), order="best", partition="best").candidates()
+    found = LayerCase(layer=LAYER, machine=machine(), order="best", partition="best").candidates()
     assert len(found) == 4 * 7
     assert all(each.candidates() == (each,) for each in found)
     cores = replace(found[0], machine=scaled(machine(), 4), cores=4, partition="best")

@@ -13,7 +13,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.hardware.machines import load_machine
 from spmopt.solve import solve
-from spmopt.tiles.layer import Grid, Layer, Tile
+from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import Partition, partitioned
 from spmopt.tiles.passes import backward
@@ -28,7 +28,7 @@ def best_of_all(layer: Layer, spm: Machine, name: str) -> tuple[int, int]:
     pages, found = spm.spm_pages // 2, []
     for m, k, n in product(*(range(1, size + 1) for size in (layer.m, layer.k, layer.n))):
         if sum(-(-4 * area // spm.page_bytes) for area in (m * k, k * n, m * n)) <= pages:
-            cells = Grid(layer=layer, tile=Tile(m=m, k=k, n=n))
+            cells = TileGrid(layer=layer, tile=Tile(m=m, k=k, n=n))
             figures = evaluate(cells, spm, ORDERS[name].through(cells))
             found.append((figures.makespan_cycles, figures.traffic_bytes))
     return min(found)
@@ -104,7 +104,7 @@ def test_figures_are_those_of_the_schedule() -> None:
     layer = Layer(name="res3_1x1", m=4 * 784, k=512, n=128)
     npu, order = load_machine("small-npu"), ORDERS["interleaved"]
     choice = choose_tile(layer, npu, order=order)
-    cells = Grid(layer=layer, tile=choice.tile)
+    cells = TileGrid(layer=layer, tile=choice.tile)
     instance = backward(cells, npu, order.through(cells))
     totals = solve(instance, "double-buffer", Request()).totals
     assert totals is not None
@@ -115,14 +115,14 @@ def test_of_partitions_and_without_dx() -> None:
     layer, npu = Layer(name="res5_1x1", m=196, k=512, n=2048), load_machine("small-npu")
     cut, order = Partition(axis="k", parts=2), ORDERS["dx-major"]
 
-    def through(grid: Grid) -> Ints:
+    def through(grid: TileGrid) -> Ints:
         return partitioned(grid, cut, order)
 
     choice = choose_tile(layer, npu, order=through)
-    cells = Grid(layer=layer, tile=choice.tile)
+    cells = TileGrid(layer=layer, tile=choice.tile)
     assert choice.figures == evaluate(cells, npu, through(cells))
     alone = choose_tile(layer, npu, order=order, input_gradient=False)
-    cells = Grid(layer=layer, tile=alone.tile)
+    cells = TileGrid(layer=layer, tile=alone.tile)
     products = order.through(cells, input_gradient=False)
     assert alone.figures == evaluate(cells, npu, products)
     assert alone.figures.traffic_bytes < choice.figures.traffic_bytes

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spmopt.core.errors import InputError
-from spmopt.tiles.layer import Grid, Tile
+from spmopt.tiles.layer import Tile, TileGrid
 from spmopt.tiles.order import LOOPS, Walk
 from tests.tiles.cases import grid
 
@@ -96,7 +96,7 @@ def test_every_walk_is_a_permutation(
 
 
 def test_numbers_are_those_of_the_grid() -> None:
-    cells: Grid = grid((5, 4, 7), (2, 4, 3))
+    cells: TileGrid = grid((5, 4, 7), (2, 4, 3))
     assert (cells.shape, cells.products) == ((3, 1, 3), 9)
     assert [side.tolist() for side in cells.sides] == [[2, 2, 1], [4], [3, 3, 1]]
     i, k, j = cells.indices(np.array([0, 5, 9 + 7]))

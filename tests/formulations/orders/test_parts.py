@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from formulations.orders.moves import Moves
+from formulations.orders.moves import OrderMoves
 from formulations.orders.products import Masks, Products, Symmetry, require_small
 from formulations.orders.search import least_touched, still_to_move
 from spmopt.core.errors import InputError
@@ -89,7 +89,7 @@ def test_images_use_the_tiles_of_their_products() -> None:
 def test_a_product_runs_with_what_it_frees() -> None:
     products = Products((1, 1, 1))
     none: Ints = np.zeros(3, np.int64)
-    moves = Moves(products, 5, none)
+    moves = OrderMoves(products, 5, none)
     (after,) = moves.after(moves.begin(), below=100)
     assert after.done.tolist() == [1, 2]
     # dY alone is still of use.

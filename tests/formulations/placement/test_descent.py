@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.placement import greedy, tree
-from formulations.placement.attempts import Dives, Limit
+from formulations.placement.attempts import Dives, SearchLimit
 from formulations.placement.branch import ScaledPart
 from formulations.placement.parts import Verdict, in_units, split
 from formulations.placement.place import minimize, place
@@ -82,14 +82,14 @@ def test_every_way_down_has_its_share() -> None:
         asked += 1
         return asked > 500
 
-    progress = Progress(published("D"), Limit(time_limit_s=60.0, stop=stop))
+    progress = Progress(published("D"), SearchLimit(time_limit_s=60.0, stop=stop))
     progress.descend(None)
     assert progress.height is not None
     assert progress.bound < progress.height <= 1100
 
 
 def test_filling_stops_at_the_first_placement() -> None:
-    progress = Progress(published("J"), Limit(time_limit_s=60.0))
+    progress = Progress(published("J"), SearchLimit(time_limit_s=60.0))
     progress.fill(1024)
     effort = progress.effort
     assert progress.height is not None
@@ -99,7 +99,7 @@ def test_filling_stops_at_the_first_placement() -> None:
 
 
 def test_dives_help_where_steps_find_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    progress = Progress(published("D"), Limit(time_limit_s=60.0))
+    progress = Progress(published("D"), SearchLimit(time_limit_s=60.0))
 
     def step(capacity: int) -> Verdict:
         progress.effort += 10_000

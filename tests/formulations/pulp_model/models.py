@@ -9,10 +9,10 @@ from typing import Any
 
 import pulp
 
-from formulations.pulp_model.model import Case
+from formulations.pulp_model.model import WholeProblem
 from formulations.pulp_model.plans import plan_of
-from formulations.pulp_model.timed import TimedModel
-from formulations.pulp_model.traffic import TrafficModel
+from formulations.pulp_model.timed import TimedPulpModel
+from formulations.pulp_model.traffic import TrafficPulpModel
 from formulations.residency.bound.prices import Multipliers
 from formulations.residency.whole import schedule
 from formulations.residency.whole.intervals import PagedIntervals
@@ -67,8 +67,8 @@ def second(
     families: Sequence[Any] | None = None,
 ) -> Solved:
     """Optimum of the second model, with rows of all families or of some."""
-    case = Case(instance, objective)
-    model = TrafficModel(case) if objective.cycle == 0 else TimedModel(case, spread=spread)
+    case = WholeProblem(instance, objective)
+    model = TrafficPulpModel(case) if objective.cycle == 0 else TimedPulpModel(case, spread=spread)
     problem = model.problem(families)
     more = {} if solver != "HiGHS" else {"threads": 1, "mip_feasibility_tolerance": 1e-9}
     with warnings.catch_warnings():

@@ -52,7 +52,7 @@ def test_every_golden_instance_is_compared() -> None:
 @given(instances(max_operations=6, max_tensors=4, duplex=True, setup=True, max_modes=2))
 def test_same_optimum_on_random_instances(instance: Instance) -> None:
     # The first model lets a piece come back before it left.
-    both = [family for family in timed.TimedModel.families if family is not timed.one_copy]
+    both = [family for family in timed.TimedPulpModel.families if family is not timed.one_copy]
     for objective in (TRAFFIC, MAKESPAN, energy_objective(instance.machine)):
         optimum = pytest.approx(first(instance, objective), rel=1e-6, abs=1e-18)
         families = None if objective.cycle == 0 else both

@@ -13,7 +13,7 @@ import pulp
 import pytest
 
 from formulations.pulp_model import solver as solving
-from formulations.pulp_model.model import Case
+from formulations.pulp_model.model import WholeProblem
 from formulations.pulp_model.schedule import schedule
 from formulations.solver import apart
 from spmopt.core.errors import InputError
@@ -147,7 +147,7 @@ def test_too_large_a_model_is_not_built(
 ) -> None:
     monkeypatch.setattr(f"formulations.pulp_model.schedule.{limit}", 10)
     instance = golden.instance("mlp")
-    assert Case(instance, objective).interval_steps() > 10
+    assert WholeProblem(instance, objective).interval_steps() > 10
     start = belady(instance, Request()).plan
     outcome = schedule(instance, Request(objective=objective, start=start), solver="highs")
     assert outcome.plan is start

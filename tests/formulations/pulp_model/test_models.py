@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.pulp_model import model, timed, traffic
-from formulations.pulp_model.timed import TimedModel
-from formulations.pulp_model.traffic import TrafficModel
+from formulations.pulp_model.timed import TimedPulpModel
+from formulations.pulp_model.traffic import TrafficPulpModel
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
@@ -63,33 +63,33 @@ def test_time_is_nearly_always_that_of_brute_force() -> None:
 
 
 NEEDED = [
-    (TrafficModel, model.linked, (6, EXACT), 35, 28),
-    (TrafficModel, model.stationary, (44, EXACT), 32, 28),
-    (TrafficModel, traffic.capacity, (19, BYTES), 9, 6),
-    (TrafficModel, traffic.stored_once, (0, EXACT), 4, 0),
-    (TimedModel, model.linked, (14, EXACT), 31, 21),
-    (TimedModel, model.stationary, (13, EXACT), 35, 29),
-    (TimedModel, timed.capacity, (19, BYTES), 27, 18),
-    (TimedModel, timed.part_pages, (28, EXACT), 44, 41),
-    (TimedModel, timed.growth, (5, EXACT), 45, 15),
-    (TimedModel, timed.dirt, (0, EXACT), 12, 11),
-    (TimedModel, timed.nothing_lost, (0, EXACT), 12, 11),
-    (TimedModel, timed.channel, (0, EXACT), 12, 11),
-    (TimedModel, timed.serial, (0, BYTES), 11, 6),
+    (TrafficPulpModel, model.linked, (6, EXACT), 35, 28),
+    (TrafficPulpModel, model.stationary, (44, EXACT), 32, 28),
+    (TrafficPulpModel, traffic.capacity, (19, BYTES), 9, 6),
+    (TrafficPulpModel, traffic.stored_once, (0, EXACT), 4, 0),
+    (TimedPulpModel, model.linked, (14, EXACT), 31, 21),
+    (TimedPulpModel, model.stationary, (13, EXACT), 35, 29),
+    (TimedPulpModel, timed.capacity, (19, BYTES), 27, 18),
+    (TimedPulpModel, timed.part_pages, (28, EXACT), 44, 41),
+    (TimedPulpModel, timed.growth, (5, EXACT), 45, 15),
+    (TimedPulpModel, timed.dirt, (0, EXACT), 12, 11),
+    (TimedPulpModel, timed.nothing_lost, (0, EXACT), 12, 11),
+    (TimedPulpModel, timed.channel, (0, EXACT), 12, 11),
+    (TimedPulpModel, timed.serial, (0, BYTES), 11, 6),
 ]
 """A model, a family of it, an instance, and the optimum with and without its rows."""
 
 
 @pytest.mark.parametrize(("of", "family", "drawn", "with_it", "without"), NEEDED)
 def test_each_family_is_needed(
-    of: type[TrafficModel | TimedModel],
+    of: type[TrafficPulpModel | TimedPulpModel],
     family: Any,
     drawn: tuple[int, dict[str, Any]],
     with_it: int,
     without: int,
 ) -> None:
     instance = random_instance(drawn[0], **drawn[1])
-    objective = TRAFFIC if of is TrafficModel else MAKESPAN
+    objective = TRAFFIC if of is TrafficPulpModel else MAKESPAN
     others = [other for other in of.families if other is not family]
     assert best(instance, objective, "whole").value == with_it
     assert second(instance, objective).value == pytest.approx(with_it)
@@ -108,14 +108,14 @@ def test_a_piece_returns_after_it_left() -> None:
         Op(reads="x", stationary="x"),
     ]
     instance = tiny({"x": (8, "")}, operations, spm=10, page_bytes=1)
-    others = [family for family in TimedModel.families if family is not timed.one_copy]
+    others = [family for family in TimedPulpModel.families if family is not timed.one_copy]
     assert second(instance, MAKESPAN).value == pytest.approx(4 + 10 + 4)
     assert second(instance, MAKESPAN, families=others).value == pytest.approx(4 + 10 + 2)
 
 
 def test_every_family_has_a_test() -> None:
-    tested = {row[:2] for row in NEEDED} | {(TimedModel, timed.one_copy)}
-    known = {(of, family) for of in (TrafficModel, TimedModel) for family in of.families}
+    tested = {row[:2] for row in NEEDED} | {(TimedPulpModel, timed.one_copy)}
+    known = {(of, family) for of in (TrafficPulpModel, TimedPulpModel) for family in of.families}
     assert tested == known
 
 

@@ -140,7 +140,7 @@ def export(call: Call, network: Network, output: Output, json: Json = False) -> 
     from spmopt.cli.terminal.progress import watching
     from spmopt.io.document import require_writable
 
-    given = call.values["format"]
+    given = call.values["format"] if "format" in call.given else None
     format = (given or output.suffix.removeprefix(".")).lower()
     if format not in ("mps", "lp"):
         what = f"--format {given}" if given else f"{output}"

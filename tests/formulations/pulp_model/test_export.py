@@ -91,6 +91,12 @@ def test_export_by_command(run: Run, tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_the_ending_of_the_file_names_its_format(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "mlp.lp"
+    assert run(f"export {golden.FOLDER / 'mlp.json'} -o {path}").code == 0
+    assert path.read_text().startswith("\\* whole_tensors *\\")
+
+
 def second_traffic() -> float:
     """Of the perceptron."""
     instance = golden.instance("mlp")

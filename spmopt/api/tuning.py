@@ -479,10 +479,10 @@ def tune(
     )
     _warn_of_networks(setup, callbacks)
     name = study or Path(space).stem
-    kept: BaseStorage = in_memory() if storage is None else open_storage(str(storage))
     keep = None if keep_schedules is None else Path(keep_schedules)
     if keep is not None:
         require_folder(keep.parent)
+    kept: BaseStorage = in_memory() if storage is None else open_storage(str(storage))
     folder = keep if storage is None else folder_for(str(storage), name, keep)
     begun = begin(kept, name, setup, folder)
     for caution in cautions(setup):

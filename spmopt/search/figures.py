@@ -34,6 +34,11 @@ class Spent:
         """Average power."""
         return self.energy_j / self.time_s if self.time_s else 0.0
 
+    @property
+    def edp_js(self) -> float:
+        """Energy-delay product."""
+        return self.energy_j * self.time_s
+
 
 def _area(candidate: Candidate) -> float:
     machine = candidate.machine
@@ -46,7 +51,7 @@ def _area(candidate: Candidate) -> float:
     return total + machine.area.mac_mm2 * (candidate.mac_units - machine.mac_units)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Figure:
     """A figure, with all that is to be known of it; :data:`FIGURES` has one record of each.
 
@@ -80,64 +85,45 @@ class Figure:
 
 
 _BOTH = ("time", "energy")
-FIGURES: Mapping[str, Figure] = MappingProxyType(
-    {
-        figure.name: figure
-        for figure in (
-            Figure(
-                name="time_s",
-                short="time",
-                unit="s",
-                of_schedules=lambda spent, _: spent.time_s,
-                needs=("time",),
-            ),
-            Figure(
-                name="energy_j",
-                short="energy",
-                unit="J",
-                of_schedules=lambda spent, _: spent.energy_j,
-                needs=("energy",),
-            ),
-            Figure(
-                name="traffic_bytes",
-                short="traffic",
-                unit="B",
-                of_schedules=lambda spent, _: spent.traffic_bytes,
-                needs=("traffic",),
-            ),
-            Figure(
-                name="power_w",
-                short="power",
-                unit="W",
-                of_schedules=lambda spent, _: spent.power_w,
-                needs=_BOTH,
-                is_bounded=False,  # less energy and less time do not make less power
-            ),
-            Figure(
-                name="edp_js",
-                short="edp",
-                unit="J s",
-                of_schedules=lambda spent, _: spent.energy_j * spent.time_s,
-                needs=_BOTH,
-            ),
-            Figure(
-                name="edap_js_mm2",
-                short="edap",
-                unit="J s mm2",
-                of_schedules=lambda spent, machine: spent.energy_j * spent.time_s * _area(machine),
-                needs=_BOTH,
-                has_area=True,
-            ),
-            Figure(name="area_mm2", short="area", of_machine=_area, has_area=True),
-            Figure(name="spm_mb", of_machine=lambda each: each.machine.spm_bytes / 1e6),
-            Figure(name="gbps", of_machine=lambda each: each.machine.dram_bytes_per_s / 1e9),
-            Figure(name="tflops", of_machine=lambda each: each.machine.operations_per_s / 1e12),
-            Figure(name="clock_ghz", of_machine=lambda each: each.machine.clock_hz / 1e9),
-            Figure(name="pes", of_machine=lambda each: float(each.mac_units)),
-            Figure(name="cores", of_machine=lambda each: float(each.cores)),
-        )
-    }
+_ALL = (
+    Figure("time_s", "time", "s", of_schedules=lambda spent, _: spent.time_s, needs=("time",)),
+    Figure(
+        "energy_j", "energy", "J", of_schedules=lambda spent, _: spent.energy_j, needs=("energy",)
+    ),
+    Figure(
+        "traffic_bytes",
+        "traffic",
+        "B",
+        of_schedules=lambda spent, _: spent.traffic_bytes,
+        needs=("traffic",),
+    ),
+    # Less energy and less time do not make less power.
+    Figure(
+        "power_w",
+        "power",
+        "W",
+        of_schedules=lambda spent, _: spent.power_w,
+        needs=_BOTH,
+        is_bounded=False,
+    ),
+    Figure("edp_js", "edp", "J s", of_schedules=lambda spent, _: spent.edp_js, needs=_BOTH),
+    Figure(
+        "edap_js_mm2",
+        "edap",
+        "J s mm2",
+        of_schedules=lambda spent, machine: spent.edp_js * _area(machine),
+        needs=_BOTH,
+        has_area=True,
+    ),
+    Figure("area_mm2", "area", of_machine=_area, has_area=True),
+    Figure("spm_mb", of_machine=lambda each: each.machine.spm_bytes / 1e6),
+    Figure("gbps", of_machine=lambda each: each.machine.dram_bytes_per_s / 1e9),
+    Figure("tflops", of_machine=lambda each: each.machine.operations_per_s / 1e12),
+    Figure("clock_ghz", of_machine=lambda each: each.machine.clock_hz / 1e9),
+    Figure("pes", of_machine=lambda each: float(each.mac_units)),
+    Figure("cores", of_machine=lambda each: float(each.cores)),
 )
+FIGURES: Mapping[str, Figure] = MappingProxyType({figure.name: figure for figure in _ALL})
 COST = "cost"
 """The figure that a space has prices for: a sum over figures of the machine."""
 STATIC = (*(name for name, each in FIGURES.items() if each.of_machine), COST)

@@ -87,11 +87,6 @@ class EnergyReport:
         return self.spm_dynamic_j + self.leakage_j
 
     @property
-    def on_chip_j(self) -> float:
-        """All but the DRAM's."""
-        return self.spm_j + self.mac_j
-
-    @property
     def power_w(self) -> float:
         """Average power: energy over time; 0 for a schedule that takes no time."""
         return self.energy_j / self.time_s if self.time_s else 0.0

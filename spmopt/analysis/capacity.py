@@ -1,15 +1,15 @@
 """Capacity that each reuse scope needs, exactly and by the formulas of Tsai (2021), section 3.3.
 
-*Exactly*: the smallest scratchpad for which a legal schedule captures every gap of the scope in
-full and streams all else. In every step it must hold the tensors of the scope's gaps that are
-open, in pages, beside the scratch and the stationary operands, which no schedule does without.
+*Exactly*: the smallest scratchpad for which a legal schedule captures every interval of the scope
+in full and streams all else. In every step it must hold the tensors of the scope's intervals that
+are open, in pages, beside the scratch and the stationary operands, which no schedule does without.
 
 *By formula*, with the tensors that a layer touches in one pass as its working set:
 
 * adjacent-layer: the largest working set (forward X, W, Y; backward X, dY, W, dW, dX);
-* block: the largest sum of a working set and the tensors of block gaps open around the layer;
-* recurrent weight: the same with the gaps of recurrent weights (the paper adds the intermediate
-  results of the cell, and calls the weights the major part);
+* block: the largest sum of a working set and the tensors of block intervals around the layer;
+* recurrent weight: the same with the intervals of recurrent weights (the paper adds the
+  intermediate results of the cell, and calls the weights the major part);
 * forward-backward: all results of forward operations and the weights that they read.
 
 The paper gives none for the intra-layer scope.
@@ -30,50 +30,50 @@ from spmopt.core.timeline import Access, Timeline
 from spmopt.verify import View
 
 MOST = 0.9
-"""Part of a scope's gaps: a single huge layer, as that of the logits, can rule the maximum."""
+"""Part of a scope's intervals: a single huge layer, as that of the logits, can rule the maximum."""
 
 
 def exact_bytes(view: View, found: Reuse, scopes: Collection[Scope]) -> int:
     """Smallest scratchpad that captures all reuse of ``scopes``, in whole pages of bytes."""
     line = view.timeline
-    gap = np.isin(found.scope, list(scopes))
-    held = gap | line.stationary
-    following = line.next[gap]
+    interval = np.isin(found.scope, list(scopes))
+    held = interval | line.stationary
+    following = line.next[interval]
     held[following] = True
     if Scope.INTRA_LAYER in scopes:
         held |= found.repeated_bytes > 0
     pages = view.pages(line.size_bytes)[line.tensor]
     used = view.pages(line.scratch_bytes)
     np.add.at(used, line.step[held], pages[held])
-    used = used + _between(line.step[gap], line.step[following], pages[gap], line.steps)
+    used = used + _between(line.step[interval], line.step[following], pages[interval], line.steps)
     return int(used.max()) * view.page_bytes
 
 
 def formula_bytes(view: View, of: Layers, found: Reuse, scope: Scope) -> tuple[int, int] | None:
-    """Capacity by the paper's formula for all of a scope, and for :data:`MOST` of its gaps.
+    """Capacity by the paper's formula for all of a scope, and for :data:`MOST` of its intervals.
 
-    None for the scope that has no formula, zeros when nothing is reused. A gap is taken to be
+    None for the scope that has no formula, zeros when nothing is reused. An interval is taken to be
     captured where the formula's need is met in all layers from its first to its second use.
     """
     if scope is Scope.INTRA_LAYER:
         return None
-    line, gap = view.timeline, np.flatnonzero(found.scope == scope)
-    if gap.size == 0:
+    line, interval = view.timeline, np.flatnonzero(found.scope == scope)
+    if interval.size == 0:
         return 0, 0
     if scope is Scope.FORWARD_BACKWARD:
         total = int(line.size_bytes[_forward(view, of)].sum())
         return total, total
-    begin, end = of.run[line.step[gap]], of.run[line.step[line.next[gap]]]
+    begin, end = of.run[line.step[interval]], of.run[line.step[line.next[interval]]]
     need = _working_sets(line, of)
     if scope is not Scope.ADJACENT_LAYER:
-        need = need + _between(begin, end, line.size_bytes[line.tensor[gap]], need.size)
+        need = need + _between(begin, end, line.size_bytes[line.tensor[interval]], need.size)
     needs = _range_maxima(need, begin, end)
     return int(needs.max()), int(np.quantile(needs, MOST, method="inverted_cdf"))
 
 
 def _range_maxima(values: Ints, begin: Ints, end: Ints) -> Ints:
     """Largest of ``values[begin]`` to ``values[end]``, both included, per pair."""
-    table = [values]  # row k: maxima of 2**k neighbours
+    table = [values]  # row k: maxima of 2**k neighbors
     while 2 ** len(table) <= values.size:
         half = 2 ** (len(table) - 1)
         table.append(np.maximum(table[-1][:-half], table[-1][half:]))
@@ -120,11 +120,11 @@ class ScopeFigures:
     Attributes
     ----------
     gaps
-        Number of gaps; repeated passes within an operation are not counted.
+        Number of intervals; repeated passes within an operation are not counted.
     reusable_bytes, captured_bytes
         Bytes that reuse can spare, and those that the schedule keeps on chip from use to use.
     formula_bytes, formula_most_bytes
-        Capacity by the paper's formula, where it has one: for all gaps, and for nine tenths
+        Capacity by the paper's formula, where it has one: for all intervals, and for nine tenths
         of them.
     alone_bytes, with_shorter_bytes
         Smallest scratchpad that captures all of this scope, and all of this and the shorter ones.
@@ -151,15 +151,15 @@ def scope_figures(view: View, of: Layers, found: Reuse) -> tuple[ScopeFigures, .
 
 
 def _figures(view: View, of: Layers, found: Reuse, scope: Scope) -> ScopeFigures:
-    gap = found.scope == scope
-    possible, captured = found.possible_bytes[gap].sum(), found.captured_bytes[gap].sum()
+    interval = found.scope == scope
+    possible, captured = found.possible_bytes[interval].sum(), found.captured_bytes[interval].sum()
     if scope is Scope.INTRA_LAYER:
         possible += found.repeated_bytes.sum()
         captured += found.spared_bytes.sum()
     formula = formula_bytes(view, of, found, scope)
     return ScopeFigures(
         scope=scope,
-        gaps=int(np.count_nonzero(gap)),
+        gaps=int(np.count_nonzero(interval)),
         reusable_bytes=int(possible),
         captured_bytes=int(captured),
         formula_bytes=None if formula is None else formula[0],

@@ -1,10 +1,10 @@
-"""Where the bytes of a transfer could move instead: how far, and what room they take there.
+"""Where the bytes of a transfer could move instead: how far, and what space they take there.
 
 * What comes in could come earlier, after it was on chip last, or be kept since then.
 * What a step makes and sends out could be sent later, until it is updated or read for the last
   time; kept until then, it need not be sent at all.
-* What the first step loads for a later one could come later, at no room, until it is needed.
-* An older result that is stored could be stored earlier, at no room, since it was made.
+* What the first step loads for a later one could come later, at no space, until it is needed.
+* An older result that is stored could be stored earlier, at no space, since it was made.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Moves:
     step
         Where they are moved now.
     start
-        The last step in which they would take room that they do not take now.
+        The last step in which they would take space that they do not take now.
     low
         The first step that they can be moved in, or be caught in.
     supplied
@@ -86,7 +86,7 @@ class Moves:
 
     @property
     def needs_next(self) -> Bools:
-        """They need room in the step next to theirs at once."""
+        """They need space in the step next to theirs at once."""
         following = self.step - 1
         needs: Bools = (self.start >= following) & (following >= self.low)
         return needs
@@ -108,7 +108,7 @@ def _inbound(view: View, command: Ints) -> tuple[Ints, Ints, Bools]:
     used = view.accesses.last(tensor, step - 1)
     since = pick(line.step, used, -1)
     held = _held_until(view, tensor, step - 1, table.begin[command], since)
-    # Where it streamed past it takes room to be caught; where it was held, from then on only.
+    # Where it streamed past it takes space to be caught; where it was held, from then on only.
     there = pick(view.resident_bytes, used, 0) > table.begin[command]
     low = np.where(held > since, held + 1, np.where(there, since + 1, since))
     low, supplied = np.maximum(low, 0), (since >= 0) | (held > since)
@@ -154,7 +154,7 @@ def _last_write(view: View, tensor: Ints, step: Ints) -> Ints:
 
 
 def _outbound(view: View, command: Ints) -> tuple[Ints, Ints, Bools]:
-    """What goes out: first step in which keeping it takes room, last one to send it, supplied.
+    """What goes out: first step in which keeping it takes space, last one to send it, supplied.
 
     It need never be sent if it can be kept until it is written over, or until its last use.
     """

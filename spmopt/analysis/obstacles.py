@@ -1,15 +1,29 @@
-"""Free room and free channel time along the steps, and how many bytes may move back into them.
+"""Why a transfer that a step waits for is not made at another time.
+
+What comes in (a load, a stream) could have come earlier, or have been kept since it was last on
+chip; what a step makes and sends out could be sent later, or be kept until nobody needs it any
+more; an older result that is stored now could have been stored earlier; what the first step loads
+for others could come later. Walking away from the step, the first thing in the way is the obstacle,
+byte by byte:
+
+* *capacity*: next to the step there is no space for them. They could be nowhere beyond, either;
+* *channel*: there is space for them in some steps, but the channel has no time to spare there;
+* *dependency*: there is no such step: the first one needs them, or the last one made them;
+* *avoidable*: nothing: they fit into spare time and space, or could be kept all along.
+
+Each transfer is looked at by itself, with everything else where it is: two that are avoidable
+may be so by the same space. Space is counted in free pages, time in bytes that fit into it.
 
 Bytes that step ``q`` moves could be moved in an earlier step ``p`` if the channel had time to
-spare there, and if the scratchpad had room to hold them from ``p`` on. With ``S(a, b)`` the bytes
-that fit into the spare time of steps a to b, and ``R(p)`` the least room from ``p`` to where they
-are resident anyway, so many bytes can go back at most::
+spare there, and if the scratchpad had space to hold them from ``p`` on. With ``S(a, b)`` the bytes
+that fit into the spare time of steps a to b, and ``R(p)`` the least free bytes from ``p`` to where
+they are resident anyway, so many bytes can go back at most::
 
     min over j of  S(j + 1, q - 1) + R(j)
 
-because bytes moved in steps up to ``j`` all take room in ``j``. Where ``R`` first falls below a
-value it is the room of that step, so only such steps are looked at: each points to the nearest
-earlier one with less room.
+because bytes moved in steps up to ``j`` all take space in ``j``. Where ``R`` first falls below a
+value it is the free bytes of that step, so only such steps are looked at: each points to the
+nearest earlier one with fewer.
 """
 
 from __future__ import annotations
@@ -29,28 +43,28 @@ from spmopt.verify.view import AFTER, BEFORE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Terrain:
+class Slack:
     """Steps of a schedule, as they follow each other or turned round.
 
     Attributes
     ----------
-    room : (n,)
+    free : (n,)
         Free bytes of the scratchpad.
     spare : (n + 1,)
         Bytes that fit into the spare time of the channel, summed up to each step.
     lower : (n,)
-        The nearest earlier step with less room, or -1.
+        The nearest earlier step with fewer free bytes, or -1.
     """
 
-    room: Ints
+    free: Ints
     spare: Ints
     lower: Ints
 
     @classmethod
-    def of(cls, room: Ints, spare: Ints) -> Self:
+    def of(cls, free: Ints, spare: Ints) -> Self:
         """``spare`` per step."""
         upto = np.concatenate(([0], np.cumsum(spare)))
-        return cls(room=room, spare=upto, lower=_nearest_lower(room))
+        return cls(free=free, spare=upto, lower=_nearest_lower(free))
 
     def movable(self, move: Moves) -> Ints:
         """Bytes that can go back, per move."""
@@ -58,7 +72,7 @@ class Terrain:
         behind = self.spare[move.step] - self.spare[np.clip(move.start + 1, low, move.step)]
         position = move.start.copy()
         active = np.flatnonzero(position >= low)
-        first = self.room[position[active]]
+        first = self.free[position[active]]
         most[active] = np.minimum(most[active], behind[active] + first)
         while active.size:
             position[active] = self.lower[position[active]]
@@ -67,15 +81,15 @@ class Terrain:
             behind = self.spare[move.step[active]] - self.spare[place + 1]
             found = behind < most[active]  # further back is more spare time still
             active, place, behind = active[found], place[found], behind[found]
-            most[active] = np.minimum(most[active], behind + self.room[place])
+            most[active] = np.minimum(most[active], behind + self.free[place])
         limit = self.spare[move.step] - self.spare[np.minimum(low, move.step)]
         return np.where(move.supplied, most, np.minimum(most, limit))
 
 
-def _nearest_lower(room: Ints) -> Ints:
-    """(n,) The nearest earlier step with less room, or -1."""
+def _nearest_lower(free: Ints) -> Ints:
+    """(n,) The nearest earlier step with fewer free bytes, or -1."""
     lower: list[int] = []
-    values: list[int] = room.tolist()
+    values: list[int] = free.tolist()
     for step, value in enumerate(values):
         earlier = step - 1
         while earlier >= 0 and values[earlier] >= value:
@@ -109,7 +123,7 @@ class Obstacles:
     by_obstacle : (obstacles, k)
         Its stall in cycles; they add up to the stall of all steps.
     full_step
-        The step without room for it that is nearest, or -1.
+        The step without space for it that is nearest, or -1.
     busy_step
         The nearest step that it could move to but for the channel, or -1.
     limit_step
@@ -139,7 +153,7 @@ def obstacles(figures: StepFigures) -> Obstacles:
     """Find what is in the way of every transfer that a step waits for."""
     view, stall = figures.view, figures.stalls
     command = np.flatnonzero(stall.stall_cycles > 0)
-    room = view.instance.machine.spm_pages * view.page_bytes - figures.occupied_bytes
+    free = view.instance.machine.spm_pages * view.page_bytes - figures.occupied_bytes
     moves = Moves.of(view, command)
     amounts = np.zeros((len(Obstacle), command.size), np.int64)
     out = ~inward(view)[command]
@@ -148,21 +162,21 @@ def obstacles(figures: StepFigures) -> Obstacles:
         for later in (False, True):
             rows = np.flatnonzero((moves.later == later) & (out == outward))
             turned = slice(None, None, -1 if later else 1)
-            terrain = Terrain.of(room[turned], spare[turned])
-            amounts[:, rows] = _amounts(terrain, moves.take(rows))
+            slack = Slack.of(free[turned], spare[turned])
+            amounts[:, rows] = _amounts(slack, moves.take(rows))
     count = command.size
     shares = split(
         stall.stall_cycles[command],
         amounts.T.ravel(),
         np.arange(len(Obstacle) * count) // len(Obstacle),
     )
-    full, busy = _steps(moves, amounts, room)
+    full, busy = _steps(moves, amounts, free)
     return Obstacles(
         command=command,
         by_obstacle=shares.reshape(count, len(Obstacle)).T,
         full_step=full,
         busy_step=busy,
-        limit_step=np.where(moves.later, room.size - 1 - moves.low, moves.low),
+        limit_step=np.where(moves.later, free.size - 1 - moves.low, moves.low),
         supplied=moves.supplied,
         later=moves.later,
     )
@@ -182,14 +196,14 @@ def _spare_bytes(figures: StepFigures, stall: Stalls, out: bool) -> Ints:
     return np.asarray(np.minimum(free, 2**40), np.int64)
 
 
-def _amounts(terrain: Terrain, moves: Moves) -> Ints:
+def _amounts(slack: Slack, moves: Moves) -> Ints:
     """(obstacles, k) Bytes behind each obstacle."""
     size, step, start = moves.size_bytes, moves.step, moves.start
     # Room that is needed at once: in the step itself by what streams, and next to it.
-    fits = np.where(start == step, np.minimum(size, terrain.room[step]), size)
+    fits = np.where(start == step, np.minimum(size, slack.free[step]), size)
     near = moves.needs_next
-    fits[near] = np.minimum(fits[near], terrain.room[step[near] - 1])
-    movable = terrain.movable(replace(moves, size_bytes=fits))
+    fits[near] = np.minimum(fits[near], slack.free[step[near] - 1])
+    movable = slack.movable(replace(moves, size_bytes=fits))
     result = np.zeros((len(Obstacle), size.size), np.int64)
     result[Obstacle.CAPACITY] = size - fits
     result[Obstacle.AVOIDABLE] = movable
@@ -198,13 +212,13 @@ def _amounts(terrain: Terrain, moves: Moves) -> Ints:
     return result
 
 
-def _steps(moves: Moves, amounts: Ints, room: Ints) -> tuple[Ints, Ints]:
+def _steps(moves: Moves, amounts: Ints, free: Ints) -> tuple[Ints, Ints]:
     """(k,) The nearest full and the nearest busy step, or -1."""
-    last = room.size - 1
+    last = free.size - 1
     step = np.where(moves.later, last - moves.step, moves.step)
     near = np.where(moves.later, step + 1, step - 1)
-    beside = room[np.clip(near, 0, last)]
-    own = (moves.start == moves.step) & ~(moves.needs_next & (beside < room[step]))
+    beside = free[np.clip(near, 0, last)]
+    own = (moves.start == moves.step) & ~(moves.needs_next & (beside < free[step]))
     return (
         np.where(amounts[Obstacle.CAPACITY] > 0, np.where(own, step, near), -1),
         np.where(amounts[Obstacle.CHANNEL] > 0, near, -1),

@@ -1,9 +1,9 @@
 """Reuse: each use of what was on chip before, its scope, and whether a schedule captures it.
 
-A *gap* lies between two uses of the same contents of a tensor: from one access to the next, if
-that one reads. Keeping the tensor through the gap spares its bytes one way over the DRAM
-boundary. Gaps are sorted into the five scopes of Tsai (2021), section 3.3, each into the first
-that applies:
+A *reuse interval* lies between two uses of the same contents of a tensor: from one access to the
+next, if that one reads. Keeping the tensor through the interval spares its bytes one way over the
+DRAM boundary. Intervals are sorted into the five scopes of Tsai (2021), section 3.3, each into the
+first that applies:
 
 1. forward-backward: the uses are of different passes;
 2. intra-layer: both uses are in one layer, with no other layer between them; and, within one
@@ -49,14 +49,14 @@ class Scope(IntEnum):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Reuse:
-    """Gaps and repeated passes, (a,) each: the gap of an access is the one after it.
+    """Intervals and repeated passes, (a,) each: the interval of an access is the one after it.
 
     Attributes
     ----------
     scope
-        :class:`Scope` of the gap, or -1 where the contents are not used again.
+        :class:`Scope` of the interval, or -1 where the contents are not used again.
     possible_bytes, captured_bytes
-        Bytes of the gap (the tensor's size, or 0), and how many of them stay on chip
+        Bytes of the interval (the tensor's size, or 0), and how many of them stay on chip
         throughout.
     repeated_bytes, spared_bytes
         Bytes that the passes after the first would move with nothing on chip, and how many of
@@ -71,15 +71,15 @@ class Reuse:
 
 
 def reuse(view: View, of: Layers) -> Reuse:
-    """Classify every gap of a legal schedule, and measure what it captures."""
+    """Classify every interval of a legal schedule, and measure what it captures."""
     line = view.timeline
     scope = scopes(view.instance, line, of)
-    gap = np.flatnonzero(scope >= 0)
+    interval = np.flatnonzero(scope >= 0)
     size = line.size_bytes[line.tensor]
     captured = np.zeros_like(size)
-    tensor, begin, end = line.tensor[gap], line.step[gap], line.step[line.next[gap]]
+    tensor, begin, end = line.tensor[interval], line.step[interval], line.step[line.next[interval]]
     first, last = view.rows.last(tensor, begin), view.rows.last(tensor, end)
-    captured[gap] = least_resident(view.schedule.residency, first, last, begin, end)
+    captured[interval] = least_resident(view.schedule.residency, first, last, begin, end)
     times = repeats(line)
     return Reuse(
         scope=scope,
@@ -91,18 +91,18 @@ def reuse(view: View, of: Layers) -> Reuse:
 
 
 def scopes(instance: Instance, line: Timeline, of: Layers) -> Ints:
-    """(a,) :class:`Scope` of the gap after each access, or -1."""
+    """(a,) :class:`Scope` of the interval after each access, or -1."""
     scope = np.full(line.step.size, -1, np.int64)
-    gap = np.flatnonzero((line.next >= 0) & line.live_after)
-    begin, end = line.step[gap], line.step[line.next[gap]]
+    interval = np.flatnonzero((line.next >= 0) & line.live_after)
+    begin, end = line.step[interval], line.step[line.next[interval]]
     distance = of.run[end] - of.run[begin]
     weight = np.array([tensor.kind in _WEIGHTS for tensor in instance.tensors], bool)
     kind = _kinds(instance, line)
-    scope[gap] = np.select(
+    scope[interval] = np.select(
         [
             of.backward[begin] != of.backward[end],
             distance == 0,
-            weight[line.tensor[gap]] & (kind[begin] == kind[end]),
+            weight[line.tensor[interval]] & (kind[begin] == kind[end]),
             distance == 1,
         ],
         [Scope.FORWARD_BACKWARD, Scope.INTRA_LAYER, Scope.RECURRENT_WEIGHT, Scope.ADJACENT_LAYER],
@@ -114,7 +114,7 @@ def scopes(instance: Instance, line: Timeline, of: Layers) -> Ints:
 def needed_bytes(view: View, found: Reuse) -> int:
     """Bytes that must come in from DRAM, given what is captured and resident.
 
-    Those of first reads, of gaps where they are not captured, and of repeated passes. Whatever
+    Those of first reads, of intervals where they are not captured, and of repeated passes. Whatever
     a schedule brings in beyond that, it drops before it is used.
     """
     line = view.timeline
@@ -152,7 +152,7 @@ def least_resident(table: Residency, first: Ints, last: Ints, begin: Ints, end: 
     result = np.zeros(begin.size, np.int64)
     held = np.flatnonzero(first >= 0)
     low, high = first[held], last[held]
-    # The first row may have ended before the gap, the last one within it.
+    # The first row may have ended before the interval, the last one within it.
     through = (table.end[low] > begin[held]) & (table.end[high] > end[held])
     through &= _unbroken(table, low, high)
     held, low, high = held[through], low[through], high[through]

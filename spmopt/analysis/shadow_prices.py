@@ -13,7 +13,7 @@ the price of a byte of scratchpad in step i, ``theta_i`` that of a cycle of the 
   it at ``C``, as far as the prices are the best ones, and its slope lies between those of the best
   bound to the left and to the right. (Where these differ, it may be any of them: a step that
   stationary operands fill by themselves may have any price.)
-* *Bandwidth.* Where time alone is minimised, all prices times ``beta / beta'`` prove for every
+* *Bandwidth.* Where time alone is minimized, all prices times ``beta / beta'`` prove for every
   bandwidth ``beta'``::
 
       LB(beta') = A + (beta / beta') (LB(beta) - A),    A = sum_i (w - theta_i) c_i

@@ -1,4 +1,7 @@
-"""Compute- or memory-bound, by operations per byte (Tsai 2021, sections 3.4 and 5.2)."""
+"""What every step of a schedule spends, and whether computing or moving bounds it.
+
+Operations per byte and the roofline are those of Tsai (2021), sections 3.4 and 5.2.
+"""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class TensorFigures:
     flop
         Of all operations that touch it.
     reusable_bytes, captured_bytes
-        Of its gaps and repeated passes (see :mod:`spmopt.analysis.reuse`).
+        Of its intervals and repeated passes (see :mod:`spmopt.analysis.reuse`).
     resident : mean part of it on chip, over time.
     """
 
@@ -96,7 +96,7 @@ class UseFigures:
     next_step
         Step of the next use of the same contents, or -1.
     scope
-        :class:`~spmopt.analysis.reuse.Scope` of the gap until then, or -1.
+        :class:`~spmopt.analysis.reuse.Scope` of the interval until then, or -1.
     captured_bytes
         Stay on chip until then.
     """
@@ -119,8 +119,8 @@ def use_figures(figures: StepFigures, found: Reuse) -> UseFigures:
     size = line.size_bytes[line.tensor]
     frequency = figures.operations[line.step] / size
     next_step = np.full_like(line.step, -1)
-    gap = found.scope >= 0
-    next_step[gap] = line.step[line.next[gap]]
+    interval = found.scope >= 0
+    next_step[interval] = line.step[line.next[interval]]
     return UseFigures(
         step=line.step,
         tensor=line.tensor,

@@ -140,13 +140,13 @@ def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady"
     best = min(known, key=lambda result: result.value or Fraction(0))
     where = _LISTED if any(result.order is not None for result in results) else ""
     lines = [_optimum(machine, best, where)]
-    judged = next((result for result in known if result.scheduler == subject), None)
-    if judged is not None:
-        lines.append(_cost(judged, best, judged.scheduler.capitalize()))
+    tested = next((result for result in known if result.scheduler == subject), None)
+    if tested is not None:
+        lines.append(_cost(tested, best, tested.scheduler.capitalize()))
     policies = [result for result in known if kind_of(result.scheduler) is Kind.POLICY]
     if len(policies) > 1:
         nearest = min(policies, key=lambda result: result.value or Fraction(0))
-        if judged is None or nearest.value != judged.value:
+        if tested is None or nearest.value != tested.value:
             lines.append(_cost(nearest, best, f"The best greedy rule{where}, {nearest.scheduler},"))
     return lines
 
@@ -164,9 +164,9 @@ def _optimum(machine: Machine, best: Result, where: str) -> str:
     return f"{span}, {apart} apart." if apart else f"{span}."
 
 
-def _cost(judged: Result, best: Result, name: str) -> str:
-    value, bound = judged.value or Fraction(0), judged.bound or Fraction(0)
-    if judged.status is Status.OPTIMAL:
+def _cost(tested: Result, best: Result, name: str) -> str:
+    value, bound = tested.value or Fraction(0), tested.bound or Fraction(0)
+    if tested.status is Status.OPTIMAL:
         return f"{name} is optimal here."
     least = float(value / best.value - 1) if best.value else 0.0
     most = float(value / bound - 1) if bound > 0 else None
@@ -176,7 +176,7 @@ def _cost(judged: Result, best: Result, name: str) -> str:
         span = f"at least {low}"
     else:
         span = low if low == high else f"{low.removesuffix(' %')} to {high}"
-    cost = excess_phrase(judged.objective)
+    cost = excess_phrase(tested.objective)
     return f"{name} {cost.format(span)} the optimum."
 
 

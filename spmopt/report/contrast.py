@@ -63,14 +63,14 @@ def _first_row(what: str, first: tuple[object, ...], second: tuple[object, ...])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Gaps(Table):
-    """Gaps that both schedules have and keep otherwise, the largest difference first.
+class KeptOtherwise(Table):
+    """Reuse intervals that both schedules have and keep otherwise, the largest difference first.
 
-    A gap of ``tensor`` lies between two uses of the same contents by two operations that follow
-    each other; ``from_step`` and ``to_step`` are their steps in the first schedule. ``kept_a``
-    and ``kept_b`` bytes stay on chip all through it. ``bytes_saved`` is ``kept_b - kept_a``:
-    what the second schedule need not bring in again but the first must; negative the other
-    way round.
+    An interval of ``tensor`` lies between two uses of the same contents by two operations that
+    follow each other; ``from_step`` and ``to_step`` are their steps in the first schedule.
+    ``kept_a`` and ``kept_b`` bytes stay on chip all through it. ``bytes_saved`` is ``kept_b -
+    kept_a``: what the second schedule need not bring in again but the first must; negative the
+    other way round.
     """
 
     tensor: Ints
@@ -81,8 +81,8 @@ class Gaps(Table):
     bytes_saved: Ints
 
 
-def gaps(first: ScheduleView, second: ScheduleView) -> Gaps:
-    """Match gaps by tensor and operations: the orders of the schedules may differ."""
+def gaps(first: ScheduleView, second: ScheduleView) -> KeptOtherwise:
+    """Match reuse intervals by tensor and operations: the orders of the schedules may differ."""
     (key_a, row_a), (key_b, row_b) = _keys(first), _keys(second)
     _, place_a, place_b = np.intersect1d(key_a, key_b, assume_unique=True, return_indices=True)
     row_a, row_b = row_a[place_a], row_b[place_b]
@@ -92,7 +92,7 @@ def gaps(first: ScheduleView, second: ScheduleView) -> Gaps:
     chosen = np.flatnonzero(saved)
     chosen = chosen[np.lexsort((row_a[chosen], -abs(saved[chosen])))]
     line, row = first.view.timeline, row_a[chosen]
-    return Gaps(
+    return KeptOtherwise(
         tensor=line.tensor[row],
         from_step=line.step[row],
         to_step=line.step[line.next[row]],
@@ -103,7 +103,7 @@ def gaps(first: ScheduleView, second: ScheduleView) -> Gaps:
 
 
 def _keys(picture: ScheduleView) -> tuple[Ints, Ints]:
-    """A number for (tensor, operation, next operation) of every gap, and the gap's access."""
+    """A number for (tensor, operation, next operation) of every interval, and its first access."""
     line = picture.view.timeline
     row = np.flatnonzero(picture.analysis.reuse.scope >= 0)
     operation = line.operation[line.step[row]]
@@ -150,9 +150,9 @@ def kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
 def contrast_record(first: ScheduleView, second: ScheduleView) -> Json:
     """Return figures of both, ``a`` the first and ``b`` the second, and tables of differences.
 
-    Rows come by their difference, largest first; ``gaps`` are :class:`Gaps`, ``only`` what each
-    keeps more, as rectangles. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is no
-    number, of parts, of what is of two objectives, and of the scheduler's seconds, which differ
+    Rows come by their difference, largest first; ``gaps`` are :class:`KeptOtherwise`, ``only`` what
+    each keeps more, as rectangles. ``change`` is ``b / a - 1``; null where ``a`` is 0 or either is
+    no number, of parts, of what is of two objectives, and of the scheduler's seconds, which differ
     from run to run.
 
     Raises
@@ -209,7 +209,7 @@ def _only(picture: ScheduleView, other: ScheduleView) -> Json:
     return {name: getattr(found, name).tolist() for name in names}
 
 
-def _tables(first: ScheduleView, second: ScheduleView, found: Gaps) -> Json:
+def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> Json:
     """Tables by what they are of; rows of the first are ``found``."""
     names = [operation.name for operation in first.instance.operations]
     runs = [names[operation] for operation in first.view.timeline.operation.tolist()]

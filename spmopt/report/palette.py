@@ -1,15 +1,15 @@
-"""Colours that colour-blind readers tell apart, for pictures and pages alike."""
+"""Colors that color-blind readers tell apart, for pictures and pages alike."""
 
 from __future__ import annotations
 
 from spmopt.analysis import Cause
 from spmopt.report.occupancy import KINDS, SCRATCH
 
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """Okabe and Ito, Color Universal Design, 2008; but for yellow, which is pale on white."""
 BOUND = "#999999"
-"""Colour of bounds: no schedule's."""
-_BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _ = COLOURS
+"""Color of bounds: no schedule's."""
+_BLUE, _RED, _GREEN, _PINK, _ORANGE, _SKY, _ = COLORS
 _OF_KIND = {
     "input": _SKY,
     "weight": _ORANGE,
@@ -19,7 +19,7 @@ _OF_KIND = {
     "state": _GREEN,
     SCRATCH: "#b5b5b5",
 }
-KIND_COLOURS = tuple(_OF_KIND[kind] for kind in KINDS)
+KIND_COLORS = tuple(_OF_KIND[kind] for kind in KINDS)
 """By the number of a kind of tensors."""
 _OF_CAUSE = {
     Cause.NONE: "#cccccc",
@@ -30,8 +30,8 @@ _OF_CAUSE = {
     Cause.STORE: "#fdae6b",
     Cause.STREAM_OUT: "#d94801",
 }
-CAUSE_COLOURS = tuple(_OF_CAUSE[cause] for cause in Cause)
+CAUSE_COLORS = tuple(_OF_CAUSE[cause] for cause in Cause)
 """By the number of a cause: inward blue, outward orange, darker where nothing is kept.
 
-From Brewer's sequential schemes, which colour-blind readers tell apart.
+From Brewer's sequential schemes, which color-blind readers tell apart.
 """

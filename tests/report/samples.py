@@ -1,4 +1,4 @@
-"""Pictures of one instance, made by a rule and by an optimiser, and one with awkward names."""
+"""Pictures of one instance, made by a rule and by an optimizer, and one with awkward names."""
 
 from __future__ import annotations
 

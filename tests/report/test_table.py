@@ -53,7 +53,7 @@ def test_a_narrow_terminal_gets_fewer_columns(width: int, hidden: set[str]) -> N
     assert set(named[1].split(", ") if named else ()) == hidden
 
 
-def test_what_is_minimised_stays() -> None:
+def test_what_is_minimized_stays() -> None:
     (head,) = (line for line in drawn(view(TRAFFIC), 40, Terminal()) if "scheduler" in line)
     assert head.split() == ["scheduler", "traffic", "gap", "to", "bound"]
 

@@ -207,7 +207,7 @@ def _ranges(rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str]) -> l
 
 
 def _measures(rows: Sequence[Row]) -> list[Quantity]:
-    """What was minimised first; figures that are nothing everywhere are not known."""
+    """What was minimized first; figures that are nothing everywhere are not known."""
     objectives = {row["objective"] for row in rows}
     known = [each for each in MEASURED if any(row.get(each.key) for row in rows)]
     bounds = [each for each in MEASURED if each.label in objectives and each not in known]

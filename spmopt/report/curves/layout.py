@@ -45,11 +45,11 @@ class Layout:
         """All panels; None where no row has y, or none is of that objective."""
         places, categories = self._places()
         groups: dict[tuple[object, ...], list[int]] = {}
-        minimised = self.y.label in {row["objective"] for row in self.rows}
+        minimized = self.y.label in {row["objective"] for row in self.rows}
         for index, row in enumerate(self.rows):
-            if not minimised or row["objective"] == self.y.label:
+            if not minimized or row["objective"] == self.y.label:
                 groups.setdefault(tuple(row[key] for key in self.others), []).append(index)
-        told = [key for key in self.others if not (minimised and key == "objective")]
+        told = [key for key in self.others if not (minimized and key == "objective")]
         panels = [
             panel
             for group in groups.values()

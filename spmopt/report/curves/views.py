@@ -18,7 +18,7 @@ class Line:
     label
         The scheduler, and the order in which it runs operations where that is not the band's.
     rank
-        Place of the scheduler among all: chooses its colour.
+        Place of the scheduler among all: chooses its color.
     rows
         (n,) Rows of the sweep that the points are.
     x, y
@@ -60,7 +60,7 @@ class Band:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Panel:
-    """Rows that differ in x and scheduler alone; ``band`` where y is what was minimised."""
+    """Rows that differ in x and scheduler alone; ``band`` where y is what was minimized."""
 
     title: str
     lines: tuple[Line, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from spmopt.report.curves import Curves, curves_record
 from spmopt.report.page.schedule import SHARED
 from spmopt.report.page.shell import Page, html
-from spmopt.report.palette import COLOURS
+from spmopt.report.palette import COLORS
 
 
 def curves_page(curves: Curves) -> str:
@@ -17,6 +17,6 @@ def curves_page(curves: Curves) -> str:
             subtitle=curves.conditions,
             body="curves.html",
             scripts=(*SHARED, "curves"),
-            blocks={"curves": record, "look": {"series": COLOURS}},
+            blocks={"curves": record, "look": {"series": COLORS}},
         )
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from spmopt.report.fronts import Front, front_record
 from spmopt.report.page.schedule import SHARED, VIEW, look, parted
 from spmopt.report.page.shell import Json, Page, html, packed
-from spmopt.report.palette import COLOURS
+from spmopt.report.palette import COLORS
 
 ROOM = 12_000_000
 """Bytes that schedules take of a page, all together."""
@@ -39,7 +39,7 @@ def front_page(front: Front, schedules: Iterable[Shown] = (), *, room: int = ROO
     """Return a self-contained page; it holds the first ``schedules``, up to ``room`` bytes."""
     blocks: dict[str, Json | str] = {
         "front": front_record(front),
-        "look": {**look(), "series": COLOURS},
+        "look": {**look(), "series": COLORS},
     }
     opened = []
     for place, each in enumerate(schedules):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from spmopt.core.errors import InputError
 from spmopt.report.contrast import contrast_record
 from spmopt.report.page.shell import Json, Page, html
-from spmopt.report.palette import CAUSE_COLOURS, COLOURS, KIND_COLOURS
+from spmopt.report.palette import CAUSE_COLORS, COLORS, KIND_COLORS
 from spmopt.report.schedule_view import ScheduleView, schedule_record
 from spmopt.report.schedule_view.view import headings
 
@@ -82,4 +82,4 @@ def parted(record: Json) -> tuple[Json, Json]:
 
 def look() -> dict[str, object]:
     """Colors by the numbers of kinds and causes; of compute-bound and memory-bound layers."""
-    return {"kinds": KIND_COLOURS, "causes": CAUSE_COLOURS, "bounds": COLOURS[:2]}
+    return {"kinds": KIND_COLORS, "causes": CAUSE_COLORS, "bounds": COLORS[:2]}

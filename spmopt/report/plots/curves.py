@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from spmopt.report.curves import LISTED, Band, Curves, Line, Panel, View
-from spmopt.report.palette import BOUND, COLOURS
+from spmopt.report.palette import BOUND, COLORS
 from spmopt.report.plots.numbers import (
     Side,
     columns_beside,
@@ -131,13 +131,13 @@ def _draw_band(ax: Axes, band: Band) -> None:
 
 
 def _draw_line(ax: Axes, line: Line, *, joined: bool) -> None:
-    """Schedulers beyond the last colour have it again, with dashes and another mark."""
-    rank, turn = line.rank % len(COLOURS), line.rank // len(COLOURS)
+    """Schedulers beyond the last color have it again, with dashes and another mark."""
+    rank, turn = line.rank % len(COLORS), line.rank // len(COLORS)
     dense = line.x.size > _MOST_MARKED
     ax.plot(
         line.x,
         line.y,
-        color=COLOURS[rank],
+        color=COLORS[rank],
         marker=MARKERS[(rank + turn) % len(MARKERS)],
         markevery=(0.04 * rank, _APART) if dense else 1,
         markersize=3.5,

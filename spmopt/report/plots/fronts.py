@@ -11,11 +11,11 @@ from matplotlib.axes import Axes
 
 from spmopt.core.errors import InputError
 from spmopt.report.fronts import Axis, Front, Trial
-from spmopt.report.palette import BOUND, COLOURS
+from spmopt.report.palette import BOUND, COLORS
 from spmopt.report.plots.numbers import label_axis
 from spmopt.report.plots.style import LINE, TEXT, Heading, alone, canvas, dress, finish, legible
 
-_TRIAL, _FRONT = COLOURS[0], COLOURS[1]
+_TRIAL, _FRONT = COLORS[0], COLORS[1]
 _NAMED = 20
 """Members of a front whose numbers find room."""
 _MOST_LETTERS = 120
@@ -77,7 +77,7 @@ def plot_importances(front: Front, ax: Axes | None = None) -> Axes:
         places = np.arange(len(fields)) + (rank + 0.5) * high - 0.4
         parts = [share.parts.get(field, 0.0) for field in fields]
         label = legible(f"{share.objective} ({share.rests})")
-        ax.barh(places, parts, high, color=COLOURS[rank % len(COLOURS)], label=label)
+        ax.barh(places, parts, high, color=COLORS[rank % len(COLORS)], label=label)
     dress(ax, "What objectives vary with", "", "")
     ax.set_yticks(range(len(fields)), [legible(field, 40) for field in fields], parse_math=False)
     ax.set_ylim(len(fields) - 0.5, -0.5)

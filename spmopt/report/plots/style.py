@@ -1,4 +1,4 @@
-"""How pictures look: colours that colour-blind readers tell apart, sizes to be read at 1200 px."""
+"""How pictures look: colors that color-blind readers tell apart, sizes to be read at 1200 px."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ METADATA: dict[str, dict[str, str | None]] = {
 }
 """By the formats that pictures are written in; without what changes from day to day."""
 LINE = "#222222"
-"""Colour of limits."""
+"""Color of limits."""
 TEXT = 9
 """Points."""
 _LETTER_INCHES, _ENTRY_INCHES = 0.065, 0.6

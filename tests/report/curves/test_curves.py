@@ -37,7 +37,7 @@ def test_a_band_is_from_the_highest_bound_to_the_best_schedule_of_its_order() ->
     assert [line.rank for line in panel.lines] == [0, 1, 2]
 
 
-def test_only_what_was_minimised_has_a_band() -> None:
+def test_only_what_was_minimized_has_a_band() -> None:
     found = curves(*(schedule("page", size / 1e4, size / 2e4, spm_bytes=size) for size in SIZES))
     labels = [(view.y.label, view.x.label) for view in found.views]
     assert labels == [

@@ -2,7 +2,7 @@
 
 from spmopt.report.curves import curves_record
 from spmopt.report.page.curves import curves_page
-from spmopt.report.palette import COLOURS
+from spmopt.report.palette import COLORS
 from tests.report.curves.rows import curves, relaxed, schedule
 from tests.report.page.reading import Document
 
@@ -12,7 +12,7 @@ ODD = "</script><img src=x onerror=alert(1)>\"'&🙂 $x^2$"
 def test_the_page_holds_the_record() -> None:
     found = curves(relaxed(1.0, 0.9), schedule("page", 1.2, 0.9))
     blocks = Document.of(curves_page(found)).blocks()
-    assert blocks == {"curves": curves_record(found), "look": {"series": list(COLOURS)}}
+    assert blocks == {"curves": curves_record(found), "look": {"series": list(COLORS)}}
 
 
 def test_names_stay_text() -> None:

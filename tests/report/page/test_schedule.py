@@ -15,7 +15,7 @@ from spmopt.io.files import StoredResult, read_instance
 from spmopt.metrics import metrics
 from spmopt.report.contrast import contrast_record
 from spmopt.report.page import page, page_of
-from spmopt.report.palette import CAUSE_COLOURS, KIND_COLOURS
+from spmopt.report.palette import CAUSE_COLORS, KIND_COLORS
 from spmopt.report.schedule_view import ScheduleView, schedule_record
 from spmopt.solve import solve
 from tests.report.page.reading import Document
@@ -66,12 +66,12 @@ def test_two_schedules_come_with_their_contrast(pictures: list[ScheduleView]) ->
     assert [title for _, title in Document.of(text).all("title")] == ["lstm, A: belady; B: lru"]
 
 
-def test_every_kind_and_cause_has_a_colour(pictures: list[ScheduleView]) -> None:
+def test_every_kind_and_cause_has_a_color(pictures: list[ScheduleView]) -> None:
     blocks = _blocks(page_of(pictures[:1]))
-    assert len(blocks["look"]["kinds"]) == len(blocks["view-0"]["kinds"]) == len(KIND_COLOURS)
-    assert len(blocks["look"]["causes"]) == len(blocks["view-0"]["causes"]) == len(CAUSE_COLOURS)
-    for colours in (KIND_COLOURS, CAUSE_COLOURS):
-        assert len({*colours}) == len(colours)
+    assert len(blocks["look"]["kinds"]) == len(blocks["view-0"]["kinds"]) == len(KIND_COLORS)
+    assert len(blocks["look"]["causes"]) == len(blocks["view-0"]["causes"]) == len(CAUSE_COLORS)
+    for colors in (KIND_COLORS, CAUSE_COLORS):
+        assert len({*colors}) == len(colors)
 
 
 def test_names_of_the_instance_stay_text(pictures: list[ScheduleView]) -> None:

@@ -58,7 +58,7 @@ def test_places_without_numbers_are_named_and_not_joined() -> None:
     ax.figure.canvas.draw()
 
 
-def test_schedulers_beyond_the_colours_differ_in_dashes() -> None:
+def test_schedulers_beyond_the_colors_differ_in_dashes() -> None:
     rows = [schedule(f"s{place}", 1.0, 0.5, spm_bytes=size) for place in range(9) for size in SIZES]
     _, *lines = plot_curves(curves(*rows).views[0]).get_lines()
     looks = {(line.get_color(), line.get_marker(), line.get_linestyle()) for line in lines}

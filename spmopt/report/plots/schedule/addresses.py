@@ -14,7 +14,7 @@ from spmopt.analysis.steps import Reals
 from spmopt.core.table import Bools, Ints
 from spmopt.report.headings import bank_names
 from spmopt.report.occupancy import KINDS, SCRATCH
-from spmopt.report.palette import KIND_COLOURS
+from spmopt.report.palette import KIND_COLORS
 from spmopt.report.plots.schedule.axes import (
     byte_axis,
     entitled,
@@ -37,9 +37,9 @@ _LETTER, _LINE = 0.055, 0.14
 _MOST_LETTERS = 40
 _MOST_NAMES, _FEWEST_LETTERS = 60, 8
 _DARK = ("activation", "gradient", "state")
-"""Kinds on whose colours white is legible."""
+"""Kinds on whose colors white is legible."""
 _PALE = 0.22
-"""How much is left of the colour of what is not marked."""
+"""How much is left of the color of what is not marked."""
 
 
 def plot_map(picture: ScheduleView, ax: Axes | None = None, *, marked: Boxes | None = None) -> Axes:
@@ -99,7 +99,7 @@ def kind_legend(ax: Axes, kinds: Sequence[int]) -> None:
                 (0.0, 0.0),
                 0.0,
                 0.0,
-                facecolor=KIND_COLOURS[kind],
+                facecolor=KIND_COLORS[kind],
                 hatch=hatch(kind),
                 edgecolor="white",
                 linewidth=0.0,
@@ -119,12 +119,12 @@ def _fill(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> Non
     if boxes.kind.size > MOST_DRAWN:
         _image(ax, picture, boxes, strength)
         return
-    for kind, colour in enumerate(KIND_COLOURS):
+    for kind, color in enumerate(KIND_COLORS):
         chosen = boxes.kind == kind
         ax.add_collection(
             PolyCollection(
                 list(_corners(boxes, chosen)),
-                facecolor=_paler(colour, strength),
+                facecolor=_paler(color, strength),
                 edgecolor="white",
                 linewidth=0.25,
                 hatch=hatch(kind),
@@ -142,7 +142,7 @@ def _corners(boxes: Boxes, chosen: Bools) -> Reals:
 
 
 def _image(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> None:
-    """Colour every pixel by the area that each kind has of it."""
+    """Color every pixel by the area that each kind has of it."""
     width, height = _PIXELS
     end, size = seconds(picture), picture.instance.machine.spm_bytes
     kinds, kind = np.unique(boxes.kind, return_inverse=True)
@@ -152,7 +152,7 @@ def _image(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> No
         kind,
         (kinds.size, height, width),
     )
-    inks = np.array([_paler(KIND_COLOURS[number], strength) for number in kinds])
+    inks = np.array([_paler(KIND_COLORS[number], strength) for number in kinds])
     covered = share.sum(axis=0)
     picked = np.einsum("khw,kc->hwc", share, inks) / np.maximum(covered, 1e-9)[..., None]
     stripes = np.add.outer(np.arange(height), np.arange(width)) % _STRIPE < 2
@@ -198,6 +198,6 @@ def _widest(room: Ints) -> list[int]:
     return found
 
 
-def _paler(colour: str, strength: float) -> tuple[float, float, float]:
-    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(colour))
+def _paler(color: str, strength: float) -> tuple[float, float, float]:
+    red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
     return red, green, blue

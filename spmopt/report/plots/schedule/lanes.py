@@ -10,7 +10,7 @@ from spmopt.analysis import Cause
 from spmopt.analysis.stalls import inward
 from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
-from spmopt.report.palette import CAUSE_COLOURS
+from spmopt.report.palette import CAUSE_COLORS
 from spmopt.report.plots.schedule.axes import entitled, legend_above, seconds, time_axis
 from spmopt.report.plots.schedule.bins import edges, means
 from spmopt.report.plots.schedule.occupancy import stack
@@ -40,8 +40,8 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
         base = len(lanes) - 1 - place
         ground = (0.0, base), seconds(picture), _HEIGHT
         ax.add_patch(Rectangle(*ground, facecolor="#f2f2f2", linewidth=0, zorder=0))
-        colours = (_COMPUTE,) if name == "compute" else CAUSE_COLOURS
-        stack(ax, bounds / clock, part * _HEIGHT, colours, base=base)
+        colors = (_COMPUTE,) if name == "compute" else CAUSE_COLORS
+        stack(ax, bounds / clock, part * _HEIGHT, colors, base=base)
         labels.append(f"{name}\n{share(float((part * width).sum() / bounds[-1]))}")
     ax.set_ylim(-0.1, len(lanes))
     ax.set_yticks([len(lanes) - 1 - k + _HEIGHT / 2 for k in range(len(lanes))], labels)
@@ -53,7 +53,7 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
 def _legend(ax: Axes, shown: Reals) -> None:
     for cause in Cause:
         if shown[cause] > 0:
-            key = Rectangle((0, 0), 0, 0, facecolor=CAUSE_COLOURS[cause], label=cause.words)
+            key = Rectangle((0, 0), 0, 0, facecolor=CAUSE_COLORS[cause], label=cause.words)
             ax.add_patch(key)
     legend_above(ax)
 

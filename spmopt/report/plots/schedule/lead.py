@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from spmopt.report.contrast import require_comparable
-from spmopt.report.palette import COLOURS
+from spmopt.report.palette import COLORS
 from spmopt.report.plots.schedule.axes import entitled, time_axis
 from spmopt.report.plots.style import LINE, alone
 from spmopt.report.schedule_view import ScheduleView
@@ -34,8 +34,8 @@ def plot_lead(first: ScheduleView, second: ScheduleView, ax: Axes | None = None)
     entitled(ax, f"Time that B ({other}) has gained on A ({one})", "gained")
     x, y = np.append(0.0, ended), np.append(0.0, gained)
     ax.axhline(0.0, color=LINE, linewidth=0.8)
-    ax.fill_between(x, y, color=COLOURS[2], alpha=0.25, linewidth=0)
-    ax.plot(x, y, color=COLOURS[2], linewidth=1.4)
+    ax.fill_between(x, y, color=COLORS[2], alpha=0.25, linewidth=0)
+    ax.plot(x, y, color=COLORS[2], linewidth=1.4)
     time_axis(ax, first)
     ax.yaxis.set_major_formatter(EngFormatter(unit="s"))
     return ax

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 
 from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
-from spmopt.report.palette import KIND_COLOURS
+from spmopt.report.palette import KIND_COLORS
 from spmopt.report.plots.schedule.addresses import capacity_line, hatch, kind_legend
 from spmopt.report.plots.schedule.axes import byte_axis, entitled, time_axis
 from spmopt.report.plots.schedule.bins import edges, means
@@ -31,8 +31,8 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     bounds = edges(times.cycles, times.start)
     held = np.stack([_mean(picture, bounds, row) for row in picture.occupied])
     shown = np.flatnonzero(held.any(axis=1))
-    hatches = [hatch(kind) for kind in range(len(KIND_COLOURS))]
-    stack(ax, bounds / clock, held, KIND_COLOURS, hatches=hatches)
+    hatches = [hatch(kind) for kind in range(len(KIND_COLORS))]
+    stack(ax, bounds / clock, held, KIND_COLORS, hatches=hatches)
     if bounds.size < times.start.size:
         stop = times.start + times.duration
         most = _most(bounds, times.start, stop, picture.occupied.sum(axis=0))
@@ -46,22 +46,22 @@ def stack(
     ax: Axes,
     bounds: Reals,
     heights: Reals,
-    colours: Sequence[str],
+    colors: Sequence[str],
     *,
     base: float = 0.0,
     hatches: Sequence[str | None] = (),
 ) -> None:
-    """Draw stairs on top of each other, one colour each, from ``base`` up."""
+    """Draw stairs on top of each other, one color each, from ``base`` up."""
     upto = base + np.cumsum(heights, axis=0)
     below = np.vstack((np.full((1, heights.shape[1]), base), upto[:-1]))
-    for number, colour in enumerate(colours):
+    for number, color in enumerate(colors):
         if heights[number].any():
             ax.stairs(
                 upto[number],
                 bounds,
                 baseline=below[number],
                 fill=True,
-                facecolor=colour,
+                facecolor=color,
                 edgecolor="white",
                 hatch=hatches[number] if hatches else None,
                 linewidth=0,

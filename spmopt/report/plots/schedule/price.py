@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter
 
 from spmopt.core.errors import InputError
-from spmopt.report.palette import COLOURS
+from spmopt.report.palette import COLORS
 from spmopt.report.plots.schedule.axes import entitled, time_axis
 from spmopt.report.plots.style import alone
 from spmopt.report.quantities import si
@@ -45,8 +45,8 @@ def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     times, clock = picture.times, picture.instance.machine.clock_hz
     x = np.append(0.0, (times.start + times.duration) / clock)
     y = np.append(0.0, np.cumsum(price) * (amount / MB))
-    ax.fill_between(x, y, color=COLOURS[2], alpha=0.25, linewidth=0)
-    ax.plot(x, y, color=COLOURS[2], linewidth=1.4)
+    ax.fill_between(x, y, color=COLORS[2], alpha=0.25, linewidth=0)
+    ax.plot(x, y, color=COLORS[2], linewidth=1.4)
     ax.yaxis.set_major_formatter(EngFormatter(unit=unit))
     ax.set_ylim(0.0, 1.08 * float(y[-1]) or 1.0)
     return ax

@@ -13,7 +13,7 @@ from spmopt.analysis.breakdown import Breakdown
 from spmopt.analysis.steps import Reals, attainable, ridge_point
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
-from spmopt.report.palette import COLOURS
+from spmopt.report.palette import COLORS
 from spmopt.report.plots.schedule.axes import entitled, legend_above
 from spmopt.report.plots.style import LINE, MARKERS, TEXT, alone, legible
 from spmopt.report.schedule_view import ScheduleView
@@ -43,14 +43,14 @@ def plot_roofline(picture: ScheduleView, ax: Axes | None = None) -> Axes:
             layers.flop_per_byte[rows],
             attained[rows],
             s=_areas(layers, rows),
-            color=COLOURS[rank],
+            color=COLORS[rank],
             marker=MARKERS[rank],
             alpha=0.6,
             linewidths=0.4,
             edgecolors="white",
             zorder=3,
         )
-        ax.plot([], [], label=label, linestyle="", marker=MARKERS[rank], color=COLOURS[rank])
+        ax.plot([], [], label=label, linestyle="", marker=MARKERS[rank], color=COLORS[rank])
     _scale(ax, layers.flop_per_byte[shown], attained[shown], machine)
     low, high = ax.get_xlim()
     corners = np.array([low, ridge_point(machine), high])

@@ -82,7 +82,7 @@ def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
 
 
 def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
-    """Maps with what the other does not keep in full colour, lanes, and the time gained."""
+    """Maps with what the other does not keep in full color, lanes, and the time gained."""
     figure, axes = _column(_COMPARED)
     pairs = ((first, second), (second, first))
     heads = headings((first, second))

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
-from spmopt.report.palette import KIND_COLOURS
+from spmopt.report.palette import KIND_COLORS
 from spmopt.report.plots.schedule import Boxes
 from spmopt.report.schedule_view import ScheduleView
 from tests.report.page.browser.conftest import Show
@@ -113,7 +113,7 @@ def test_the_overview_shows_both_to_their_ends(show: Show) -> None:
 
 
 def seen(screen: Screen, css: str, place: int) -> Image:
-    """Colours of a picture as it stands, with opacity; (height, width, 4)."""
+    """Colors of a picture as it stands, with opacity; (height, width, 4)."""
     shot = screen.run(
         "return document.querySelectorAll(arguments[0])[arguments[1]].toDataURL()", css, place
     )
@@ -121,7 +121,7 @@ def seen(screen: Screen, css: str, place: int) -> Image:
 
 
 def require_marked(screen: Screen, place: int, one: ScheduleView, other: ScheduleView) -> None:
-    """The largest rectangles on a map have their colour just where they are kept more."""
+    """The largest rectangles on a map have their color just where they are kept more."""
     more, every = Boxes.kept_more(one, other), Boxes.of(one)
     longest = max(a.times.cycles for a in (one, other)) / one.instance.machine.clock_hz
     for boxes in (more, every):
@@ -131,13 +131,13 @@ def require_marked(screen: Screen, place: int, one: ScheduleView, other: Schedul
             x = boxes.left[row] + 0.97 * (boxes.right[row] - boxes.left[row])
             y = boxes.low[row] + 0.2 * (boxes.high[row] - boxes.low[row])
             found = np.array(pixel(screen, place, x / longest, y / one.instance.machine.spm_bytes))
-            strong = np.array(to_rgb(KIND_COLOURS[boxes.kind[row]])) * 255
+            strong = np.array(to_rgb(KIND_COLORS[boxes.kind[row]])) * 255
             here = (more.left <= x) & (x < more.right) & (more.low <= y) & (y < more.high)
             assert (abs(found - strong).max() < 12) == here.any()
 
 
 def pixel(screen: Screen, place: int, part: float, up: float) -> list[float]:
-    """Colour of a map at a part of the time, and of the scratchpad."""
+    """Color of a map at a part of the time, and of the scratchpad."""
     image = seen(screen, ".stage canvas", place)
     height, width = image.shape[0] - MAP_HEAD - MAP_FOOT, image.shape[1]
     x = GUTTER["left"] + part * (width - GUTTER["left"] - GUTTER["right"])

@@ -185,7 +185,7 @@ def test_what_lanes_show_is_said_below_them(show: Show) -> None:
     assert "one after the other from its start" in show("one").text("#said-of-time")
 
 
-def test_paper_has_colours_and_no_controls(show: Show) -> None:
+def test_paper_has_colors_and_no_controls(show: Show) -> None:
     screen = show("one")
     screen.cdp("Emulation.setEmulatedMedia", media="print")
     style = "return getComputedStyle(document.querySelector(arguments[0]))[arguments[1]]"

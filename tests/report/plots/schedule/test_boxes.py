@@ -90,7 +90,7 @@ def test_nothing_is_kept_more_than_by_itself() -> None:
     assert Boxes.kept_more(picture("belady"), picture("belady")).tensor.size == 0
 
 
-def test_an_optimiser_keeps_more_than_a_rule() -> None:
+def test_an_optimizer_keeps_more_than_a_rule() -> None:
     more = Boxes.kept_more(picture("page"), picture("belady"))
     less = Boxes.kept_more(picture("belady"), picture("page"))
 

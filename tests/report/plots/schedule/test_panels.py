@@ -19,7 +19,7 @@ from matplotlib.patches import StepPatch
 from spmopt.core.errors import InputError
 from spmopt.metrics import metrics
 from spmopt.report.occupancy import KINDS
-from spmopt.report.palette import CAUSE_COLOURS, KIND_COLOURS
+from spmopt.report.palette import CAUSE_COLORS, KIND_COLORS
 from spmopt.report.plots.schedule import (
     Boxes,
     addresses,
@@ -39,24 +39,24 @@ from tests.verify.random_plans import random_schedule
 
 
 def stairs(ax: Axes) -> dict[tuple[int, str], Any]:
-    """Areas by the unit that they begin in and their colour: (edges, heights) of each."""
+    """Areas by the unit that they begin in and their color: (edges, heights) of each."""
     found = {}
     for patch in ax.patches:
         if isinstance(patch, StepPatch) and patch.get_fill():
             values, edges, below = patch.get_data()
-            colour = to_hex(patch.get_facecolor())
-            found[int(np.min(below)), colour] = (edges, values - below)
+            color = to_hex(patch.get_facecolor())
+            found[int(np.min(below)), color] = (edges, values - below)
     return found
 
 
 def by_kind(ax: Axes) -> list[Any]:
     """Areas of occupancy by kinds; None: there is none."""
-    found = {colour: area for (_, colour), area in stairs(ax).items()}
-    return [found.get(colour.lower()) for colour in KIND_COLOURS]
+    found = {color: area for (_, color), area in stairs(ax).items()}
+    return [found.get(color.lower()) for color in KIND_COLORS]
 
 
 def pixels(ax: Axes) -> Callable[[float, float], list[float]]:
-    """Draw, and give a function from coordinates to the colour there."""
+    """Draw, and give a function from coordinates to the color there."""
     figure, buffer = ax.figure, BytesIO()
     assert isinstance(figure, Figure)
     figure.savefig(buffer, format="png")
@@ -103,7 +103,7 @@ def test_a_map_has_each_rectangle_where_it_lies(
     large = (boxes.right - boxes.left) * (boxes.high - boxes.low) * kinds
     for row in np.argsort(-large)[:12]:
         x, y = (boxes.left + boxes.right)[row] / 2, (boxes.low + boxes.high)[row] / 2
-        expected = np.array(to_rgba(KIND_COLOURS[boxes.kind[row]])[:3]) * 255
+        expected = np.array(to_rgba(KIND_COLORS[boxes.kind[row]])[:3]) * 255
         np.testing.assert_allclose(at(x, y), expected, atol=4)
 
 
@@ -116,7 +116,7 @@ def test_marked_rectangles_are_strong_and_others_pale() -> None:
     at = pixels(ax)
     row = int(np.argmax((marked.right - marked.left) * (marked.high - marked.low)))
     x, y = (marked.left + marked.right)[row] / 2, (marked.low + marked.high)[row] / 2
-    strong = np.array(to_rgba(KIND_COLOURS[marked.kind[row]])[:3]) * 255
+    strong = np.array(to_rgba(KIND_COLORS[marked.kind[row]])[:3]) * 255
     np.testing.assert_allclose(at(x, y), strong, atol=4)
     plain = plot_map(one, marked=Boxes.kept_more(one, one))
     pale = pixels(plain)(x, y)
@@ -173,7 +173,7 @@ def test_lanes_add_up_to_the_totals(
     np.testing.assert_allclose(inward + outward, one.totals.dma_cycles)
     np.testing.assert_allclose(stalled, times.cycles - one.totals.compute_cycles)
     for cause, stall in enumerate(times.stall_by_cause.sum(axis=1)):
-        edges, heights = found.get((0, CAUSE_COLOURS[cause]), (np.zeros(2), 0))
+        edges, heights = found.get((0, CAUSE_COLORS[cause]), (np.zeros(2), 0))
         np.testing.assert_allclose((heights / 0.86 * np.diff(edges)).sum() * clock, stall)
 
 

@@ -198,7 +198,7 @@ def machine(
     Parameters
     ----------
     base
-        Name (see :func:`list_machines`), TOML file, or another machine.
+        Machine: name (see :func:`list_machines`), TOML file, or a record to change.
     spm
         Scratchpad size, e.g. 24MB or 24MiB.
     bandwidth

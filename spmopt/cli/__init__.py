@@ -42,6 +42,11 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str] | None) -> int:
+    if (sys.argv[1:] if arguments is None else arguments) in (["--version"], ["-V"]):
+        # Making all commands to say this took a quarter of a second.
+        print_version()
+        sys.stdout.flush()
+        return Code.OK
     from spmopt.cli.app import app
 
     try:
@@ -51,6 +56,13 @@ def _run(arguments: list[str] | None) -> int:
         raise error.__context__ or error from None
     sys.stdout.flush()
     return code
+
+
+def print_version() -> None:
+    """Print the version."""
+    from spmopt import __version__
+
+    print(f"spmopt {__version__}")
 
 
 def _left(arguments: list[str] | None, error: BaseException) -> Code:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Context, Option, Typer
 
-from spmopt.cli import lists, place, schedule, sweep, tiles, tune, views
+from spmopt.cli import lists, place, print_version, schedule, sweep, tiles, tune, views
 from spmopt.cli.project import default_map
 from spmopt.cli.scripts import bench, study
 
@@ -24,9 +24,7 @@ def top(
 ) -> int:
     """Optimal, verified schedules for the scratchpad of a DNN accelerator."""
     if version:
-        from spmopt import __version__
-
-        print(f"spmopt {__version__}")
+        print_version()
     elif context.invoked_subcommand is None:
         print(context.get_help())
     else:

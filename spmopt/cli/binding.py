@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, Signature, cleandoc, signature
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
@@ -139,6 +139,7 @@ def _typed(
     return (kind | None if default is None else kind), default, lambda value: value
 
 
+@cache
 def described(function: Callable[..., Any]) -> dict[str, str]:
     """Read the section Parameters of a docstring; "As for" refers to another function."""
     text = cleandoc(function.__doc__ or "").partition("Parameters\n----------\n")[2]
@@ -194,16 +195,17 @@ class Call:
         try:
             return function(*args, **{**own, **more})
         except InputError as error:
-            raise InputError(self._flagged(str(error))) from None
+            raise InputError(_flagged(str(error), {**self.values, **more})) from None
 
-    def _flagged(self, message: str) -> str:
-        """Name the option that a message begins with as the command line has it."""
-        match = re.match(r"([a-z_]+)(:| )", message)
-        if match is None or match[1] not in self.values:
-            return message
-        if match[2] == " " and match[1] in _SAID_OF_OTHERS:
-            return message
-        return flag(match[1]) + message[len(match[1]) :]
+
+def _flagged(message: str, options: Mapping[str, Any]) -> str:
+    """Name the option that a message begins with as the command line has it."""
+    match = re.match(r"([a-z_]+)(:| )", message)
+    if match is None or match[1] not in options:
+        return message
+    if match[2] == " " and match[1] in _SAID_OF_OTHERS:
+        return message
+    return flag(match[1]) + message[len(match[1]) :]
 
 
 def flag(name: str) -> str:

@@ -71,7 +71,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --time-limit 1,2", "'1,2' is not a number; lists and ranges are for"),
         (f"solve {SMALL} --clock 1.5", "has no unit; write for example 1545MHz or 1.545GHz"),
         (f"solve {SMALL} --bandwidth 25", "bandwidth '25': has no unit; write for example 616GB/s"),
-        (f"solve {SMALL} --bank 2:nvsim-sram", "2 has no unit; write as 2MB:nvsim-sram"),
+        ("solve bert-tiny --bank 2:nvsim-sram", "2 has no unit; write as 2MB:nvsim-sram"),
         ("sweep bert-tiny --spm 8:32:8", "--spm '8': has no unit"),
         (f"solve {SMALL} --optimizer foo", "optimizer 'foo' is unknown; use one of sgd"),
     ],

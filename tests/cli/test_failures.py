@@ -61,7 +61,7 @@ def refused(ran: Ran, code: int = 2) -> str:
         (f"solve {SMALL} --time-limit nan", "--time-limit nan: must be a number"),
         (f"solve {SMALL} --threads 0", "--threads 0: must be at least 1"),
         (f"compare {SMALL} --schedulers ,", "name at least one"),
-        (f"compare {SMALL} -o /dev/null/x", "a folder is needed"),
+        (f"compare {SMALL} -o /dev/null/x", "cannot be created (Not a directory)"),
         (f"solve {SMALL} --scheduler stream -o /dev/null/r.json", "a folder is needed"),
         ("solve", "Missing argument"),
         ("frobnicate", "No such command 'frobnicate'"),

@@ -19,10 +19,10 @@ def test_solve_shows_technology_energy_and_area(run: Run, tmp_path: Path) -> Non
     head, _, *lines = ran.out.splitlines()
     assert "SPM 3 MB of deepnvm-stt in 100 banks (DeepNVM++, table II, 16 nm; published)" in head
     assert "343.7 GB/s (by its banks; DRAM 484 GB/s)" in head
-    rows = {line[:10].strip(): line[11:] for line in lines}
+    rows = {line[:12].strip(): line[12:].strip() for line in lines}
     assert rows["energy"].count(" %") == 5
     assert rows["energy"].endswith("W on average)")
-    assert rows["area"].startswith("44.93 mm2 (SPM 2.34, engine 42.59); EDP ")
+    assert rows["area"].startswith("44.93 mm2 (SPM 2.34, engine 42.59; EDP ")
     expected = load_machine("gtx1080ti", {"spm": "3MB", "technology": "deepnvm-stt", "banks": 100})
     assert read_result(path).instance.machine == expected
     assert run(f"verify {path}").code == 0

@@ -22,7 +22,11 @@ PAGES = {
 README = PAGES["."]
 MANUAL = "\n".join(PAGES.values())
 COMMANDS = [
-    *(c.callback.__name__ for c in app.registered_commands if c.callback is not None),
+    *(
+        c.callback.__name__
+        for c in app.registered_commands
+        if c.callback is not None and not c.hidden
+    ),
     *(group.name for group in app.registered_groups if group.name is not None),
 ]
 

@@ -88,7 +88,7 @@ def bar(seen: Seen) -> str:
 @pytest.mark.parametrize("columns", [40, 70, 200])
 def test_the_bar_fits(columns: int) -> None:
     seen = on_terminal("solve", SMALL, "-s", "belady", columns=columns)
-    assert len(bar(seen)) == min(columns, 100) - 11
+    assert len(bar(seen)) == min(columns, 100) - 13
     assert "█" in bar(seen)
 
 

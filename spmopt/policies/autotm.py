@@ -19,13 +19,12 @@ import numpy as np
 from spmopt.assemble.commands import derive_commands
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.modes import SEVERAL_MODES, fitting_modes
-from spmopt.core.order import listed_order
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import Timeline, timeline
+from spmopt.core.timeline import Timeline, fitting_timeline
 from spmopt.policies.belady import distance
+from spmopt.policies.outcome import in_first_modes
 from spmopt.policies.residency.ranked import keep_whole
 from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
 from spmopt.policies.transfers.kernel import Beside, loads_under_one, stores_under_one
@@ -49,11 +48,10 @@ def autotm(instance: Instance, request: Request) -> Outcome:
         An operation fits in none of its modes.
     """
     del request
-    arrays = timeline(instance, listed_order(instance), fitting_modes(instance))
+    arrays = fitting_timeline(instance)
     plan = keep_whole(instance, arrays, distance(arrays))
     moved = under_kernels(instance.machine, arrays, plan)
-    several = any(len(operation.modes) > 1 for operation in instance.operations)
-    return Outcome(plan=moved, notes=(SEVERAL_MODES,) if several else ())
+    return in_first_modes(instance, moved)
 
 
 def under_kernels(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:

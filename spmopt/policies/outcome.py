@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-import numpy as np
-
 from spmopt.assemble.commands import derive_commands
 from spmopt.assemble.cost import step_cycles
 from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES, fitting_modes
+from spmopt.core.modes import SEVERAL_MODES
 from spmopt.core.objective import Objective
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Command, Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import Timeline, timeline
+from spmopt.core.timeline import Timeline, fitting_timeline
 from spmopt.policies.residency.ranked import Ranking, keeper
 from spmopt.policies.transfers.hide import hide_transfers
 from spmopt.policies.transfers.hide_pages import hide_pages
@@ -46,7 +44,7 @@ def policy_outcome(
     InfeasibleError
         An operation fits in none of its modes.
     """
-    arrays = timeline(instance, np.arange(len(instance.operations)), fitting_modes(instance))
+    arrays = fitting_timeline(instance)
     capacity = instance.machine.spm_pages
     reserves = [0]
     if request.objective.cycle > 0:
@@ -60,7 +58,8 @@ def policy_outcome(
         plan = hide(instance.machine, arrays, rule(arrays, reserve))
         tried.append((_value(instance, arrays, plan, request.objective), reserve, plan))
     _, reserve, plan = min(tried, key=lambda entry: entry[:2])
-    return Outcome(plan=plan, notes=_notes(instance, reserve))
+    reserved = f"{reserve} of {capacity} pages left free to prefetch into"
+    return in_first_modes(instance, plan, *((reserved,) if reserve else ()))
 
 
 def ranked_outcome(
@@ -95,11 +94,7 @@ def _value(
     return value, total
 
 
-def _notes(instance: Instance, reserve: int) -> tuple[str, ...]:
-    notes = []
-    if any(len(operation.modes) > 1 for operation in instance.operations):
-        notes.append(SEVERAL_MODES)
-    if reserve:
-        capacity = instance.machine.spm_pages
-        notes.append(f"{reserve} of {capacity} pages left free to prefetch into")
-    return tuple(notes)
+def in_first_modes(instance: Instance, plan: Plan, *notes: str) -> Outcome:
+    """Outcome of a plan in the first modes that fit, with a note where there were others."""
+    first = (SEVERAL_MODES,) if instance.several_modes else ()
+    return Outcome(plan=plan, notes=(*first, *notes))

@@ -14,12 +14,11 @@ import numpy as np
 from spmopt.assemble.index import row_at
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.modes import SEVERAL_MODES, fitting_modes
-from spmopt.core.order import listed_order
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan, Residency, Schedule, Stores
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.core.timeline import Access, Timeline, timeline
+from spmopt.core.timeline import Access, Timeline, fitting_timeline
+from spmopt.policies.outcome import in_first_modes
 from spmopt.policies.transfers.hide import hide_transfers
 from spmopt.policies.transfers.rows import joined
 
@@ -52,13 +51,12 @@ def outcome_of(instance: Instance, decision: object) -> Outcome:
         return Outcome(plan=decision)
     if not isinstance(decision, Residency):
         decision = _residency(instance, decision)
-    arrays = timeline(instance, listed_order(instance), fitting_modes(instance))
+    arrays = fitting_timeline(instance)
     plan = completed(arrays, decision)
     residency = plan.residency
     if (residency.size_bytes == arrays.size_bytes[residency.tensor]).all():
         plan = hide_transfers(instance.machine, arrays, plan)
-    several = any(len(operation.modes) > 1 for operation in instance.operations)
-    return Outcome(plan=plan, notes=(SEVERAL_MODES,) if several else ())
+    return in_first_modes(instance, plan)
 
 
 def completed(arrays: Timeline, residency: Residency) -> Plan:

@@ -33,13 +33,14 @@ from spmopt.assemble.commands import derive_commands
 from spmopt.assemble.cost import transfer_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.modes import SEVERAL_MODES, fitting_modes
+from spmopt.core.modes import fitting_modes
 from spmopt.core.order import depth_first, listed_order
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan, Residency
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
+from spmopt.policies.outcome import in_first_modes
 from spmopt.policies.residency.ranked import Ranking, keep_whole, next_use
 from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
 from spmopt.policies.transfers.channel import Asked, Budget, run_channel
@@ -77,8 +78,7 @@ def tsai(
     arrays = timeline(instance, operation, fitting_modes(instance)[operation])
     plan = keep_whole(instance, arrays, brought_in(arrays))
     moved = through_channel(instance.machine, arrays, plan, prefetch, offload)
-    several = any(len(operation.modes) > 1 for operation in instance.operations)
-    return Outcome(plan=moved, notes=(SEVERAL_MODES,) if several else ())
+    return in_first_modes(instance, moved)
 
 
 def brought_in(timeline: Timeline) -> Ranking:
@@ -123,3 +123,17 @@ def _listed(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str
     computed = np.append(0, np.cumsum(timeline.compute_cycles))
     latest = computed[use] - transfer_cycles(machine, rows.size_bytes)
     return np.maximum(np.searchsorted(computed, latest, side="right") - 1, 0)
+
+
+def next_layer(instance: Instance, request: Request) -> Outcome:
+    """Schedule as the thesis' naive baseline: prefetch for the next layer, offload when full.
+
+    Figures 4.1a and 4.2a: Belady's replacement with the same departures; a tensor is asked for
+    while the layer before its use runs, and leaves when its room is needed.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its modes.
+    """
+    return tsai(instance, request, order="listed", prefetch="next", offload="full")

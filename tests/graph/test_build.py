@@ -6,8 +6,8 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import TensorKind
 from spmopt.graph.build import GraphBuilder
 from spmopt.graph.ir import Graph, Node, Value
-from spmopt.graph.pruning import prune
 from spmopt.graph.statistics import macs, operations, parameters
+from spmopt.graph.training import prune
 from tests.graph.networks import convolution, lines
 
 

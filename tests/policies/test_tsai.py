@@ -12,8 +12,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.order import depth_first, listed_order
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.policies.next_layer import next_layer
-from spmopt.policies.tsai import tsai
+from spmopt.policies.tsai import next_layer, tsai
 from spmopt.schedulers.registry import find
 from tests.policies.owed import beats_no_optimum, is_whole, plan_of, random_instances, totals
 from tests.strategies import instances

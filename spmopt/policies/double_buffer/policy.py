@@ -31,14 +31,14 @@ import numpy as np
 
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan, Stores
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import Timeline, timeline
+from spmopt.core.timeline import Timeline, fitting_timeline
 from spmopt.policies.double_buffer.batches import batches
 from spmopt.policies.double_buffer.spread import Transfers, spread
 from spmopt.policies.double_buffer.stays import rows_of_batches
+from spmopt.policies.outcome import in_first_modes
 from spmopt.policies.transfers.moves import heads, tails
 from spmopt.policies.transfers.rows import joined
 
@@ -60,10 +60,9 @@ def double_buffer(instance: Instance, request: Request, *, reuse: str = "shared"
         An operation fits in none of its modes.
     """
     del request
-    arrays = timeline(instance, np.arange(len(instance.operations)), fitting_modes(instance))
+    arrays = fitting_timeline(instance)
     plan = buffered(instance.machine, arrays, shared=reuse == "shared")
-    several = any(len(operation.modes) > 1 for operation in instance.operations)
-    return Outcome(plan=plan, notes=(SEVERAL_MODES,) if several else ())
+    return in_first_modes(instance, plan)
 
 
 def buffered(machine: Machine, timeline: Timeline, *, shared: bool) -> Plan:

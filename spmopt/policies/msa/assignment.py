@@ -30,17 +30,17 @@ import numpy as np
 
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.modes import SEVERAL_MODES, fitting_modes
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import Timeline, timeline
+from spmopt.core.timeline import Timeline, fitting_timeline
 from spmopt.policies.msa.costs import Costs, costs
 from spmopt.policies.msa.intervals import Intervals
 from spmopt.policies.msa.ledger import Ledger
 from spmopt.policies.msa.rows import Rows
 from spmopt.policies.msa.segments import Segments
 from spmopt.policies.msa.values import by_boundedness, values
+from spmopt.policies.outcome import in_first_modes
 
 
 def msa(
@@ -67,10 +67,9 @@ def msa(
         An operation fits in none of its modes.
     """
     request.report("assigning values", None)
-    arrays = timeline(instance, np.arange(len(instance.operations)), fitting_modes(instance))
+    arrays = fitting_timeline(instance)
     plan = assigned(instance.machine, arrays, idle_only=copies == "idle", load_late=late == "load")
-    several = any(len(operation.modes) > 1 for operation in instance.operations)
-    return Outcome(plan=plan, notes=(SEVERAL_MODES,) if several else ())
+    return in_first_modes(instance, plan)
 
 
 def assigned(machine: Machine, arrays: Timeline, *, idle_only: bool, load_late: bool) -> Plan:

@@ -45,11 +45,5 @@ class Rows:
 
     def tables(self) -> tuple[Residency, Stores]:
         """All rows, sorted, in the fewest rows."""
-        rows = np.array(sorted(self._rows), np.int64).reshape(-1, 4)
-        stores = np.array(sorted(self._stores), np.int64).reshape(-1, 3)
-        residency = Residency(
-            tensor=rows[:, 0], begin=rows[:, 1], end=rows[:, 2], size_bytes=rows[:, 3]
-        )
-        return joined(residency), Stores(
-            step=stores[:, 0], tensor=stores[:, 1], size_bytes=stores[:, 2]
-        )
+        residency = Residency.of_rows(sorted(self._rows))
+        return joined(residency), Stores.of_rows(sorted(self._stores))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from heapq import heappop, heappush
 
-import numpy as np
-
 from spmopt.core.schedule import Residency, Stores
 from spmopt.core.table import Ints
 
@@ -112,13 +110,8 @@ class Scratchpad:
 
     def tables(self) -> tuple[Residency, Stores]:
         """Rows and stores of everything that was resident up to now."""
-        rows = np.array(sorted(self._rows), np.int64).reshape(-1, 4)
-        saved = [(*place, size) for place, size in sorted(self._stores.items())]
-        stores = np.array(saved, np.int64).reshape(-1, 3)
-        return (
-            Residency(tensor=rows[:, 0], begin=rows[:, 1], end=rows[:, 2], size_bytes=rows[:, 3]),
-            Stores(step=stores[:, 0], tensor=stores[:, 1], size_bytes=stores[:, 2]),
-        )
+        stores = [(*place, size) for place, size in sorted(self._stores.items())]
+        return Residency.of_rows(sorted(self._rows)), Stores.of_rows(stores)
 
     def _bytes(self, pages: int, tensor: int) -> int:
         """Bytes in the first ``pages`` of ``tensor``."""

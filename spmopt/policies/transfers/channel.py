@@ -74,7 +74,7 @@ def run_channel(
         waiting = walk.store_or_wait(step)
         walk.move(step)
         walk.end(step, waiting)
-    return Pieces.of(walk.loads), Pieces.of(walk.stores)
+    return Pieces.of_rows(walk.loads), Pieces.of_rows(walk.stores)
 
 
 class _Walk:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
@@ -19,12 +18,6 @@ class Pieces(Table):
     item: Ints
     step: Ints
     pages: Ints
-
-    @classmethod
-    def of(cls, moved: Sequence[tuple[int, int, int]]) -> Pieces:
-        """Pieces from (item, step, pages)."""
-        rows = np.array(moved, np.int64).reshape(-1, 3)
-        return cls(item=rows[:, 0], step=rows[:, 1], pages=rows[:, 2])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,7 +61,7 @@ def fill_idle(machine: Machine, waiting: Waiting, idle_cycles: Ints, room_pages:
     idle: list[int] = idle_cycles.tolist()
     walk = _Walk(machine, waiting, idle, room_pages.tolist())
     walk.run(np.argsort(waiting.home, kind="stable").tolist(), waiting)
-    pieces = Pieces.of(walk.pieces)
+    pieces = Pieces.of_rows(walk.pieces)
     moved = np.zeros(waiting.home.size, np.int64)
     np.add.at(moved, pieces.item, pieces.pages)
     return Filled(

@@ -20,6 +20,7 @@ from spmopt.graph.operators.pointwise import (
     Gradients,
     ShapeRule,
     gradient_reads,
+    joint_gradient,
     no_operations,
     per_input,
     pointwise,
@@ -45,12 +46,6 @@ def _concat_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
         raise InputError(f"shapes {inputs} differ beside axis {axis}")
     total = sum(shape[axis] for shape in inputs)
     return ((*inputs[0][:axis], total, *inputs[0][axis + 1 :]),)
-
-
-def _concat_gradients(
-    inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
-) -> tuple[GradientRule, ...]:
-    return (GradientRule(of=tuple(sorted(needed)), reads=(), operator="ConcatGradient"),)
 
 
 def _split_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
@@ -137,7 +132,7 @@ def _move(
 
 
 SPECS: tuple[OperatorSpec, ...] = (
-    *_move("Concat", _concat_shapes, _concat_gradients),
+    *_move("Concat", _concat_shapes, joint_gradient("ConcatGradient", ())),
     *_move("Split", _split_shapes, _split_gradients, {1: "split"}),
     *_move(
         "Slice",

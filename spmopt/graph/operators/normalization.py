@@ -18,14 +18,13 @@ from spmopt.graph.operators.attributes import (
 )
 from spmopt.graph.operators.pointwise import (
     gradient_reads,
+    joint_gradient,
     per_input,
     per_output,
     pointwise,
 )
 from spmopt.graph.operators.spec import (
     Attributes,
-    GradientRule,
-    Needed,
     OperatorSpec,
     Shapes,
     Style,
@@ -79,22 +78,12 @@ def _root_training_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     return _layer_training_shapes(inputs, attributes)[:2]
 
 
-def _root_gradients(
-    inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
-) -> tuple[GradientRule, ...]:
-    """All gradients at once; reads X, scale and the saved statistic."""
-    reads = (("x", 0), ("x", 1), ("y", 1))
-    return (
-        GradientRule(of=tuple(sorted(needed)), reads=reads, operator="RMSNormalizationGradient"),
-    )
-
-
-def _statistics_gradients(
-    inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
-) -> tuple[GradientRule, ...]:
-    """All gradients at once; reads X, scale and the saved statistics."""
-    reads = (("x", 0), ("x", 1), ("y", 1), ("y", 2))
-    return (GradientRule(of=tuple(sorted(needed)), reads=reads, operator="NormalizationGradient"),)
+_root_gradients = joint_gradient("RMSNormalizationGradient", (("x", 0), ("x", 1), ("y", 1)))
+"""All gradients at once, from X, scale and the saved statistic."""
+_statistics_gradients = joint_gradient(
+    "NormalizationGradient", (("x", 0), ("x", 1), ("y", 1), ("y", 2))
+)
+"""All gradients at once, from X, scale and the saved statistics."""
 
 
 def _lrn_operations(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:

@@ -47,6 +47,13 @@ def gradient_reads(operator: str, reads: Reads) -> Gradients:
     return lambda inputs, outputs, attributes, needed: (rule,) if 0 in needed else ()
 
 
+def joint_gradient(operator: str, reads: Reads, dy: tuple[int, ...] = (0,)) -> Gradients:
+    """One gradient operation, for all inputs that need a gradient, that reads dY and ``reads``."""
+    return lambda inputs, outputs, attributes, needed: (
+        GradientRule(of=tuple(sorted(needed)), reads=reads, operator=operator, dy=dy),
+    )
+
+
 def pointwise(
     name: str,
     operations: Operations,

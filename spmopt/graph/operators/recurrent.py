@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from spmopt.core.errors import InputError
 from spmopt.graph.operators.attributes import expect_inputs
-from spmopt.graph.operators.pointwise import per_input, per_output, pointwise
+from spmopt.graph.operators.pointwise import joint_gradient, per_input, per_output, pointwise
 from spmopt.graph.operators.products import product_spec
 from spmopt.graph.operators.spec import (
     Attributes,
@@ -67,13 +67,10 @@ def _cell_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
     return (inputs[0], inputs[0])
 
 
-def _cell_gradients(
-    inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
-) -> tuple[GradientRule, ...]:
-    """Reads the gates and both cell states; tanh(c) is computed again."""
-    reads = (*(("x", position) for position in range(5)), ("y", 0))
-    of = tuple(sorted(needed))
-    return (GradientRule(of=of, reads=reads, operator="LSTMCellGradient", dy=(0, 1)),)
+_cell_gradients = joint_gradient(
+    "LSTMCellGradient", (*(("x", position) for position in range(5)), ("y", 0)), dy=(0, 1)
+)
+"""Reads the gates and both cell states; tanh(c) is computed again."""
 
 
 SPECS: tuple[OperatorSpec, ...] = (

@@ -42,7 +42,7 @@ class Metrics:
 
     @property
     def energy_j(self) -> float:
-        """All energy (problem statement, section 3)."""
+        """All energy (PROBLEM.md, section 3)."""
         return self.energy.energy_j
 
 

@@ -38,7 +38,7 @@ def load_network(
     training
         Derive the graph of one training step.
     optimizer
-        Its optimiser: ``sgd``, ``momentum`` or ``adam``; none by default.
+        Its optimizer: ``sgd``, ``momentum`` or ``adam``; none by default.
     assume_pointwise
         Take operators of a file that have no rule for point-wise, with a warning.
     warn

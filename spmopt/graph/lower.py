@@ -29,7 +29,7 @@ _IDEAL = Tiling(operands={})
 
 
 def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instance:
-    """Fix sizes, cycles, residency needs and order (problem statement, section 1).
+    """Fix sizes, cycles, residency needs and order (PROBLEM.md, section 1).
 
     Every node becomes an operation of one mode, in the graph's order, except views: a view and
     its operand are one tensor, named after the operand, and kept if either is. A value that no

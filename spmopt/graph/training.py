@@ -1,4 +1,4 @@
-"""A training step as a graph: forward, backward, and the optimiser's updates."""
+"""A training step as a graph: forward, backward, and the optimizer's updates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LABEL_BYTES = 8
 
 
 def require_optimizer(name: str) -> None:
-    """Raise :class:`InputError` unless there is an optimiser called ``name``."""
+    """Raise :class:`InputError` unless there is an optimizer called ``name``."""
     if name not in _OPTIMIZERS:
         known = ", ".join(_OPTIMIZERS)
         raise InputError(f"optimizer {name!r} is unknown; use one of {known}")
@@ -40,8 +40,8 @@ def training_graph(forward: Graph, *, optimizer: str | None = None) -> Graph:
     * A tensor with several readers gets the sum of their gradients, as one ``Sum`` node when
       the last one is there. Instead, gradients of a shared weight, and those that the gates of
       LSTM cells add to x and h, are accumulated in place: the first writes, the others update.
-    * Weight gradients are kept in DRAM; with an optimiser they are consumed by it instead, and
-      the updated weights and the optimiser's states are kept. A weight is updated as soon as
+    * Weight gradients are kept in DRAM; with an optimizer they are consumed by it instead, and
+      the updated weights and the optimizer's states are kept. A weight is updated as soon as
       its gradient is complete and its last reader is through.
     * Of the forward pass only losses stay outputs; what then leads to nothing is left out.
 
@@ -55,7 +55,7 @@ def training_graph(forward: Graph, *, optimizer: str | None = None) -> Graph:
     Raises
     ------
     InputError
-        An unknown optimiser, a graph without outputs or trained weights, or an operator
+        An unknown optimizer, a graph without outputs or trained weights, or an operator
         without a gradient on the way to a weight.
     """
     if optimizer is not None:

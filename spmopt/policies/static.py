@@ -47,7 +47,7 @@ def saved_bytes(timeline: Timeline) -> Ints:
     """(m,) Bytes that cross less when the tensor is resident from its first use to its last.
 
     Against streaming it in every step, or, where stationary, loading and storing it there
-    (problem statement, section 3, R3 and R4). That is too much for an operand that is stationary
+    (PROBLEM.md, section 3, R3 and R4). That is too much for an operand that is stationary
     in one step and in the next: it stays between them in any case, yet counts as loaded in each.
     """
     read, written = timeline.kind != Access.WRITE, timeline.kind != Access.READ

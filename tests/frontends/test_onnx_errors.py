@@ -116,12 +116,12 @@ def test_inputs_that_are_no_tensors(tmp_path: Path) -> None:
     _fails(saved(tmp_path, made), "y is not a dense tensor; not supported")
 
 
-def test_sparse_initialisers(tmp_path: Path) -> None:
+def test_sparse_initializers(tmp_path: Path) -> None:
     made = model([RELU], {"x": [2]})
     values = helper.make_tensor("w", TensorProto.FLOAT, [1], [1.0])
     places = helper.make_tensor("places", TensorProto.INT64, [1], [0])
     made.graph.sparse_initializer.append(helper.make_sparse_tensor(values, places, [4]))
-    _fails(saved(tmp_path, made), "has sparse initialisers")
+    _fails(saved(tmp_path, made), "has sparse initializers")
 
 
 def test_control_flow(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_nothing_depends_on_an_input(tmp_path: Path) -> None:
 def test_damaged_constants(tmp_path: Path) -> None:
     made = model([make_node("Reshape", ["x", "s"], ["y"])], {"x": [4]}, {"s": ints(2, 2)})
     made.graph.initializer[0].raw_data = b"\0" * 7
-    _fails(saved(tmp_path, made), r"initialiser s: contents do not fill its shape \(2,\)")
+    _fails(saved(tmp_path, made), r"initializer s: contents do not fill its shape \(2,\)")
 
 
 def test_second_result_that_no_rule_gives(tmp_path: Path) -> None:

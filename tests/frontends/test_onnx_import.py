@@ -154,7 +154,7 @@ def test_gemm_with_transposes_and_bias(tmp_path: Path) -> None:
     assert (macs(graph), output_shapes(graph)) == (5 * 7 * 3, [(5, 3)])
 
 
-def test_batch_normalisation_with_its_old_extra_results(tmp_path: Path) -> None:
+def test_batch_normalization_with_its_old_extra_results(tmp_path: Path) -> None:
     names = ["scale", "bias", "mean", "variance"]
     nodes = [
         make_node("BatchNormalization", ["x", *names], ["b", "m", "v", "sm", "sv"]),
@@ -173,7 +173,7 @@ def test_unused_constants_nodes_and_inputs_are_left_out(tmp_path: Path) -> None:
     assert [v.name for v in graph.values] == ["x", "y"]
 
 
-def test_initialisers_that_are_also_inputs(tmp_path: Path) -> None:
+def test_initializers_that_are_also_inputs(tmp_path: Path) -> None:
     nodes = [make_node("MatMul", ["x", "w"], ["y"])]
     graph = _load(tmp_path, nodes, {"x": [2, 3], "w": [3, 4]}, {"w": floats(3, 4)}, ir_version=3)
     kinds = _kinds(graph)

@@ -24,7 +24,7 @@ FOLDER = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 # GoogLeNet 1.58 G with larger maps).
 FIGURES = {
     "bvlc_alexnet": (60_965_224, 654_560_384),  # Caffe model zoo: 60,965,224
-    # DenseNet paper: 7.98 M and 2.83 G; 83,648 more as each normalisation has two scales here.
+    # DenseNet paper: 7.98 M and 2.83 G; 83,648 more as each normalization has two scales here.
     "densenet121": (7_978_856 + 83_648, 2_834_161_664),
     "inception_v1": (6_998_552, 1_431_556_352),  # Caffe bvlc_googlenet without auxiliaries
     "inception_v2": (11_214_888, 2_018_851_840),  # Inception-BN: 11.2 M and 2.0 G
@@ -103,7 +103,7 @@ def _inputs(graph: Graph) -> list[str]:
     return [v.name for v in graph.values if v.kind is TensorKind.INPUT]
 
 
-def test_initialisers_listed_as_inputs_are_weights() -> None:
+def test_initializers_listed_as_inputs_are_weights() -> None:
     # IR version 3 lists all of them among the inputs; only the image is one.
     graph = load_onnx(_path("densenet121"))
     assert _inputs(graph) == ["data_0"]

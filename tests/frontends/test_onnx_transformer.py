@@ -22,7 +22,7 @@ HIDDEN, HEADS, INNER = 64, 4, 256
 
 
 class _Export:
-    """Nodes in the manner of an exporter; constants as initialisers."""
+    """Nodes in the manner of an exporter; constants as initializers."""
 
     def __init__(self) -> None:
         self.nodes: list[onnx.NodeProto] = []

@@ -45,8 +45,8 @@ def test_published_figures(name: str, count: int, gmacs: float | None, source: s
         assert round(macs(graph) / 1e9, 2) == gmacs, source
 
 
-def _normalisations(graph: Graph) -> int:
-    """Scales and shifts of batch normalisation."""
+def _normalizations(graph: Graph) -> int:
+    """Scales and shifts of batch normalization."""
     return sum(
         graph.values[value].elements
         for node in graph.nodes
@@ -58,7 +58,7 @@ def _normalisations(graph: Graph) -> int:
 def test_yolov2_tiny_fills_its_weight_file() -> None:
     # yolov2-tiny.weights: 44,948,600 bytes with a header of 20; darknet stores the statistics too.
     graph = zoo.network("yolov2-tiny", batch=1)
-    assert 4 * (parameters(graph) + _normalisations(graph)) + 20 == 44_948_600
+    assert 4 * (parameters(graph) + _normalizations(graph)) + 20 == 44_948_600
     # Redmon's page of models: 5.41 billion operations.
     assert round(2 * macs(graph) / 1e9, 2) == 5.41
 
@@ -66,8 +66,8 @@ def test_yolov2_tiny_fills_its_weight_file() -> None:
 def test_faster_rcnn_parameters() -> None:
     # Torchvision: 19,386,354 in fasterrcnn_mobilenet_v3_large_fpn, its batch norms being frozen.
     graph = zoo.network("faster-rcnn", batch=1)
-    assert parameters(graph) - _normalisations(graph) == 19_386_354
-    assert _normalisations(graph) == 24_400
+    assert parameters(graph) - _normalizations(graph) == 19_386_354
+    assert _normalizations(graph) == 24_400
     short = zoo.network("faster-rcnn-resnet50", batch=1)
     # Torchvision's ResNet-50 without its last stage (14,964,736) and classifier; proposals.
     body = 25_557_032 - 14_964_736 - 2_049_000
@@ -106,7 +106,7 @@ def test_exact_macs_of_resnet50() -> None:
 def test_transformer_parameters() -> None:
     graph = zoo.network("transformer", batch=1)
     h, inner, vocabulary, layers = 1024, 4096, 37_000, 6
-    attention = 4 * h * h + 2 * h  # no biases in the paper; a normalisation
+    attention = 4 * h * h + 2 * h  # no biases in the paper; a normalization
     feed_forward = 2 * h * inner + inner + h + 2 * h
     expected = vocabulary * h + layers * (3 * attention + 2 * feed_forward)
     assert parameters(graph) == expected

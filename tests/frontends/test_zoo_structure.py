@@ -64,7 +64,7 @@ def test_only_looked_up_rows_of_tables_are_tensors() -> None:
     rows = [tensor for tensor in step.tensors if tensor.name.startswith("table")]
     weights = [tensor for tensor in rows if tensor.kind is TensorKind.WEIGHT]
     assert len(weights) == 26
-    # Read, and written back by the optimiser.
+    # Read, and written back by the optimizer.
     assert all(t.size_bytes == 4 * 16 * 128 and t.in_dram and t.keep for t in weights)
 
 

@@ -17,7 +17,7 @@ def mlp() -> Graph:
 
 
 def convolution() -> Graph:
-    """Convolution, normalisation, ReLU, pooling, flattening, a layer; no loss."""
+    """Convolution, normalization, ReLU, pooling, flattening, a layer; no loss."""
     b = GraphBuilder("convolution")
     x, w = b.input("x", (2, 3, 8, 8)), b.weight("w", (4, 3, 3, 3))
     scale, shift = b.weight("scale", (4,)), b.weight("shift", (4,))

@@ -35,7 +35,7 @@ def test_statistics() -> None:
     graph = convolution()
     product_macs = 2 * 64 * 27 * 4 + 2 * 64 * 5
     assert macs(graph) == product_macs
-    # Inference: normalise 2, ReLU 1 on 512 elements, 4 comparisons for each of 128.
+    # Inference: normalize 2, ReLU 1 on 512 elements, 4 comparisons for each of 128.
     assert operations(graph) == 2 * product_macs + 3 * 512 + 4 * 128
 
 

@@ -261,7 +261,7 @@ def test_gather(axis: int) -> None:
     assert rule == (tuple(d.dim_value for d in result.type.tensor_type.shape.dim),)
 
 
-def test_normalisations_and_global_pools() -> None:
+def test_normalizations_and_global_pools() -> None:
     x, c = (2, 3, 4, 5), (3,)
     assert ours("BatchNormalization", [x, c, c, c, c]) == onnx_shapes(
         "BatchNormalization", [x, c, c, c, c]

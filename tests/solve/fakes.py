@@ -68,7 +68,7 @@ def bounds_only(instance: Instance, request: Request) -> Outcome:
 
 
 def keeps_start(instance: Instance, request: Request) -> Outcome:
-    """An optimiser that returns its start."""
+    """An optimizer that returns its start."""
     return Outcome(plan=request.start, certificate=free(instance, request.objective))
 
 

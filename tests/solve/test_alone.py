@@ -1,4 +1,4 @@
-"""An optimiser that decides some instances without a plan to start from."""
+"""An optimizer that decides some instances without a plan to start from."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_all_are_held_against_the_best_bound(monkeypatch: pytest.MonkeyPatch) ->
     assert (fluid.status, fluid.verified, fluid.gap) == (Status.UNKNOWN, False, None)
 
 
-def test_optimiser_starts_from_the_best_policy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimizer_starts_from_the_best_policy(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, page=keeps_start)
     names = [*find("page").starts, "page"]
     *policies, page = compare(INSTANCE, names, Request(objective=TRAFFIC))
@@ -92,7 +92,7 @@ def test_optimiser_starts_from_the_best_policy(monkeypatch: pytest.MonkeyPatch) 
     assert page.solve_s >= sum(result.solve_s for result in policies)
 
 
-def test_optimiser_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimizer_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, page=stream, whole=without_plan, fluid=bounds_only)
     best, page, whole = compare(INSTANCE, ["belady", "page", "whole"], Request(objective=TRAFFIC))
     (streamed,) = compare(INSTANCE, ["stream"], Request(objective=TRAFFIC))
@@ -103,7 +103,7 @@ def test_optimiser_is_never_worse(monkeypatch: pytest.MonkeyPatch) -> None:
         assert result.notes[-1].startswith("nothing better found than belady")
 
 
-def test_optimiser_is_never_worse_than_a_policy_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_optimizer_is_never_worse_than_a_policy_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes: dict[str, Answer] = {"belady": stream, "belady-size": stream, "lru": belady}
     install(monkeypatch, whole=stream, fluid=bounds_only, **fakes)
     lru, whole = compare(INSTANCE, ["lru", "whole"], Request(objective=TRAFFIC))
@@ -213,7 +213,7 @@ def test_stop_leaves_out_what_has_not_begun(monkeypatch: pytest.MonkeyPatch) -> 
     assert results[0].bound is not None
 
 
-def test_stop_ends_the_policies_that_an_optimiser_starts_from(
+def test_stop_ends_the_policies_that_an_optimizer_starts_from(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     fakes = install(monkeypatch, belady=belady, stream=stream, page=keeps_start)

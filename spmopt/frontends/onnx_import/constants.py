@@ -18,8 +18,8 @@ class Constants:
     """What does not depend on a network input.
 
     A subgraph of constants (a weight made by ``ConstantOfShape``, an ``Unsqueeze`` of a weight)
-    is folded to one tensor, unless the initialiser it comes from is read elsewhere too:
-    then its nodes stay, so that the initialiser remains one tensor.
+    is folded to one tensor, unless the initializer it comes from is read elsewhere too:
+    then its nodes stay, so that the initializer remains one tensor.
     """
 
     def __init__(self, network: Network, facts: Mapping[str, Fact]) -> None:
@@ -36,7 +36,7 @@ class Constants:
         self._readers = Counter(root for name in read for root in self.roots(name))
 
     def roots(self, name: str) -> frozenset[str]:
-        """Initialisers (or constants made from nothing) that ``name`` comes from."""
+        """Initializers (or constants made from nothing) that ``name`` comes from."""
         if name not in self._roots:
             node = self._producer.get(name)
             sources: frozenset[str] = frozenset()

@@ -70,7 +70,7 @@ class Fact:
 
 
 def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:
-    """Fact of an initialiser or of the value of a ``Constant`` node.
+    """Fact of an initializer or of the value of a ``Constant`` node.
 
     Short constants may lie in an external file in ``folder``; weights stay unread.
     """
@@ -109,7 +109,7 @@ def _contents(tensor: onnx.TensorProto) -> Array:
         return np.asarray(numpy_helper.to_array(tensor))
     except (ValueError, TypeError) as error:
         raise InputError(
-            f"initialiser {tensor.name}: contents do not fill its shape {tuple(tensor.dims)}; "
+            f"initializer {tensor.name}: contents do not fill its shape {tuple(tensor.dims)}; "
             f"the file is damaged ({error})"
         ) from None
 

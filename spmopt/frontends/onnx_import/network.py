@@ -27,7 +27,7 @@ class Declared:
 class Network:
     """The parts of a model that matter.
 
-    ``inputs`` are true inputs: before IR version 4 a file lists its initialisers among the
+    ``inputs`` are true inputs: before IR version 4 a file lists its initializers among the
     inputs too. ``declared`` are shapes that the file states for other values.
     """
 
@@ -50,7 +50,7 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> Network:
     """
     graph = model.graph
     if graph.sparse_initializer:
-        raise InputError("the model has sparse initialisers; convert them to dense ones")
+        raise InputError("the model has sparse initializers; convert them to dense ones")
     constants = {tensor.name: constant_fact(tensor, folder) for tensor in graph.initializer}
     given = {value.name: value for value in graph.input if value.name not in constants}
     outputs = tuple(value.name for value in graph.output)

@@ -30,7 +30,7 @@ def ordered_nodes(
     nodes
         All nodes, in file order.
     given
-        Names that exist without a node: inputs and initialisers.
+        Names that exist without a node: inputs and initializers.
     outputs
         Names that are wanted.
 

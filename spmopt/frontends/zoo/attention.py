@@ -3,7 +3,7 @@
 Attention is one node an operation. The heads are strided views of the projections, as
 batched matrix products take them: splitting and joining heads, and transposing the keys,
 moves no data. The scale 1 / sqrt(d) is the factor of the product, the mask a part of the softmax.
-Residuals follow the sublayer and normalisation follows them ("post-norm", as published). Dropout
+Residuals follow the sublayer and normalization follows them ("post-norm", as published). Dropout
 stands where the published implementations have it: on the attention weights and after each
 sublayer.
 """

@@ -1,6 +1,6 @@
 """GoogLeNet and SqueezeNet 1.0: modules of parallel convolutions, concatenated.
 
-GoogLeNet is torchvision's: batch normalisation after every convolution, no auxiliary
+GoogLeNet is torchvision's: batch normalization after every convolution, no auxiliary
 classifiers, and a 3x3 kernel in the branch that the paper gives a 5x5 one.
 """
 

@@ -2,7 +2,7 @@
 
 ``faster-rcnn`` is torchvision's ``fasterrcnn_mobilenet_v3_large_fpn`` of 19.4 M parameters:
 MobileNetV3-Large, a feature pyramid, region proposals, and a head for each region. Its batch
-normalisation is trained here; torchvision freezes it.
+normalization is trained here; torchvision freezes it.
 
 ``faster-rcnn-resnet50`` is what SCALE-Sim's topology ``FasterRCNN.csv`` describes: the first three
 stages of ResNet-50 and the region proposal network of the paper (512 channels, 9 anchors). With

@@ -49,7 +49,7 @@ class Layers:
         )
 
     def batch_norm(self, name: str, x: int) -> int:
-        """Batch normalisation over the channels; the running statistics are not trained."""
+        """Batch normalization over the channels; the running statistics are not trained."""
         channels = (self.builder.shape(x)[1],)
         operands = [
             x,
@@ -61,7 +61,7 @@ class Layers:
         return self.builder.add("BatchNormalization", operands, name=name)
 
     def layer_norm(self, name: str, x: int) -> int:
-        """Layer normalisation over the last axis."""
+        """Layer normalization over the last axis."""
         features = self.builder.shape(x)[-1:]
         operands = [
             x,

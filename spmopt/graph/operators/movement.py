@@ -1,6 +1,6 @@
 """Operators that copy, cut, join or reorder data and compute nothing.
 
-A slice or a concatenation is a tensor of its own (problem statement, section 1), so each of
+A slice or a concatenation is a tensor of its own (PROBLEM.md, section 1), so each of
 these reads its operands and writes its results.
 """
 

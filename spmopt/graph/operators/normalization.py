@@ -1,6 +1,6 @@
-"""Normalisations.
+"""Normalizations.
 
-In a training graph batch normalisation takes the statistics of the batch and saves them for
+In a training graph batch normalization takes the statistics of the batch and saves them for
 the gradient (two numbers a channel); the running averages are left out, since nothing in the
 step reads them. For inference it is one multiplication and one addition an element.
 """
@@ -59,7 +59,7 @@ def _layer_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def _layer_training_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Y, and the mean and inverse deviation of each normalised row."""
+    """Y, and the mean and inverse deviation of each normalized row."""
     (result,) = _layer_shapes(inputs, attributes)
     axis = position(integer(attributes, "axis", -1), len(result))
     rows = result[:axis] + (1,) * (len(result) - axis)
@@ -73,7 +73,7 @@ def _root_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def _root_training_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Y, and the inverse root mean square of each normalised row."""
+    """Y, and the inverse root mean square of each normalized row."""
     expect_inputs(inputs, 2)
     return _layer_training_shapes(inputs, attributes)[:2]
 
@@ -127,9 +127,9 @@ SPECS: tuple[OperatorSpec, ...] = (
     ),
     # Square, sum of squares; multiply, scale.
     pointwise("RMSNormalizationTraining", per_output(4), _root_training_shapes, _root_gradients),
-    # Normalise again (1), the sum for the scale (2), then dX (5).
+    # Normalize again (1), the sum for the scale (2), then dX (5).
     pointwise("RMSNormalizationGradient", per_input(8), shapes=None),
-    # Normalise again (2), sums for the shift (1) and the scale (2), then dX (5).
+    # Normalize again (2), sums for the shift (1) and the scale (2), then dX (5).
     pointwise("NormalizationGradient", per_input(10), shapes=None),
     pointwise(
         "LRN", _lrn_operations, gradients=gradient_reads("LRNGradient", (("x", 0), ("y", 0)))

@@ -15,7 +15,7 @@ Needed = frozenset[int]
 
 
 class Style(StrEnum):
-    """How lowering treats an operator (problem statement, section 1)."""
+    """How lowering treats an operator (PROBLEM.md, section 1)."""
 
     GEMM = "gemm"  # Conv, Gemm, MatMul and their gradients: one operand stationary
     POINTWISE = "pointwise"  # every operand streams once

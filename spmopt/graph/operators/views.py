@@ -4,7 +4,7 @@
 DRAM. Its operand is not the table but the rows looked up, one after another, which the DMA
 gathers when they are loaded; attribute ``table`` is the number of rows of the whole table, which
 only the count of parameters needs. The gradient is that of these rows (a "sparse" one), and so
-is what an optimiser reads and writes. Row numbers, a few bytes each, are left out, and a row that
+is what an optimizer reads and writes. Row numbers, a few bytes each, are left out, and a row that
 is looked up twice counts twice. (``Gather`` reads the whole table and has a dense gradient.)
 """
 

@@ -21,7 +21,7 @@ What the first batch needs comes as late as possible before its use, the results
 as soon as they are there. What is dead is not stored.
 
 An operation that needs more than half of the scratchpad is a batch of its own, in all of it;
-nothing is then loaded or stored beside it or its neighbours. Of its operands those that are not
+nothing is then loaded or stored beside it or its neighbors. Of its operands those that are not
 stationary stream. Operands of other operations are all held, stationary or not.
 """
 

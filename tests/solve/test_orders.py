@@ -22,7 +22,7 @@ from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.policies.belady import distance
 from spmopt.policies.residency.ranked import keep_whole
 from spmopt.report.comparison import compare_view
-from spmopt.solve import compare, solve
+from spmopt.solve import compare, runner, solve
 from spmopt.verify import bound
 from tests.solve.fakes import Answer, bounds_only, free, install
 from tests.strategies import random_instance
@@ -116,7 +116,7 @@ def test_a_certificate_of_the_schedulers_own_is_taken(monkeypatch: pytest.Monkey
 
 def test_an_untrue_bound_of_another_order_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, lru=in_order(DEEP), fluid=bounds_only)
-    monkeypatch.setattr("spmopt.solve.runner.bound", lambda instance, certificate: Fraction(10**30))
+    monkeypatch.setattr(runner, "bound", lambda instance, certificate: Fraction(10**30))
     with pytest.raises(ScheduleError, match="one of them is wrong"):
         solve(branches(), "lru", Request())
 

@@ -13,7 +13,7 @@ from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.schedulers import registry
 from spmopt.schedulers.registry import SCHEDULERS, find
-from spmopt.solve import compare, solve
+from spmopt.solve import compare, runner, solve
 from spmopt.verify import bound, verify
 from tests.solve.fakes import Answer, bounds_only, exact, free, install, keeps_start
 from tests.strategies import random_instance
@@ -153,7 +153,7 @@ def test_illegal_schedule_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_untrue_bound_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, page=keeps_start)
-    monkeypatch.setattr("spmopt.solve.runner.bound", lambda instance, certificate: Fraction(10**30))
+    monkeypatch.setattr(runner, "bound", lambda instance, certificate: Fraction(10**30))
     with pytest.raises(ScheduleError, match=r"bound 1e\+30 is above the schedule of"):
         solve(INSTANCE, "page", Request())
 

@@ -1,6 +1,6 @@
 """The optimum over all legal schedules of a tiny instance in its own order.
 
-Written from rules R1 to R7 of the problem statement and from nothing else: a dynamic program
+Written from rules R1 to R7 of PROBLEM.md and from nothing else: a dynamic program
 over the joint state (r_t, Z_t) of all tensors, which tries every move of every tensor in every
 step and mode. The addresses of R8 rule no plan out (paged tensors take any pages), R9 is the
 fixed order, and R10 orders the commands of a step without changing its time.

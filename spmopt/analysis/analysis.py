@@ -59,7 +59,7 @@ class Analysis:
         return break_down(self.steps, group, TYPES, _TYPE_LABELS)
 
     def by_operation(self) -> Breakdown:
-        """Each step by itself, labelled with the kind of its operation."""
+        """Each step by itself, labeled with the kind of its operation."""
         order = self.steps.view.timeline.operation
         operations = [self.instance.operations[index] for index in order.tolist()]
         return break_down(
@@ -70,7 +70,7 @@ class Analysis:
         )
 
     def by_layer(self) -> Breakdown:
-        """Each layer in each pass, labelled forward or backward, in order of its first step."""
+        """Each layer in each pass, labeled forward or backward, in order of its first step."""
         of = self.layers
         _, first, inverse = np.unique(
             2 * of.layer + of.backward, return_index=True, return_inverse=True

@@ -92,7 +92,7 @@ class Breakdown:
         return self.bandwidth_bytes_per_s / (self.machine.dram_bytes_per_s * directions)
 
     @property
-    def compute_utilisation(self) -> Reals:
+    def compute_utilization(self) -> Reals:
         """Operations over what the machine could do in the time (Eq. 4.3)."""
         return _ratio(self.flop, self.time_s) / self.machine.operations_per_s
 

@@ -1,8 +1,8 @@
 """What more scratchpad and more bandwidth are worth, by the prices that prove the bound.
 
-A certificate's prices hold for other machines, too (problem statement, section 5). Let ``pi_i`` be
-the price of a byte of scratchpad in step i, ``theta_i`` that of a cycle of the channel, at most
-``w``, the weight of a cycle.
+A certificate's prices hold for other machines, too (formulations/PROBLEM.md, section 5). Let
+``pi_i`` be the price of a byte of scratchpad in step i, ``theta_i`` that of a cycle of the channel,
+at most ``w``, the weight of a cycle.
 
 * *Scratchpad.* The prices prove for every capacity ``C'`` (in whole pages)::
 

@@ -44,7 +44,7 @@ _UNITS = {
     "_s": "s",
     "flop": "FLOP",
     "active_time": PART,
-    "utilisation": PART,
+    "utilization": PART,
     "resident": PART,
     "part": PART,
     "captured": PART,
@@ -53,7 +53,7 @@ _UNITS = {
 _GROUP = (
     *("steps", "time_s", "cycles", "compute_cycles", "dma_cycles", "stall_s", "stall_cause"),
     *("dram_in_bytes", "dram_out_bytes", "bandwidth_bytes_per_s", "active_time", "flop", "macs"),
-    *("compute_utilisation", "operand_bytes", "flop_per_byte", "attainable_flop_per_s"),
+    *("compute_utilization", "operand_bytes", "flop_per_byte", "attainable_flop_per_s"),
     *("roofline", "peak_spm_bytes", "mean_spm_bytes"),
 )
 _TENSOR = (
@@ -72,7 +72,7 @@ _GROUP_HEADS = {
     "traffic_bytes": "traffic",
     "bandwidth_bytes_per_s": "bandwidth",
     "active_time": "active",
-    "compute_utilisation": "utilized",
+    "compute_utilization": "utilized",
     "flop_per_byte": "FLOP/B",
     "roofline": "roofline",
     "peak_spm_bytes": "SPM peak",
@@ -272,7 +272,7 @@ def _summary(analysis: Analysis) -> Iterator[tuple[str, str]]:
         if causes[cause] / cycles >= _LEAST_SHOWN
     ]
     stall = share(int(network.stall_cycles[0]) / cycles)
-    utilization = share(network.compute_utilisation[0])
+    utilization = share(network.compute_utilization[0])
     yield "time", f"{si(float(network.time_s[0]), 's')}, compute utilization {utilization}"
     yield "stall", f"{stall} of the time" + (": " + ", ".join(parts)) * bool(parts)
     vain = f"; {si(analysis.vain_bytes, 'B')} loaded in vain" * (analysis.vain_bytes > 0)

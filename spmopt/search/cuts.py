@@ -1,7 +1,7 @@
 """Cuts between machines: the prices of one solved machine bound the time of all that lower alike.
 
 ``CUTS.md`` beside this module derives them. In short: prices prove a bound on the machine that
-they were found on, with bandwidth ``beta`` (problem statement, section 5). Scaled by
+they were found on, with bandwidth ``beta`` (formulations/PROBLEM.md, section 5). Scaled by
 ``beta / beta'`` they are legal prices of every machine with the same operations, so that there
 
     T' >= sum_q (1 - nu_q) c'_q + (beta / beta') (P - sum_q pi_q room'_q),

@@ -34,7 +34,7 @@ from spmopt.sweep.work import SolveOptions
 from spmopt.verify import bound, verify
 
 Near = Mapping[str, Cut]
-"""Prices of a neighbouring machine, by network."""
+"""Prices of a neighboring machine, by network."""
 
 
 @dataclass(frozen=True, kw_only=True)

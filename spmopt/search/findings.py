@@ -175,7 +175,7 @@ def study_json(findings: Findings) -> dict[str, object]:
     return {
         "study": findings.name,
         "setup": setup.record(),
-        "not_minimised": not_minimized(setup),
+        "not_minimized": not_minimized(setup),
         "counts": asdict(findings.counts),
         "top": findings.top,
         "front": [

@@ -105,9 +105,9 @@ class _Loop:
         self._study, self._setup, self._schedules = study, setup, schedules
         self._effort, self._report = effort, tell
         self._workers, self._beats = workers, beats
-        self._neighbours = Neighbors(setup.space, schedules)
+        self._neighbors = Neighbors(setup.space, schedules)
         self._twins = Duplicates(setup, schedules)
-        self._judge = Pruner(setup, self._neighbours.pool, effort.prune)
+        self._pruner = Pruner(setup, self._neighbors.pool, effort.prune)
         self._open: deque[_Open] = deque()
         self._begun: set[int] = set()
         self._began = self._look = monotonic()
@@ -167,14 +167,14 @@ class _Loop:
         if before is not None:
             self._repeat(trial, before)
             return
-        self._neighbours.read(solved)
+        self._neighbors.read(solved)
         self._twins.read(solved)
         try:
             candidate = self._setup.space.candidate(values)
-            static = self._judge.excesses(candidate)
+            static = self._pruner.excesses(candidate)
             for name, excess in static.items():
                 trial.set_constraint(name, excess)
-            proof = self._judge.proof(candidate, solved)
+            proof = self._pruner.proof(candidate, solved)
         except InputError as error:
             self._impossible(trial, str(error))
             return
@@ -200,7 +200,7 @@ class _Loop:
         return self._begin(candidate, values)
 
     def _begin(self, candidate: Candidate, values: Mapping[str, Setting]) -> Future[TrialOutcome]:
-        near = self._neighbours.nearest(values)
+        near = self._neighbors.nearest(values)
         keep, known = self._keeps, self._twins.of(candidate)
         return self._workers.submit(evaluate, self._setup, candidate, near, keep, known)
 
@@ -261,7 +261,7 @@ class _Loop:
         kept = {name: files[name] or one.stored for name, one in answer.networks.items()}
         self._twins.add(trial.number, candidate, kept)
         cuts = {name: one.cut for name, one in answer.networks.items() if one.cut is not None}
-        self._neighbours.add(trial.number, eldest.values, cuts)
+        self._neighbors.add(trial.number, eldest.values, cuts)
         self._finish(trial, TrialState.COMPLETE, values)
 
     def _nothing(self, trial: Trial, answer: TrialOutcome) -> None:

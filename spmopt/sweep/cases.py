@@ -83,7 +83,7 @@ class Section:
     infeasible: tuple[int, ...] = ()
 
     def instance(self, spm_bytes: int, order: Order = None) -> Instance:
-        """The instance at a capacity; lowered once in a process, like its neighbours."""
+        """The instance at a capacity; lowered once in a process, like its neighbors."""
         base = _base(self.case.network, self._machine(self.capacities[0]), order)
         return replace(base, machine=self._machine(spm_bytes))
 

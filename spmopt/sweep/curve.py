@@ -1,7 +1,8 @@
 """The fluid optimum over capacities, certified everywhere from a few solves.
 
 Instances that differ in their capacity alone have a fluid optimum that is convex in it and never
-rises (problem statement, section 4): the capacity is the right-hand side of a linear program. So
+rises (formulations/PROBLEM.md, section 4): the capacity is the right-hand side of a linear
+program. So
 
 * the prices of a certificate prove a bound at every capacity ``C``, not only at ``C0`` where
   they were found: a *cut*, ``LB(C0) - (C - C0) sum_i pi_i`` (section 5: only the term
@@ -133,7 +134,7 @@ class BoundCurve:
         return worst if worst is not None and found[worst] > self._tolerance else None
 
     def _hull(self) -> _Hull:
-        """Corners of the lower convex hull of the solutions, the largest ones levelled."""
+        """Corners of the lower convex hull of the solutions, the largest ones leveled."""
         corners: _Hull = []
         for capacity in sorted(self._solved):
             value = self._solved[capacity].upper

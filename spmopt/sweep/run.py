@@ -244,8 +244,8 @@ class _Run:
                 if known is not None:
                     curve.add(known)
                     continue
-                neighbour = near[capacity]
-                prices = None if neighbour is None else neighbour.certificate
+                neighbor = near[capacity]
+                prices = None if neighbor is None else neighbor.certificate
                 size = lane.spm_bytes[capacity]
                 task = partial(enclose, section, order, size, self.sweep.search, prices)
                 then = partial(self._solved, curves, lane)

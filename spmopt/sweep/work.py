@@ -106,7 +106,7 @@ def enclose(
 ) -> EnclosedOptimum:
     """Solve the relaxation at one capacity, its bound evaluated by the verifier.
 
-    ``near`` are prices of a neighbour to search from.
+    ``near`` are prices of a neighbor to search from.
     """
     instance = section.instance(spm_bytes, order)
     tolerance = search.tolerance / _SHARE

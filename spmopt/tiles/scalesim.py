@@ -146,7 +146,7 @@ def _is_dense(cell: str) -> bool:
     if ratio is None:
         return False
     if int(ratio[1]) != int(ratio[2]):
-        raise InputError(f"sparsity {cell} is not modelled; remove it or write 1:1")
+        raise InputError(f"sparsity {cell} is not modeled; remove it or write 1:1")
     return True
 
 

@@ -85,7 +85,7 @@ def test_what_is_counted_is_whole(run: Run) -> None:
     rows = [record["network"], *record["types"], *record["operations"]]
     assert all(isinstance(row["flop"], int) for row in rows)
     assert sum(row["flop"] for row in record["operations"]) == record["network"]["flop"]
-    assert all(row["compute_utilisation"] <= 1 for row in rows)
+    assert all(row["compute_utilization"] <= 1 for row in rows)
 
 
 def test_words_are_explained_below_the_tables(run: Run) -> None:
@@ -109,7 +109,7 @@ def test_figures_that_are_infinite_are_left_out(run: Run, tmp_path: Path) -> Non
     assert run(f"analyze {path} -s belady --per operation").code == 0
 
 
-def test_a_result_file_is_analysed_as_it_is(run: Run, stored: Path) -> None:
+def test_a_result_file_is_analyzed_as_it_is(run: Run, stored: Path) -> None:
     direct: dict[str, Any] = run(f"analyze {NETWORK} -s belady --per layer --json").record
     read: dict[str, Any] = run(f"analyze {stored} --per layer --json").record
     assert read["result"]["scheduler"] == "belady"

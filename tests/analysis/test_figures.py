@@ -27,7 +27,7 @@ def test_operations_of_a_streamed_step() -> None:
     assert groups.flop.tolist() == [32, 4, 4, 4, 4, 32, 32]
     assert groups.bandwidth_bytes_per_s[[0, 6]] == pytest.approx([1, 20 / 30])
     assert groups.active_time[6] == pytest.approx(20 / 30)
-    assert groups.compute_utilisation[[0, 1, 6]] == pytest.approx([32 / 80, 4 / 64, 32 / 120])
+    assert groups.compute_utilization[[0, 1, 6]] == pytest.approx([32 / 80, 4 / 64, 32 / 120])
     assert groups.flop_per_byte[[0, 1]] == pytest.approx([32 / 20, 4 / 16])
 
 

@@ -63,11 +63,11 @@ def test_an_analysis_has_a_table_for_each_of_the_command_lines(
 ) -> None:
     compared["page"].save(tmp_path / "r.json")
     for per in (None, "layer", "tensor", "use"):
-        analysed = spmopt.analyze(compared["page"], per=per)
+        analyzed = spmopt.analyze(compared["page"], per=per)
         option = "" if per is None else f" --per {per}"
         printed = run(f"analyze {tmp_path / 'r.json'}{option}").out
-        assert str(analysed) == printed.rstrip("\n")
-        page = Page(analysed._repr_html_())
+        assert str(analyzed) == printed.rstrip("\n")
+        page = Page(analyzed._repr_html_())
         assert len(page.tables) == (3 if per is None else 4)
         for table in page.tables:
             for row in table:

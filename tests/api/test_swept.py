@@ -49,8 +49,8 @@ def test_curves(swept: spmopt.SweepTable, tmp_path: Path) -> None:
     drawn.save(tmp_path / "c.svg")
     assert "<svg" in (tmp_path / "c.svg").read_text(encoding="utf-8")
     assert " over " in str(drawn)
-    with pytest.raises(InputError, match="no curves of colour"):
-        spmopt.plot(swept, y="colour")
+    with pytest.raises(InputError, match="no curves of color"):
+        spmopt.plot(swept, y="color")
 
 
 def test_a_file_is_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

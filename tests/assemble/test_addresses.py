@@ -154,7 +154,7 @@ def test_a_request_that_no_hole_holds_is_split_into_the_fewest_pieces() -> None:
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (0, 2, 1)])
-def test_neighbouring_holes_join(order: tuple[int, int, int]) -> None:
+def test_neighboring_holes_join(order: tuple[int, int, int]) -> None:
     free = FreeExtents(9)
     free.take((0, 9), 0, 9)
     assert free.holding(1, 9) == []

@@ -142,11 +142,11 @@ def test_what_is_refused(run: Run, tmp_path: Path, arguments: str, message: str)
 
 def test_one_odd_buffer(run: Run, tmp_path: Path) -> None:
     source, output = tmp_path / "i.csv", tmp_path / "o.csv"
-    source.write_text("id,lower,upper,size,colour\na,0,5,3,red\n")
+    source.write_text("id,lower,upper,size,color\na,0,5,3,red\n")
     ran = run(f"place {source} --minimize -o {output}")
     assert ran.code == 0
     assert ran.out.startswith("1 buffer in 3 bytes")
-    assert "column 'colour' not known, passed over and not written" in ran.err
+    assert "column 'color' not known, passed over and not written" in ran.err
 
 
 def test_without_a_result_it_is_said_why() -> None:

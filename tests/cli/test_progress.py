@@ -57,7 +57,7 @@ def test_no_terminal_no_progress(monkeypatch: pytest.MonkeyPatch) -> None:
         (Terminal(), {"TERM": "dumb"}),
     ],
 )
-def test_colours_for_a_pipe_are_no_animation(
+def test_colors_for_a_pipe_are_no_animation(
     monkeypatch: pytest.MonkeyPatch, file: StringIO, environ: dict[str, str]
 ) -> None:
     monkeypatch.setattr(module, "DELAY_S", 0.0)

@@ -1,4 +1,4 @@
-"""What a terminal gets, and what a pipe gets: rows while it goes on, colours, blocks."""
+"""What a terminal gets, and what a pipe gets: rows while it goes on, colors, blocks."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from tests.cli.pseudo import AT_ONCE, Seen, on_terminal
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 SMALL, NONE = str(INSTANCES / "mlp.json"), str(INSTANCES / "infeasible.json")
-COLOUR = "\x1b[3"
+COLOR = "\x1b[3"
 BOLD = "\x1b[1m"
 UP = "\x1b[1A"
 """What only an animation needs: the line above."""
@@ -46,7 +46,7 @@ def test_placing_shows_the_height(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("environ", "coloured", "bold"),
+    ("environ", "colored", "bold"),
     [
         ({}, True, True),
         ({"NO_COLOR": "1"}, False, True),
@@ -54,24 +54,24 @@ def test_placing_shows_the_height(tmp_path: Path) -> None:
     ],
     ids=str,
 )
-def test_colours_on_a_terminal(environ: dict[str, str], coloured: bool, bold: bool) -> None:
+def test_colors_on_a_terminal(environ: dict[str, str], colored: bool, bold: bool) -> None:
     seen = on_terminal("compare", NONE, "-s", "lru", environ=environ)
     assert seen.code == 3
     assert "infeasible" in seen.screen
-    assert (COLOUR in seen.screen, BOLD in seen.screen) == (coloured, bold)
+    assert (COLOR in seen.screen, BOLD in seen.screen) == (colored, bold)
 
 
 @pytest.mark.parametrize(
-    ("environ", "coloured"),
+    ("environ", "colored"),
     [({}, False), ({"FORCE_COLOR": "1"}, True), ({"FORCE_COLOR": "1", "NO_COLOR": "1"}, False)],
     ids=str,
 )
-def test_colours_in_a_pipe(environ: dict[str, str], coloured: bool) -> None:
+def test_colors_in_a_pipe(environ: dict[str, str], colored: bool) -> None:
     seen = on_terminal("compare", NONE, "-s", "lru", piped=True, environ=environ)
-    assert (COLOUR in seen.piped) == coloured
+    assert (COLOR in seen.piped) == colored
 
 
-def test_colours_for_a_pipe_do_not_animate_it() -> None:
+def test_colors_for_a_pipe_do_not_animate_it() -> None:
     line = [sys.executable, *AT_ONCE, "compare", SMALL, "-s", "lru"]
     environ = {**os.environ, "FORCE_COLOR": "1", "TERM": "xterm"}
     ran = subprocess.run(line, capture_output=True, text=True, check=True, env=environ)

@@ -1,4 +1,4 @@
-"""Why each transfer is where it is, step by step and byte by byte, from the problem statement."""
+"""Why each transfer is where it is, step by step and byte by byte, from PROBLEM.md."""
 
 from __future__ import annotations
 

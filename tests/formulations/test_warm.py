@@ -1,4 +1,4 @@
-"""Searches from prices of a neighbour: as good, and as true, in fewer steps."""
+"""Searches from prices of a neighbor: as good, and as true, in fewer steps."""
 
 from dataclasses import replace
 from fractions import Fraction

@@ -55,10 +55,10 @@ class _Export:
         return self.add("Transpose", self.add("Reshape", x, shape), perm=perm)
 
     def norm(self, x: str) -> str:
-        centred = self.add("Sub", x, self.add("ReduceMean", x, axes=[-1]))
-        square = self.add("Pow", centred, self.number(2))
+        centerd = self.add("Sub", x, self.add("ReduceMean", x, axes=[-1]))
+        square = self.add("Pow", centerd, self.number(2))
         variance = self.add("Add", self.add("ReduceMean", square, axes=[-1]), self.number(1e-12))
-        scaled = self.add("Div", centred, self.add("Sqrt", variance))
+        scaled = self.add("Div", centerd, self.add("Sqrt", variance))
         gain, shift = self.constant(floats(HIDDEN)), self.constant(floats(HIDDEN))
         return self.add("Add", self.add("Mul", scaled, gain), shift)
 

@@ -55,8 +55,8 @@ def points(name: str, figure: str) -> tuple[list[int], list[float]]:
 
 def loss(sizes: list[int], values: list[float], curve: tuple[float, float, float]) -> float:
     constant, factor, exponent = curve
-    modelled = constant + factor * (np.array(sizes) / 1e6) ** exponent
-    return float(((modelled / np.array(values) - 1) ** 2).sum())
+    modeled = constant + factor * (np.array(sizes) / 1e6) ** exponent
+    return float(((modeled / np.array(values) - 1) ** 2).sum())
 
 
 @pytest.mark.parametrize(("name", "figure"), CASES)

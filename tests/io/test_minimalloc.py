@@ -46,13 +46,13 @@ def test_end_is_inclusive_of_gaps_too() -> None:
 
 
 def test_a_blank_line_ends_the_table_and_other_columns_are_passed_over() -> None:
-    text = "id,lower,upper,size,colour\r\na, 0 ,+5,3,red\r\n\r\nnot,a,row\r\n"
+    text = "id,lower,upper,size,color\r\na, 0 ,+5,3,red\r\n\r\nnot,a,row\r\n"
     assert parse_buffers(text) == (Buffer(name="a", lower=0, upper=5, size_bytes=3),)
 
 
 def test_what_is_odd_is_told(tmp_path: Path) -> None:
     path, told = tmp_path / "odd.csv", list[str]()
-    path.write_text("buffer,lower,end,size,colour\na,0,5,3,red\na,-02,5,03,red\n,0,5,0,\n")
+    path.write_text("buffer,lower,end,size,color\na,0,5,3,red\na,-02,5,03,red\n,0,5,0,\n")
     found = read_buffers(path, told.append)
     assert [(b.name, b.lower, b.size_bytes) for b in found] == [
         ("a", 0, 3),
@@ -60,7 +60,7 @@ def test_what_is_odd_is_told(tmp_path: Path) -> None:
         ("", 0, 0),
     ]
     assert told == [
-        f"{path}: column 'colour' not known, passed over and not written",
+        f"{path}: column 'color' not known, passed over and not written",
         f"{path}: column 'end' is inclusive; what is written has 'upper', one more, in its place",
         f"{path}: lines without an id: 1",
         f"{path}: 2 buffers have the id 'a'; each is placed by itself",

@@ -193,11 +193,11 @@ def test_what_schedules_do_not_minimize_is_said(run: Run) -> None:
     assert "schedules minimize" not in run(f"{line} time,energy --study b -s bound").err
     assert "(--schedule-for" not in run(f"{line} time,traffic --study t").out
     assert said in run("tune show --study both").out
-    assert run("tune show --study both --json").record["not_minimised"] == ["energy"]
+    assert run("tune show --study both --json").record["not_minimized"] == ["energy"]
     both = run(f"{line} energy,time,traffic --study three").out
     assert "schedules minimize energy; time and traffic are theirs, not" in both
     assert "schedules minimize" not in run(f"{line} time,cost --study one").out
-    assert run("tune show --study one --json").record["not_minimised"] == []
+    assert run("tune show --study one --json").record["not_minimized"] == []
 
 
 def test_bounds_are_shown_as_bounds(run: Run) -> None:

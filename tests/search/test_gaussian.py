@@ -25,7 +25,7 @@ MIXED = {
     "energy.mac_pj": {"low": 0.5, "high": 2.0, "log": True},
 }
 ENDLESS = {"energy.mac_pj": {"low": 0.0, "high": 1.0}}
-MODELLED = 13
+MODELED = 13
 """Trials of which the last three are of a model: ten others come first."""
 
 
@@ -65,18 +65,18 @@ def test_choices_ranges_and_constraints(tmp_path: Path, objectives: tuple[str, .
     space = small_space(space=MIXED, constraints=["power_w <= 1e-3"])
     setup = small_setup(space, objectives=objectives)
     url = str(tmp_path / "s.db")
-    study = search(url, setup, sampler="gp", trials=MODELLED, prune=False)
+    study = search(url, setup, sampler="gp", trials=MODELED, prune=False)
     trials = study.get_trials()
-    assert states(study) == [TrialState.COMPLETE] * MODELLED
+    assert states(study) == [TrialState.COMPLETE] * MODELED
     for point in machines(study):
         assert all(axis.has(point[axis.key]) for axis in space.axes)
     assert all(trial.constraints for trial in trials)
     assert all(is_feasible(trial) for trial in front(study))
     # Proposed by a model, which notes what it proposes.
-    modelled = [any(key.startswith("gp:") for key in trial.system_attrs) for trial in trials]
-    assert modelled == [number >= 10 for number in range(MODELLED)]
+    modeled = [any(key.startswith("gp:") for key in trial.system_attrs) for trial in trials]
+    assert modeled == [number >= 10 for number in range(MODELED)]
     cut = str(tmp_path / "cut.db")
-    for count in (11, MODELLED):
+    for count in (11, MODELED):
         again = search(cut, setup, sampler="gp", trials=count, prune=False)
     assert machines(again) == machines(study)
     assert values(again) == values(study)
@@ -87,9 +87,9 @@ def test_several_workers(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     setup = small_setup(small_space(space=MIXED))
     url = str(tmp_path / "s.db")
-    study = search(url, setup, sampler="gp", trials=MODELLED + 2, prune=False, workers=2)
-    assert states(study) == [TrialState.COMPLETE] * (MODELLED + 2)
-    assert len({tuple(point.values()) for point in machines(study)}) == MODELLED + 2
+    study = search(url, setup, sampler="gp", trials=MODELED + 2, prune=False, workers=2)
+    assert states(study) == [TrialState.COMPLETE] * (MODELED + 2)
+    assert len({tuple(point.values()) for point in machines(study)}) == MODELED + 2
 
 
 def solved(space: Space, distribution: BaseDistribution, points: list[float]) -> optuna.Study:

@@ -76,7 +76,7 @@ def test_proofs_by_prices_of_solved_machines(tmp_path: Path) -> None:
             str(tmp_path / f"{scheduler}.db"), setup, sampler="brute-force", trials=99, seed=1
         )
         found = {tuple(trial.values) for trial in front(study)}
-        # Prices of neighbours lead to schedules that are others within the tolerance.
+        # Prices of neighbors lead to schedules that are others within the tolerance.
         assert all(any(near(a, b) for b in found) for a in wanted)
         assert all(any(near(a, b) for b in wanted) for a in found)
         pruned = study.get_trials(states=(TrialState.PRUNED,))

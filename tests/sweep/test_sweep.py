@@ -181,7 +181,7 @@ def test_a_bound_that_was_not_solved_in_time_is_marked() -> None:
 
 
 def test_sections_and_policies_come_first() -> None:
-    """Rows of a section before the curves of the next, those of optimisers last."""
+    """Rows of a section before the curves of the next, those of optimizers last."""
     case = SweepCase(network=BERT, machine=MACHINE, capacities=(40_000, 80_000, 120_000, 160_000))
     found, _ = work.prepare(case)
     parts = [section.capacities for section in found]

@@ -86,7 +86,7 @@ def test_batch_multiplies_rows() -> None:
         (PRODUCT + "a,1,-2,3,\n", "line 2: layer a: N is '-2'"),
         (PRODUCT + "a,1,²,3,\n", "line 2: layer a: N is '²'"),
         (PRODUCT + ",1,2,3,\n", "line 2: the layer has no name"),
-        (PRODUCT + "a,1,2,3,2:4,\n", "line 2: sparsity 2:4 is not modelled; remove it"),
+        (PRODUCT + "a,1,2,3,2:4,\n", "line 2: sparsity 2:4 is not modeled; remove it"),
         (CONVOLUTION + "c,3,3,4,1,1,1,1,\n", "line 2: layer c: filter height 4 is above ifmap"),
         (CONVOLUTION + "c,3,3,1,1,1,1,\n", "line 2: layer c: 6 numbers, but 7 are needed; add str"),
         (CONVOLUTION + "c,3,3,1,1,1,1,1,1,1,\n", "layer c: 9 numbers, but at most 8 can be used"),

@@ -180,7 +180,7 @@ def needed_steps(
     follows[:-1] &= arriving[1:] <= room[:-1]
     precedes[1:] &= leaving[:-1] <= room[1:]
     follows[-1] = precedes[0] = False
-    # A row removed in favour of the next one must not justify removing that one.
+    # A row removed in favor of the next one must not justify removing that one.
     for now in range(uses.steps):
         if follows[now]:
             needed[now] = False

@@ -50,7 +50,7 @@ Show = Callable[[Board], None]
 
 
 def animated(console: Console) -> bool:
-    """Whether what is shown can be shown anew: no file, no pipe, whatever colours they get."""
+    """Whether what is shown can be shown anew: no file, no pipe, whatever colors they get."""
     return console.file.isatty() and not console.is_dumb_terminal and not console.quiet
 
 

@@ -172,7 +172,7 @@ def _roofline(picture: ScheduleView) -> Json:
         "name": layers.names,
         "pass": layers.labels,
         "reuse_frequency": layers.flop_per_byte,
-        "attained": layers.compute_utilisation * machine.operations_per_s,
+        "attained": layers.compute_utilization * machine.operations_per_s,
         "attainable": layers.attainable_flop_per_s,
         "bound": layers.roofline,
     }

@@ -1,4 +1,4 @@
-"""The Lagrangian dual: against the table of the problem statement, forward against backward."""
+"""The Lagrangian dual: against the table of PROBLEM.md, forward against backward."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def test_no_time_leaves_the_policy() -> None:
     assert joint.class_bound.value == least_cycles(analyze(instance))
 
 
-def test_only_the_replay_is_minimised() -> None:
+def test_only_the_replay_is_minimized() -> None:
     with pytest.raises(InputError, match="no objective time; use replay"):
         solve(READS, "joint", Request(objective=MAKESPAN))
 

@@ -77,7 +77,7 @@ class PlainModel:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PlainAnswer:
-    """The value in objective units, and the prices of problem statement, section 5.
+    """The value in objective units, and the prices of PROBLEM.md, section 5.
 
     Prices are the duals as the solver gave them: clamp before use in a bound.
 

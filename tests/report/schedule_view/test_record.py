@@ -134,7 +134,7 @@ def test_tables_are_those_of_the_analysis(stored: StoredResult) -> None:
     assert units["bandwidth_bytes_per_s"] == "B/s"
     assert units["attainable_flop_per_s"] == "FLOP/s"
     assert units["flop_per_byte"] == "FLOP/B"
-    assert units["active_time"] == units["compute_utilisation"] == PART
+    assert units["active_time"] == units["compute_utilization"] == PART
     assert units["name"] == ""
 
 

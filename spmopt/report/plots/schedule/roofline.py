@@ -35,7 +35,7 @@ def plot_roofline(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     entitled(ax, "Layers under the roofline (area: time)", "operations per second")
     ax.set_xlabel("reuse frequency: operations per byte of the tensors used", fontsize=TEXT)
     machine, layers = picture.instance.machine, picture.analysis.by_layer()
-    attained = layers.compute_utilisation * float(machine.operations_per_s)
+    attained = layers.compute_utilization * float(machine.operations_per_s)
     shown = np.flatnonzero((attained > 0) & (layers.flop_per_byte > 0))
     for rank, label in enumerate(dict.fromkeys(layers.labels)):
         rows = np.array([row for row in shown.tolist() if layers.labels[row] == label], np.int64)

@@ -14,9 +14,7 @@
 All public names stand here; each is loaded when it is first used.
 """
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 __version__ = "0.1.0"
@@ -35,20 +33,6 @@ def _homes() -> dict[str, str]:
             if isinstance(node, ast.ImportFrom):
                 _HOMES.update({alias.name: str(node.module) for alias in node.names})
     return _HOMES
-
-
-class _Package(ModuleType):
-    """Keeps functions under names that packages have too.
-
-    Importing ``spmopt.verify`` would bind the name ``verify`` to the package.
-    """
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if not (isinstance(value, ModuleType) and name in _homes()):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

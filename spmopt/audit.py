@@ -15,7 +15,7 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import same_order
 from spmopt.core.result import LARGEST_TOLERANCE, Result, Status, Totals, is_optimal, relative_gap
 from spmopt.core.scheduler import Request
-from spmopt.verify import Replay, Violation, bound, verify
+from spmopt.verifier import Replay, Violation, bound, verify
 
 _SOLVER_ROUNDING = Fraction(1, 10**6)
 """How far, relatively, a bound of a solver in floating point may be above the exact value."""

@@ -13,7 +13,7 @@ from spmopt.core.objective import Objective
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Command, Schedule
 from spmopt.hardware.energy import EnergyReport, energy_report
-from spmopt.verify.durations import command_cycles
+from spmopt.verifier.durations import command_cycles
 
 
 @dataclass(frozen=True, kw_only=True)

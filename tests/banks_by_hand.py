@@ -16,7 +16,7 @@ from spmopt.core.instance import Instance, Mode, Operand, Operation
 from spmopt.core.machine import Bank, Energy
 from spmopt.core.schedule import Moves, Schedule
 from tests.banked import with_these
-from tests.verify.builders import LOAD, machine, schedule, tensor
+from tests.verifier.builders import LOAD, machine, schedule, tensor
 
 MUCH, LITTLE = 400, 2
 A, B = 0, 1

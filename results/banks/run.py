@@ -22,7 +22,7 @@ from spmopt.hardware.scratchpad import BankOf, with_banks
 from spmopt.hardware.technologies import load_technology
 from spmopt.hardware.technology import Basis, Technology
 from spmopt.metrics import metrics
-from spmopt.solve import solve
+from spmopt.solving import solve
 
 SRAM, MRAMS = "nvsim-sram", ("nvsim-stt", "nvsim-sot")
 BUDGET_BYTES, PAGE_BYTES = 4 * 2**20, 4096  # the area is that of so much SRAM

@@ -15,7 +15,7 @@ from results.shared.common import MB, Study, Sweep, megabytes, sweeps
 from results.shared.page import Table
 from results.shared.plots import line_panels
 from results.shared.thesis import BRIEF, MACHINE, QUICK, QUICKER, TITLES, case
-from spmopt.sweep.work import SolveOptions
+from spmopt.sweeps.work import SolveOptions
 
 SIZES = (24 * MB, 400 * MB)
 BATCHES = (8, 16, 32, 64, 128, 256)

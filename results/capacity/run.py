@@ -16,7 +16,7 @@ from results.shared.common import MB, Study, Sweep, megabytes, percent, sweeps
 from results.shared.page import Table
 from results.shared.plots import line_panels
 from results.shared.thesis import BRIEF, MACHINE, QUICK, QUICKER, TITLES, case
-from spmopt.sweep.work import SolveOptions
+from spmopt.sweeps.work import SolveOptions
 
 SIZES = tuple(size * MB for size in (24, 64, 128, 256, 500, 1000))
 FINE = tuple(sorted({*range(24 * MB, 1000 * MB + 1, 8 * MB), *SIZES}))

@@ -26,7 +26,7 @@ from results.shared.thesis import (
     case,
     shares,
 )
-from spmopt.sweep.work import SolveOptions
+from spmopt.sweeps.work import SolveOptions
 
 SIZES = tuple(size * MB for size in (24, 128, 296, 442, 500))
 ENDS, LEAST = (SIZES[0], SIZES[-1]), SIZES[:1]

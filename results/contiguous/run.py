@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from results.shared.bench import GNMT, NETWORKS, TINY, Bench, Case, Figures, Line
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
-from spmopt.solve import compare
+from spmopt.solving import compare
 
 SIZES = ("24MB", "64MB", "128MB")
 

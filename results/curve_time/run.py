@@ -16,7 +16,7 @@ from results.shared.common import MB, Study, Sweep, megabytes, run_parts, sweeps
 from results.shared.page import Table
 from results.shared.thesis import PATIENT, QUICK, QUICKER, TITLES, case
 from spmopt.experiments.executors import processors
-from spmopt.sweep.cases import SweepCase
+from spmopt.sweeps.cases import SweepCase
 
 SIZES = tuple(range(24 * MB, 1000 * MB + 1, 2 * MB))
 SCHEDULERS = ("tsai", "fluid")

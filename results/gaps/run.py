@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.bench import NETWORKS, TINY, Bench, Case, Figures, Line
 from spmopt.core.scheduler import Request
-from spmopt.solve import compare
+from spmopt.solving import compare
 
 SCHEDULERS = ("stream", "lru", "belady", "whole", "page")
 

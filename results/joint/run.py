@@ -26,8 +26,8 @@ from spmopt.frontends.shipped import shipped
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
-from spmopt.solve import compare, solve
-from spmopt.verify import require_legal
+from spmopt.solving import compare, solve
+from spmopt.verifier import require_legal
 
 THREADS = 2
 

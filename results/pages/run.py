@@ -16,9 +16,9 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from results.shared.bench import TINY, Bench, Case, Figures, Line
 from spmopt.core.scheduler import Request
 from spmopt.io.files import StoredResult, write_result
-from spmopt.solve import compare
-from tests.report.page.browser.chromium import chromium
-from tests.report.page.browser.timing import ZOOMS, looked_at, written
+from spmopt.solving import compare
+from tests.reporting.page.browser.chromium import chromium
+from tests.reporting.page.browser.timing import ZOOMS, looked_at, written
 
 SCHEDULERS = ("belady", "page")
 PAGES = {"one schedule": ("page",), "two compared": SCHEDULERS}  # schedulers of each

@@ -18,8 +18,8 @@ from results.shared.page import Table
 from results.shared.plots import canvas, dress, legend, strips
 from spmopt.frontends.shipped import shipped
 from spmopt.hardware.machines import load_machine
-from spmopt.sweep.cases import Network, SweepCase
-from spmopt.sweep.work import SolveOptions
+from spmopt.sweeps.cases import Network, SweepCase
+from spmopt.sweeps.work import SolveOptions
 
 SIZES = (24 * MB, 64 * MB, 128 * MB, 296 * MB)
 GRANULAR = ("frequency", "lru", "belady", "belady-size")

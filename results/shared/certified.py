@@ -15,7 +15,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import BOUNDER, find
-from spmopt.verify import bound, require_legal
+from spmopt.verifier import bound, require_legal
 
 SECONDS = {"wall_s": "wall s", "cpu_s": "CPU s"}
 LARGE = {

@@ -28,10 +28,10 @@ from spmopt.core.errors import SpmoptError
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.store import RowTable
-from spmopt.sweep import run as spmopt_sweep
-from spmopt.sweep.cases import SweepCase
-from spmopt.sweep.rows import SweepColumns
-from spmopt.sweep.work import SolveOptions
+from spmopt.sweeps import run as spmopt_sweep
+from spmopt.sweeps.cases import SweepCase
+from spmopt.sweeps.rows import SweepColumns
+from spmopt.sweeps.work import SolveOptions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

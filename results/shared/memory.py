@@ -36,7 +36,7 @@ from spmopt.hardware.technologies import load_technology
 from spmopt.hardware.technology import ScratchpadFigures
 from spmopt.metrics import in_unit
 from spmopt.schedulers.registry import Kind, find
-from spmopt.solve import solve
+from spmopt.solving import solve
 
 MIB = 2**20
 NETWORKS = ("alexnet", "googlenet", "vgg16", "resnet18", "squeezenet")

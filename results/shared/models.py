@@ -11,7 +11,7 @@ from results.shared.bench import Case, Figures, peak_mb, timed
 from spmopt.core.errors import ScheduleError
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
-from spmopt.verify import bound
+from spmopt.verifier import bound
 from tests.formulations.plain.model import plain_model, read_answer
 
 _SIMPLEX: Mapping[str, highs.Option] = {"solver": "simplex"}

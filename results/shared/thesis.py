@@ -13,9 +13,9 @@ from spmopt.analysis.reuse import Scope
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.hardware.machines import load_machine
-from spmopt.solve import solve
-from spmopt.sweep.cases import Network, SweepCase, sections
-from spmopt.sweep.work import SolveOptions
+from spmopt.solving import solve
+from spmopt.sweeps.cases import Network, SweepCase, sections
+from spmopt.sweeps.work import SolveOptions
 
 SLOW, FAST = 616 * 10**9, 1555 * 10**9  # bytes/s
 FEW, MANY = 13_450 * 10**9, 23_040 * 10**9  # operations/s of RTX 2080 Ti and Radeon 6900 XT

@@ -27,7 +27,7 @@ from results.shared.thesis import (
     TITLES,
     case,
 )
-from spmopt.sweep.work import SolveOptions
+from spmopt.sweeps.work import SolveOptions
 
 SIZES = tuple(size * MB for size in (24, 48, 64, 96, 128, 192, 256, 384, 500, 750, 1000))
 GNMT = (24 * MB, 128 * MB, 500 * MB)

@@ -21,7 +21,7 @@ from spmopt.core.scheduler import Request
 from spmopt.graph.cycles import systolic_cycles
 from spmopt.graph.operators.spec import Gemm
 from spmopt.hardware.machines import load_machine
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import parse_order
 from spmopt.tiles.passes import backward

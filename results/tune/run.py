@@ -23,7 +23,7 @@ from spmopt.search.storage import open_storage
 from spmopt.search.study import AS_BEFORE, NETWORKS, Schedules, begin, folder_for
 from spmopt.search.trials import front, tally, trial_records
 from spmopt.search.tune import Effort, tune
-from spmopt.sweep.cases import Network
+from spmopt.sweeps.cases import Network
 
 Floats = NDArray[np.float64]
 

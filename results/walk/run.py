@@ -13,7 +13,7 @@ from spmopt.assemble import assemble
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import find
-from spmopt.verify import View, replay, require_legal
+from spmopt.verifier import View, replay, require_legal
 
 STAGES = {
     **{"policy_s": "policy s", "assemble_s": "assemble s"},

@@ -15,7 +15,7 @@ from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.analysis.tensors import TensorFigures, UseFigures, tensor_figures, use_figures
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
-from spmopt.verify import View
+from spmopt.verifier import View
 
 TYPES = ("type I", "type II")
 _TYPE_LABELS = ("matrix products", "point-wise")

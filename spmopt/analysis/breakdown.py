@@ -10,7 +10,7 @@ from spmopt.analysis.stalls import Cause
 from spmopt.analysis.steps import Reals, StepFigures, attainable, ridge_point, sums
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
-from spmopt.verify.durations import per_step
+from spmopt.verifier.durations import per_step
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -27,7 +27,7 @@ from spmopt.analysis.reuse import Reuse, Scope
 from spmopt.core.instance import TensorKind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.verify import View
+from spmopt.verifier import View
 
 MOST = 0.9
 """Part of a scope's intervals: a single huge layer, as that of the logits, can rule the maximum."""

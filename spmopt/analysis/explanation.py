@@ -15,7 +15,7 @@ from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
-from spmopt.verify import View
+from spmopt.verifier import View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,8 @@ import numpy as np
 from spmopt.core.schedule import Command
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
-from spmopt.verify import View
-from spmopt.verify.lookup import StepIndex, pick, pick_flag
+from spmopt.verifier import View
+from spmopt.verifier.lookup import StepIndex, pick, pick_flag
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -38,8 +38,8 @@ from spmopt.analysis.moves import Moves
 from spmopt.analysis.stalls import Stalls, inward, split
 from spmopt.analysis.steps import StepFigures
 from spmopt.core.table import Bools, Ints
-from spmopt.verify.durations import per_step
-from spmopt.verify.view import AFTER, BEFORE
+from spmopt.verifier.durations import per_step
+from spmopt.verifier.view import AFTER, BEFORE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -26,7 +26,7 @@ from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.verify import View
+from spmopt.verifier import View
 
 _WEIGHTS = (TensorKind.WEIGHT, TensorKind.WEIGHT_GRADIENT)
 

@@ -40,7 +40,7 @@ from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.verify import bound
+from spmopt.verifier import bound
 
 _FRACTION = 128
 _REST = 1e-3

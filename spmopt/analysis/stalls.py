@@ -18,9 +18,9 @@ import numpy as np
 
 from spmopt.core.schedule import Command
 from spmopt.core.table import Bools, Ints
-from spmopt.verify import View
-from spmopt.verify.durations import Durations, per_step
-from spmopt.verify.view import DURING
+from spmopt.verifier import View
+from spmopt.verifier.durations import Durations, per_step
+from spmopt.verifier.view import DURING
 
 
 class Cause(IntEnum):

@@ -15,9 +15,9 @@ from spmopt.analysis.stalls import Stalls, inward, stalls
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.verify import View
-from spmopt.verify.durations import durations, per_step
-from spmopt.verify.rules.capacity import occupied_pages
+from spmopt.verifier import View
+from spmopt.verifier.durations import durations, per_step
+from spmopt.verifier.rules.capacity import occupied_pages
 
 Reals = NDArray[np.float64]
 

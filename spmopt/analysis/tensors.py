@@ -10,7 +10,7 @@ from spmopt.analysis.reuse import Reuse
 from spmopt.analysis.steps import Reals, StepFigures, ridge_point, sums
 from spmopt.core.schedule import Command
 from spmopt.core.table import Bools, Ints
-from spmopt.verify.durations import per_step
+from spmopt.verifier.durations import per_step
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

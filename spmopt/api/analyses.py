@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from spmopt.analysis import Analysis
     from spmopt.analysis.explanation import Explanation
     from spmopt.analysis.shadow_prices import ShadowPrices
-    from spmopt.report.tables import Part
+    from spmopt.reporting.tables import Part
 
 PER = {
     "operation": "each operation, in the order of the schedule",
@@ -45,27 +45,27 @@ class Breakdowns(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield the tables."""
-        from spmopt.report.analysis import analysis_parts
+        from spmopt.reporting.analysis import analysis_parts
 
         del width
         yield from analysis_parts(self.analysis, self.solution.result, self.per)
 
     def record(self) -> Mapping[str, object]:
         """Return all figures, as ``spmopt analyze --json``."""
-        from spmopt.report.analysis import analysis_record
+        from spmopt.reporting.analysis import analysis_record
 
         return analysis_record(self.analysis, self.solution.result, self.per)
 
     def rows(self) -> Sequence[Mapping[str, object]]:
         """Return a row for each operation, or what ``per`` names."""
-        from spmopt.report.analysis import detail, records
+        from spmopt.reporting.analysis import detail, records
 
         return records(detail(self.analysis, self.per or "operation"))
 
     def save_csv(self, path: str | Path) -> None:
         """Write :meth:`rows` as CSV."""
         from spmopt.io.document import write_text
-        from spmopt.report.analysis import csv_text
+        from spmopt.reporting.analysis import csv_text
 
         write_text(Path(path), csv_text(self.analysis, self.per or "operation"))
 
@@ -130,7 +130,7 @@ class Stalls(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield the summary, the steps and the worth."""
-        from spmopt.report.explanation import explanation_parts
+        from spmopt.reporting.explanation import explanation_parts
 
         del width
         yield from explanation_parts(
@@ -143,14 +143,14 @@ class Stalls(Shown):
 
     def record(self) -> Mapping[str, object]:
         """Return all figures, as ``spmopt explain --json``."""
-        from spmopt.report.explanation import explanation_record
+        from spmopt.reporting.explanation import explanation_record
 
         return explanation_record(self.explanation, self.worth, self.solution.result, self.steps)
 
     def save_csv(self, path: str | Path) -> None:
         """Write every transfer that a step waits for as CSV."""
         from spmopt.io.document import write_text
-        from spmopt.report.explanation import csv_text
+        from spmopt.reporting.explanation import csv_text
 
         steps = self.steps if self.in_full else None
         write_text(Path(path), csv_text(self.explanation, steps))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from spmopt.report.quantities import percent, si
+from spmopt.reporting.quantities import percent, si
 from spmopt.tiles.case import leaves_order
 from spmopt.tiles.records import Record, cost_of, whole
 from spmopt.tiles.run import LayerCost, total

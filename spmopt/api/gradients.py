@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from spmopt.core.machine import Machine
     from spmopt.experiments.store import RowTable
     from spmopt.hardware.settings import Setting
-    from spmopt.report.tables import Part
+    from spmopt.reporting.tables import Part
     from spmopt.tiles.case import LayerCase
     from spmopt.tiles.records import Record
     from spmopt.tiles.scalesim import Config
@@ -80,8 +80,8 @@ class GradientTable(Shown):
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield heading, table and remarks."""
         from spmopt.api.gradient_tables import DISPENSABLE, LEFT, remarks, sums, table
-        from spmopt.report.headings import describe
-        from spmopt.report.tables import Grid, Line
+        from spmopt.reporting.headings import describe
+        from spmopt.reporting.tables import Grid, Line
 
         del width
         if not self.counted:
@@ -341,7 +341,7 @@ def _configured(config: Config, path: Path, machine: Machine, element_bytes: int
 
 def _of_bandwidth(config: Config, machine: Machine, element_bytes: int) -> tuple[str, ...]:
     """Say where the bandwidth is from."""
-    from spmopt.report.quantities import si
+    from spmopt.reporting.quantities import si
 
     shown = si(machine.dram_bytes_per_s, "B/s")
     if config.words_per_cycle is not None:
@@ -360,7 +360,7 @@ def _of_bandwidth(config: Config, machine: Machine, element_bytes: int) -> tuple
 
 def _require_effect(machine: Machine, settings: Mapping[str, Setting], cores: int) -> None:
     """Refuse a rate that nothing is computed at."""
-    from spmopt.report.quantities import si
+    from spmopt.reporting.quantities import si
 
     array = machine.array
     if "throughput" in settings and array is not None and cores == 1:
@@ -374,7 +374,7 @@ def _require_effect(machine: Machine, settings: Mapping[str, Setting], cores: in
 
 def _of_rates(machine: Machine, cores: int) -> tuple[str, ...]:
     """Say that additions take the machine's own rate, which need not be that of its arrays."""
-    from spmopt.report.quantities import si
+    from spmopt.reporting.quantities import si
 
     rate = _array_rate(machine, cores)
     if rate is None or cores == 1 or rate == machine.operations_per_s:

@@ -12,7 +12,7 @@ from spmopt.core.errors import InputError
 if TYPE_CHECKING:
     from spmopt.core.plugins import Registry
     from spmopt.hardware.technology import ScratchpadFigures, Technology
-    from spmopt.report.tables import Part
+    from spmopt.reporting.tables import Part
     from spmopt.schedulers.registry import SchedulerEntry
 
 _KINDS = (
@@ -89,7 +89,7 @@ def _listing(
 
     Names that installed packages add to ``registry`` stand below; no package is imported.
     """
-    from spmopt.report.tables import Grid, Line
+    from spmopt.reporting.tables import Grid, Line
 
     packages = {} if registry is None else registry.packages()
     if packages:
@@ -158,8 +158,8 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
     from spmopt.hardware.machines import MACHINES, load_machine
     from spmopt.hardware.machines import names as known
     from spmopt.hardware.settings import to_settings
-    from spmopt.report.headings import technology_name
-    from spmopt.report.quantities import si
+    from spmopt.reporting.headings import technology_name
+    from spmopt.reporting.quantities import si
 
     found = [load_machine(name) for name in names or known()]
     areas = [area_report(machine).total_mm2 for machine in found]
@@ -283,7 +283,7 @@ _FOLDED = ("figures at", "basis")
 
 
 def _technologies(found: Sequence[Technology], registry: Registry[Any] | None) -> Listing:
-    from spmopt.report.quantities import si
+    from spmopt.reporting.quantities import si
 
     rows = []
     for each in found:
@@ -299,7 +299,7 @@ def _technologies(found: Sequence[Technology], registry: Registry[Any] | None) -
 def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> Listing:
     """List figures; those without any are an error if asked for by name, else an empty row."""
     from spmopt.core.units import Dimension, parse_quantity
-    from spmopt.report.quantities import si
+    from spmopt.reporting.quantities import si
 
     size = capacity
     if isinstance(size, str):
@@ -323,7 +323,7 @@ def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> L
 
 
 def _cells(technology: Technology, pad: ScratchpadFigures | None) -> tuple[str, ...]:
-    from spmopt.report.quantities import si
+    from spmopt.reporting.quantities import si
 
     if pad is None:
         known = ", ".join(si(size, "B") for size in technology.capacities_bytes)
@@ -340,7 +340,7 @@ def _cells(technology: Technology, pad: ScratchpadFigures | None) -> tuple[str, 
 
 
 def _fits(found: Sequence[Technology], named: bool) -> Listing:
-    from spmopt.report.quantities import share, si
+    from spmopt.reporting.quantities import share, si
 
     for each in found:
         if named and each.between != "fit":
@@ -368,7 +368,7 @@ def _fits(found: Sequence[Technology], named: bool) -> Listing:
 
 
 def _configurations(found: Sequence[Technology]) -> Listing:
-    from spmopt.report.quantities import si
+    from spmopt.reporting.quantities import si
 
     records = [
         _record(each)

@@ -14,7 +14,7 @@ from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
     from spmopt.core.placement import Buffer, Placed, Placement
-    from spmopt.report.tables import Part
+    from spmopt.reporting.tables import Part
 
 _TARGET = "formulations.placement.place"  # by name: it loads a solver
 
@@ -54,7 +54,7 @@ class BufferPlacement(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield what was found in one line."""
-        from spmopt.report.tables import Line
+        from spmopt.reporting.tables import Line
 
         del width
         yield Line(text=self.sentence())
@@ -68,7 +68,7 @@ class BufferPlacement(Shown):
         return self._found(found.placement)
 
     def _found(self, placement: Placement) -> str:
-        from spmopt.report.quantities import percent
+        from spmopt.reporting.quantities import percent
 
         gap = self.placed.gap or 0
         known = (
@@ -92,7 +92,7 @@ class BufferPlacement(Shown):
 
     def record(self) -> Mapping[str, object]:
         """Return figures, as ``spmopt place --json``."""
-        from spmopt.report.results import conflict_record
+        from spmopt.reporting.results import conflict_record
 
         found = self.placed
         return {

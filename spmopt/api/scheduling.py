@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from spmopt.core.scheduler import Policy
     from spmopt.io.files import StoredResult
     from spmopt.metrics import Metrics
-    from spmopt.report.schedule_view import ScheduleView
-    from spmopt.report.tables import Part
+    from spmopt.reporting.schedule_view import ScheduleView
+    from spmopt.reporting.tables import Part
     from spmopt.schedulers.registry import SchedulerEntry
 
 _JOINT = "joint does, of small instances"
@@ -65,7 +65,7 @@ class Solution(Shown):
     @property
     def schedule(self) -> Schedule:
         """The schedule; raises :class:`InputError` where there is none."""
-        from spmopt.report.headings import require_schedule
+        from spmopt.reporting.headings import require_schedule
 
         return require_schedule(self._where, self.instance, self.result)
 
@@ -113,19 +113,19 @@ class Solution(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield heading, figures, and occupancy of the scratchpad over time."""
-        from spmopt.report.results import result_parts
+        from spmopt.reporting.results import result_parts
 
         yield from result_parts(self.instance, self.result, min(width or _WIDE, _WIDE))
 
     def record(self) -> Mapping[str, object]:
         """Return instance and figures, as ``spmopt solve --json``."""
-        from spmopt.report.results import results_record
+        from spmopt.reporting.results import results_record
 
         return results_record(self.instance, [self.result])
 
     def rows(self) -> Sequence[Mapping[str, object]]:
         """Return one row of figures."""
-        from spmopt.report.results import result_record
+        from spmopt.reporting.results import result_record
 
         return [result_record(self.instance.machine, self.result)]
 
@@ -137,8 +137,8 @@ class Solution(Shown):
         InputError
             There is no schedule, or nothing of it can be shown.
         """
-        from spmopt.report.headings import require_schedule
-        from spmopt.report.schedule_view import ScheduleView
+        from spmopt.reporting.headings import require_schedule
+        from spmopt.reporting.schedule_view import ScheduleView
 
         require_schedule(self._where, self.instance, self.result)
         return ScheduleView.of(self.stored, timing=timing, source=source)
@@ -216,14 +216,14 @@ class ComparisonTable(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield a table with a row for each scheduler, and remarks."""
-        from spmopt.report.comparison import compare_view
+        from spmopt.reporting.comparison import compare_view
 
         del width
         yield from compare_view(self.instance, self.results, self.not_run).parts()
 
     def record(self) -> Mapping[str, object]:
         """Return instance and figures, as ``spmopt compare --json``."""
-        from spmopt.report.results import results_record
+        from spmopt.reporting.results import results_record
 
         return results_record(self.instance, self.results, self.not_run)
 
@@ -323,7 +323,7 @@ def compare(
     from spmopt.core.objective import objective_named
     from spmopt.core.scheduler import Request
     from spmopt.schedulers.registry import find
-    from spmopt.solve import compare as run
+    from spmopt.solving import compare as run
 
     require_limits(time_limit, tolerance, threads=threads)
     request = Request(
@@ -408,8 +408,8 @@ class Verification(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield what holds, or what does not."""
-        from spmopt.report.tables import Line
-        from spmopt.report.verification import verification_lines
+        from spmopt.reporting.tables import Line
+        from spmopt.reporting.verification import verification_lines
 
         del width
         head, *lines = verification_lines(self.solution.instance, self.solution.result, self.audit)
@@ -418,7 +418,7 @@ class Verification(Shown):
 
     def record(self) -> Mapping[str, object]:
         """Return the recomputed figures, as ``spmopt verify --json``."""
-        from spmopt.report.verification import verification_record
+        from spmopt.reporting.verification import verification_record
 
         return verification_record(self.solution.instance, self.solution.result, self.audit)
 

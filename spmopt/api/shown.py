@@ -17,7 +17,7 @@ from spmopt.core.errors import InputError
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from spmopt.report.tables import Part
+    from spmopt.reporting.tables import Part
 
 
 class Shown(ABC):
@@ -56,7 +56,7 @@ class Shown(ABC):
         return DataFrame.from_records([dict(row) for row in self.rows()])
 
     def __str__(self) -> str:
-        from spmopt.report.tables import plain_text
+        from spmopt.reporting.tables import plain_text
 
         return plain_text(self.parts())
 
@@ -64,7 +64,7 @@ class Shown(ABC):
         return str(self)
 
     def _repr_html_(self) -> str:
-        from spmopt.report.tables import as_html
+        from spmopt.reporting.tables import as_html
 
         return as_html(self.parts())
 

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from spmopt.experiments.rows import Row
     from spmopt.experiments.store import RowTable
     from spmopt.hardware.settings import Setting
-    from spmopt.report.curves import Curves
-    from spmopt.report.tables import Part
-    from spmopt.sweep.cases import Network, SweepCase
-    from spmopt.sweep.run import Sweep
-    from spmopt.sweep.work import SolveOptions
+    from spmopt.reporting.curves import Curves
+    from spmopt.reporting.tables import Part
+    from spmopt.sweeps.cases import Network, SweepCase
+    from spmopt.sweeps.run import Sweep
+    from spmopt.sweeps.work import SolveOptions
 
 Axis = str | int | Sequence[str | int]
 """Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
@@ -79,7 +79,7 @@ class SweepTable(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield what differs between rows as a table, and what all have in common."""
-        from spmopt.report.tables import Grid, Line
+        from spmopt.reporting.tables import Grid, Line
 
         del width
         names, rows = self.names, self.texts
@@ -100,7 +100,7 @@ class SweepTable(Shown):
 
     def summary(self) -> Iterator[str]:
         """Say how many rows there are, and how well the relaxation is enclosed."""
-        from spmopt.report.quantities import percent
+        from spmopt.reporting.quantities import percent
 
         verified = sum(row["verified"] is True for row in self.table)
         yield f"{len(self.table)} rows, {verified} of them schedules, all verified"
@@ -120,7 +120,7 @@ class SweepTable(Shown):
         InputError
             There are no such rows.
         """
-        from spmopt.report.curves import curves_of
+        from spmopt.reporting.curves import curves_of
 
         try:
             return curves_of(self.table, self.names, self.extra)
@@ -134,7 +134,7 @@ class SweepTable(Shown):
 
         def write(path: Path) -> None:
             # Only a picture needs matplotlib.
-            from spmopt.report.plots.curves import save_curves
+            from spmopt.reporting.plots.curves import save_curves
 
             save_curves(curves, view, path)
 
@@ -143,7 +143,7 @@ class SweepTable(Shown):
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return what a page shows in a line, its text, and a record of it."""
-        from spmopt.report.page.curves import curves_page
+        from spmopt.reporting.page.curves import curves_page
 
         callbacks.progress("making the page", None)
         curves = self.curves()
@@ -169,7 +169,7 @@ def read_sweep(path: str | Path) -> SweepTable:
     InputError
         It cannot be read, or is not of a sweep.
     """
-    from spmopt.sweep.stored import stored_sweep
+    from spmopt.sweeps.stored import stored_sweep
 
     found = stored_sweep(Path(path))
     texts = [[str(row[name]) for name in found.names] for row in found.rows]
@@ -258,7 +258,7 @@ def sweep(
         A network, range or scheduler that cannot be used, or a file of another sweep.
     """
     from spmopt.hardware.settings import KEYS
-    from spmopt.sweep.work import SolveOptions
+    from spmopt.sweeps.work import SolveOptions
 
     require_limits(time_limit, tolerance, jobs=jobs)
     swept: dict[str, Axis | bool | None] = {
@@ -328,8 +328,8 @@ def networks_of(
     """
     from spmopt.frontends import zoo
     from spmopt.graph.lower import LOWERINGS
-    from spmopt.sweep.axes import axis, count
-    from spmopt.sweep.cases import Network
+    from spmopt.sweeps.axes import axis, count
+    from spmopt.sweeps.cases import Network
 
     require_training(options["optimizer"], options["training"])
     if lowering not in (None, *LOWERINGS):
@@ -367,7 +367,7 @@ def _texts(pairs: Mapping[str, object] | None) -> list[str] | None:
 
 def _values(key: str, given: Axis | bool) -> tuple[Setting, ...]:
     """Return values of a machine setting in base units, each once."""
-    from spmopt.sweep.axes import setting_axis
+    from spmopt.sweeps.axes import setting_axis
 
     parts = [given] if isinstance(given, str | int) else given
     values = (
@@ -443,7 +443,7 @@ def _cases(
 ) -> list[SweepCase]:
     """Return one case of all capacities; with a technology, whose figures differ, one of each."""
     from spmopt.hardware.machines import override
-    from spmopt.sweep.cases import SweepCase
+    from spmopt.sweeps.cases import SweepCase
 
     capacities = [int(value) for value in axes.get("spm", (machine.spm_bytes,))]
     extra = tuple(
@@ -480,9 +480,9 @@ class _Run:
     def __call__(self, callbacks: Callbacks) -> SweepTable:
         """Run what is missing."""
         from spmopt.experiments.store import RowTable
-        from spmopt.sweep.rows import SweepColumns
-        from spmopt.sweep.run import Sweep
-        from spmopt.sweep.solutions import count_solutions, solutions_path
+        from spmopt.sweeps.rows import SweepColumns
+        from spmopt.sweeps.run import Sweep
+        from spmopt.sweeps.solutions import count_solutions, solutions_path
 
         search, extra = self.search, [key for key, _ in self.cases[0].extra]
         whole = Sweep(cases=tuple(self.cases), schedulers=self.schedulers, search=search)
@@ -509,7 +509,7 @@ class _Run:
         from spmopt.experiments.executors import processors
         from spmopt.experiments.queue import TaskQueue
         from spmopt.hardware.scratchpad import disagreement, sources_of
-        from spmopt.sweep.run import run_sweeps
+        from spmopt.sweeps.run import run_sweeps
 
         mixed = disagreement(source for case in self.cases for source in sources_of(case.machine))
         if mixed is not None:

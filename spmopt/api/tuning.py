@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
     from spmopt.core.machine import Machine
     from spmopt.io.files import StoredResult
-    from spmopt.report.fronts import Front
-    from spmopt.report.page.front import Shown as TrialView
-    from spmopt.report.tables import Part
+    from spmopt.reporting.fronts import Front
+    from spmopt.reporting.page.front import Shown as TrialView
+    from spmopt.reporting.tables import Part
     from spmopt.search.records import Findings, TrialRecord
     from spmopt.search.setup import Setup
     from spmopt.search.study import Schedules
-    from spmopt.sweep.cases import Network
+    from spmopt.sweeps.cases import Network
 
 STORAGE = "tune.db"
 """Where studies are kept by default."""
@@ -83,7 +83,7 @@ class HardwareSearch(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield counts, the front as a table, and what matters."""
-        from spmopt.report.search.tables import search_parts
+        from spmopt.reporting.search.tables import search_parts
 
         del width
         yield from search_parts(self.found)
@@ -160,7 +160,7 @@ class HardwareSearch(Shown):
 
         def write(path: Path) -> None:
             # Only a picture needs matplotlib.
-            from spmopt.report.plots.fronts import save_front
+            from spmopt.reporting.plots.fronts import save_front
 
             save_front(front, path, x, y)
 
@@ -169,7 +169,7 @@ class HardwareSearch(Shown):
 
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return what a page shows in a line, its text, and a record of it."""
-        from spmopt.report.page.front import front_page
+        from spmopt.reporting.page.front import front_page
         from spmopt.search.trials import kept_results
 
         callbacks.progress("verifying the schedules of the front", None)
@@ -183,7 +183,7 @@ class HardwareSearch(Shown):
 
     def _front(self, kept: Mapping[tuple[int, str], StoredResult]) -> Front:
         """Lay it out, with what more is worth on the machines whose results are kept."""
-        from spmopt.report.search.view import front_view
+        from spmopt.reporting.search.view import front_view
         from spmopt.search.shadow_prices import resource_prices_of
         from spmopt.search.trials import candidate_of
 
@@ -200,7 +200,7 @@ class HardwareSearch(Shown):
 
     def _views(self, kept: Mapping[tuple[int, str], StoredResult]) -> Iterator[TrialView]:
         """Yield schedules of the members, the best first; and what shows those without room."""
-        from spmopt.report.page.front import Shown as TrialView
+        from spmopt.reporting.page.front import Shown as TrialView
 
         if self.setup.bound_only:
             return
@@ -241,7 +241,7 @@ class SearchTrial(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield its state, fields, figures and networks."""
-        from spmopt.report.tables import Line
+        from spmopt.reporting.tables import Line
 
         del width
         yield Line(text=f"trial {self.trial.number}: {self._state()}")
@@ -251,13 +251,13 @@ class SearchTrial(Shown):
         yield from (Line(text=f"  {line}", indent=4) for line in self._networks())
 
     def _state(self) -> str:
-        from spmopt.report.search.words import state_text
+        from spmopt.reporting.search.words import state_text
 
         return state_text(self.trial)
 
     def _fields(self) -> Iterator[tuple[str, str]]:
         """Yield names and texts of fields, figures and constraints."""
-        from spmopt.report.search.words import figure_text, shown_fields
+        from spmopt.reporting.search.words import figure_text, shown_fields
         from spmopt.search.trials import built_of
 
         setup, trial = self.setup, self.trial
@@ -271,7 +271,7 @@ class SearchTrial(Shown):
 
     def _networks(self) -> Iterator[str]:
         """Yield a line for each network, and what else is to be said of the trial."""
-        from spmopt.report.search.words import beyond_lines, network_text, proof_text
+        from spmopt.reporting.search.words import beyond_lines, network_text, proof_text
         from spmopt.search.trials import built_of
 
         setup, trial = self.setup, self.trial
@@ -289,7 +289,7 @@ class SearchTrial(Shown):
 
 
 def _view_data(stored: StoredResult) -> Mapping[str, object]:
-    from spmopt.report.schedule_view import ScheduleView, schedule_record
+    from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 
     return schedule_record(ScheduleView.of(stored))
 
@@ -528,8 +528,8 @@ def _machine_of(networks: Sequence[Network]) -> Machine | None:
 
 def _warn_of_networks(setup: Setup, callbacks: Callbacks) -> None:
     """Say what is doubtful about networks from files, before they are built in silence."""
-    from spmopt.sweep.cases import SweepCase
-    from spmopt.sweep.work import prepare
+    from spmopt.sweeps.cases import SweepCase
+    from spmopt.sweeps.work import prepare
 
     for network in setup.networks:
         if network.name.lower().endswith(".onnx"):

@@ -15,7 +15,7 @@ from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
     from spmopt.core.instance import Instance
-    from spmopt.report.schedule_view import ScheduleView
+    from spmopt.reporting.schedule_view import ScheduleView
 
 PICTURES = {
     "map": "residency of tensors in the scratchpad",
@@ -76,7 +76,7 @@ def plot(
     if isinstance(subject, SweepTable | HardwareSearch):
         return subject.draw(x, y)
     from spmopt.core.errors import unknown
-    from spmopt.report.schedule_view.view import headings
+    from spmopt.reporting.schedule_view.view import headings
 
     name = picture or ("all" if len(solutions) == 1 else "compare")
     if name not in PICTURES:
@@ -86,7 +86,7 @@ def plot(
 
     def write(path: Path) -> None:
         # Only a picture needs matplotlib.
-        from spmopt.report.plots.schedule import save_picture
+        from spmopt.reporting.plots.schedule import save_picture
 
         save_picture(name, pictures, path)
 
@@ -118,14 +118,14 @@ def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QU
     InputError
         Nothing can be shown.
     """
-    from spmopt.report.quantities import si
+    from spmopt.reporting.quantities import si
 
     solutions = _solutions(subject)
     if isinstance(subject, SweepTable | HardwareSearch):
         about, text, record = subject.page(callbacks)
     else:
-        from spmopt.report.page import page_of
-        from spmopt.report.schedule_view.view import headings
+        from spmopt.reporting.page import page_of
+        from spmopt.reporting.schedule_view.view import headings
 
         pictures = laid_out(solutions, timing, callbacks)
         callbacks.progress("making the page", None)
@@ -159,8 +159,8 @@ def trace(solution: Solution, *, timing: str = "steps", callbacks: Callbacks = Q
     InputError
         There is no schedule.
     """
-    from spmopt.report.quantities import si
-    from spmopt.report.trace import trace_events, trace_text
+    from spmopt.reporting.quantities import si
+    from spmopt.reporting.trace import trace_events, trace_text
 
     (picture,) = laid_out([solution], timing, callbacks)
     events = trace_events(picture)

@@ -119,7 +119,7 @@ def _explain(error: BaseException) -> Code:
             message, code = "this is an error of the program, please report it", Code.INTERNAL
     complain("error: " + " ".join(message.split()))
     if isinstance(error, InfeasibleError) and error.conflict is not None:
-        from spmopt.report.results import conflict_rows
+        from spmopt.reporting.results import conflict_rows
 
         for row in conflict_rows(error.conflict):
             complain(f"  {row}")

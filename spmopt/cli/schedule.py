@@ -169,7 +169,7 @@ def explain(call: Call, network: Network, csv: _Csv = None, json: Json = False) 
     except InfeasibleError as error:
         if not json or error.conflict is None:
             raise
-        from spmopt.report.results import conflict_record
+        from spmopt.reporting.results import conflict_record
 
         print_json({"status": "infeasible", "conflict": conflict_record(error.conflict)})
         return Code.INFEASIBLE
@@ -181,7 +181,7 @@ def instance(call: Call, network: Network, output: Output, json: Json = False) -
     from spmopt.cli.terminal.progress import watching
     from spmopt.io.document import require_writable
     from spmopt.io.files import write_instance
-    from spmopt.report.results import instance_record
+    from spmopt.reporting.results import instance_record
 
     require_writable(output)
     with watching() as callbacks:
@@ -223,7 +223,7 @@ def scheduled(
     from spmopt.cli.terminal.progress import watching_rows
     from spmopt.core.objective import objective_named
     from spmopt.metrics import in_unit
-    from spmopt.report.quantities import si
+    from spmopt.reporting.quantities import si
 
     with ExitStack() as display:
         callbacks, show = display.enter_context(watching_rows())
@@ -247,7 +247,7 @@ def legal(call: Call, network: str) -> Iterator[tuple[Solution, Callable[[], Cod
     """Give a verified solution, from a file or made now, and the exit code for it."""
     from spmopt.cli.terminal.output import tell
     from spmopt.schedulers.registry import Kind, find
-    from spmopt.verify import require_legal
+    from spmopt.verifier import require_legal
 
     if _is_result(network):
         for name in (n for n in call.given if n in call.values and n not in _OF_VIEW):

@@ -79,7 +79,7 @@ def plot(
     """Draw a schedule, two of one instance, a sweep or a search, as .png, .svg or .pdf."""
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
-    from spmopt.report.plots.style import require_format
+    from spmopt.reporting.plots.style import require_format
 
     files = _files(call, schedule, other)
     require_format(output)

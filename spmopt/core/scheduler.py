@@ -33,7 +33,7 @@ class Incumbent:
         The schedule runs the operations in another order than the instance's, so that bounds of
         that order say nothing about it.
     scheduler
-        Who was asked for the schedule; said by :mod:`spmopt.solve`.
+        Who was asked for the schedule; said by :mod:`spmopt.solving`.
     """
 
     value: Fraction | float | None = None

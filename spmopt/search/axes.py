@@ -9,7 +9,7 @@ from math import floor
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.hardware.settings import BANK, KEYS, Setting, join_banks, read_banks, split_banks
-from spmopt.sweep.axes import as_written, count, setting_axis
+from spmopt.sweeps.axes import as_written, count, setting_axis
 
 BESIDE = ("cores", "batch")
 """Fields that are no settings of a machine."""

@@ -12,7 +12,7 @@ from spmopt.graph.cycles import access_cycles
 from spmopt.hardware.machines import override
 from spmopt.hardware.settings import Setting, to_settings
 from spmopt.search.axes import BESIDE
-from spmopt.sweep.cases import Network, Section, SweepCase
+from spmopt.sweeps.cases import Network, Section, SweepCase
 
 _FAST = 10**15
 """Bytes per second, beyond any DRAM."""

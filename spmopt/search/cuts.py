@@ -30,7 +30,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, relaxed_timeline
-from spmopt.verify import bound
+from spmopt.verifier import bound
 
 _MARGIN = 2.0**-49
 """Of the sum of magnitudes: sixteen roundings of a double, of which at most ten happen."""
@@ -75,7 +75,7 @@ class Cut:
         Parameters
         ----------
         proved
-            What :func:`spmopt.verify.bound` says of them, where it has been asked already.
+            What :func:`spmopt.verifier.bound` says of them, where it has been asked already.
 
         Raises
         ------

@@ -28,10 +28,10 @@ from spmopt.search.cuts import Cut
 from spmopt.search.figures import Spent
 from spmopt.search.proofs import CutPool, Least, least_of
 from spmopt.search.setup import Setup
-from spmopt.solve import compare
-from spmopt.sweep.cases import Network
-from spmopt.sweep.work import SolveOptions
-from spmopt.verify import bound, verify
+from spmopt.solving import compare
+from spmopt.sweeps.cases import Network
+from spmopt.sweeps.work import SolveOptions
+from spmopt.verifier import bound, verify
 
 Near = Mapping[str, Cut]
 """Prices of a neighboring machine, by network."""

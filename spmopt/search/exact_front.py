@@ -33,7 +33,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.search.cuts import Cut
 from spmopt.search.front_bounds import Bounds
-from spmopt.solve import solve
+from spmopt.solving import solve
 
 _CLOSER = 0.1
 """Of the tolerance, for a pair that is undecided."""

@@ -17,7 +17,7 @@ from spmopt.search.records import TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.study import Schedules
 from spmopt.search.trials import candidate_of, kept_result, record_of
-from spmopt.sweep.cases import Network
+from spmopt.sweeps.cases import Network
 
 
 def trial_numbered(study: Study, number: int) -> TrialRecord:

@@ -13,7 +13,7 @@ from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS, Kind, find
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import NOT_BOUNDED, Spent, figures, needs
 from spmopt.search.space import Space, space_of
-from spmopt.sweep.cases import Network
+from spmopt.sweeps.cases import Network
 
 BOUND, BEST_POLICY = "bound", "best-policy"
 """Schedulers of a search beside those of the registry."""

@@ -11,8 +11,8 @@ from spmopt.io.files import StoredResult
 from spmopt.metrics import in_unit
 from spmopt.search.candidate import Candidate
 from spmopt.search.records import ResourcePrices
-from spmopt.sweep.cases import Network
-from spmopt.verify import bound
+from spmopt.sweeps.cases import Network
+from spmopt.verifier import bound
 
 _MB, _GB = 10**6, 10**9
 _PART = 128

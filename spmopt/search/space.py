@@ -26,7 +26,7 @@ from spmopt.search.figures import (
     read_constraint,
     static_figures,
 )
-from spmopt.sweep.axes import QUANTITIES
+from spmopt.sweeps.axes import QUANTITIES
 
 _ENTRIES = ("machine", "space", "constraints", "cost", "weights")
 _DEFAULT_MACHINE = "rtx2080ti"

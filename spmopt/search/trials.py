@@ -28,8 +28,8 @@ from spmopt.search.study import (
     is_feasible,
     values_of,
 )
-from spmopt.sweep.cases import Network
-from spmopt.verify import require_legal
+from spmopt.sweeps.cases import Network
+from spmopt.verifier import require_legal
 
 
 def trial_records(study: Study) -> list[TrialRecord]:

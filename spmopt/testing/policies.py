@@ -33,9 +33,9 @@ from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Policy, Request
 from spmopt.io.files import decode_instance
 from spmopt.schedulers.registry import SchedulerEntry, find
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.testing.instances import random_instance
-from spmopt.verify import require_legal
+from spmopt.verifier import require_legal
 
 Checked = str | SchedulerEntry | Policy
 _MIXED = Objective(

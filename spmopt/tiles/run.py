@@ -19,7 +19,7 @@ from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
 from spmopt.tiles.case import (
     DOUBLE_BUFFER,
@@ -34,7 +34,7 @@ from spmopt.tiles.order import format_order
 from spmopt.tiles.order_search import good_order
 from spmopt.tiles.partition import parse_partition
 from spmopt.tiles.program import product_cycles
-from spmopt.verify import require_legal
+from spmopt.verifier import require_legal
 
 MATRICES = ("dY", "X", "W", "dX", "dW")
 _INWARD = (Command.LOAD, Command.STREAM_IN)

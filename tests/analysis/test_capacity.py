@@ -11,8 +11,8 @@ from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan, Residency, Schedule, Stores
 from spmopt.core.timeline import Access
-from spmopt.verify import View, verify
-from spmopt.verify.rules import rule_r1
+from spmopt.verifier import View, verify
+from spmopt.verifier.rules import rule_r1
 from tests.analysis.small import streamed, training_step
 from tests.strategies import random_instance
 

@@ -11,10 +11,10 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_instance
-from spmopt.report.analysis import REUSE, TIME
+from spmopt.reporting.analysis import REUSE, TIME
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 from tests.tiny import Op, tiny
 
 NETWORK = "bert-tiny --batch 2 --training --spm 1MB"

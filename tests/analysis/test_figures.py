@@ -9,7 +9,7 @@ from spmopt.analysis import Analysis, Cause, Scope
 from spmopt.analysis.steps import attainable, ridge_point
 from spmopt.assemble import assemble
 from spmopt.core.schedule import Plan, Residency, Schedule, Stores
-from spmopt.verify import verify
+from spmopt.verifier import verify
 from tests.analysis.small import kept, streamed, training_step
 from tests.tiny import Op, tiny
 

@@ -12,7 +12,7 @@ from spmopt.core.schedule import Plan, Residency, Stores
 from tests.analysis.small import kept, streamed, training_step
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny
-from tests.verify.random_plans import random_schedule
+from tests.verifier.random_plans import random_schedule
 
 INTRA, ADJACENT, BLOCK, WEIGHT, BOTH = Scope
 

@@ -8,8 +8,8 @@ import pytest
 
 from spmopt.analysis import Analysis, Breakdown
 from spmopt.core.result import Totals
-from spmopt.verify import verify
-from tests.verify.random_plans import rich_schedule
+from spmopt.verifier import verify
+from tests.verifier.random_plans import rich_schedule
 
 SEEDS = 150
 

@@ -9,8 +9,8 @@ import spmopt
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.io.files import read_instance, read_result, write_result
-from spmopt.report.comparison import compare_view
-from spmopt.report.tables import MOST_ROWS, Grid, as_html
+from spmopt.reporting.comparison import compare_view
+from spmopt.reporting.tables import MOST_ROWS, Grid, as_html
 from tests.api.html import Page
 from tests.cli.run import Run, runner
 

@@ -7,10 +7,10 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
-from spmopt.report.search.tables import search_parts
-from spmopt.report.tables import Grid
+from spmopt.reporting.search.tables import search_parts
+from spmopt.reporting.tables import Grid
 from spmopt.search.findings import findings_of
-from spmopt.verify import require_legal
+from spmopt.verifier import require_legal
 from tests.api.html import Page
 from tests.cli.run import runner
 

@@ -8,7 +8,7 @@ from spmopt.assemble.banks import moves_between, place_in_banks
 from spmopt.core.errors import ScheduleError
 from spmopt.core.schedule import BankRows, Plan, Stores
 from spmopt.core.timeline import listed_timeline
-from spmopt.verify import verify
+from spmopt.verifier import verify
 from tests.banks_by_hand import A, B, instance, moving
 
 Row = tuple[int, int, int, int, int, int]

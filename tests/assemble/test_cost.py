@@ -15,10 +15,10 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, objective_named
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Plan
-from spmopt.verify import require_legal
+from spmopt.verifier import require_legal
 from tests.assemble.small import Op, arrays, data, made, plan, problem
 from tests.formulations.priced import OBJECTIVES
-from tests.verify.random_plans import random_case
+from tests.verifier.random_plans import random_case
 
 MACHINE = Machine(
     name="m", spm_bytes=4096, dram_bytes_per_s=3, clock_hz=2, operations_per_s=1, dma_setup_cycles=5

@@ -6,11 +6,11 @@ import pytest
 
 from spmopt.assemble import assemble, derive_commands, step_cycles
 from spmopt.core.objective import MAKESPAN
-from spmopt.verify import verify
+from spmopt.verifier import verify
 from tests.assemble.small import arrays
 from tests.brute_force import optimum
 from tests.strategies import random_instance
-from tests.verify.random_plans import random_case
+from tests.verifier.random_plans import random_case
 
 
 @pytest.mark.parametrize("duplex", [False, True])

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.run import Run, runner
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 LSTM = Path(__file__).parents[2] / "instances" / "lstm.json"
 

@@ -12,7 +12,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_instance
 from tests.cli.run import Ran, Run
-from tests.solve.fakes import bounds_only, install, keeps_start
+from tests.solving.fakes import bounds_only, install, keeps_start
 
 SMALL = "bert-tiny --batch 2 --spm 1MB"
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.run import Run
 from tests.cli.test_failures import SMALL
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 
 def shown(run: Run, command: str) -> str:

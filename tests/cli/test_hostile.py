@@ -9,7 +9,7 @@ import pytest
 from spmopt.core.instance import Instance
 from spmopt.io.files import read_instance, write_instance
 from tests.cli.run import Run
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
 EVIL = "\x1b[2J\rx\nbelady: verified\n\u202e\x07"

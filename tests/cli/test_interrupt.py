@@ -17,7 +17,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from tests.cli.run import Run
 from tests.cli.test_failures import SMALL
-from tests.solve.fakes import bounds_only, install, keeps_start
+from tests.solving.fakes import bounds_only, install, keeps_start
 
 NOTHING = "interrupted before any schedule was found\n"
 LOST = "left at once; what was found so far was not kept\n"

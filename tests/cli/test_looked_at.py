@@ -9,9 +9,9 @@ import pytest
 
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.report.page.reading import Document
+from tests.reporting.page.reading import Document
 from tests.search.study import MLP
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 SPACE = """
 cost = { spm_mb = 1000.0, gbps = 0.01 }

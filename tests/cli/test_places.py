@@ -9,7 +9,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from tests.cli.run import Run
 from tests.cli.test_failures import SMALL, refused
-from tests.solve.fakes import install
+from tests.solving.fakes import install
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from spmopt.api.views import PICTURES
-from spmopt.report.plots.schedule import PICTURES as DRAWN
-from spmopt.report.schedule_view import TIMINGS
+from spmopt.reporting.plots.schedule import PICTURES as DRAWN
+from spmopt.reporting.schedule_view import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 

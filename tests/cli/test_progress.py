@@ -7,7 +7,7 @@ from rich.console import Console
 
 from spmopt.cli.terminal import progress as module
 from spmopt.cli.terminal.progress import progress, watched
-from tests.report.terminal import Terminal
+from tests.reporting.terminal import Terminal
 
 XTERM = {"TERM": "xterm"}
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 TINY = 'spm = "1MB"\nbandwidth = "1GB/s"\nthroughput = "1TFLOP/s"\nclock = "1GHz"\n'
 

@@ -9,7 +9,7 @@ from spmopt.cli.app import app
 from tests.cli.pseudo import AT_ONCE, on_terminal
 from tests.cli.run import Run
 from tests.cli.test_failures import SMALL
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 LISTS = ("networks", "schedulers", "machines", "technologies")
 PLACES = Path(__file__).parents[2] / "instances" / "minimalloc" / "input.12.csv"

@@ -123,7 +123,7 @@ def test_every_folder_has_its_line() -> None:
 
 def test_files_named_exist() -> None:
     paths = re.findall(r"`((?:spmopt|formulations|tests)/[\w./]+)`", MANUAL)
-    assert "spmopt/verify/bound.py" in paths
+    assert "spmopt/verifier/bound.py" in paths
     for path in paths:
         assert (ROOT / path).exists(), path
 

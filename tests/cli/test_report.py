@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.report.schedule_view import TIMINGS
+from spmopt.reporting.schedule_view import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.report.page.reading import Document
+from tests.reporting.page.reading import Document
 
 INSTANCES = Path(__file__).parents[2] / "instances"
 

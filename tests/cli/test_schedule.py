@@ -8,9 +8,9 @@ from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.io.files import read_instance, read_result
 from spmopt.schedulers.registry import COMPARED, SCHEDULERS
-from spmopt.verify import bound, verify
+from spmopt.verifier import bound, verify
 from tests.cli.run import Run
-from tests.solve.fakes import bounds_only, install, keeps_start
+from tests.solving.fakes import bounds_only, install, keeps_start
 
 NETWORK = "bert-tiny --batch 2 --training --spm 1MB"
 PROMISED = {

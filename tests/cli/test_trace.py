@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from spmopt.report.schedule_view import TIMINGS
+from spmopt.reporting.schedule_view import TIMINGS
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
 

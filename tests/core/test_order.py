@@ -17,7 +17,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies import stream
 from spmopt.policies.stream import nothing_kept
-from spmopt.verify import verify
+from spmopt.verifier import verify
 from tests.strategies import instances
 from tests.tiny import Op, tiny
 

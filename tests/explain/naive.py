@@ -8,7 +8,7 @@ from math import floor
 
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Command, Schedule
-from spmopt.verify import verify
+from spmopt.verifier import verify
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,8 +13,8 @@ from spmopt.analysis.obstacles import Obstacle
 from spmopt.io.files import write_instance
 from tests.cli.run import Run
 from tests.cli.test_failures import refused
-from tests.report.terminal import Terminal
-from tests.solve.fakes import bounds_only, install
+from tests.reporting.terminal import Terminal
+from tests.solving.fakes import bounds_only, install
 from tests.tiny import Op, tiny
 
 NETWORK = "bert-tiny --batch 2 --training --spm 1MB"

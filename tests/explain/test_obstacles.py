@@ -15,10 +15,10 @@ from spmopt.analysis.stalls import Cause, split
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan, Residency, Schedule, Stores
-from spmopt.verify import verify
+from spmopt.verifier import verify
 from tests.explain.naive import Naive
 from tests.tiny import Op, tiny
-from tests.verify.random_plans import rich_schedule
+from tests.verifier.random_plans import rich_schedule
 
 CAPACITY, CHANNEL, DEPENDENCY, AVOIDABLE = Obstacle
 

@@ -17,9 +17,9 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
 from spmopt.core.order import reordered
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
-from spmopt.report.explanation import prices_parts
-from spmopt.report.tables import plain_text
-from spmopt.verify import bound
+from spmopt.reporting.explanation import prices_parts
+from spmopt.reporting.tables import plain_text
+from spmopt.verifier import bound
 from tests.instances import golden
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny

@@ -12,8 +12,8 @@ from spmopt.analysis.shadow_prices import ShadowPrices
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Certificate
-from spmopt.report.explanation import prices_parts
-from spmopt.report.tables import plain_text
+from spmopt.reporting.explanation import prices_parts
+from spmopt.reporting.tables import plain_text
 from tests.tiny import Op, tiny
 
 BITS = 40

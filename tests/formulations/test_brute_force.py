@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
-from spmopt.verify.check import verify
+from spmopt.verifier.check import verify
 from tests.brute_force import optimum
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances

@@ -14,7 +14,7 @@ from formulations.residency import fluid, page
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.scheduler import Request
-from spmopt.verify import bound
+from spmopt.verifier import bound
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.priced import OBJECTIVES, cases
 from tests.formulations.small import SMALL, small_optimum

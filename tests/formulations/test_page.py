@@ -22,12 +22,12 @@ from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
-from spmopt.verify import bound, require_legal
+from spmopt.verifier import bound, require_legal
 from tests.formulations.priced import OBJECTIVES
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances, random_instance
 from tests.tiny import Op, tiny
-from tests.verify.random_plans import random_plan
+from tests.verifier.random_plans import random_plan
 
 LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True, "setup": True}
 

@@ -18,7 +18,7 @@ from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.verify import bound
+from spmopt.verifier import bound
 from tests.strategies import instances, random_instance
 
 TOLERANCE = 1e-3

@@ -11,7 +11,7 @@ from spmopt.core.scheduler import Request
 from spmopt.frontends import zoo
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
-from spmopt.solve import solve
+from spmopt.solving import solve
 
 from .figures import MACHINE, macs
 

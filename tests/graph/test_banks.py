@@ -16,7 +16,7 @@ from spmopt.graph.cycles import access_cycles
 from spmopt.graph.lower import lower
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import Setting
-from spmopt.solve import solve
+from spmopt.solving import solve
 from tests.graph.networks import mlp
 
 MACHINE = Machine(

@@ -15,9 +15,9 @@ from spmopt.hardware.machines import load_machine
 from spmopt.hardware.scratchpad import with_technology
 from spmopt.hardware.technologies import load_technology
 from spmopt.metrics import metrics
-from spmopt.verify import verify
+from spmopt.verifier import verify
 from tests.hardware.toys import toy
-from tests.verify.hand_made import two_layers
+from tests.verifier.hand_made import two_layers
 
 MACHINE = Machine(
     name="m",

@@ -19,7 +19,7 @@ from spmopt.core.objective import Objective, objective_named
 from spmopt.core.scheduler import Request
 from spmopt.io.files import write_instance
 from spmopt.policies import belady
-from spmopt.verify import bound, require_legal
+from spmopt.verifier import bound, require_legal
 from tests.brute_force import optimum
 from tests.formulations.plain.model import solve_plain
 from tests.instances import golden

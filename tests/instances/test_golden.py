@@ -14,7 +14,7 @@ from spmopt.core.objective import TRAFFIC, objective_named
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.io.files import read_instance
 from spmopt.policies import belady, lru, stream
-from spmopt.solve import compare
+from spmopt.solving import compare
 from tests.brute_force import optimum
 from tests.instances import golden
 from tests.instances.golden import FOLDER, Known

@@ -23,7 +23,7 @@ from spmopt.io.files import (
     write_instance,
     write_result,
 )
-from spmopt.solve import solve
+from spmopt.solving import solve
 from tests.banked import banked
 from tests.banks_by_hand import instance, moving
 from tests.io.test_schema import complaints

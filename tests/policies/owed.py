@@ -12,7 +12,7 @@ from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import timeline
 from spmopt.testing.policies import random_instances
-from spmopt.verify import verify
+from spmopt.verifier import verify
 from tests.brute_force import optimum
 from tests.strategies import random_instance
 

@@ -19,7 +19,7 @@ from spmopt.core.timeline import timeline
 from spmopt.policies import belady, stream
 from spmopt.policies.policy import completed
 from spmopt.schedulers.registry import SchedulerEntry, find, kind_of
-from spmopt.solve import compare, solve
+from spmopt.solving import compare, solve
 from tests.policies.owed import plan_of, random_instances, totals
 
 Stays = list[tuple[int, int, int]]

@@ -13,7 +13,7 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.policies import belady, belady_size, lru, stream
 from spmopt.schedulers.registry import find
-from spmopt.verify import bound
+from spmopt.verifier import bound
 from tests.assemble.small import Op, data, problem
 from tests.policies.owed import plan_of, totals
 

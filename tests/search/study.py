@@ -14,7 +14,7 @@ from spmopt.search.space import Space, space_of
 from spmopt.search.storage import open_storage
 from spmopt.search.study import Schedules, begin, folder_for
 from spmopt.search.tune import Effort, tune
-from spmopt.sweep.cases import Network
+from spmopt.sweeps.cases import Network
 
 MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
 FIELDS = {"spm": "256B:1024B:384B", "bandwidth": "250MB/s:1750MB/s:750MB/s", "page": "16B"}

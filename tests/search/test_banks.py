@@ -19,8 +19,8 @@ from spmopt.search.proofs import CutPool, least_of
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space, space_of
 from spmopt.search.trials import front, tally, trial_records
-from spmopt.solve import solve
-from spmopt.sweep.cases import Network
+from spmopt.solving import solve
+from spmopt.sweeps.cases import Network
 from tests.banked import banked, with_these
 from tests.formulations.banks.brute_force import optimum
 from tests.formulations.banks.test_optimum import TINY

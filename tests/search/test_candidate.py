@@ -13,7 +13,7 @@ from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
-from spmopt.sweep.cases import Network
+from spmopt.sweeps.cases import Network
 
 SIZES = {"sequence": 8, "layers": 1}
 NETWORK = Network(name="bert-tiny", training=True, batch=1, parameters=tuple(SIZES.items()))

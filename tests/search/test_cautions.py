@@ -11,7 +11,7 @@ from spmopt.core.errors import InputError
 from spmopt.search.cautions import cautions, require_energies
 from spmopt.search.setup import Setup
 from spmopt.search.space import read_space, space_of
-from spmopt.sweep.cases import Network
+from spmopt.sweeps.cases import Network
 from tests.search.study import MLP, small_setup, small_space
 
 FREE, APART = "bandwidth costs nothing", "technologies of two sources"

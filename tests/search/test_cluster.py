@@ -10,7 +10,7 @@ from spmopt.core.errors import InputError
 from spmopt.experiments.executors import open_executor
 from spmopt.search.trials import front
 from tests.search.study import machines, search, small_setup, values
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 
 @pytest.fixture(autouse=True)

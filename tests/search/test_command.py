@@ -13,7 +13,7 @@ from spmopt.cli import Code
 from spmopt.io.files import read_result
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, SPACE
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 LESS, MORE = StudyDirection.MINIMIZE, StudyDirection.MAXIMIZE
 

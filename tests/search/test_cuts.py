@@ -19,13 +19,13 @@ from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.search.cuts import Cut, fingerprint, free_prices
-from spmopt.verify import bound
+from spmopt.verifier import bound
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.small import SMALL, small_optimum
 from tests.search.machines import elsewhere
 from tests.strategies import instances, random_instance
 from tests.tiny import Op, tiny
-from tests.verify.test_bound import random_prices
+from tests.verifier.test_bound import random_prices
 
 SLACK = 1e-6
 """Of the linear program that cuts are held against."""

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from spmopt.search.setup import Setup
 from spmopt.search.space import space_of
 from spmopt.search.study import differences
-from spmopt.sweep.cases import Network
+from spmopt.sweeps.cases import Network
 
 
 def of(batch: int | None = None, names: tuple[str, ...] = ("alexnet",), **tables: Any) -> Setup:

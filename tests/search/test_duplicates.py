@@ -15,7 +15,7 @@ from spmopt.search.pruning import Duplicates
 from spmopt.search.space import Space
 from spmopt.search.study import NETWORKS, Schedules, schedules_of
 from spmopt.search.trials import candidate_of, record_of
-from spmopt.verify import require_legal
+from spmopt.verifier import require_legal
 from tests.search.study import FIELDS, search, small_setup, small_space
 
 CHIP: dict[str, Setting] = {"spm": "3MB"}

@@ -29,7 +29,7 @@ from spmopt.search.exact_front import (
     find_front,
 )
 from spmopt.search.front_check import complaints
-from spmopt.verify import bound
+from spmopt.verifier import bound
 from tests.brute_force import optimum
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny

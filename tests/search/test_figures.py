@@ -24,9 +24,9 @@ from spmopt.search.figures import (
 )
 from spmopt.search.proofs import CutPool, KnownTrial, dominated, excluded, least_of
 from spmopt.search.setup import Setup
-from spmopt.solve import solve
-from spmopt.sweep.cases import Network
-from spmopt.verify import require_legal
+from spmopt.solving import solve
+from spmopt.sweeps.cases import Network
+from spmopt.verifier import require_legal
 from tests.search.study import MLP, small_setup, small_space
 from tests.strategies import instances
 from tests.tiny import Op, tiny

@@ -16,7 +16,7 @@ from spmopt.search.space import Space
 from spmopt.search.study import is_feasible
 from spmopt.search.trials import front
 from tests.search.study import machines, search, small_setup, small_space, states, values
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 MIXED = {
     "spm": {"low": 256, "high": 65536},

@@ -23,7 +23,7 @@ from spmopt.search.space import space_of
 from spmopt.search.storage import PROCESS, open_storage, put_back, recover
 from spmopt.search.study import begin, counts, distributions, known
 from spmopt.search.trials import tally, trial_records
-from spmopt.sweep.cases import Network
+from spmopt.sweeps.cases import Network
 from tests.search.study import search, small_setup, small_space
 
 SPAWN = multiprocessing.get_context("spawn")

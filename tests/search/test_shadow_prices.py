@@ -13,7 +13,7 @@ from spmopt.search.setup import Setup
 from spmopt.search.shadow_prices import resource_prices_of
 from spmopt.search.study import schedules_of
 from spmopt.search.trials import candidate_of, front, record_of
-from spmopt.sweep.cases import Network
+from spmopt.sweeps.cases import Network
 from tests.search.study import search, small_setup, small_space
 
 

@@ -20,7 +20,7 @@ from spmopt.search.setup import Setup
 from spmopt.search.storage import PROCESS, own_name
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, SPACE
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 CAPPED = """
 [space]

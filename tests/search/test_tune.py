@@ -17,7 +17,7 @@ from spmopt.search.storage import open_storage
 from spmopt.search.study import AS_BEFORE, PROOF, counts, known, schedules_of
 from spmopt.search.trials import candidate_of, front, record_of, tally, trial_records
 from tests.search.study import FIELDS, machines, search, small_setup, small_space, states, values
-from tests.solve.fakes import bounds_only, install
+from tests.solving.fakes import bounds_only, install
 
 
 def exact_front(setup: Setup) -> set[tuple[float, ...]]:

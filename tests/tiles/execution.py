@@ -12,7 +12,7 @@ from spmopt.core.objective import Objective
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.solve import compare
+from spmopt.solving import compare
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.passes import backward
 from tests.tiles.cases import machine

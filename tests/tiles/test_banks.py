@@ -11,7 +11,7 @@ from spmopt.core.machine import SpmTechnology
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.case import LayerCase
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS, Order

@@ -14,7 +14,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request
-from spmopt.solve import compare
+from spmopt.solving import compare
 from spmopt.tiles.bounds import least_touched, makespan_bound, traffic_bound
 from spmopt.tiles.order import Order
 from spmopt.tiles.passes import backward

@@ -11,7 +11,7 @@ import spmopt.tiles
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.order import ORDERS, parse_order
 from spmopt.tiles.passes import backward
 from tests.tiles.cases import grid

@@ -18,7 +18,7 @@ from spmopt.core.timeline import listed_timeline
 from spmopt.hardware.machines import load_machine
 from spmopt.policies.double_buffer.figures import Figures, figures
 from spmopt.schedulers.registry import find
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ORDERS, Order
 from spmopt.tiles.partition import Partition, on_cores, partitioned

@@ -12,7 +12,7 @@ from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.machine import SystolicArray
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.scheduler import Request
-from spmopt.solve import compare
+from spmopt.solving import compare
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import LOOPS, Walk
 from spmopt.tiles.passes import backward, forward, forward_on_cores, forward_order, mirrored

@@ -10,7 +10,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.scheduler import Request
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.bounds import traffic_bound
 from spmopt.tiles.order import ORDERS, Order, format_order, parse_order
 from spmopt.tiles.order_search import furthest_first, good_order

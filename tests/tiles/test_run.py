@@ -11,7 +11,7 @@ from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
 from spmopt.tiles.case import LayerCase, products
 from spmopt.tiles.layer import Layer, Tile, TileGrid

@@ -12,7 +12,7 @@ from spmopt.core.machine import Machine, SystolicArray
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.hardware.machines import load_machine
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.partition import Partition, partitioned

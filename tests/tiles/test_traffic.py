@@ -8,7 +8,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.passes import backward
 from tests.tiles.cases import grid

@@ -10,7 +10,7 @@ from threading import Lock
 from time import monotonic
 
 from spmopt.core.scheduler import Incumbent
-from spmopt.report.quantities import percent, seconds
+from spmopt.reporting.quantities import percent, seconds
 
 CLAIMED = "~ as the search claims it: verified, and evaluated exactly, at the end"
 OF_CLASS = "* of the scheduler's own class of schedules only"

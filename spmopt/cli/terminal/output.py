@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 
 from spmopt.cli.terminal.streams import discard, escaped
-from spmopt.report.tables import visible
+from spmopt.reporting.tables import visible
 
 if TYPE_CHECKING:
     from spmopt.api.shown import Document, Drawing, Shown
@@ -80,7 +80,7 @@ def print_text(text: str) -> None:
 
 def emit(found: Shown, as_json: bool) -> None:
     """Print a result, for people or as JSON."""
-    from spmopt.report.tables import draw_parts, terminal_width
+    from spmopt.reporting.tables import draw_parts, terminal_width
 
     if as_json:
         print_json(found.record())
@@ -99,6 +99,6 @@ def emit_file(found: Drawing | Document, path: Path, as_json: bool, **more: obje
 
 def say(text: str, indent: int = 0) -> None:
     """Print one line of results; what a narrow terminal folds of it is indented."""
-    from spmopt.report.tables import draw_text
+    from spmopt.reporting.tables import draw_text
 
     draw_text(text, results(), indent)

@@ -21,7 +21,7 @@ from rich.text import Text
 from spmopt.api.callbacks import Callbacks
 from spmopt.cli.terminal.interrupt import Interrupted
 from spmopt.cli.terminal.output import messages, tell, warn
-from spmopt.report.tables import aligned, folded, layout, visible
+from spmopt.reporting.tables import aligned, folded, layout, visible
 
 DELAY_S = 1.0
 Report = Callable[[str, float | None], None]

@@ -51,8 +51,8 @@ def discard(stream: TextIO) -> None:
 
 
 def escaped(text: str) -> str:
-    """Escape what is not printable in each line, see :func:`spmopt.report.tables.visible`."""
-    from spmopt.report.tables import visible
+    """Escape what is not printable in each line, see :func:`spmopt.reporting.tables.visible`."""
+    from spmopt.reporting.tables import visible
 
     return "\n".join(map(visible, text.split("\n")))
 

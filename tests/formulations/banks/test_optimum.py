@@ -8,8 +8,8 @@ from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.scheduler import Request
-from spmopt.solve import solve
-from spmopt.verify import require_legal
+from spmopt.solving import solve
+from spmopt.verifier import require_legal
 from tests import brute_force
 from tests.banked import alone, banked
 from tests.formulations.banks.brute_force import optimum

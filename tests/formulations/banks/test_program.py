@@ -17,7 +17,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.table import Bools
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.verify import bound
+from spmopt.verifier import bound
 from tests.banked import alone, banked
 from tests.formulations.plain.model import solve_plain
 from tests.strategies import random_instance

@@ -17,13 +17,13 @@ from spmopt.core.objective import energy_objective, objective_named
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
-from spmopt.solve import compare, solve
-from spmopt.verify import require_legal
+from spmopt.solving import compare, solve
+from spmopt.verifier import require_legal
 from tests.banked import banked
 from tests.banks_by_hand import ENERGY_PJ, instance
 from tests.formulations.banks.brute_force import optimum
 from tests.tiny import Op, tiny
-from tests.verify.random_plans import random_plan
+from tests.verifier.random_plans import random_plan
 
 
 def test_a_tensor_moves_where_that_is_the_optimum() -> None:

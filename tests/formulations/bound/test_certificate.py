@@ -14,7 +14,7 @@ from formulations.residency.bound.prices import Multipliers, certificate
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.result import Certificate
-from spmopt.verify import bound
+from spmopt.verifier import bound
 from tests.formulations.priced import OBJECTIVES, Case, Priced, cases, random_prices
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances, random_instance

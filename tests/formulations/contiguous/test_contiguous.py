@@ -29,8 +29,8 @@ from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
-from spmopt.solve import compare
-from spmopt.verify import bound, require_legal
+from spmopt.solving import compare
+from spmopt.verifier import bound, require_legal
 from tests.instances.golden import instance as golden
 from tests.strategies import random_instance
 

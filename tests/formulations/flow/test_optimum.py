@@ -19,10 +19,10 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.passes import backward
-from spmopt.verify import bound, require_legal
+from spmopt.verifier import bound, require_legal
 from tests.formulations.flow.cases import OBJECTIVES, pinned_instances, random_pinned
 from tests.formulations.plain.model import solve_plain
 from tests.formulations.small import small_optimum

@@ -19,7 +19,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, objective_named
 from spmopt.core.scheduler import Request
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.passes import backward
-from spmopt.verify import bound, require_legal
+from spmopt.verifier import bound, require_legal
 from tests.formulations.flow.cases import pinned_instances
 from tests.tiles.cases import grid, machine
 

@@ -17,7 +17,7 @@ import numpy as np
 from spmopt.core.instance import Instance, Mode, Operand
 from spmopt.core.schedule import Command, Commands, Placements, Residency, Schedule, Steps
 from spmopt.core.table import Ints
-from spmopt.verify import verify
+from spmopt.verifier import verify
 
 Row = tuple[int, ...]
 BEFORE, DURING, AFTER = 0, 1, 2

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from formulations.joint.schedule import FoundSchedule, JointSettings, ProvedBound, search
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan, Schedule
-from spmopt.verify import verify
+from spmopt.verifier import verify
 from tests.strategies import random_instance
 
 

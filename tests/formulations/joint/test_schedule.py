@@ -19,11 +19,11 @@ from spmopt.core.result import Certificate, Result, Status
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import find
-from spmopt.solve import compare, solve
-from spmopt.verify import bound
+from spmopt.solving import compare, solve
+from spmopt.verifier import bound
 from tests.formulations.joint.solved import small, solved
 from tests.instances.golden import instance as golden
-from tests.solve.fakes import exact
+from tests.solving.fakes import exact
 from tests.tiny import Op, tiny
 
 ASKED = Request(objective=REPLAY, time_limit_s=20, threads=1)

@@ -10,7 +10,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.result import Status
 from spmopt.core.scheduler import Request
-from spmopt.solve import solve
+from spmopt.solving import solve
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.order_search import furthest_first
 from spmopt.tiles.passes import backward

@@ -19,7 +19,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.schedule import Plan
 from spmopt.core.table import Ints
-from spmopt.verify import verify
+from spmopt.verifier import verify
 from tests.formulations.priced import Case, all_columns, cases
 from tests.tiny import Op, tiny
 

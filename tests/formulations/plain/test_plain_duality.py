@@ -20,7 +20,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
-from spmopt.verify.bound import bound
+from spmopt.verifier.bound import bound
 from tests.formulations.plain.model import PlainModel, plain_model, solve_plain
 from tests.strategies import random_instance
 

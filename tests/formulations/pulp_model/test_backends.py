@@ -21,7 +21,7 @@ from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.schedule import Residency
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady
-from spmopt.solve import solve
+from spmopt.solving import solve
 from tests.cli.run import Run
 from tests.formulations.pulp_model.models import second
 from tests.formulations.whole.cases import verified_value

@@ -15,7 +15,7 @@ from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
 from spmopt.core.scheduler import Request
-from spmopt.solve import compare
+from spmopt.solving import compare
 from tests.formulations.pulp_model.models import second
 from tests.formulations.small import small_optimum as best
 from tests.formulations.whole.cases import all_or_nothing, byte_energy, verified_value

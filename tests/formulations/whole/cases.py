@@ -14,7 +14,7 @@ from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
-from spmopt.verify import require_legal
+from spmopt.verifier import require_legal
 
 
 def solved(instance: Instance, objective: Objective, start: Plan | None = None) -> Outcome:

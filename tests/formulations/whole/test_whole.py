@@ -19,7 +19,7 @@ from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.policies import belady
-from spmopt.verify import bound
+from spmopt.verifier import bound
 from tests.formulations.small import small_optimum
 from tests.formulations.whole.cases import (
     all_or_nothing,

@@ -1,7 +1,0 @@
-"""What there is to see of a schedule, as pure data: nothing is drawn here."""
-
-from spmopt.report.schedule_view.record import schedule_record
-from spmopt.report.schedule_view.times import TIMINGS
-from spmopt.report.schedule_view.view import ScheduleView
-
-__all__ = ["TIMINGS", "ScheduleView", "schedule_record"]

@@ -1,0 +1,203 @@
+"""A comparison of results: a table, and what it says of the optimum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.modes import unfit
+from spmopt.core.objective import excess_phrase
+from spmopt.core.result import UNFINISHED, Result, Status
+from spmopt.metrics import in_unit, metrics
+from spmopt.reporting.headings import heading, order_notes, remarks, spoken, standing
+from spmopt.reporting.quantities import percent, seconds, si
+from spmopt.reporting.results import conflict_rows
+from spmopt.reporting.tables import Grid, Line, Part
+from spmopt.schedulers.registry import Kind, kind_of
+
+COLUMNS = (
+    "scheduler",
+    "time",
+    "traffic",
+    "energy",
+    "vs best",
+    "gap to bound",
+    "status",
+    "seconds",
+)
+_NONE = "-"
+_STYLES = {"optimal": "green", "infeasible": "red"}
+_LISTED = " in the listed order"
+_COLUMN_OF_UNIT = {"cycles": 1, "bytes": 2, "joules": 3}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """A heading, one row of texts a result, and remarks below.
+
+    ``columns`` are :data:`COLUMNS`, with the time that was minimized: of the replay if that was.
+    ``dispensable`` names columns in the order in which a narrow terminal does without them.
+    """
+
+    heading: str
+    rows: tuple[tuple[str, ...], ...]
+    remarks: tuple[str, ...]
+    dispensable: tuple[str, ...] = ()
+    columns: tuple[str, ...] = COLUMNS
+
+    def parts(self) -> Iterator[Part]:
+        """Yield what is printed, from top to bottom."""
+        yield Line(text=self.heading)
+        yield Line()
+        yield Grid(
+            columns=self.columns,
+            rows=self.rows,
+            left=("scheduler", "status"),
+            words=(),
+            dispensable=self.dispensable,
+            styles=_STYLES,
+            ruled=True,
+        )
+        yield Line()
+        yield from (Line(text=remark) for remark in self.remarks)
+
+
+def compare_view(
+    instance: Instance, results: Sequence[Result], not_run: Sequence[str] = ()
+) -> Comparison:
+    """Return the comparison of ``results``, all of one instance and objective.
+
+    ``not_run`` names schedulers that were asked for, but that an interrupt left out.
+    """
+    values = [result.value for result in results if result.value is not None]
+    best = min(values, default=None)
+    rows = []
+    for result in results:
+        row = _figures(instance.machine, result)
+        over = _NONE
+        if result.value is not None and best is not None:
+            over = (
+                "best"
+                if result.value == best
+                else percent(float(result.value / best - 1), fill=True)
+            )
+        rows.append((*row, over, *_quality(result)))
+    rows += [(name, *[_NONE] * 5, "not run", _NONE) for name in not_run]
+    infeasible = any(result.status is Status.INFEASIBLE for result in results)
+    minimized = spoken(results[0].objective)
+    time = "replay" if results[0].objective.replayed else "time"
+    others = tuple(name for name in ("energy", "traffic", time) if name != minimized)
+    return Comparison(
+        heading=heading(instance, results[0]),
+        columns=tuple(time if name == "time" else name for name in COLUMNS),
+        rows=tuple(rows),
+        dispensable=("seconds", *others, "vs best", "status"),
+        remarks=(
+            *_notes(results),
+            *(conflict_rows(unfit(instance)) if infeasible else ()),
+            *order_notes(instance, results),
+            *verdict(instance.machine, results),
+        ),
+    )
+
+
+def _notes(results: Sequence[Result]) -> list[str]:
+    """What optimizers remark, why there is no schedule, and which bounds are unfinished."""
+    speakers: dict[str, list[str]] = {}
+    for result in results:
+        name = result.scheduler
+        speaks = result.status is Status.INFEASIBLE or kind_of(name) is Kind.FORMULATION
+        for note in remarks(result):
+            if speaks or note in UNFINISHED:
+                speakers.setdefault(note, []).append(name)
+    if len(results) > 1 and all(result.status is Status.INFEASIBLE for result in results):
+        return [f"infeasible: {note}" for note in speakers]
+    bounded = [result.scheduler for result in results if result.bound is not None]
+    return [
+        f"{note[0].upper()}{note[1:]}."
+        if note in UNFINISHED and names == bounded
+        else f"{', '.join(names)}: {note}"
+        for note, names in speakers.items()
+    ]
+
+
+def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady") -> list[str]:
+    """One line on the optimum, one on ``subject``, one on the best policy if that is another.
+
+    Schedules in another order than the instance's have another optimum and are left out; where
+    there are any, the lines say that they are about the listed order.
+    """
+    known = [
+        result
+        for result in results
+        if result.value is not None and result.bound is not None and result.order is None
+    ]
+    if not known:
+        return []
+    best = min(known, key=lambda result: result.value or Fraction(0))
+    where = _LISTED if any(result.order is not None for result in results) else ""
+    lines = [_optimum(machine, best, where)]
+    tested = next((result for result in known if result.scheduler == subject), None)
+    if tested is not None:
+        lines.append(_cost(tested, best, tested.scheduler.capitalize()))
+    policies = [result for result in known if kind_of(result.scheduler) is Kind.POLICY]
+    if len(policies) > 1:
+        nearest = min(policies, key=lambda result: result.value or Fraction(0))
+        if tested is None or nearest.value != tested.value:
+            lines.append(_cost(nearest, best, f"The best greedy rule{where}, {nearest.scheduler},"))
+    return lines
+
+
+def _optimum(machine: Machine, best: Result, where: str) -> str:
+    value, bound = best.value or Fraction(0), best.bound or Fraction(0)
+    shown = si(*in_unit(best.objective, machine, value))
+    if value == bound:
+        return f"The optimum{where} is {shown} ({best.scheduler}), proven."
+    apart = "" if best.gap is None else percent(best.gap).removeprefix("+")
+    if best.status is Status.OPTIMAL and apart:
+        return f"The optimum{where} is {shown} ({best.scheduler}), proven to within {apart}."
+    least = si(*in_unit(best.objective, machine, bound))
+    span = f"The optimum{where} lies between {least} (bound) and {shown} ({best.scheduler})"
+    return f"{span}, {apart} apart." if apart else f"{span}."
+
+
+def _cost(tested: Result, best: Result, name: str) -> str:
+    value, bound = tested.value or Fraction(0), tested.bound or Fraction(0)
+    if tested.status is Status.OPTIMAL:
+        return f"{name} is optimal here."
+    least = float(value / best.value - 1) if best.value else 0.0
+    most = float(value / bound - 1) if bound > 0 else None
+    low = percent(least).removeprefix("+")
+    high = None if most is None else percent(most).removeprefix("+")
+    if high is None:
+        span = f"at least {low}"
+    else:
+        span = low if low == high else f"{low.removesuffix(' %')} to {high}"
+    cost = excess_phrase(tested.objective)
+    return f"{name} {cost.format(span)} the optimum."
+
+
+def _figures(machine: Machine, result: Result) -> tuple[str, ...]:
+    if result.totals is None:
+        if result.bound is None or result.status is Status.INFEASIBLE:
+            return (result.scheduler, _NONE, _NONE, _NONE)
+        value = f"≥ {si(*in_unit(result.objective, machine, result.bound), fill=True)}"
+        row = [result.scheduler, _NONE, _NONE, _NONE]
+        row[_COLUMN_OF_UNIT.get(result.objective.unit, 1)] = value
+        return tuple(row)
+    figures = metrics(machine, result.totals)
+    replayed = result.objective.replayed
+    return (
+        result.scheduler,
+        si(figures.replay_s if replayed else figures.time_s, "s", fill=True),
+        si(result.totals.traffic_bytes, "B", fill=True),
+        si(figures.energy_j, "J", fill=True),
+    )
+
+
+def _quality(result: Result) -> tuple[str, ...]:
+    gap = _NONE if result.gap is None else percent(result.gap, fill=True)
+    return (gap, standing(result), seconds(result.solve_s))

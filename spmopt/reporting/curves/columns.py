@@ -1,0 +1,123 @@
+"""Columns of a sweep: what they are called, what their values look like, which ones vary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from spmopt.reporting.quantities import si, size
+
+_BYTES = {"spm_bytes": "SPM", "page_bytes": "pages of"}
+_UNITS = {"dram_bytes_per_s": "B/s", "operations_per_s": "FLOP/s", "clock_hz": "Hz"}
+_EITHER = {"training": ("inference", "training"), "duplex": ("simplex", "duplex")}
+_BARE = ("network", "machine", "parameters")
+_WORDS = {"dma_setup_cycles": "DMA set-up, cycles:"}
+
+Value = str | int | float | bool | None
+Row = Mapping[str, Value]
+
+PART = "part"
+"""Unit of relative distances."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """A column that has an axis: how it is called, and its unit (empty for a count)."""
+
+    key: str
+    label: str
+    unit: str = ""
+
+
+SWEPT = (
+    Quantity(key="spm_bytes", label="scratchpad", unit="B"),
+    Quantity(key="dram_bytes_per_s", label="bandwidth", unit="B/s"),
+    Quantity(key="operations_per_s", label="throughput", unit="FLOP/s"),
+    Quantity(key="clock_hz", label="clock", unit="Hz"),
+    Quantity(key="batch", label="batch"),
+    Quantity(key="page_bytes", label="page", unit="B"),
+    Quantity(key="dma_setup_cycles", label="DMA set-up", unit="cycles"),
+)
+"""Numbers that a sweep ranges over."""
+MEASURED = (
+    Quantity(key="time_s", label="time", unit="s"),
+    Quantity(key="traffic_bytes", label="traffic", unit="B"),
+    Quantity(key="energy_j", label="energy", unit="J"),
+    Quantity(key="power_w", label="power", unit="W"),
+    Quantity(key="gap", label="gap to bound", unit=PART),
+)
+"""What schedules come to."""
+_NAMED = ("network", "training", "batch", "optimizer", "parameters", "lowering", "machine")
+"""What tells rows apart beside numbers and other settings, in this order in titles."""
+_FOLLOWING = (
+    *("parameters", "optimizer", "batch"),
+    *("dma_setup_cycles", "page_bytes", "clock_hz", "operations_per_s", "dram_bytes_per_s"),
+)
+"""What may follow from other columns: networks have a batch size, machines rates, which banks
+hold back."""
+
+
+def numbered(rows: Sequence[Row], extra: Iterable[str]) -> tuple[Quantity, ...]:
+    """Numbers that rows may range over; other settings swept where all values are numbers."""
+    settings = (key for key in extra if all(_number(row[key]) is not None for row in rows))
+    return (*SWEPT, *(Quantity(key=key, label=key) for key in settings))
+
+
+def varying(rows: Sequence[Row], extra: Sequence[str]) -> tuple[str, ...]:
+    """Columns that tell rows of one scheduler apart; none that follows from the others."""
+    keys = dict.fromkeys((*_NAMED, *(each.key for each in SWEPT), "duplex", *extra, "objective"))
+    found = [key for key in keys if len({row[key] for row in rows}) > 1]
+    for key in (*reversed(extra), *_FOLLOWING):
+        rest = [other for other in (*found, "scheduler") if other != key]
+        if key in found and _follows(rows, key, rest):
+            found.remove(key)
+    return tuple(found)
+
+
+def _follows(rows: Sequence[Row], key: str, others: Sequence[str]) -> bool:
+    """Whether rows that agree in ``others`` agree in ``key``."""
+    pairs = {(tuple(row[other] for other in others), row[key]) for row in rows}
+    return len(pairs) == len({about for about, _ in pairs})
+
+
+def number(row: Row, key: str) -> float:
+    """A number of a row; raises :class:`ValueError` where it has none."""
+    found = _number(row[key])
+    if found is None:
+        raise ValueError(f"{key} is {row[key]!r}")
+    return found
+
+
+def _number(value: Value) -> float | None:
+    if isinstance(value, bool) or value is None:
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def shown(key: str, value: Value) -> str:
+    """A value of a column as people read it: ``SPM 24 MB``; empty if there is none."""
+    if value is None or value == "":
+        return ""
+    if isinstance(value, int) and key in _BYTES:
+        return f"{_BYTES[key]} {size(value)}"
+    if isinstance(value, int) and key in _UNITS:
+        return si(value, _UNITS[key])
+    if key in _EITHER:
+        return _EITHER[key][bool(value)]
+    return str(value) if key in _BARE else f"{_WORDS.get(key, key)} {value}"
+
+
+def title(row: Row, keys: Iterable[str]) -> str:
+    """A row by some of its columns, for a heading."""
+    return ", ".join(text for key in keys if (text := shown(key, row[key])))
+
+
+def fixed(rows: Sequence[Row], extra: Sequence[str]) -> str:
+    """What all rows have in common, for a heading."""
+    keys = dict.fromkeys((*_NAMED, *(each.key for each in SWEPT), *extra, "objective"))
+    alike = [key for key in keys if len({row[key] for row in rows}) == 1]
+    silent = [key for key in alike if key == "dma_setup_cycles" and not rows[0][key]]
+    return title(rows[0], (key for key in alike if key not in silent))

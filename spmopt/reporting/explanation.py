@@ -1,0 +1,335 @@
+"""Why a schedule stalls, and what more scratchpad and bandwidth would save: text, JSON and CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+
+from spmopt.analysis.explanation import Explanation, Transfer, shares
+from spmopt.analysis.obstacles import Obstacle
+from spmopt.analysis.shadow_prices import ShadowPrices, held_by_banks
+from spmopt.analysis.stalls import Cause
+from spmopt.core.machine import Machine
+from spmopt.core.result import Result
+from spmopt.metrics import in_unit
+from spmopt.reporting import tables
+from spmopt.reporting.headings import barrier_notes, heading
+from spmopt.reporting.quantities import share, si
+from spmopt.reporting.results import Record, instance_record, result_record
+from spmopt.reporting.tables import Grid, Line, Part, Values
+
+KB, GB = 1000, 10**9
+_ALONE = (
+    "avoidable: each transfer by itself, with all others where they are; several may count on the "
+    "same free space and time."
+)
+_STALLS = ("step", "operation", "stall", "transfer", "tensor", "size", "obstacle", "detail")
+_FEWER = ("size", "operation", "transfer", "tensor")
+_FOLDED = ("operation", "tensor", "detail")
+"""What a narrow terminal leaves out of a table of stalls, and what it folds."""
+_NAMED = 3
+"""Transfers of a step, holders of a full step and moves of a busy one that are named."""
+_LEAST_SHOWN = 5e-4
+"""Parts of less are left out, as they would show as 0 %."""
+_STRETCHES, _BAR = 10, 30
+"""Parts of the steps whose prices are shown, and characters of the longest bar."""
+_TIGHT = 0.01
+"""How near a price of the channel is to all or nothing of a cycle."""
+_SMALL = 100
+"""What is added is at most such a part of what the machine has."""
+
+
+def explanation_record(
+    found: Explanation, prices: ShadowPrices | None, result: Result, steps: Sequence[int]
+) -> Record:
+    """Return what ``--json`` prints; ``steps`` are those in detail."""
+    machine, stall = found.instance.machine, found.figures.stall_cycles
+    causes = [cause for cause in Cause if cause is not Cause.NONE]
+    return {
+        "instance": instance_record(found.instance),
+        "result": result_record(machine, result),
+        "stall_cycles": int(stall.sum()),
+        "stall_s": int(stall.sum()) / machine.clock_hz,
+        "stalled_steps": int(np.count_nonzero(stall)),
+        "stall_cycles_by_obstacle": {o.words: int(found.by_obstacle[o]) for o in Obstacle},
+        "stall_cycles_by_cause": {cause.words: int(found.by_cause[cause]) for cause in causes},
+        "stalls": [_stall_record(found, step) for step in steps],
+        "worth": None if prices is None else prices_record(prices),
+    }
+
+
+def prices_record(prices: ShadowPrices) -> Record:
+    """Return slopes of the bound in units of the objective, and which steps price the SPM."""
+    return {
+        "unit": prices.certificate.objective.unit,
+        "bound": float(prices.bound),
+        "per_spm_kb": float(prices.per_spm_byte * KB),
+        "per_gb_per_s": float(prices.per_byte_per_s * GB),
+        "spm_stretches": [
+            {
+                "begin": stretch.begin,
+                "end": stretch.end,
+                "per_spm_kb": float(stretch.per_byte * KB),
+            }
+            for stretch in prices.stretches()
+        ],
+    }
+
+
+def csv_text(found: Explanation, steps: Sequence[int] | None = None) -> str:
+    """Return every transfer that a step waits for, in the order of the schedule.
+
+    A step that is none is left empty. ``steps``: of these only.
+    """
+    commands, of = found.figures.view.schedule.commands, found.obstacles
+    wanted = np.ones(of.command.size, bool)
+    if steps is not None:
+        wanted = np.isin(commands.step[of.command], steps)
+    command, stalls = of.command[wanted], found.figures.stalls
+    step = commands.step[command].tolist()
+    return tables.csv_text(
+        {
+            "step": step,
+            "operation": [found.operation(one) for one in step],
+            "transfer": [Cause(cause).words for cause in stalls.cause[command].tolist()],
+            "tensor": [found.figures.view.name(one) for one in commands.tensor[command].tolist()],
+            "size_bytes": (commands.end - commands.begin)[command].tolist(),
+            "passes": commands.passes[command].tolist(),
+            "cycles": stalls.cycles[command].tolist(),
+            "stall_cycles": stalls.stall_cycles[command].tolist(),
+            **{f"{kind.words}_cycles": of.by_obstacle[kind][wanted].tolist() for kind in Obstacle},
+            "full_step": [None if one < 0 else one for one in of.full_step[wanted].tolist()],
+            "busy_step": [None if one < 0 else one for one in of.busy_step[wanted].tolist()],
+        }
+    )
+
+
+def explanation_parts(
+    found: Explanation,
+    prices: ShadowPrices | None,
+    result: Result,
+    steps: Sequence[int],
+    *,
+    in_full: bool,
+) -> Iterator[Part]:
+    """Yield what is printed; ``steps`` in detail, with all of their transfers if ``in_full``."""
+    yield Line(text=f"{heading(found.instance, result)}; scheduler {result.scheduler}")
+    yield from (Line(text=note) for note in barrier_notes(result))
+    yield Line()
+    yield Values(rows=list(_summary(found)))
+    if steps:
+        yield Line()
+        if not in_full:
+            stall = found.figures.stall_cycles
+            part = share(int(stall[list(steps)].sum()) / int(stall.sum()))
+            count = np.count_nonzero(stall)
+            yield Line(text=f"Largest stalls: {len(steps)} of {count} steps, {part} of all stall")
+        rows = [row for step in steps for row in _stall_rows(found, step, in_full)]
+        left = [name for name in _STALLS if name not in ("stall", "size")]
+        yield Grid(columns=_STALLS, rows=rows, left=left, words=_FOLDED, dispensable=_FEWER)
+        if found.by_obstacle[Obstacle.AVOIDABLE]:
+            yield Line(text=_ALONE)
+    yield Line()
+    yield from prices_parts(found.instance.machine, prices)
+
+
+def prices_parts(machine: Machine, prices: ShadowPrices | None) -> Iterator[Part]:
+    """Yield what a little more scratchpad and bandwidth would save at most, and where."""
+    if prices is None:
+        yield Line(text="Shadow prices: none, the result has no certificate for its order.")
+        return
+    yield Line(text=f"Shadow prices (bound {_shown(machine, prices, prices.bound)}):")
+    rows = [("SPM", _of_spm(machine, prices))]
+    if prices.certificate.objective.cycle:
+        rows.append(("DRAM", _of_dram(machine, prices)))
+    yield Values(rows=rows)
+    if prices.counted.any():
+        yield from _profile(prices)
+    page = si(machine.page_bytes, "B")
+    yield Line(
+        text=f"With d more bytes of SPM (whole pages of {page}), no schedule in this order beats "
+        "bound - d x price; with d fewer, none beats bound + d x price."
+    )
+    if machine.memory is not None:
+        yield Line(text="SPM speed, energy and leakage are held at those of the present SPM.")
+
+
+def _stall_record(found: Explanation, step: int) -> Record:
+    figures, clock = found.figures, found.instance.machine.clock_hz
+    cycles, stall = int(figures.cycles[step]), int(figures.stall_cycles[step])
+    return {
+        "step": step,
+        "operation": found.operation(step),
+        "cycles": cycles,
+        "stall_cycles": stall,
+        "stall_s": stall / clock,
+        "transfers": [_transfer_record(found, transfer) for transfer in found.transfers(step)],
+    }
+
+
+def _transfer_record(found: Explanation, of: Transfer) -> Record:
+    return {
+        "transfer": of.cause.words,
+        "tensor": of.name,
+        "size_bytes": of.size_bytes,
+        "passes": of.passes,
+        "cycles": of.cycles,
+        "stall_cycles": of.stall_cycles,
+        "could_be": "later" if of.later else "earlier",
+        "obstacle": of.obstacle.words,
+        **{f"{kind.words}_cycles": of.by_obstacle[kind] for kind in Obstacle},
+        "anyway_step": of.anyway_step,
+        "full_step": of.full_step,
+        "held_by": [asdict(holder) for holder in found.holders(of.full_step)],
+        "busy_step": of.busy_step,
+        "busy_with": [asdict(moved) for moved in found.moved(of.busy_step)],
+    }
+
+
+def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
+    figures, clock = found.figures, found.instance.machine.clock_hz
+    stall, time = int(figures.stall_cycles.sum()), int(figures.cycles.sum())
+    stalled, steps = np.count_nonzero(figures.stall_cycles), figures.cycles.size
+    yield "time", si(time / clock, "s")
+    part = share(stall / max(1, time))
+    yield "stall", f"{si(stall / clock, 's')} ({part}) in {stalled} of {steps} steps"
+    if stall:
+        yield "waits for", _parts([(cause.words, int(found.by_cause[cause])) for cause in Cause])
+        yield "because", _parts([(kind.words, int(found.by_obstacle[kind])) for kind in Obstacle])
+
+
+def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:
+    """A row for each transfer and what is in its way, the largest first."""
+    clock, transfers = found.instance.machine.clock_hz, found.transfers(step)
+    shown = transfers if in_full else transfers[:_NAMED]
+    where = (str(step), found.operation(step))
+    for of in shown:
+        passes = f" x {of.passes}" if of.passes > 1 else ""
+        for kind in sorted(Obstacle, key=lambda kind: -of.by_obstacle[kind]):
+            if of.by_obstacle[kind]:
+                stall = si(of.by_obstacle[kind] / clock, "s", fill=True)
+                size = si(of.size_bytes, "B") + passes
+                detail = _detail(found, of, kind)
+                yield *where, stall, of.cause.words, of.name, size, kind.words, detail
+    more = transfers[len(shown) :]
+    if more:
+        rest = si(sum(of.stall_cycles for of in more) / clock, "s", fill=True)
+        yield *where, rest, f"{len(more)} more", "", "", "", ""
+
+
+def _detail(found: Explanation, of: Transfer, kind: Obstacle) -> str:
+    """What is in the way of another time, in short."""
+    match kind:
+        case Obstacle.CAPACITY:
+            return _full(found, of)
+        case Obstacle.CHANNEL:
+            return _busy(found, of.busy_step)
+        case Obstacle.DEPENDENCY if of.cause is Cause.PREFETCH and not of.later:
+            return "needed by the next step, and there is no step before"
+        case Obstacle.DEPENDENCY:
+            return "produced by the last step" if of.later else "needed by the first step"
+    if of.needed_step is not None:
+        return f"fits into any step up to {of.needed_step}"
+    kept = f", or keep it {'until' if of.later else 'since'} step {of.anyway_step}"
+    when = "fits later" if of.later else "fits earlier"
+    return when + ("" if of.anyway_step is None else kept)
+
+
+def _full(found: Explanation, of: Transfer) -> str:
+    step, machine = of.full_step, found.instance.machine
+    if step is None:
+        return ""
+    holders = found.holders(step)
+    capacity = machine.spm_pages * machine.page_bytes
+    large = f"larger than the SPM of {si(capacity, 'B')}"
+    if of.size_bytes > capacity and not holders:
+        return large
+    names = [f"{h.name} ({si(h.size_bytes, 'B')} until step {h.until_step})" for h in holders]
+    rest = si(sum(holder.size_bytes for holder in holders[_NAMED:]), "B")
+    free = si(capacity - int(found.figures.occupied_bytes[step]), "B")
+    text = f"{free} free in step {step}, held by {_listed(names, rest)}"
+    return f"{large}; {text}" if of.size_bytes > capacity else text
+
+
+def _busy(found: Explanation, step: int | None) -> str:
+    if step is None:
+        return ""
+    clock, moves = found.instance.machine.clock_hz, found.moved(step)
+    if not moves:
+        lasts = si(int(found.figures.cycles[step]) / clock, "s")
+        return f"step {step} moves nothing, but is too short ({lasts})"
+    names = [f"{m.transfer} {m.tensor} ({si(m.cycles / clock, 's')})" for m in moves]
+    rest = si(sum(moved.cycles for moved in moves[_NAMED:]) / clock, "s")
+    return f"channel busy in step {step}: {_listed(names, rest)}"
+
+
+def _listed(names: Sequence[str], rest: str) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more ({rest})" if more > 0 else "")
+
+
+def _parts(amounts: Sequence[tuple[str, int]]) -> str:
+    """Names with their shares, largest first."""
+    parts = sorted(
+        zip(shares([amount for _, amount in amounts]), amounts, strict=True),
+        key=lambda pair: -pair[0],
+    )
+    return ", ".join(f"{share(part)} {name}" for part, (name, _) in parts if part >= _LEAST_SHOWN)
+
+
+def _of_spm(machine: Machine, prices: ShadowPrices) -> str:
+    page, amount, label = machine.page_bytes, KB, "kB"
+    if machine.spm_bytes < _SMALL * KB:
+        amount = -(-machine.spm_bytes // (_SMALL * page)) * page
+        label = si(amount, "B")
+    priced, steps = int(np.count_nonzero(prices.counted)), prices.spm_price.size
+    if not priced:
+        return "more saves nothing: no step has a price"
+    saved = _at_most(machine, prices, prices.per_spm_byte * amount)
+    if page > amount:
+        one = _at_most(machine, prices, prices.per_spm_byte * page)
+        saved += f" (a page of {si(page, 'B')}: {one})"
+    return f"each extra {label} saves at most {saved}; priced in {priced} of {steps} steps"
+
+
+def _of_dram(machine: Machine, prices: ShadowPrices) -> str:
+    if held_by_banks(machine):
+        return "more saves nothing: the SPM banks limit the channel"
+    rate, price = machine.dram_bytes_per_s, prices.channel_price
+    amount, label = Fraction(GB), "GB/s"
+    if rate < _SMALL * GB:
+        amount = Fraction(rate, _SMALL)
+        label = si(float(amount), "B/s")
+    saved = _at_most(machine, prices, prices.per_byte_per_s * amount)
+    channel, engine = np.count_nonzero(price >= 1 - _TIGHT), np.count_nonzero(price <= _TIGHT)
+    return (
+        f"each extra {label} saves at most {saved}; {channel} steps bound by the channel, "
+        f"{engine} by the engine"
+    )
+
+
+def _at_most(machine: Machine, prices: ShadowPrices, value: Fraction) -> str:
+    """No more than all of the bound can be saved."""
+    return _shown(machine, prices, max(Fraction(0), min(value, prices.bound)))
+
+
+def _shown(machine: Machine, prices: ShadowPrices, value: Fraction) -> str:
+    return si(*in_unit(prices.certificate.objective, machine, value))
+
+
+def _profile(prices: ShadowPrices) -> Iterator[Line]:
+    """The price of the scratchpad along the steps."""
+    price = np.where(prices.counted, prices.spm_price, 0.0)
+    steps, total = price.size, float(price.sum())
+    edges = np.unique(np.linspace(0, steps, _STRETCHES + 1).astype(int)).tolist()
+    parts = [(begin, end, float(price[begin:end].sum()) / total) for begin, end in pairwise(edges)]
+    most, digits = max(part for _, _, part in parts), len(str(steps - 1))
+    yield Line(text="SPM price by step:")
+    for begin, end, part in parts:
+        bar = "█" * round(_BAR * part / most)
+        span = f"{begin:>{digits}} to {end - 1:>{digits}}"
+        yield Line(text=f"  {span}  {share(part):>7}  {bar}".rstrip(), fixed=True)

@@ -1,0 +1,160 @@
+"""What results and machines are called, under which conditions they hold, and notes on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.modes import unfit
+from spmopt.core.objective import Objective, option_name
+from spmopt.core.order import depth_first, same_order
+from spmopt.core.result import Result, Status, Totals
+from spmopt.core.schedule import Schedule
+from spmopt.hardware.scratchpad import bases_of
+from spmopt.metrics import in_unit, tensor_bytes
+from spmopt.reporting.quantities import percent, si
+
+
+def heading(instance: Instance, result: Result) -> str:
+    """Return instance, machine, lowering and objective in one line."""
+    size = f"{len(instance.operations)} operations, {si(tensor_bytes(instance), 'B')} of tensors"
+    return (
+        f"{instance.name} ({size}) on {describe(instance.machine)}; "
+        f"lowering {instance.lowering}; objective {spoken(result.objective)}"
+    )
+
+
+def spoken(objective: Objective) -> str:
+    """Return the name of an objective as the command line has it."""
+    return option_name(objective.name)
+
+
+def describe(machine: Machine) -> str:
+    """Return the name and rates of ``machine``."""
+    parts = [
+        f"SPM {_scratchpad(machine)}",
+        _bandwidth(machine),
+        si(machine.operations_per_s, "FLOP/s"),
+        si(machine.clock_hz, "Hz"),
+    ]
+    if machine.array is not None:
+        array = machine.array
+        parts.append(f"{array.rows} x {array.columns} array ({array.dataflow})")
+    if machine.dma_setup_cycles:
+        parts.append(f"{machine.dma_setup_cycles} cycles per DMA command")
+    return f"{machine.name}: {', '.join(parts)}"
+
+
+def technology_name(machine: Machine) -> str:
+    """Return the technology of the scratchpad or of its banks; empty where none is named."""
+    if machine.banks:
+        return " + ".join(bank_names(machine))
+    if machine.memory is None:
+        return ""
+    count = machine.memory.banks
+    banks = "" if count is None else " in 1 bank" if count == 1 else f" in {count} banks"
+    return f"{machine.memory.technology}{banks}"
+
+
+def bank_names(machine: Machine) -> tuple[str, ...]:
+    """Return size and technology of each bank, in the order of addresses."""
+    return tuple(f"{si(bank.spm_bytes, 'B')} {bank.technology}".strip() for bank in machine.banks)
+
+
+def standing(result: Result) -> str:
+    """Return the status in a word; "bound" where that is all that was found or looked for."""
+    bare = result.totals is None and result.bound is not None
+    return "bound" if bare and result.status is Status.UNKNOWN else str(result.status)
+
+
+def remarks(result: Result) -> list[str]:
+    """Return the notes of the scheduler, and what it knows of its own class."""
+    lines = list(result.notes)
+    known = result.class_bound
+    if known is not None and result.value is not None and known.value > 0:
+        over = percent(max(0.0, float(result.value) / known.value - 1)).removeprefix("+")
+        least = f"the least for {known.holds_for} (bound of {known.proved_by})"
+        lines.append(f"at most {over} above {least}" if known.value < result.value else least)
+    return lines
+
+
+def barrier_notes(result: Result) -> list[str]:
+    """Return what an account of steps says of a schedule that was made for the replay."""
+    if not result.objective.replayed:
+        return []
+    made = "The schedule was optimized for the replay, which has no barriers between steps; "
+    return [f"{made}times and stalls here include the barriers."]
+
+
+def order_notes(instance: Instance, results: Sequence[Result]) -> list[str]:
+    """Say which schedules run the operations in another order than the instance's."""
+    schedulers: dict[str, list[str]] = {}
+    listed_so = None
+    for result in results:
+        if result.order is None:
+            continue
+        listed_so = depth_first(instance) if listed_so is None else listed_so
+        name = "depth-first" if same_order(result.order, listed_so) else "its own"
+        against = "; gap against the bound of that order" if result.bound is not None else ""
+        schedulers.setdefault(f"order: {name}{against}", []).append(result.scheduler)
+    return [f"{', '.join(names)}: {note}" for note, names in schedulers.items()]
+
+
+def transfer_counts(totals: Totals | None) -> list[str]:
+    """Return the counts of DMA commands and descriptors, in words, where they were counted."""
+    if totals is None or totals.dma_commands is None or totals.dma_descriptors is None:
+        return []
+    return [f"{totals.dma_commands:,}, in {totals.dma_descriptors:,} DMA descriptors"]
+
+
+def require_schedule(where: str, instance: Instance, result: Result) -> Schedule:
+    """Return the schedule of ``result``.
+
+    Raises
+    ------
+    InputError
+        There is none; the line says what ``where`` holds in place of it, and what to do.
+    """
+    if result.schedule is not None:
+        return result.schedule
+    again = "name a result that has one, as 'spmopt solve --scheduler page -o' writes it"
+    if result.status is Status.INFEASIBLE:
+        reasons = [str(unfit(instance) or ""), *result.notes]
+        why = next(filter(None, reasons), "no reason is given")
+        held = f" (infeasible: {why}); name a result that has one, as of a larger scratchpad"
+    elif result.bound is not None:
+        least = si(*in_unit(result.objective, instance.machine, result.bound))
+        name = spoken(result.objective)
+        held = f", but a bound on {name}, {least}, which 'spmopt verify' checks; {again}"
+    else:
+        held = ": none was found within the limits; solve it again with a longer --time-limit"
+    raise InputError(f"{where}: holds no schedule{held}")
+
+
+def _scratchpad(machine: Machine) -> str:
+    """Return its size and technology, or those of each bank."""
+    size = si(machine.spm_bytes, "B")
+    memory = machine.memory
+    if machine.banks:
+        return f"{size} in banks ({'; '.join((technology_name(machine), *_bases(machine)))})"
+    if memory is None:
+        return size
+    return f"{size} of {technology_name(machine)} ({memory.source}; {memory.basis})"
+
+
+def _bases(machine: Machine) -> tuple[str, ...]:
+    """Return what the figures of banks rest on; of each technology where they differ."""
+    found = dict.fromkeys(bases_of(machine))
+    alike = dict.fromkeys(str(basis) for _, basis in found)
+    return tuple(alike) if len(alike) < 2 else tuple(f"{name}: {basis}" for name, basis in found)
+
+
+def _bandwidth(machine: Machine) -> str:
+    """Of the channel, and of the DRAM where the banks are slower."""
+    shown = si(machine.dram_bytes_per_s, "B/s") + (" each way" if machine.duplex else "")
+    memory = machine.memory
+    if memory is None or memory.dram_bytes_per_s == machine.dram_bytes_per_s:
+        return shown
+    return f"{shown} (by its banks; DRAM {si(memory.dram_bytes_per_s, 'B/s')})"

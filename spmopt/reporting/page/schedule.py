@@ -1,0 +1,85 @@
+"""The page of one schedule, or of two of one instance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spmopt.core.errors import InputError
+from spmopt.reporting.contrast import contrast_record
+from spmopt.reporting.page.shell import Json, Page, html
+from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
+from spmopt.reporting.schedule_view import ScheduleView, schedule_record
+from spmopt.reporting.schedule_view.view import headings
+
+SHARED = ("base", "theme", "axis", "chart", "table")
+"""Scripts that any page can use: elements, data, themes, axes, charts, tables."""
+VIEW = (
+    *("sheet", "schedule", "words", "map", "lanes", "life", "gestures", "stage", "overview"),
+    *("side", "board", "headline", "contrast", "details"),
+)
+"""Those that draw schedules."""
+SCRIPTS = (*SHARED, *VIEW, "schedule-page")
+_LATER = ("tables", "roofline")
+"""Parts of a record that are read when the pictures are drawn."""
+
+
+def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> str:
+    """Return a self-contained page.
+
+    Parameters
+    ----------
+    title
+        Of the window and the page.
+    records
+        One or two of :func:`spmopt.reporting.schedule_view.schedule_record`.
+    contrast
+        Of two records, :func:`spmopt.reporting.contrast.contrast_record`.
+
+    Raises
+    ------
+    InputError
+        No records or more than two, or two without their contrast (or one with).
+    """
+    if len(records) not in (1, 2) or (contrast is None) != (len(records) == 1):
+        raise InputError(f"page of {len(records)} schedules: give one, or two and their contrast")
+    blocks: dict[str, Json] = {"look": look()}
+    for place, record in enumerate(records):
+        blocks[f"view-{place}"], blocks[f"tables-{place}"] = parted(record)
+    if contrast is not None:
+        blocks["contrast"] = contrast
+    return html(
+        Page(
+            title=title,
+            subtitle=str((contrast or records[0])["subtitle"]),
+            body="schedule.html",
+            scripts=SCRIPTS,
+            blocks=blocks,
+        )
+    )
+
+
+def page_of(pictures: Sequence[ScheduleView]) -> str:
+    """Return the page of one schedule, or of two of one instance.
+
+    Raises
+    ------
+    InputError
+        Not one or two, or of different instances or times.
+    """
+    records = [schedule_record(picture) for picture in pictures]
+    if len(pictures) != 2:
+        return page(", ".join(str(record["title"]) for record in records), records)
+    first, second = pictures
+    contrast = contrast_record(first, second)
+    return page(f"{first.instance.name}, {'; '.join(headings(pictures))}", records, contrast)
+
+
+def parted(record: Json) -> tuple[Json, Json]:
+    """A record in two: what pictures show, and what is read when they are drawn."""
+    at_once = {name: value for name, value in record.items() if name not in _LATER}
+    return at_once, {name: record[name] for name in _LATER}
+
+
+def look() -> dict[str, object]:
+    """Colors by the numbers of kinds and causes; of compute-bound and memory-bound layers."""
+    return {"kinds": KIND_COLORS, "causes": CAUSE_COLORS, "bounds": COLORS[:2]}

@@ -1,0 +1,123 @@
+"""One file of HTML from its parts, for every page alike.
+
+The scripts of a page follow each other in the order given, in one function: they are parts of one
+script, so that a name is there once, and nothing of it is seen from outside. Data are blocks of
+JSON, compressed (gzip) and in base64, so that nothing in them can end a block: what they name is
+shown as text. The page allows itself its own styles and scripts, by their hashes, and no network.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from html import escape
+from importlib.resources import files
+
+from spmopt import __version__
+from spmopt.reporting.tables import visible
+
+Json = Mapping[str, object]
+_SHELL = "shell.html"
+_STYLES = ("theme", "layout", "parts", "table", "chart")
+_LEVEL = 6  # of compression: 9 takes five times as long, and saves a twentieth
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """What a page consists of.
+
+    Attributes
+    ----------
+    title, subtitle
+        Any text.
+    body
+        Name of the file of the main part.
+    scripts
+        Names of scripts, in order: those that others build on come first.
+    blocks
+        Values of plain JSON types, or what :func:`packed` made of them, which scripts read by
+        these names.
+    spare
+        Name of a file of parts that scripts bring in later.
+    """
+
+    title: str
+    subtitle: str
+    body: str
+    scripts: Sequence[str]
+    blocks: Mapping[str, Json | str]
+    spare: str | None = None
+
+
+def html(page: Page) -> str:
+    """Return ``page`` as one document, without any reference to another."""
+    style = "".join(source(f"styles/{name}.css") for name in _STYLES)
+    joined = "".join(source(f"scripts/{name}.js") for name in page.scripts)
+    script = f'(() => {{\n"use strict";\n{_HTM}{joined}}})();\n'
+    return _filled(
+        source(_SHELL),
+        {
+            "policy": _policy(style, script),
+            "version": escape(__version__),
+            "title": escape(visible(page.title)),
+            "subtitle": escape(visible(page.subtitle)),
+            "style": style,
+            "script": script,
+            "body": source(page.body) + _spare(page.spare),
+            "blocks": "\n".join(_block(name, value) for name, value in page.blocks.items()),
+        },
+    )
+
+
+def source(name: str) -> str:
+    """Return the text of a file of this folder."""
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+_HTM = (
+    f"const htm = (() => {{\n{source('vendor/htm.js').replace('export default', 'return')}}})();\n"
+)
+"""Templates of elements, by others (see ``vendor/README.md``): a module as a value."""
+
+
+def _policy(style: str, script: str) -> str:
+    """Content security policy: what is in the page, and nothing from elsewhere."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"style-src '{_hash(style)}'",
+            f"script-src '{_hash(script)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        )
+    )
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def packed(value: Json) -> str:
+    """Compress a value, as a block of a page has it."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return b64encode(gzip.compress(text.encode(), _LEVEL, mtime=0)).decode()
+
+
+def _block(name: str, value: Json | str) -> str:
+    text = value if isinstance(value, str) else packed(value)
+    return f'<script type="application/gzip" id="data-{escape(name)}">{text}</script>'
+
+
+def _spare(name: str | None) -> str:
+    return "" if name is None else f'<template id="spare">{source(name)}</template>'
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    """Put values for ``{{names}}``, at once: what a value has of those stays."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda found: values[found[1]], template)

@@ -1,0 +1,107 @@
+"""Axes of quantities in base units: prefixes on the ticks, logarithms, names of places."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import log
+from typing import Literal
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import (
+    EngFormatter,
+    FixedLocator,
+    Formatter,
+    FuncFormatter,
+    MaxNLocator,
+    NullLocator,
+    StrMethodFormatter,
+)
+
+from spmopt.reporting.plots.style import TEXT, legible
+from spmopt.reporting.quantities import size
+
+_PART = "part"
+_TICKS = 10
+"""Names of values that find room along the whole width of a picture."""
+_MOST_LETTERS = 22
+_FLAT = 0.8
+
+Side = Literal["x", "y"]
+
+
+def label_axis(ax: Axes, side: Side, label: str, unit: str) -> None:
+    """Name an axis; its ticks bear ``unit``, relative distances (unit ``part``) percents.
+
+    A linear x axis has no more ticks than their names find room beside each other.
+    """
+    axis = ax.xaxis if side == "x" else ax.yaxis
+    if side == "x" and axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(_most_ticks(ax), steps=[1, 2, 2.5, 4, 5, 10]))
+    axis.set_label_text(legible(label), fontsize=TEXT, parse_math=False)
+    axis.set_major_formatter(_formatter(unit))
+
+
+def _formatter(unit: str) -> Formatter:
+    if unit == _PART:
+        return FuncFormatter(lambda value, _: f"{100 * value:g} %")
+    if unit == "B":  # the sizes that people choose are often powers of two
+        return FuncFormatter(lambda value, _: size(round(value)))
+    return EngFormatter(unit=unit) if unit else StrMethodFormatter("{x:g}")
+
+
+def log_axis(ax: Axes, side: Side, values: Sequence[float]) -> None:
+    """Make an axis logarithmic, with ticks at some of ``values``, all above 0; name it after."""
+    (ax.set_xscale if side == "x" else ax.set_yscale)("log")
+    axis = ax.xaxis if side == "x" else ax.yaxis
+    axis.set_major_locator(FixedLocator(_apart(sorted(set(values)), _most_ticks(ax))))
+    axis.set_minor_locator(NullLocator())
+
+
+def _most_ticks(ax: Axes) -> int:
+    return max(2, _TICKS // columns_beside(ax))
+
+
+def columns_beside(ax: Axes) -> int:
+    """How many columns of axes the picture has."""
+    place = ax.get_subplotspec()
+    return 1 if place is None else int(place.get_gridspec().ncols)
+
+
+def _apart(values: Sequence[float], most: int) -> list[float]:
+    """The least, and from there on those that are far enough from the one before."""
+    span = log(values[-1] / values[0]) or 1.0
+    found = [values[0]]
+    for value in values:
+        if log(value / found[-1]) >= span / most:
+            found.append(value)
+    return found
+
+
+def name_places(ax: Axes, names: Sequence[str]) -> None:
+    """Names along the x axis, for places from 0 on."""
+    turned = len(names) > 6
+    ax.set_xticks(
+        np.arange(len(names)),
+        [legible(name, _MOST_LETTERS) for name in names],
+        rotation=90 if turned else 0,
+        parse_math=False,
+    )
+    ax.set_xlim(-0.5, len(names) - 0.5)
+
+
+def limit_y(ax: Axes, values: Sequence[float], *, cut: bool = False) -> None:
+    """Let y begin at nothing; with ``cut`` not, where ``values`` run into each other at the top.
+
+    A cut axis says so.
+    """
+    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    if cut and low > _FLAT * high:
+        room = 0.08 * (high - low)
+        ax.set_ylim(low - 3 * room, high + room)
+        ax.text(
+            0.03, 0.03, "axis does not begin at 0", transform=ax.transAxes, fontsize=7, color="#555"
+        )
+        return
+    # The margin of matplotlib is a share of the lines' own range, too little for marks at the top.
+    ax.set_ylim(0.0, 1.05 * high or 1.0)

@@ -1,0 +1,164 @@
+"""Whole pictures in files: panels one below the other on one time axis, of one schedule or two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from textwrap import wrap
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from spmopt.core.errors import InputError, unknown
+from spmopt.reporting.contrast import require_comparable
+from spmopt.reporting.headings import spoken
+from spmopt.reporting.plots.schedule.addresses import plot_map
+from spmopt.reporting.plots.schedule.axes import retitle, seconds
+from spmopt.reporting.plots.schedule.boxes import Boxes
+from spmopt.reporting.plots.schedule.lanes import plot_lanes
+from spmopt.reporting.plots.schedule.lead import plot_lead
+from spmopt.reporting.plots.schedule.occupancy import plot_occupancy
+from spmopt.reporting.plots.schedule.price import plot_price
+from spmopt.reporting.plots.schedule.roofline import plot_roofline
+from spmopt.reporting.plots.style import LINE, Heading, canvas, finish, legible
+from spmopt.reporting.results import figures
+from spmopt.reporting.schedule_view import ScheduleView
+from spmopt.reporting.schedule_view.view import LANES_SAID, MARKS, conditions, headings
+
+_Panel = tuple[Callable[[ScheduleView, Axes], Axes], float]
+"""How it is drawn, and how many inches high."""
+_PANELS: dict[str, _Panel] = {
+    "map": (plot_map, 3.4),
+    "occupancy": (plot_occupancy, 2.6),
+    "lanes": (plot_lanes, 2.4),
+    "price": (plot_price, 1.6),
+    "roofline": (plot_roofline, 4.8),
+}
+PICTURES = (*_PANELS, "all", "compare")
+"""What can be drawn; ``all`` is all but the roofline."""
+_COMPARED = (2.9, 2.9, 2.3, 2.3, 1.5)
+_ABOVE = 0.45
+_MOST_LETTERS = 120
+
+
+def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> None:
+    """Write one of :data:`PICTURES` of one schedule or two, in the format that ``path`` ends in.
+
+    Raises
+    ------
+    InputError
+        No such picture, as many schedules as it does not take, two that are not of one instance
+        or not in the same times, prices that are not there, or a file that cannot be written.
+    """
+    if name not in PICTURES:
+        raise unknown("picture", name, PICTURES)
+    wanted = (2,) if name == "compare" else (1, 2)
+    if len(pictures) not in wanted:
+        raise InputError(
+            f"picture {name}: takes {' or '.join(map(str, wanted))} schedules, not {len(pictures)}"
+        )
+    if len(pictures) == 2:
+        require_comparable(pictures[0], pictures[1])
+    figure = _comparison(*pictures) if name == "compare" else _panels(name, pictures)
+    finish(figure, (), _heading(pictures), path)
+
+
+def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
+    """The same panels of every picture, one below the other."""
+    names, heads = _along_time(pictures) if name == "all" else [name], headings(pictures)
+    chosen = [(each, one) for each in names for one in zip(pictures, heads, strict=True)]
+    figure, axes = _column([_PANELS[each][1] for each, _ in chosen])
+    for ax, (each, (picture, head)) in zip(axes, chosen, strict=True):
+        if each != "roofline":
+            _span(ax, pictures)
+        _PANELS[each][0](picture, ax)
+        if len(pictures) == 2:
+            retitle(ax, f"{head}: {ax.get_title('left')}")
+    if name != "roofline":
+        _label_last(axes)
+    if name in ("lanes", "all"):
+        _say_lanes(axes[-1], pictures[0])
+    return figure
+
+
+def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
+    """Maps with what the other does not keep in full color, lanes, and the time gained."""
+    figure, axes = _column(_COMPARED)
+    pairs = ((first, second), (second, first))
+    heads = headings((first, second))
+    for ax in axes:
+        _span(ax, (first, second))
+    for place, ((one, other), above, below) in enumerate(
+        zip(pairs, axes[:2], axes[2:4], strict=True)
+    ):
+        plot_map(one, above, marked=Boxes.kept_more(one, other))
+        retitle(above, f"SPM map of {heads[place]}; strong: not kept by {MARKS[1 - place]}")
+        plot_lanes(one, below)
+        retitle(below, f"Engine and DMA channel of {heads[place]}")
+    plot_lead(first, second, axes[4])
+    _label_last(axes)
+    _say_lanes(axes[4], first)
+    return figure
+
+
+def _column(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
+    figure, grid = canvas(len(heights), 1, _ABOVE + sum(heights), heights)
+    return figure, [ax for (ax,) in grid]
+
+
+def _span(ax: Axes, pictures: Sequence[ScheduleView]) -> None:
+    """One time axis for all; the end of each."""
+    ends = [seconds(picture) for picture in pictures]
+    ax.set_xlim(0.0, max(ends))
+    for end in ends[1:] + ends[:1]:
+        if end < max(ends):
+            ax.axvline(end, color=LINE, linewidth=0.8, linestyle=":")
+
+
+def _label_last(axes: Sequence[Axes]) -> None:
+    """The time axis is named and numbered once, at the bottom."""
+    for ax in axes[:-1]:
+        ax.set_xlabel("")
+        ax.tick_params(labelbottom=False)
+
+
+def _along_time(pictures: Sequence[ScheduleView]) -> list[str]:
+    """Panels of ``all``; of prices only where every schedule has them."""
+    names = ["map", "occupancy", "lanes"]
+    priced = all(picture.prices is not None for picture in pictures)
+    return [*names, "price"] if priced else names
+
+
+def _say_lanes(ax: Axes, picture: ScheduleView) -> None:
+    """How lanes are meant, below the name of the time axis."""
+    said = wrap(LANES_SAID[picture.times.timing], _MOST_LETTERS * 3 // 4)
+    ax.set_xlabel("\n".join((ax.get_xlabel(), *said)))
+
+
+def _heading(pictures: Sequence[ScheduleView]) -> Heading:
+    """What is shown, by the figures that the page and the tables have too."""
+    name = legible(pictures[0].instance.name, 70)
+    said = [
+        f"{head}: {_headline(picture)}"
+        for head, picture in zip(headings(pictures), pictures, strict=True)
+    ]
+    lines = [f"{name}; {said[0]}"] if len(said) == 1 else [name, *said]
+    return Heading(
+        title="\n".join(part for line in lines for part in wrap(line, _MOST_LETTERS)),
+        conditions="\n".join(wrap(legible(conditions(pictures), 400), _MOST_LETTERS)),
+    )
+
+
+def _headline(picture: ScheduleView) -> str:
+    """The objective with its value, then the other costs; the replay's time where it is drawn."""
+    result = picture.result
+    texts = {
+        figure.key: figure.text for figure in figures(picture.instance, result, picture.totals)
+    }
+    goal = spoken(result.objective)
+    drawn = ("replay",) if picture.times.timing == "replay" else ()
+    others = (("makespan", "time"), *((name, name) for name in (*drawn, "traffic")))
+    costs = [f"{name} {texts[key]}" for key, name in others if name != goal]
+    known = [f"objective {texts['objective']}"] if "objective" in texts else []
+    gap = [] if result.gap is None else [f"gap to bound {texts['gap']}"]
+    return ", ".join((*known, *costs, *gap))

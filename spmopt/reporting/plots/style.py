@@ -1,0 +1,164 @@
+"""How pictures look: colors that color-blind readers tell apart, sizes to be read at 1200 px."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from matplotlib import rc_context
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, get_font
+
+from spmopt.core.errors import InputError
+from spmopt.reporting.palette import BOUND
+
+DPI = 150
+WIDTH_INCHES = 8.0
+"""1200 px."""
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+RINGS: Mapping[str, Any] = MappingProxyType(
+    {
+        "linestyle": "",
+        "marker": "o",
+        "markersize": 7,
+        "markerfacecolor": "none",
+        "markeredgecolor": BOUND,
+        "markeredgewidth": 1.6,
+        "zorder": 2.5,
+    }
+)
+"""How bounds look that are drawn one by one."""
+METADATA: dict[str, dict[str, str | None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None},
+    "pdf": {"CreationDate": None},
+}
+"""By the formats that pictures are written in; without what changes from day to day."""
+LINE = "#222222"
+"""Color of limits."""
+TEXT = 9
+"""Points."""
+_LETTER_INCHES, _ENTRY_INCHES = 0.065, 0.6
+"""Of text of that size on average; of a mark beside it and the space around both."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heading:
+    """What a picture shows, and under which conditions: read without the page around it."""
+
+    title: str
+    conditions: str
+
+
+def canvas(
+    rows: int, columns: int, height_inches: float, height_ratios: Sequence[float] | None = None
+) -> tuple[Figure, list[list[Axes]]]:
+    """A figure of the common width with axes in rows; it belongs to no window."""
+    figure = Figure(figsize=(WIDTH_INCHES, height_inches), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(rows, columns, squeeze=False, height_ratios=height_ratios)
+    return figure, [list(line) for line in grid]
+
+
+def alone(ax: Axes | None) -> Axes:
+    """Return ``ax``, or the axes of a figure of their own."""
+    return canvas(1, 1, 5.0)[1][0][0] if ax is None else ax
+
+
+def dress(ax: Axes, title: str, x_label: str, y_label: str) -> None:
+    """Titles, labels and a light grid."""
+    ax.set_title(title, fontsize=TEXT + 1, parse_math=False)
+    ax.set_xlabel(x_label, fontsize=TEXT)
+    ax.set_ylabel(y_label, fontsize=TEXT)
+    ax.tick_params(labelsize=TEXT - 1)
+    ax.grid(visible=True, color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+
+
+def finish(figure: Figure, axes: Sequence[Axes], heading: Heading, path: Path) -> None:
+    """Entitle a figure, give it one legend for ``axes`` and write it.
+
+    The same figure gives the same bytes; PDF and SVG bring their letters along.
+
+    Raises
+    ------
+    InputError
+        It cannot be written, or is of no format of :data:`METADATA`.
+    """
+    form = require_format(path)
+    entitle(figure, heading)
+    common_legend(figure, axes)
+    try:
+        with rc_context({"svg.hashsalt": "spmopt", "svg.fonttype": "path", "pdf.fonttype": 42}):
+            figure.savefig(path, format=form, metadata=METADATA[form])
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from None
+
+
+def require_format(path: Path) -> str:
+    """Format that the name of a picture says; raises :class:`InputError` for any other."""
+    form = path.suffix.lower().removeprefix(".")
+    if form not in METADATA:
+        known = ", ".join(f".{name}" for name in METADATA)
+        raise InputError(f"{path}: no format of pictures; let the name end in one of {known}")
+    return form
+
+
+def legible(text: str, most: int = 120) -> str:
+    """``text`` in one line of at most ``most`` letters, boxes for those the font does not have."""
+    line = " ".join(text.split())
+    if len(line) > most:
+        line = f"{line[: most * 2 // 3]}…{line[1 - most // 3 :]}"
+    return "".join(letter if ord(letter) in _letters() else "□" for letter in line)
+
+
+@cache
+def _letters() -> frozenset[int]:
+    return frozenset(get_font(findfont(FontProperties())).get_charmap())
+
+
+def entitle(figure: Figure, heading: Heading) -> None:
+    """Title and conditions above all axes."""
+    figure.suptitle(
+        f"{heading.title}\n{heading.conditions}",
+        fontsize=TEXT - 0.5,
+        linespacing=1.5,
+        parse_math=False,
+    )
+
+
+def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One legend below all axes, none for no axes; a label that several have is there once."""
+    found: dict[str, Artist] = {}
+    for ax in axes:
+        handles, labels = ax.get_legend_handles_labels()
+        for handle, label in zip(handles, labels, strict=True):
+            found.setdefault(label, handle)
+    if found:
+        figure.legend(
+            list(found.values()),
+            list(found),
+            loc="outside lower center",
+            ncols=legend_columns(list(found)),
+            frameon=False,
+            fontsize=TEXT,
+        )
+
+
+def legend_columns(labels: Sequence[str]) -> int:
+    """As many columns, up to six, as are sure to fit; entries go down the columns."""
+    for columns in range(min(6, len(labels)), 1, -1):
+        widest = [max(map(len, some)) for some in np.array_split(np.array(labels), columns)]
+        if sum(_ENTRY_INCHES + _LETTER_INCHES * letters for letters in widest) <= WIDTH_INCHES:
+            return columns
+    return 1

@@ -1,0 +1,297 @@
+"""One result as figures: for people, for pages, and as flat JSON records for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+
+from spmopt.core.errors import NAMED, Conflict
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.modes import unfit
+from spmopt.core.result import Result, Status, Totals
+from spmopt.hardware.energy import EnergyReport, area_report
+from spmopt.io.codec import encode
+from spmopt.metrics import directions_busy, in_unit, metrics, tensor_bytes
+from spmopt.reporting.headings import (
+    bank_names,
+    heading,
+    order_notes,
+    remarks,
+    spoken,
+    standing,
+)
+from spmopt.reporting.occupancy import occupancy_lines
+from spmopt.reporting.quantities import duration, percent, share, si
+from spmopt.reporting.tables import LABEL_WIDTH, Line, Part, Values
+
+Record = dict[str, object]
+PART = "part"
+"""Unit of shares and of relative distances."""
+MOST_MEMBERS = 10
+"""Rows of the table of a conflict."""
+_ENERGY = (
+    *("energy_j", "dram_j", "spm_read_j", "spm_write_j", "mac_j", "leakage_j"),
+    *("power_w", "edp_js", "edap_js_mm2"),
+)
+_CONFLICT = (
+    *("where", "step", "time", "required_bytes", "available_bytes", "missing_bytes"),
+    "irreducible",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure: ``value`` as a number where it is one, ``text`` as people read it.
+
+    ``unit`` is s, B, J or mm2, :data:`PART` of a share or a relative distance, or empty.
+    """
+
+    key: str
+    label: str
+    value: float | None
+    text: str
+    unit: str = ""
+    note: str = ""
+
+
+def figures(instance: Instance, result: Result, totals: Totals | None) -> tuple[Figure, ...]:
+    """Return what a schedule costs, how good it is known to be and how busy the machine is.
+
+    ``totals`` are the verifier's; None: there is no schedule.
+    """
+    machine, quality = instance.machine, _quality(instance.machine, result)
+    if totals is None:
+        return (*quality, _seconds(result))
+    return (
+        *_costs(machine, totals),
+        *quality,
+        *_use(machine, result, totals),
+        *_checked(result, totals),
+        _seconds(result),
+    )
+
+
+def result_parts(instance: Instance, result: Result, width: int = 80) -> Iterator[Part]:
+    """Yield what is printed of a result; a bar of ``width`` characters shows the occupancy."""
+    yield Line(text=heading(instance, result))
+    yield Line()
+    found = figures(instance, result, result.totals)
+    rows = [("scheduler", result.scheduler)]
+    rows += [
+        (each.label, f"{each.text} ({each.note})" if each.note else each.text) for each in found
+    ]
+    if result.schedule is not None:
+        beside = max(LABEL_WIDTH, *(len(name) for name, _ in rows)) + 1
+        bar, legend = occupancy_lines(instance, result.schedule, width - beside)
+        rows += [("on chip", bar), ("", legend)]
+    rows += [("note", text) for text in (*remarks(result), *order_notes(instance, [result]))]
+    if result.status is Status.INFEASIBLE:
+        rows += [("", row) for row in conflict_rows(unfit(instance))]
+    yield Values(rows=rows)
+
+
+def results_record(
+    instance: Instance, results: Sequence[Result], not_run: Sequence[str] = ()
+) -> Record:
+    """Return what ``--json`` prints for ``solve`` and ``compare``.
+
+    ``not_run`` names schedulers that were asked for, but that an interrupt left out; ``conflict``
+    says why no schedule exists, if none does.
+    """
+    infeasible = any(result.status is Status.INFEASIBLE for result in results)
+    return {
+        "instance": instance_record(instance),
+        "results": [result_record(instance.machine, result) for result in results],
+        "not_run": list(not_run),
+        "conflict": conflict_record(unfit(instance) if infeasible else None),
+    }
+
+
+def instance_record(instance: Instance) -> Record:
+    """Return the name and size of an instance, its lowering and its machine."""
+    area = area_report(instance.machine)
+    return {
+        **_fields(instance, "name", "source", "lowering"),
+        "operations": len(instance.operations),
+        "tensors": len(instance.tensors),
+        "tensor_bytes": tensor_bytes(instance),
+        "machine": encode(instance.machine),
+        "area": {**asdict(area), "total_mm2": area.total_mm2},
+    }
+
+
+def result_record(machine: Machine, result: Result) -> Record:
+    """Return the figures of a result; those that it does not have are null.
+
+    ``value`` and ``bound`` are in ``unit``, that of the objective, rounded to doubles; the result
+    file has them exact.
+    """
+    totals, inward, outward = result.totals, None, None
+    found = None if totals is None else metrics(machine, totals)
+    if totals is not None and result.schedule is not None:
+        inward, outward = directions_busy(machine, result.schedule, totals)
+    record: Record = {
+        "scheduler": result.scheduler,
+        "objective": spoken(result.objective),
+        "unit": result.objective.unit,
+        "value": as_number(result.value),
+        "bound": as_number(result.bound),
+        "gap": result.gap,
+        "own_order": result.order is None,
+        "status": str(result.status),
+        "verified": result.verified,
+        **_fields(totals, "makespan_cycles", "replay_cycles"),
+        **_fields(found, "time_s", "replay_s"),
+        **_fields(totals, "traffic_bytes", "dram_in_bytes", "dram_out_bytes"),
+        **_fields(None if found is None else found.energy, *_ENERGY),
+        **_fields(found, "compute_busy", "dma_busy"),
+        "dma_in_busy": inward,
+        "dma_out_busy": outward,
+        **_fields(totals, "peak_spm_bytes", "dma_commands", "dma_descriptors"),
+        **_fields(result, "solve_s", "cpu_s"),
+        "class_bound": None if result.class_bound is None else asdict(result.class_bound),
+        "notes": list(result.notes),
+    }
+    if machine.banks:
+        record |= _fields(totals, "moved_bytes")
+        for name in ("bank_read_bytes", "bank_write_bytes"):
+            record[name] = [float(size) for size in getattr(totals, name, ())]
+    return record
+
+
+def conflict_record(conflict: Conflict | None) -> Record | None:
+    """Return the figures of a conflict; None where there is none."""
+    if conflict is None:
+        return None
+    members = [asdict(member) for member in conflict.members]
+    return {"line": str(conflict), **_fields(conflict, *_CONFLICT), "members": members}
+
+
+def conflict_rows(conflict: Conflict | None) -> list[str]:
+    """Return lines of a table of the members, where the conflict does not name them all."""
+    if conflict is None or len(conflict.members) <= NAMED:
+        return []
+    cells = [
+        (
+            member.name,
+            f"{member.size_bytes} bytes",
+            "" if member.lifetime is None else "times {} to {}".format(*member.lifetime),
+            "" if member.offset_bytes is None else f"at {member.offset_bytes}",
+        )
+        for member in conflict.members[:MOST_MEMBERS]
+    ]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join((name.ljust(widths[0]), *map(str.rjust, others, widths[1:]))).rstrip()
+        for name, *others in cells
+    ]
+    more = conflict.members[MOST_MEMBERS:]
+    rest = sum(member.size_bytes for member in more)
+    return [*lines, f"and {len(more)} more, together {rest} bytes"] if more else lines
+
+
+def as_number(value: Fraction | None) -> float | None:
+    """Round an exact value to a double."""
+    return None if value is None else float(value)
+
+
+def _fields(source: object, *names: str) -> Record:
+    """Attributes of a record by name; all null without one."""
+    return {name: getattr(source, name, None) for name in names}
+
+
+def _costs(machine: Machine, totals: Totals) -> Iterator[Figure]:
+    found = metrics(machine, totals)
+    time, replay, traffic = found.time_s, found.replay_s, totals.traffic_bytes
+    cycles = f"{totals.makespan_cycles:,} cycles"
+    yield Figure("makespan", "time", time, si(time, "s"), "s", cycles)
+    cycles = f"{totals.replay_cycles:,} cycles, without barriers between steps"
+    yield Figure("replay", "replay", replay, si(replay, "s"), "s", cycles)
+    ways = f"{si(totals.dram_in_bytes, 'B')} in, {si(totals.dram_out_bytes, 'B')} out"
+    yield Figure("traffic", "traffic", traffic, si(traffic, "B"), "B", ways)
+    energy, note = si(found.energy_j, "J"), _energy_note(found.energy)
+    yield Figure("energy", "energy", found.energy_j, energy, "J", note)
+    area, note = found.energy.area.total_mm2, _area_note(found.energy)
+    if area is not None and note:
+        yield Figure("area", "area", area, f"{area:.4g} mm2", "mm2", note)
+
+
+def _energy_note(report: EnergyReport) -> str:
+    """Who takes which share of the energy, and the power."""
+    power = f"{si(report.power_w, 'W')} on average"
+    if not report.energy_j:
+        return power
+    parts = {
+        "DRAM": report.dram_j,
+        "SPM reads": report.spm_read_j,
+        "SPM writes": report.spm_write_j,
+        "MACs": report.mac_j,
+        "leakage": report.leakage_j,
+    }
+    split = ", ".join(f"{name} {share(part / report.energy_j)}" for name, part in parts.items())
+    return f"{split}; {power}"
+
+
+def _area_note(report: EnergyReport) -> str:
+    """Square millimeters of each part, and the products with energy and time."""
+    area = report.area
+    if area.spm_mm2 is None or report.edap_js_mm2 is None:
+        return ""
+    interface = f", DRAM interface {area.interface_mm2:.4g}" if area.interface_mm2 else ""
+    split = f"SPM {area.spm_mm2:.4g}, engine {area.engine_mm2:.4g}{interface}"
+    return f"{split}; EDP {report.edp_js:.4g} J s, EDAP {report.edap_js_mm2:.4g} J s mm2"
+
+
+def _quality(machine: Machine, result: Result) -> Iterator[Figure]:
+    name = spoken(result.objective)
+    if result.value is not None:
+        value, unit = in_unit(result.objective, machine, result.value)
+        yield Figure("objective", "objective", value, f"{name} {si(value, unit)}", unit)
+    if result.bound is not None:
+        value, unit = in_unit(result.objective, machine, result.bound)
+        note = f"on {name} in this order of operations, certified"
+        yield Figure("bound", "bound", value, si(value, unit), unit, note)
+    else:
+        yield Figure("bound", "bound", None, "none")
+    gap = "none" if result.gap is None else percent(result.gap)
+    yield Figure("gap", "gap to bound", result.gap, gap, PART)
+    yield Figure("status", "status", None, standing(result))
+
+
+def _use(machine: Machine, result: Result, totals: Totals) -> Iterator[Figure]:
+    found, ways = metrics(machine, totals), ""
+    if machine.duplex and result.schedule is not None:
+        inward, outward = directions_busy(machine, result.schedule, totals)
+        ways = f"{share(inward)} in, {share(outward)} out; "
+    peak = f"{si(totals.peak_spm_bytes, 'B')} of {si(machine.spm_bytes, 'B')}"
+    shares = (
+        ("compute_busy", "compute busy", found.compute_busy, "of the makespan"),
+        ("dma_busy", "DMA busy", found.dma_busy, f"{ways}of the makespan"),
+        ("spm_peak", "SPM peak", found.spm_peak, peak),
+    )
+    for key, label, value, note in shares:
+        yield Figure(key, label, value, share(value), PART, note)
+    uses = zip(bank_names(machine), totals.bank_read_bytes, totals.bank_write_bytes, strict=True)
+    for number, (name, read, write) in enumerate(uses):
+        use = f"{si(float(read), 'B')} read, {si(float(write), 'B')} written"
+        yield Figure(f"bank-{number}", f"bank {number}", None, use, note=name)
+    if machine.banks:
+        note = "between addresses on chip, without the DRAM"
+        yield Figure("moved", "moved", totals.moved_bytes, si(totals.moved_bytes, "B"), "B", note)
+
+
+def _checked(result: Result, totals: Totals) -> Iterator[Figure]:
+    said = "yes" if result.verified else "no"
+    note = "every rule, and by replay" if result.verified else ""
+    yield Figure("verified", "verified", None, said, note=note)
+    count, pieces = totals.dma_commands, totals.dma_descriptors
+    note = "" if pieces is None else f"in {pieces:,} DMA descriptors"
+    shown = "not counted" if count is None else f"{count:,}"
+    yield Figure("transfers", "DMA commands", count, shown, note=note)
+
+
+def _seconds(result: Result) -> Figure:
+    spent, note = result.solve_s, f"CPU {duration(result.cpu_s)}"
+    return Figure("seconds", "solve time", spent, duration(spent), "s", note)

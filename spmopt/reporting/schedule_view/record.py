@@ -1,0 +1,196 @@
+"""A picture as plain data, for pages and programs: columns, not rows."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+
+from spmopt.analysis import Analysis, Cause
+from spmopt.analysis.steps import ridge_point
+from spmopt.core.schedule import Command
+from spmopt.reporting.analysis import Columns, detail, records, unit_of
+from spmopt.reporting.headings import bank_names, barrier_notes, order_notes, remarks
+from spmopt.reporting.occupancy import KINDS, kind_numbers
+from spmopt.reporting.plain import Json, column, plain
+from spmopt.reporting.schedule_view.view import (
+    GB,
+    LANES_SAID,
+    MB,
+    TIMINGS_SAID,
+    ScheduleView,
+    conditions,
+)
+from spmopt.verifier.durations import per_step
+
+
+def _tables(analysis: Analysis, stall_by_cause: list[int]) -> Json:
+    """Tables by name; ``stall_by_cause`` are the cycles of each cause in the picture's times."""
+    named = {per: _table(detail(analysis, per)) for per in ("layer", "tensor", "operation")}
+    return {**named, "cause": _table(_causes(analysis, stall_by_cause))}
+
+
+def _causes(analysis: Analysis, stall: list[int]) -> Columns:
+    clock, total = analysis.instance.machine.clock_hz, max(1, sum(stall))
+    causes = [cause for cause in Cause if cause is not Cause.NONE or stall[cause]]
+    return {
+        "cause": [cause.words for cause in causes],
+        "stall_cycles": [stall[cause] for cause in causes],
+        "stall_s": [stall[cause] / clock for cause in causes],
+        "part": [stall[cause] / total for cause in causes],
+    }
+
+
+def _table(columns: Columns) -> Json:
+    heads = [
+        column(name, None if str in set(map(type, values)) else unit_of(name))
+        for name, values in columns.items()
+    ]
+    return {"columns": heads, "rows": [list(row) for row in zip(*columns.values(), strict=True)]}
+
+
+_UNPRICED = (
+    "no lane of prices: with several banks a page has a price in each of them, none of the whole"
+)
+
+
+def schedule_record(picture: ScheduleView) -> Json:
+    """Return all of ``picture`` in plain JSON types; times are cycles, sizes bytes.
+
+    ``price`` (per step and MB) and ``worth`` are in ``worth.unit``. Numbers of kinds, causes and
+    commands are indices of ``kinds`` and ``causes``, and a :class:`spmopt.core.schedule.Command`;
+    ``occupied`` and ``stall_by_cause`` have a row for each kind, for each cause.
+    """
+    instance, machine, result = picture.instance, picture.instance.machine, picture.result
+    return {
+        "title": f"{instance.name}, {result.scheduler}",
+        "subtitle": conditions([picture]),
+        "clock_hz": machine.clock_hz,
+        "dram_bytes_per_s": float(machine.dram_bytes_per_s),
+        "spm_bytes": machine.spm_bytes,
+        "page_bytes": machine.page_bytes,
+        "spm_pages": machine.spm_pages,
+        "cycles": picture.times.cycles,
+        "timing": picture.times.timing,
+        "said": f"Across: {TIMINGS_SAID[picture.times.timing]}. Lanes: "
+        f"{LANES_SAID[picture.times.timing]}.",
+        "banks": [
+            {"name": name, "pages": pages}
+            for name, pages in zip(bank_names(machine), machine.bank_pages, strict=False)
+        ],
+        "figures": plain(picture.figures),
+        "remarks": _remarks(picture),
+        "kinds": list(KINDS),
+        "causes": [cause.words for cause in Cause],
+        "steps": _steps(picture),
+        "tensors": _tensors(picture),
+        "residencies": plain(picture.residencies),
+        "commands": _commands(picture),
+        "dram": plain(picture.copies),
+        "tables": _tables(picture.analysis, picture.times.stall_by_cause.sum(axis=1).tolist()),
+        "roofline": _roofline(picture),
+        "worth": _prices(picture),
+    }
+
+
+def _remarks(picture: ScheduleView) -> list[str]:
+    notes = barrier_notes(picture.result) if picture.times.timing == "steps" else []
+    lines = [*remarks(picture.result), *order_notes(picture.instance, [picture.result]), *notes]
+    return [*lines, _UNPRICED] if picture.instance.machine.banks else lines
+
+
+def _steps(picture: ScheduleView) -> Json:
+    times, line, price = picture.times, picture.view.timeline, picture.price
+    operations = [picture.instance.operations[index] for index in line.operation.tolist()]
+    of = picture.analysis.layers
+    return {
+        "name": [op.name for op in operations],
+        "layer": [of.names[layer] for layer in of.layer.tolist()],
+        "pass": ["backward" if back else "forward" for back in of.backward.tolist()],
+        "kind": [op.kind for op in operations],
+        "operation": line.operation.tolist(),
+        "start": times.start.tolist(),
+        "cycles": times.duration.tolist(),
+        "compute_start": times.compute_start.tolist(),
+        "compute_cycles": line.compute_cycles.tolist(),
+        "stall_cycles": picture.stall.tolist(),
+        "cause": times.cause.tolist(),
+        "stall_by_cause": times.stall_by_cause.tolist(),
+        "occupied": picture.occupied.tolist(),
+        "price": None if price is None else plain(price),
+    }
+
+
+def _tensors(picture: ScheduleView) -> Json:
+    view = picture.view
+    line, commands, tensors = view.timeline, view.schedule.commands, picture.instance.tensors
+    moved = (commands.end - commands.begin) * commands.passes
+    names = {
+        "loaded": Command.LOAD,
+        "stored": Command.STORE,
+        "streamed_in": Command.STREAM_IN,
+        "streamed_out": Command.STREAM_OUT,
+    }
+    by_kind = {
+        name: per_step(
+            moved[commands.kind == kind], commands.tensor[commands.kind == kind], len(tensors)
+        ).tolist()
+        for name, kind in names.items()
+    }
+    order = np.lexsort((line.step, line.tensor))
+    first = np.searchsorted(line.tensor[order], np.arange(len(tensors) + 1))
+    return {
+        "name": [tensor.name for tensor in tensors],
+        "kind": kind_numbers(picture.instance).tolist(),
+        "bytes": line.size_bytes.tolist(),
+        "in_dram": line.in_dram.astype(int).tolist(),
+        "keep": line.keep.astype(int).tolist(),
+        **by_kind,
+        "uses_first": first.tolist(),
+        "uses_step": line.step[order].tolist(),
+        "uses_access": line.kind[order].tolist(),
+    }
+
+
+def _commands(picture: ScheduleView) -> Json:
+    commands, times = picture.view.schedule.commands, picture.times
+    return {
+        "step": commands.step.tolist(),
+        "kind": commands.kind.tolist(),
+        "tensor": commands.tensor.tolist(),
+        "bytes": ((commands.end - commands.begin) * commands.passes).tolist(),
+        "start": times.command_start.tolist(),
+        "cycles": times.command_cycles.tolist(),
+        "cause": picture.analysis.steps.stalls.cause.tolist(),
+        "stall_cycles": times.command_stall.tolist(),
+    }
+
+
+def _roofline(picture: ScheduleView) -> Json:
+    machine, layers = picture.instance.machine, picture.analysis.by_layer()
+    columns = {
+        "name": layers.names,
+        "pass": layers.labels,
+        "reuse_frequency": layers.flop_per_byte,
+        "attained": layers.compute_utilization * machine.operations_per_s,
+        "attainable": layers.attainable_flop_per_s,
+        "bound": layers.roofline,
+    }
+    return {
+        "ridge": ridge_point(machine),
+        "peak_ops_per_s": float(machine.operations_per_s),
+        "bytes_per_s": float(machine.dram_bytes_per_s),
+        "points": records(columns),
+    }
+
+
+def _prices(picture: ScheduleView) -> Json:
+    prices, (_, unit) = picture.prices, picture.in_unit(Fraction(0))
+    if prices is None:
+        return {"per_mb": None, "per_gbps": None, "unit": unit, "little": picture.little_bytes}
+    return {
+        "per_mb": picture.in_unit(prices.per_spm_byte * MB)[0],
+        "per_gbps": picture.in_unit(prices.per_byte_per_s * GB)[0],
+        "unit": unit,
+        "little": picture.little_bytes,
+    }

@@ -1,0 +1,188 @@
+"""Rectangles of address and time: what lies where in the scratchpad, since when and until when."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from spmopt.core.schedule import Command, Placements
+from spmopt.core.table import Bools, Ints, Table
+from spmopt.reporting.schedule_view.times import Times, expand
+from spmopt.verifier import View
+from spmopt.verifier.lookup import pick
+
+
+class Came(IntEnum):
+    """How bytes came on chip. ``MOVED``: from another address (banks)."""
+
+    LOADED = 0
+    WRITTEN = 1
+    SCRATCH = 2
+    MOVED = 3
+
+
+class Left(IntEnum):
+    """Why they went.
+
+    ``DEAD``: nobody needs them any more. ``EVICTED``: they are needed again. ``END``: of the
+    schedule. ``OUT``: from now on they are needed in DRAM only. ``MOVED``: to another address.
+    """
+
+    DEAD = 0
+    EVICTED = 1
+    END = 2
+    OUT = 3
+    MOVED = 4
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Residencies(Table):
+    """Pages [page, page + pages) hold those of ``tensor`` (-1: scratch) from ``tensor_page`` on.
+
+    In steps [begin, end), which is cycles [start, stop). ``came`` and ``left`` are :class:`Came`
+    and :class:`Left`; ``next`` is the step of the first use after ``begin``, or -1. Sorted by
+    (begin, page); no two overlap.
+    """
+
+    tensor: Ints
+    page: Ints
+    pages: Ints
+    tensor_page: Ints
+    begin: Ints
+    end: Ints
+    start: Ints
+    stop: Ints
+    came: Ints
+    left: Ints
+    next: Ints
+
+
+def residencies(view: View, times: Times) -> Residencies:
+    """Return the rectangles of a legal schedule.
+
+    In the replay a rectangle begins with the load that fills it or the operation that writes it,
+    and ends with the last operation or command that uses it: then another load may fill the pages.
+    """
+    table = _joined(view.schedule.placements)
+    row, command = _touching(view, table)
+    begins = view.schedule.commands.step[command] == table.begin[row]
+    load = begins & (view.schedule.commands.kind[command] == Command.LOAD)
+    came = _came(view, table, row[load])
+    if times.timing == "steps":
+        edge = np.concatenate((times.start, [times.cycles]))
+        start, stop = edge[table.begin], edge[table.end]
+    else:
+        start = _replay_start(times, table, came, row[load], command[load])
+        stop = np.maximum(start, _replay_stop(view, times, table, row, command))
+    return Residencies(
+        tensor=table.tensor,
+        page=table.spm_page,
+        pages=table.pages,
+        tensor_page=table.tensor_page,
+        begin=table.begin,
+        end=table.end,
+        start=start,
+        stop=stop,
+        came=came,
+        left=_left(view, table),
+        next=_next_use(view, table.tensor, table.begin),
+    )
+
+
+def _joined(table: Placements) -> Placements:
+    """Rows that follow each other in time, of the same pages at the same place, become one."""
+    keys = (table.spm_page, table.pages, table.tensor_page, table.tensor)
+    order = np.lexsort((table.begin, *keys))
+    rows = table.take(order)
+    follows = (rows.begin[1:] == rows.end[:-1]) & (rows.tensor[1:] >= 0)
+    for name in ("spm_page", "pages", "tensor_page", "tensor"):
+        column = getattr(rows, name)
+        follows &= column[1:] == column[:-1]
+    first = np.flatnonzero(np.concatenate(([True], ~follows)))[: len(rows)]
+    last = np.concatenate((first[1:], [len(rows)]))[: first.size] - 1
+    joined = Placements(
+        tensor=rows.tensor[first],
+        tensor_page=rows.tensor_page[first],
+        pages=rows.pages[first],
+        spm_page=rows.spm_page[first],
+        begin=rows.begin[first],
+        end=rows.end[last],
+    )
+    return joined.take(np.lexsort((joined.spm_page, joined.begin)))
+
+
+def _touching(view: View, table: Placements) -> tuple[Ints, Ints]:
+    """Pairs (rectangle, load or store of some of its bytes while it is there)."""
+    commands, steps, page = view.schedule.commands, view.timeline.steps, view.page_bytes
+    chosen = np.flatnonzero((commands.kind == Command.LOAD) | (commands.kind == Command.STORE))
+    order = chosen[np.lexsort((commands.step[chosen], commands.tensor[chosen]))]
+    key = commands.tensor[order] * (steps + 1) + commands.step[order]
+    first, last = (
+        np.searchsorted(key, table.tensor * (steps + 1) + step) for step in (table.begin, table.end)
+    )
+    row, place = expand(first, last)
+    command = order[place]
+    low, high = table.tensor_page[row] * page, (table.tensor_page + table.pages)[row] * page
+    meets = (commands.begin[command] < high) & (commands.end[command] > low)
+    return row[meets], command[meets]
+
+
+def _came(view: View, table: Placements, loaded: Ints) -> Ints:
+    """(r,) :class:`Came`; ``loaded`` are the rectangles that a load fills."""
+    came = np.where(_moved(view, table, table.begin), Came.MOVED, Came.WRITTEN)
+    came[loaded] = Came.LOADED
+    came[table.tensor < 0] = Came.SCRATCH
+    return came
+
+
+def _left(view: View, table: Placements) -> Ints:
+    """(r,) :class:`Left`."""
+    tensor, after = np.maximum(table.tensor, 0), table.end - 1
+    needed = view.live(tensor, table.end) & (table.tensor >= 0)
+    again = _next_use(view, table.tensor, after) >= 0
+    return np.select(
+        [table.end == view.timeline.steps, _moved(view, table, table.end), needed & again, needed],
+        [Left.END, Left.MOVED, Left.EVICTED, Left.OUT],
+        Left.DEAD,
+    )
+
+
+def _moved(view: View, table: Placements, step: Ints) -> Bools:
+    """(r,) Whether some bytes of a rectangle get another address as ``step`` opens."""
+    moves, page, stride = view.schedule.moves, view.page_bytes, view.timeline.steps + 1
+    found = np.zeros(len(table), bool)
+    if len(moves):
+        order = np.lexsort((moves.step, moves.tensor))
+        key = (moves.tensor * stride + moves.step)[order]
+        wanted = table.tensor * stride + step
+        row, place = expand(*(np.searchsorted(key, wanted, side) for side in ("left", "right")))
+        low, high = table.tensor_page[row] * page, (table.tensor_page + table.pages)[row] * page
+        move = order[place]
+        found[row[(moves.begin[move] < high) & (moves.end[move] > low)]] = True
+    return found
+
+
+def _next_use(view: View, tensor: Ints, step: Ints) -> Ints:
+    """(r,) The first step after ``step`` that uses ``tensor``, or -1."""
+    line, known = view.timeline, np.maximum(tensor, 0)
+    row = view.accesses.last(known, step)
+    following = np.where(row < 0, line.first_access[known], pick(line.next, row, -1))
+    return np.where(tensor < 0, -1, pick(line.step, following, -1))
+
+
+def _replay_start(times: Times, table: Placements, came: Ints, row: Ints, load: Ints) -> Ints:
+    start = np.where(came == Came.MOVED, times.start[table.begin], times.compute_start[table.begin])
+    start[row] = times.cycles
+    np.minimum.at(start, row, times.command_start[load])
+    return start
+
+
+def _replay_stop(view: View, times: Times, table: Placements, row: Ints, command: Ints) -> Ints:
+    used = view.accesses.last(np.maximum(table.tensor, 0), table.end - 1)
+    step = np.where(table.tensor < 0, table.begin, pick(view.timeline.step, used, -1))
+    stop = np.where(step >= table.begin, times.operation_end[step], 0)
+    np.maximum.at(stop, row, (times.command_start + times.command_cycles)[command])
+    stop[table.end == view.timeline.steps] = times.cycles
+    return stop

@@ -1,0 +1,266 @@
+"""Everything that can be seen of one schedule, as arrays; table, plot, page and trace show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Self
+
+import numpy as np
+
+from spmopt.analysis import Analysis
+from spmopt.analysis.shadow_prices import ShadowPrices
+from spmopt.analysis.steps import Reals
+from spmopt.audit import Audit, audit
+from spmopt.core.errors import InputError, ScheduleError, unknown
+from spmopt.core.instance import Instance
+from spmopt.core.order import same_order
+from spmopt.core.result import Result, Totals
+from spmopt.core.table import Ints, Table
+from spmopt.io.files import StoredResult
+from spmopt.metrics import in_unit
+from spmopt.reporting.headings import describe, spoken
+from spmopt.reporting.occupancy import occupied_bytes
+from spmopt.reporting.quantities import si
+from spmopt.reporting.results import Figure, figures
+from spmopt.reporting.schedule_view.residencies import Residencies, residencies
+from spmopt.reporting.schedule_view.times import TIMINGS, Times, replay_times, step_times
+from spmopt.verifier import Replay, View
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Copies(Table):
+    """All bytes of ``tensor`` are valid in DRAM at the start of steps [begin, end).
+
+    Sorted by (tensor, begin). The end of the schedule counts as a step of its own.
+    """
+
+    tensor: Ints
+    begin: Ints
+    end: Ints
+
+
+def copies(view: View) -> Copies:
+    """Follow the suffix that is valid in DRAM (``Z`` of rule R5) of a legal schedule."""
+    index, steps = view.suffix.index, view.timeline.steps
+    tensor, since = index.tensor, index.key - index.tensor * index.stride - 1
+    # Of changes for one step the last one holds.
+    other = tensor[1:] != tensor[:-1]
+    holds = np.concatenate((other | (since[1:] != since[:-1]), [True]))[: tensor.size]
+    tensor, since, row = tensor[holds], since[holds], index.row[holds]
+    whole = view.suffix.bytes_after[row] == view.timeline.size_bytes[tensor]
+    # A stretch begins where the copy becomes whole or broken, and ends where the next one begins.
+    other, change = tensor[1:] != tensor[:-1], whole[1:] != whole[:-1]
+    first = np.concatenate(([True], other | change))[: tensor.size]
+    tensor, begin, whole = tensor[first], since[first], whole[first]
+    follows = np.append(tensor[1:] == tensor[:-1], False)[: tensor.size]
+    end = np.where(follows, np.append(begin[1:], 0)[: tensor.size], steps + 1)
+    return Copies(tensor=tensor[whole], begin=begin[whole], end=end[whole])
+
+
+MB, GB = 10**6, 10**9
+SHOWN = 3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ScheduleView:
+    """One verified schedule.
+
+    Attributes
+    ----------
+    result, totals
+        As the file has it; recomputed by the verifier.
+    analysis
+        Figures of steps, layers and tensors, in the times of the makespan.
+    times
+        When everything happens, in cycles.
+    residencies
+        Rectangles of address and time.
+    copies
+        When a whole copy of a tensor is in DRAM.
+    occupied : (kinds, n)
+        Bytes on chip by :data:`~spmopt.reporting.occupancy.KINDS`, in every step.
+    prices
+        What more scratchpad and bandwidth save; None without a certificate for this order.
+    source
+        What the schedule's file is called, to tell it from another; empty if there is none.
+    """
+
+    instance: Instance
+    result: Result
+    totals: Totals
+    analysis: Analysis
+    times: Times
+    residencies: Residencies
+    copies: Copies
+    occupied: Ints
+    prices: ShadowPrices | None
+    source: str = ""
+
+    @classmethod
+    def of(cls, stored: StoredResult, *, timing: str = "steps", source: str = "") -> Self:
+        """Verify the schedule of ``stored``, and lay it out.
+
+        Raises
+        ------
+        InputError
+            There is no schedule, it waits for ports of banks, or ``timing`` is none of
+            :data:`~spmopt.reporting.schedule_view.times.TIMINGS`.
+        ScheduleError
+            The schedule is not legal, or something is claimed of it that is not true.
+        """
+        instance, result = stored.instance, stored.result
+        if timing not in TIMINGS:
+            raise unknown("choice for timing", timing, TIMINGS)
+        if result.schedule is None:
+            raise InputError(
+                f"{instance.name}, {result.scheduler}: holds no schedule ({result.status}); "
+                "name a result that has one"
+            )
+        if any(bank.has_rates for bank in instance.machine.banks):
+            raise InputError(
+                f"{instance.name}: waits for ports of banks, which views do not show; give banks "
+                "without ports, as --bank 2MB:nvsim-sram"
+            )
+        checked, totals, run = _verified(instance, result)
+        analysis = Analysis.of(instance, result.schedule)
+        figures, view = analysis.steps, analysis.steps.view
+        replayed = timing == "replay"
+        times = replay_times(figures, run) if replayed else step_times(figures)
+        return cls(
+            instance=instance,
+            result=replace(result, verified=True),
+            totals=totals,
+            analysis=analysis,
+            times=times,
+            residencies=residencies(view, times),
+            copies=copies(view),
+            occupied=occupied_bytes(view),
+            prices=_prices(instance, result, checked.bound),
+            source=source,
+        )
+
+    @property
+    def view(self) -> View:
+        """Schedule and instance as arrays."""
+        return self.analysis.steps.view
+
+    @property
+    def stall(self) -> Ints:
+        """(n,) Cycles of each step in which the engine waits."""
+        return self.times.duration - self.analysis.steps.compute_cycles
+
+    @property
+    def price(self) -> Reals | None:
+        """(n,) What a megabyte more in each step saves at first, in units of :meth:`in_unit`."""
+        if self.prices is None:
+            return None
+        price = np.where(self.prices.counted, self.prices.spm_price, 0.0)
+        scale, _ = self.in_unit(Fraction(MB))
+        found: Reals = price * scale
+        return found
+
+    @property
+    def little_bytes(self) -> int:
+        """An amount that is little beside the scratchpad, to tell prices of: 1 MB, 1 kB or 1 B."""
+        size = self.instance.machine.spm_bytes
+        return next(amount for amount in (MB, 1000, 1) if amount == 1 or 10 * amount <= size)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """Costs, quality and use of the schedule, and shadow prices."""
+        found = figures(self.instance, self.result, self.totals)
+        if self.prices is None:
+            return found
+        rate = self.instance.machine.dram_bytes_per_s
+        more = next(one for one in (GB, MB, 1000, 1) if one == 1 or 10 * one <= rate)
+        spm = self.in_unit(self.prices.per_spm_byte * self.little_bytes)
+        dram = self.in_unit(self.prices.per_byte_per_s * more)
+        return (
+            *found,
+            _price("SPM price", *spm, f"saved at most per extra {si(self.little_bytes, 'B')}"),
+            _price("DRAM price", *dram, f"saved at most per extra {si(more, 'B/s')}"),
+        )
+
+    def in_unit(self, value: Fraction) -> tuple[float, str]:
+        """A value of the objective as people read it: cycles become seconds."""
+        return in_unit(self.result.objective, self.instance.machine, value)
+
+
+def _price(label: str, value: float, unit: str, note: str) -> Figure:
+    key, text = label.lower().replace(" ", "_"), si(value, unit)
+    return Figure(key, label, value, text, unit, note)
+
+
+def _verified(instance: Instance, result: Result) -> tuple[Audit, Totals, Replay]:
+    """Recompute schedule, figures and bound."""
+    found = audit(instance, result)
+    if found.violations or found.totals is None or found.replay is None:
+        shown = "; ".join(str(violation) for violation in found.violations[:SHOWN])
+        raise ScheduleError(f"{instance.name}, {result.scheduler}: not verified: {shown}")
+    return found, found.totals, found.replay
+
+
+def _prices(instance: Instance, result: Result, proved: Fraction | None) -> ShadowPrices | None:
+    """Those of the certificate, if it is for this order; banks have prices of their own.
+
+    ``proved`` is the bound that they prove.
+    """
+    certificate = result.certificate
+    known = certificate is not None and same_order(certificate.order, result.order)
+    if certificate is None or not known or instance.machine.banks:
+        return None
+    return ShadowPrices.of(instance, certificate, proved)
+
+
+MARKS = ("A", "B")
+"""Of the first and of the second schedule where there are two."""
+TIMINGS_SAID = {
+    "steps": "time, step after step",
+    "replay": "time of the replay, without barriers between steps",
+}
+LANES_SAID = {
+    "steps": "within a step transfers are drawn one after the other from its start, as the "
+    "channel is counted; rows stream as they are made",
+    "replay": "transfers are drawn when the replay runs them",
+}
+"""What the lanes show, by timing."""
+
+
+def names(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
+    """Schedulers; what tells two of one scheduler apart follows: the file, else the objective."""
+    schedulers = [picture.result.scheduler for picture in pictures]
+    columns = [schedulers]
+    if _differ(instances := [picture.instance.name for picture in pictures]):
+        columns.insert(0, instances)
+    if len(pictures) > 1 and not _differ(schedulers):
+        sources = [picture.source for picture in pictures]
+        goals = [f"objective {spoken(picture.result.objective)}" for picture in pictures]
+        columns += [each for each in (sources, goals) if _differ(each) and all(each)][:1]
+    return tuple(", ".join(parts) for parts in zip(*columns, strict=True))
+
+
+def headings(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
+    """The same, marked A and B where there are two."""
+    found = names(pictures)
+    if len(found) < 2:
+        return found
+    return tuple(f"{mark}: {name}" for mark, name in zip(MARKS, found, strict=True))
+
+
+def conditions(pictures: Sequence[ScheduleView]) -> str:
+    """Machine, lowering, objectives and times of pictures of one instance, in a line."""
+    first, goals = pictures[0], [spoken(picture.result.objective) for picture in pictures]
+    goal = f"objective {goals[0]}"
+    if _differ(goals):
+        each = (f"{name} of {mark}" for mark, name in zip(MARKS, goals, strict=True))
+        goal = f"objectives {' and '.join(each)}"
+    parts = [describe(first.instance.machine), f"lowering {first.instance.lowering}", goal]
+    if first.times.timing != "steps":
+        parts.append(TIMINGS_SAID[first.times.timing])
+    return "; ".join(parts)
+
+
+def _differ(texts: Sequence[str]) -> bool:
+    return len({*texts}) > 1

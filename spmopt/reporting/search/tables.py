@@ -1,0 +1,88 @@
+"""What ``spmopt tune show`` prints, in parts: for a terminal, a pipe, or a notebook."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from spmopt.core.units import si
+from spmopt.reporting.quantities import percent
+from spmopt.reporting.search.words import (
+    beyond_lines,
+    counts_text,
+    figure_text,
+    header_lines,
+    importance_lines,
+    lead_text,
+    shown_fields,
+)
+from spmopt.reporting.tables import Grid, Line, Part
+from spmopt.search.records import Findings, ResourcePrices, TrialRecord
+from spmopt.search.setup import Setup
+from spmopt.search.trials import candidate_of
+
+_HEADS = ("trial", "network", "bound", "1 MB more SPM", "1 GB/s more DRAM", "1 PE more")
+_SLOPES = (
+    "Worth: how much the certified bound falls at first, for each MB, GB/s and PE (multiply-"
+    "accumulate unit) more, by the prices that prove it."
+)
+_ALIKE = "Worth of SPM: speed of its banks, energies and leakage stay as they are."
+
+
+def search_parts(findings: Findings) -> Iterator[Part]:
+    """All that ``spmopt tune show`` says of a study, from top to bottom."""
+    setup = findings.setup
+    labels = ", ".join(network.label for network in setup.networks)
+    yield Line(text=f"study {findings.name}: {labels}; {counts_text(findings.counts)}")
+    yield from (Line(text=line) for line in header_lines(setup))
+    if not findings.members:
+        return
+    yield Line()
+    yield _trials(findings)
+    yield from (Line(text=lead_text(*each), indent=2) for each in findings.leads.items())
+    yield from (Line(text=line, indent=2) for line in beyond_lines(findings.built))
+    yield Line()
+    yield from (Line(text=line) for line in importance_lines(findings.importances))
+    if findings.shadow_prices:
+        yield from _shadow_prices(findings)
+
+
+def _trials(findings: Findings) -> Grid:
+    """One line a trial; ``~`` at those that another may be as good as, ``*`` beyond a fit."""
+    setup, built = findings.setup, findings.built
+    fields = [axis.key for axis in setup.space.axes]
+    if "bandwidth" not in fields and any(each and each.is_held_back for each in built.values()):
+        fields.append("bandwidth")
+    rows = []
+    for trial in findings.members:
+        own = built[trial.number]
+        mark = "~" * (trial.number in findings.leads) + "*" * bool(own and own.beyond)
+        bandwidth = {} if own is None else {"bandwidth": own.dram_bytes_per_s}
+        shown = shown_fields({**bandwidth, **trial.parameters}, own)
+        cells = (shown.get(key, "-") for key in fields)
+        rows.append((f"{trial.number}{mark}", *cells, *_came_to(trial, setup)))
+    columns = ("trial", *fields, *setup.names, "gap", "seconds")
+    return Grid(columns=columns, rows=rows, left=())
+
+
+def _came_to(trial: TrialRecord, setup: Setup) -> Iterator[str]:
+    figures = trial.figures or {}
+    yield from (figure_text(name, figures[name], setup) for name in setup.names)
+    yield "-" if trial.gap is None else percent(trial.gap, fill=True)
+    yield "-" if trial.seconds is None else f"{trial.seconds:.2f}"
+
+
+def _shadow_prices(findings: Findings) -> Iterator[Part]:
+    yield Line()
+    lines = [(str(number), name, *_slopes(each)) for number, name, each in findings.shadow_prices]
+    yield Grid(columns=_HEADS, rows=lines, left=("network",))
+    yield Line(text=_SLOPES)
+    if any(
+        candidate_of(findings.setup, trial).machine.memory is not None for trial in findings.members
+    ):
+        yield Line(text=_ALIKE)
+
+
+def _slopes(prices: ResourcePrices) -> tuple[str, ...]:
+    per_pe = "-" if prices.per_pe is None else si(prices.per_pe, prices.unit)
+    slopes = (si(value, prices.unit) for value in (prices.bound, prices.per_mb, prices.per_gbps))
+    return (*slopes, per_pe)

@@ -1,0 +1,167 @@
+"""A search as view data: what a page and a plot show of it is what ``tune show`` has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+
+from spmopt.core.errors import InputError
+from spmopt.hardware.settings import shown_setting
+from spmopt.reporting.fronts import Axis, Front, Limit, Share, Trial, Worth
+from spmopt.reporting.fronts.front import TRIAL
+from spmopt.reporting.search import words
+from spmopt.reporting.search.words import (
+    STATES,
+    beyond_lines,
+    counts_text,
+    header_lines,
+    lead_text,
+    network_text,
+    proof_text,
+    shown_fields,
+    state_text,
+)
+from spmopt.search.figures import COST, FIGURES, STATIC, figure_text, static_figures
+from spmopt.search.findings import has_bounds, least_of
+from spmopt.search.records import Findings, TrialRecord
+from spmopt.search.setup import Setup
+from spmopt.search.trials import candidate_of
+
+_IN_FIGURES = ("spm", "bandwidth", "throughput", "clock", "cores")
+"""Fields that static figures say."""
+_FIELD_UNITS = {"page": "B"}
+
+Figures = Mapping[str, float]
+
+
+def front_view(findings: Findings) -> Front:
+    """Lay out a study; ``findings`` say what of it is shown in full."""
+    setup = findings.setup
+    known = {trial.number: _figures(trial, setup) for trial in findings.trials}
+    keys = _keys(setup, known.values())
+    return Front(
+        name=findings.name,
+        subject=", ".join(network.label for network in setup.networks),
+        lines=(counts_text(findings.counts), *header_lines(setup)),
+        axes=tuple(_axis(key, setup) for key in keys),
+        trials=tuple(
+            _trial(trial, findings, keys, known[trial.number]) for trial in findings.trials
+        ),
+        members=tuple(trial.number for trial in findings.members),
+        top=findings.top,
+        shares=tuple(
+            Share(
+                objective=name,
+                rests="by the space"
+                if each.trials is None
+                else f"by {each.trials} machines solved",
+                parts=dict(each.parts),
+            )
+            for name, each in findings.importances.items()
+            if each.parts
+        ),
+        worth=tuple(
+            Worth(trial=number, network=network, **asdict(prices))
+            for number, network, prices in findings.shadow_prices
+        ),
+        bounds_only=setup.bound_only,
+    )
+
+
+def _figures(trial: TrialRecord, setup: Setup) -> dict[str, float]:
+    """Figures of a trial by the keys of axes: measured, of the machine, of its fields."""
+    found: dict[str, float] = {TRIAL: trial.number}
+    try:
+        candidate = candidate_of(setup, trial)
+    except (InputError, KeyError):  # no such machine, or a trial that was lost without its fields
+        return found
+    for name in (name for name in STATIC if name != COST or setup.space.cost):
+        try:
+            found |= static_figures((name,), candidate, setup.space.cost)
+        except InputError:  # the area of a scratchpad without technology
+            continue
+    for key, value in trial.parameters.items():
+        if key not in _IN_FIGURES and not isinstance(value, bool | str):
+            found[key] = value
+    return found | dict(trial.figures or {})
+
+
+def _keys(setup: Setup, figures: Iterable[Figures]) -> tuple[str, ...]:
+    """Objectives, constraints, what else varies, and the trials themselves."""
+    values: dict[str, set[float]] = {}
+    for each in figures:
+        for key, value in each.items():
+            values.setdefault(key, set()).add(value)
+    varying = [key for key in values if len(values[key]) > 1 and key != TRIAL]
+    return tuple(dict.fromkeys((*setup.names, *varying, TRIAL)))
+
+
+def _axis(key: str, setup: Setup) -> Axis:
+    figure = FIGURES.get(key)
+    with_unit = figure is not None and bool(figure.unit)
+    return Axis(
+        key=key,
+        label=figure.short if figure is not None and with_unit else key,
+        unit=figure.unit if figure is not None and with_unit else _FIELD_UNITS.get(key, ""),
+        is_objective=key in setup.objectives,
+        of_schedules=figure is not None and figure.of_schedules is not None,
+        limits=tuple(
+            Limit(text=str(limit), value=limit.limit, is_least=limit.least)
+            for limit in setup.space.constraints
+            if limit.figure == key
+        ),
+    )
+
+
+def _trial(trial: TrialRecord, findings: Findings, keys: Sequence[str], figures: Figures) -> Trial:
+    setup = findings.setup
+    in_full = any(trial.number == member.number for member in findings.members)
+    least = _least(trial, setup)
+    machine = (trial.machine or {}).items()
+    return Trial(
+        number=trial.number,
+        state=STATES[trial.state],
+        is_feasible=trial.is_feasible,
+        fields=shown_fields(trial.parameters, findings.built.get(trial.number)),
+        figures={key: figures[key] for key in keys if key in figures},
+        least=least,
+        texts=_texts(trial, setup, figures, least),
+        gap=trial.gap,
+        said=tuple(_said(trial, findings)),
+        machine={key: shown_setting(key, value) for key, value in machine if value is not None}
+        if in_full
+        else None,
+        networks=tuple(
+            f"{name}: {network_text(one, setup)}"
+            for name, one in (trial.networks or {}).items()
+            if in_full
+        ),
+    )
+
+
+def _least(trial: TrialRecord, setup: Setup) -> dict[str, float]:
+    """Bounds: of a proof that excluded the trial, or beside the figures of its schedules."""
+    if trial.proof is not None:
+        return dict(trial.proof.get("bounds", {}))
+    return {} if setup.bound_only or not has_bounds(trial) else least_of(trial, setup)
+
+
+def _texts(trial: TrialRecord, setup: Setup, figures: Figures, least: Figures) -> dict[str, str]:
+    """Figures as they are shown; of what a proof excluded the bounds in their place."""
+    known = [key for key in setup.names if key in figures]
+    found = {key: words.figure_text(key, figures[key], setup) for key in known}
+    if trial.proof is not None:
+        bounded = {key: value for key, value in least.items() if key not in found}
+        found |= {key: f"≥ {figure_text(key, value)}" for key, value in bounded.items()}
+    return found
+
+
+def _said(trial: TrialRecord, findings: Findings) -> Iterator[str]:
+    if trial.proof is not None:
+        yield proof_text(trial.proof)
+    elif trial.values is None:
+        yield state_text(trial)
+    if trial.number in findings.leads:
+        yield lead_text(trial.number, findings.leads[trial.number])
+    if trial.number in findings.built:
+        yield from beyond_lines({trial.number: findings.built[trial.number]})

@@ -1,0 +1,192 @@
+"""What is said of a search in words: figures, fields, and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from math import prod
+from typing import Any
+
+from spmopt.hardware.settings import Setting, shown_setting
+from spmopt.reporting.quantities import duration, percent, share, shown_bandwidth
+from spmopt.search import figures
+from spmopt.search.figures import STATIC
+from spmopt.search.findings import not_minimized
+from spmopt.search.records import BuiltMachine, Importance, Tally, TrialRecord, UncertainLead
+from spmopt.search.setup import Setup
+from spmopt.search.space import Space
+from spmopt.search.storage import LOST
+from spmopt.sweeps.cases import Network
+
+STATES = {
+    "solved": "solved",
+    "as_before": "as before",
+    "excluded": "excluded by proof",
+    "impossible": "impossible",
+    "failed": "failed",
+    "running": "running",
+    "lost": "lost",
+    "put_back": "lost and begun again",
+}
+"""How the counts of a study are called."""
+
+
+def shown_fields(values: Mapping[str, Setting], built: BuiltMachine | None) -> dict[str, str]:
+    """Write the fields of a machine; where banks hold its channel back, the bandwidth says it."""
+    found = {key: shown_setting(key, value) for key, value in values.items()}
+    if built is not None and (built.is_held_back or "bandwidth" in found):
+        rates = (built.dram_bytes_per_s, built.channel_bytes_per_s)
+        found["bandwidth"] = shown_bandwidth(*rates)
+    return found
+
+
+def header_lines(setup: Setup) -> Iterator[str]:
+    """What a study is of: networks, machine, objectives, schedules."""
+    space = setup.space
+    networks = ", ".join(_network(each, has_batch=space.has_batch) for each in setup.networks)
+    yield f"networks: {networks}"
+    fixed = "".join(f"; {key} = {shown_setting(key, value)}" for key, value in space.fixed.items())
+    rate = _rate_of_array(space)
+    yield f"machine: {space.machine.name or 'without a name'}{fixed}{rate}"
+    made = f"{'bounds' if setup.bound_only else 'schedules'} for {setup.schedule_for}"
+    yield f"objectives: {', '.join(setup.objectives)}; {made}, by {setup.scheduler}"
+    if parts := [part for part in (_weighted(setup), _sampled(setup)) if part]:
+        yield f"times, energies and bytes are {', '.join(parts)}"
+    if text := _caution(setup):
+        yield text
+
+
+def _weighted(setup: Setup) -> str:
+    """Of which sums, with which weights, figures are; empty where nothing is weighed or summed."""
+    weights = {each.label: setup.space.weights.get(each.label, 1.0) for each in setup.networks}
+    if set(weights.values()) != {1.0}:
+        said = ", ".join(f"{label} x {weight:g}" for label, weight in weights.items())
+        return f"weighted sums over networks ({said})"
+    return "sums over networks" if len(weights) > 1 else ""
+
+
+def _sampled(setup: Setup) -> str:
+    return "for one sample" if setup.space.has_batch else ""
+
+
+def _rate_of_array(space: Space) -> str:
+    """What throughput an array and a clock that are fields come to, where it follows them."""
+    machine, array = space.machine, space.machine.array
+    fields = {axis.key: axis.ends for axis in space.axes}
+    fields |= {key: (value,) for key, value in space.fixed.items()}
+    rated = fields.keys() & {"array.rows", "array.columns", "clock"}
+    if array is None or not (rated and machine.has_rate_of_array) or "throughput" in fields:
+        return ""
+    own = {"array.rows": array.rows, "array.columns": array.columns, "clock": machine.clock_hz}
+    factors = [list(map(int, fields.get(key, (value,)))) for key, value in own.items()]
+    rates = dict.fromkeys(2 * prod(map(which, factors)) for which in (min, max))
+    shown = " to ".join(shown_setting("throughput", rate) for rate in rates)
+    return f"; throughput = {shown}{' a core' * ('cores' in fields)}, that of the array"
+
+
+def _network(network: Network, *, has_batch: bool) -> str:
+    said = [f"batch {network.known_batch}"] if network.known_batch and not has_batch else []
+    said += ["training"] if network.training else []
+    return f"{network.label} ({', '.join(said)})" if said else network.label
+
+
+def _caution(setup: Setup) -> str:
+    """That figures are bounds, or that schedules minimize one of several; empty if of one."""
+    if setup.bound_only:
+        return (
+            "figures with ≥ are lower bounds, each by itself: no one schedule need reach them all"
+        )
+    others = not_minimized(setup)
+    if not others:
+        return ""
+    theirs = " and ".join(others)
+    verb = "is theirs" if len(others) == 1 else "are theirs"
+    hint = " (--schedule-for energy minimizes it)" if setup.energy_aside else ""
+    found = f"{theirs} {verb}, not the least of the machine{hint}"
+    return f"schedules minimize {setup.schedule_for}; {found}"
+
+
+def figure_text(name: str, value: float, setup: Setup) -> str:
+    """A figure; those that are lower bounds say so."""
+    bounded = setup.bound_only and name not in STATIC
+    return ("≥ " if bounded else "") + figures.figure_text(name, value)
+
+
+def network_text(one: Mapping[str, Any], setup: Setup) -> str:
+    """What a network of a trial comes to, and how that was found."""
+    parts = [f"{one['scheduler']}, {one['status']}"]
+    names = {"time": "time_s", "energy": "energy_j", "traffic": "traffic_bytes"}
+    asked = setup.needs if setup.bound_only else names
+    parts += [figure_text(names[key], one[names[key]], setup) for key in asked]
+    if one["gap"] is not None:
+        parts.append(f"gap {percent(one['gap'])}")
+    parts.append(f"solved in {duration(one['seconds'])}")
+    if one["verified"]:
+        parts.append("verified")
+    return "; ".join(parts)
+
+
+def importance_lines(found: Mapping[str, Importance]) -> Iterator[str]:
+    """What each objective varies with, and what that rests on."""
+    for name, each in found.items():
+        if each.parts:
+            said = ", ".join(f"{key} {share(part)}" for key, part in each.parts.items())
+            rests = "" if each.trials is None else f" (by the {each.trials} machines solved)"
+            yield f"{name} varies with {said}{rests}."
+
+
+def counts_text(counts: Tally) -> str:
+    """How many trials came to what."""
+    numbers = {text: asdict(counts)[name] for name, text in STATES.items()}
+    said = [f"{number} {text}" for text, number in numbers.items() if number]
+    total = sum(numbers.values())
+    trials = f"{total} trial" if total == 1 else f"{total} trials"
+    return f"{trials}: {', '.join(said)}" if said else trials
+
+
+def proof_text(proof: Mapping[str, Any]) -> str:
+    """Why a trial was not solved, in a sentence."""
+    if "impossible" in proof:
+        return f"no such machine: {proof['impossible']}"
+    least = ", ".join(
+        f"{name} {figures.figure_text(name, x)}" for name, x in proof["bounds"].items()
+    )
+    if "constraint" in proof:
+        return f"excluded: no schedule holds {proof['constraint']}, for any has at least {least}"
+    values = zip(proof["bounds"], proof["values"], strict=True)
+    better = ", ".join(f"{name} {figures.figure_text(name, value)}" for name, value in values)
+    return f"excluded: any schedule has at least {least}; trial {proof['by']} has {better}"
+
+
+def lead_text(number: int, lead: UncertainLead) -> str:
+    """What a member of the front is ahead of another trial, and why that may be nothing."""
+    said = [
+        f"{name} {figures.figure_text(name, own)} against {figures.figure_text(name, other)} "
+        f"({percent(own / other - 1)}), which may be {figures.figure_text(name, least)}"
+        for name, (own, other, least) in lead.values.items()
+    ]
+    return f"~ {number}: within the gap of trial {lead.of}: {'; '.join(said)}"
+
+
+def beyond_lines(built: Mapping[int, BuiltMachine | None]) -> Iterator[str]:
+    """Which trials rest on figures of a technology beyond what its fit was made from."""
+    whose: dict[str, list[str]] = {}
+    for number, each in built.items():
+        for name in () if each is None else each.beyond:
+            whose.setdefault(name, []).append(str(number))
+    for name, numbers in whose.items():
+        yield f"* {', '.join(numbers)}: figures of {name} are of its fit, beyond its points"
+
+
+def state_text(trial: TrialRecord) -> str:
+    """Say what came of a trial, and where that is no schedule the reason in short."""
+    if trial.state == "as_before":
+        return f"{STATES[trial.state]}, trial {trial.as_before}"
+    reasons = {
+        "failed": str(trial.error),
+        "lost": LOST,
+        "put_back": LOST,
+        "running": trial.process,
+    }
+    reason = reasons.get(trial.state, "")
+    return f"{STATES[trial.state]}: {reason}" if reason else STATES[trial.state]

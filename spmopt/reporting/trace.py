@@ -1,0 +1,217 @@
+"""A picture as a trace that Perfetto and Chrome show: the Trace Event Format, as JSON.
+
+Threads: the operations, each until the next may begin; what the engine computes; the commands of
+the DMA channel by direction; and the stalls, named by their cause. A counter has the scratchpad by
+kinds of tensors. What moves between banks is an instant. A flow goes from every load to the
+operation that first uses what it brings.
+
+Time stamps are microseconds. The viewers keep nanoseconds, so that every time is rounded to one
+first; of two things that follow each other the second begins where the first ends.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from math import floor, inf, nextafter
+
+import numpy as np
+
+from spmopt.analysis import Cause
+from spmopt.analysis.stalls import inward
+from spmopt.core.schedule import Command
+from spmopt.core.table import Ints
+from spmopt.reporting.headings import describe
+from spmopt.reporting.occupancy import KINDS
+from spmopt.reporting.schedule_view import ScheduleView
+from spmopt.verifier.lookup import pick
+
+Event = dict[str, object]
+PROCESS = 1
+OPERATIONS, COMPUTE, DMA_IN, DMA_OUT, STALLS = THREADS = range(1, 6)
+_NAMES = ("operations", "compute", "DMA in", "DMA out", "stalls")
+_NS_PER_S = 10**9
+_KINDS = [kind.name.lower().replace("_", " ") for kind in Command]
+_CAUSES = [cause.words for cause in Cause]
+
+
+def trace_text(picture: ScheduleView, events: list[Event]) -> str:
+    """Return the file: the ``events`` of a picture, as JSON in one line."""
+    document = {
+        "displayTimeUnit": "ns",
+        "otherData": {
+            "instance": picture.instance.name,
+            "scheduler": picture.result.scheduler,
+            "machine": describe(picture.instance.machine),
+            "timing": picture.times.timing,
+            "cycles": picture.times.cycles,
+            "clock_hz": picture.instance.machine.clock_hz,
+        },
+        "traceEvents": events,
+    }
+    return json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n"
+
+
+def trace_events(picture: ScheduleView) -> list[Event]:
+    """Return the events, in plain JSON types."""
+    return list(_Tracer(picture).events())
+
+
+def microseconds(ns: int) -> float:
+    """``ns`` nanoseconds as a number that a viewer cuts back to just so many.
+
+    Next to 1.001 us, for one, is a double a little below: 1000 ns once it is cut.
+    """
+    value = ns / 1000
+    return value if floor(value * 1000) >= ns else nextafter(value, inf)
+
+
+class _Tracer:
+    """Makes the events of one picture."""
+
+    def __init__(self, picture: ScheduleView) -> None:
+        times, view = picture.times, picture.view
+        self._picture = picture
+        self._commands = view.schedule.commands
+        operations = [picture.instance.operations[k] for k in view.timeline.operation.tolist()]
+        self._operation = [operation.name for operation in operations]
+        self._start = self._ns(times.start)
+        self._end = self._ns(times.start + times.duration)
+        self._command_start = self._ns(times.command_start)
+        self._command_end = self._ns(times.command_start + times.command_cycles)
+
+    def events(self) -> Iterator[Event]:
+        """All, each thread in the order of time."""
+        yield from self._metadata()
+        yield from self._operations()
+        yield from self._engine()
+        yield from self._transfers()
+        yield from self._moves()
+        yield from self._flows()
+        yield from self._counters()
+
+    def _metadata(self) -> Iterator[Event]:
+        picture = self._picture
+        title = f"{picture.instance.name}, {picture.result.scheduler}"
+        yield {"ph": "M", "pid": PROCESS, "name": "process_name", "args": {"name": title}}
+        for thread, name in zip(THREADS, _NAMES, strict=True):
+            where = {"ph": "M", "pid": PROCESS, "tid": thread}
+            yield {**where, "name": "thread_name", "args": {"name": name}}
+            yield {**where, "name": "thread_sort_index", "args": {"sort_index": thread}}
+
+    def _operations(self) -> Iterator[Event]:
+        of = self._picture.analysis.layers
+        columns = zip(self._operation, of.layer.tolist(), self._start, self._end, strict=True)
+        for step, (name, layer, start, end) in enumerate(columns):
+            args = {"operation": name, "layer": of.names[layer], "step": step}
+            yield _slice(OPERATIONS, "operation", name, (start, end), args)
+
+    def _engine(self) -> Iterator[Event]:
+        """What is computed, and the stall before and after it."""
+        times, cycles = self._picture.times, self._picture.view.timeline.compute_cycles
+        begins, ends = self._ns(times.compute_start), self._ns(times.compute_start + cycles)
+        columns = (cycles.tolist(), times.cause.tolist())
+        spans = zip(self._start, begins, ends, self._end, *columns, strict=True)
+        for step, (start, begin, end, stop, computed, cause) in enumerate(spans):
+            name = self._operation[step]
+            args = {"operation": name, "step": step}
+            if computed:
+                yield _slice(COMPUTE, "compute", name, (begin, end), {**args, "cycles": computed})
+            why = {**args, "cause": _CAUSES[cause]}
+            for since, until in ((start, begin), (end, stop)):
+                if since < until:
+                    yield _slice(STALLS, "stall", _CAUSES[cause], (since, until), why)
+
+    def _transfers(self) -> Iterator[Event]:
+        table, view = self._commands, self._picture.view
+        columns = zip(
+            np.where(inward(view), DMA_IN, DMA_OUT).tolist(),
+            table.step.tolist(),
+            table.kind.tolist(),
+            [view.name(tensor) for tensor in table.tensor.tolist()],
+            ((table.end - table.begin) * table.passes).tolist(),
+            self._picture.analysis.steps.stalls.cause.tolist(),
+            self._command_start,
+            self._command_end,
+            strict=True,
+        )
+        for thread, step, kind, tensor, size, cause, start, end in columns:
+            args: Event = {
+                "tensor": tensor,
+                "bytes": size,
+                "operation": self._operation[step],
+                "step": step,
+                "cause": _CAUSES[cause],
+            }
+            name = f"{_KINDS[kind]} {tensor}"
+            yield _slice(thread, _KINDS[kind], name, (start, end), args)
+
+    def _moves(self) -> Iterator[Event]:
+        """What changes its address on chip, between banks, as a step opens."""
+        moves, view = self._picture.view.schedule.moves, self._picture.view
+        opened = [*self._start, self._end[-1]]
+        columns = (moves.step, moves.tensor, moves.begin, moves.end)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        for step, tensor, begin, end in sorted(rows):
+            name = view.name(tensor)
+            yield {
+                "ph": "i",
+                "s": "t",
+                "pid": PROCESS,
+                "tid": OPERATIONS,
+                "cat": "move",
+                "name": f"move {name}",
+                "ts": microseconds(opened[step]),
+                "args": {"tensor": name, "bytes": end - begin, "step": step},
+            }
+
+    def _flows(self) -> Iterator[Event]:
+        """From each load to the operation that first uses what it brings, if one does."""
+        table, view = self._commands, self._picture.view
+        load = np.flatnonzero(table.kind == Command.LOAD)
+        before = view.accesses.last(table.tensor[load], table.step[load] - 1)
+        first = view.timeline.first_access[table.tensor[load]]
+        use = np.where(before < 0, first, pick(view.timeline.next, before, -1))
+        steps = pick(view.timeline.step, use, -1)
+        for row, step in zip(load.tolist(), steps.tolist(), strict=True):
+            if step >= 0:
+                start = self._command_start[row]
+                flow = {"cat": "load", "name": "load to use", "id": row, "pid": PROCESS}
+                yield {"ph": "s", "ts": microseconds(start), "tid": DMA_IN, **flow}
+                arrow = microseconds(max(start, self._start[step]))
+                yield {"ph": "f", "bp": "e", "ts": arrow, "tid": OPERATIONS, **flow}
+
+    def _counters(self) -> Iterator[Event]:
+        """Bytes by kind as steps change them, and nothing at the end."""
+        occupied = self._picture.occupied
+        used = np.flatnonzero(occupied.any(axis=1))
+        names = [KINDS[kind] for kind in used.tolist()]
+        changes = np.ones(occupied.shape[1], bool)
+        changes[1:] = (occupied[:, 1:] != occupied[:, :-1]).any(axis=0)
+        for step in np.flatnonzero(changes).tolist():
+            sizes = occupied[used, step].tolist()
+            yield _counter(self._start[step], dict(zip(names, sizes, strict=True)))
+        yield _counter(self._end[-1], dict.fromkeys(names, 0))
+
+    def _ns(self, cycles: Ints) -> list[int]:
+        """Nanoseconds, rounded; Python's integers, for 64 bits could overflow."""
+        clock = self._picture.instance.machine.clock_hz
+        return [(2 * one * _NS_PER_S + clock) // (2 * clock) for one in cycles.tolist()]
+
+
+def _slice(thread: int, kind: str, name: str, span: tuple[int, int], args: Event) -> Event:
+    start, end = span
+    return {
+        "ph": "X",
+        "pid": PROCESS,
+        "tid": thread,
+        "cat": kind,
+        "name": name,
+        "ts": microseconds(start),
+        "dur": microseconds(end - start),
+        "args": args,
+    }
+
+
+def _counter(ns: int, args: dict[str, int]) -> Event:
+    return {"ph": "C", "pid": PROCESS, "name": "SPM", "ts": microseconds(ns), "args": args}

@@ -1,0 +1,121 @@
+"""What the verifier makes of a result file, in lines or as JSON."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from spmopt.audit import Audit
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, relative_gap
+from spmopt.metrics import in_unit
+from spmopt.reporting.headings import heading, spoken, standing, transfer_counts
+from spmopt.reporting.quantities import percent, si
+from spmopt.reporting.results import conflict_record, conflict_rows
+from spmopt.schedulers.registry import find
+
+SHOWN = 5
+
+
+def verification_lines(instance: Instance, result: Result, found: Audit) -> list[str]:
+    """Lines for people: what holds, or what does not."""
+    lines = [heading(instance, result)]
+    shown = [f"  {violation}" for violation in found.violations[:SHOWN]]
+    more = len(found.violations) - len(shown)
+    if shown:
+        rest = [f"  and {more} more"] if more else []
+        return [*lines, f"{result.scheduler}: not verified", *shown, *rest]
+    lines.append(f"{result.scheduler}: verified")
+
+    def quantity(value: Fraction) -> str:
+        return si(*in_unit(result.objective, instance.machine, value))
+
+    if found.value is not None:
+        lines.append(f"  schedule  legal by every rule and by replay; {quantity(found.value)}")
+        lines += [f"  transfers {text}" for text in transfer_counts(found.totals)]
+    if found.bound is not None:
+        order = "" if result.order is None else ", for the schedule's order of operations"
+        lines.append(
+            f"  bound     {quantity(found.bound)}, proved by the prices in the file{order}"
+        )
+    gap = _gap(found)
+    if gap is not None:
+        lines.append(f"  gap       {percent(gap)}")
+    elif found.value is not None and found.bound is not None:
+        lines.append("  gap       none: the bound is 0, or next to it")
+    lines.append(f"  status    {_status(result)}")
+    if found.infeasible is not None:
+        lines.append(f"  proof     {found.infeasible}")
+        lines += [f"  {row}" for row in conflict_rows(found.infeasible)]
+    elif found.value is None and found.bound is None:
+        lines.append("  nothing to verify: there is neither a schedule nor a bound")
+    return [*lines, *(f"  {text}" for text in _remarks(instance, result))]
+
+
+def verification_record(instance: Instance, result: Result, found: Audit) -> dict[str, object]:
+    """Return the same for programs; ``value`` and ``bound`` are the recomputed ones."""
+    return {
+        "instance": instance.name,
+        "scheduler": result.scheduler,
+        "objective": spoken(result.objective),
+        "unit": result.objective.unit,
+        "verified": not found.violations,
+        "violations": [
+            {
+                "rule": violation.rule,
+                "step": violation.step,
+                "tensor": violation.tensor,
+                "message": violation.message,
+            }
+            for violation in found.violations
+        ],
+        "value": None if found.value is None else float(found.value),
+        "bound": None if found.bound is None else float(found.bound),
+        "gap": _gap(found),
+        "dma_commands": None if found.totals is None else found.totals.dma_commands,
+        "dma_descriptors": None if found.totals is None else found.totals.dma_descriptors,
+        "status": str(result.status),
+        "infeasible": None if found.infeasible is None else str(found.infeasible),
+        "conflict": conflict_record(found.infeasible),
+        "remarks": _remarks(instance, result),
+    }
+
+
+def _status(result: Result) -> str:
+    if result.status is Status.OPTIMAL and result.tolerance is not None:
+        tolerance, which = result.tolerance, "the tolerance asked for"
+        if tolerance > LARGEST_TOLERANCE:
+            tolerance, which = LARGEST_TOLERANCE, "the largest tolerance that counts"
+        return f"{result.status}: the gap is within {which}, {tolerance:g}"
+    return standing(result)
+
+
+def _remarks(instance: Instance, result: Result) -> list[str]:
+    """What the file says that nothing here can check, or that is odd."""
+    lines = []
+    known = result.class_bound
+    if known is not None:
+        shown = si(*in_unit(result.objective, instance.machine, Fraction(known.value)))
+        lines.append(
+            f"not checked: the bound for {known.holds_for}, {shown}, "
+            f"is as the solver reported it ({known.proved_by})"
+        )
+    if result.schedule is not None and not result.verified:
+        lines.append("the file says of its schedule that it was not verified; now it is")
+    if not _known(result.scheduler):
+        lines.append(f"not checked: no scheduler of this program is called {result.scheduler!r}")
+    return [*lines, *(note for note in result.notes if note in UNFINISHED)]
+
+
+def _known(scheduler: str) -> bool:
+    try:
+        find(scheduler)
+    except InputError:
+        return False
+    return True
+
+
+def _gap(found: Audit) -> float | None:
+    if found.value is None or found.bound is None:
+        return None
+    return relative_gap(found.value, found.bound)

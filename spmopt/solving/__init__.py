@@ -1,0 +1,57 @@
+"""The one wiring function: schedulers run, the verifier checks, one bound holds for each order.
+
+Nothing leaves here unverified: a schedule that breaks a rule, and a bound above the value of a
+verified schedule, are errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from spmopt.core.instance import Instance
+from spmopt.core.result import Result
+from spmopt.core.scheduler import Policy, Request
+from spmopt.schedulers.registry import SchedulerEntry, able, find
+from spmopt.solving.records import Run, order_key, result_of
+from spmopt.solving.runner import ScheduleRunner
+
+
+def solve(instance: Instance, scheduler: str | SchedulerEntry | Policy, request: Request) -> Result:
+    """Schedule ``instance`` by one scheduler; otherwise as :func:`compare`."""
+    return compare(instance, [scheduler], request)[0]
+
+
+def compare(
+    instance: Instance, schedulers: Sequence[str | SchedulerEntry | Policy], request: Request
+) -> list[Result]:
+    """Run each scheduler, verify each schedule, hold all against the best certified bound.
+
+    A scheduler is a name, a record, or a policy of your own
+    (:data:`~spmopt.core.scheduler.Policy`).
+
+    A schedule that runs the operations in another order than the instance's is held against a
+    bound of that order instead, from the relaxation of the instance so reordered.
+
+    An optimizer starts from the best policy and returns nothing worse. The time limit is for
+    each scheduler. Once ``request.stop`` is true, the schedulers not yet begun are left out,
+    except the first.
+
+    Raises
+    ------
+    InputError
+        An unknown scheduler, or one that does not know the objective.
+    ScheduleError
+        An illegal schedule or an untrue bound, which is an error in a scheduler.
+    """
+    entries = [find(name) for name in schedulers]
+    for entry in entries:
+        banks = bool(instance.machine.banks)
+        entry.require(request.objective, able(request.objective, banks=banks))
+        entry.require_banks(banks)
+    runner = ScheduleRunner(instance, request)
+    runs: list[Run] = []
+    for entry in entries:
+        if not runs or not request.stop():
+            runs.append(runner.run_asked(entry))
+    best = runner.best_bounds(runs)
+    return [result_of(run, best.get(order_key(run.order)), request) for run in runs]

@@ -1,0 +1,203 @@
+"""Run schedulers on one instance: their starts, checks, and bounds of each order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from time import monotonic
+
+from spmopt.assemble import assemble
+from spmopt.core.clock import cpu_s
+from spmopt.core.errors import InfeasibleError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.order import reordered
+from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate, Outcome
+from spmopt.core.schedule import Plan, Schedule
+from spmopt.core.scheduler import Incumbent, Request
+from spmopt.core.table import Ints
+from spmopt.schedulers.registry import BOUNDER, Kind, SchedulerEntry, find
+from spmopt.solving.records import (
+    Bound,
+    Key,
+    Proof,
+    Run,
+    VerifiedSchedule,
+    order_key,
+    proofs_of,
+    within_class,
+)
+from spmopt.verifier import bound, require_legal
+
+
+class ScheduleRunner:
+    """Runs schedulers on one instance, each policy once."""
+
+    def __init__(self, instance: Instance, request: Request) -> None:
+        self._instance = instance
+        self._request = request
+        self._policies: dict[tuple[str, int], Run] = {}
+        self._asked = ""
+
+    def run_asked(self, entry: SchedulerEntry) -> Run:
+        """Run a scheduler that was asked for; news of those that it starts from are its own."""
+        self._asked = entry.name
+        self._tell(Incumbent())
+        found = self.run(entry)
+        if found.legal is not None:
+            self._tell_legal(found.legal)
+        return found
+
+    def _tell(self, news: Incumbent) -> None:
+        self._request.on_incumbent(replace(news, scheduler=self._asked))
+
+    def _tell_legal(self, legal: VerifiedSchedule) -> None:
+        other_order = legal.order is not None
+        self._tell(Incumbent(value=legal.value, verified=True, other_order=other_order))
+
+    def run(self, entry: SchedulerEntry) -> Run:
+        """Run one scheduler and verify its schedule."""
+        if entry.kind is Kind.FORMULATION:
+            return self._optimize(entry)
+        if entry.kind is Kind.RELAXATION:
+            return self._call(entry)
+        key = entry.name, 0 if isinstance(entry.target, str) else id(entry.target)
+        if key not in self._policies:
+            self._policies[key] = self._call(entry)
+        return self._policies[key]
+
+    def best_bounds(self, runs: Sequence[Run]) -> dict[Key, Bound]:
+        """Evaluate every certificate exactly; the best one of each order.
+
+        The relaxation is asked for one of each order that has schedules but no certificate.
+        """
+        proofs: dict[Key, list[Proof]] = {}
+        for proof in proofs_of(runs):
+            proofs.setdefault(order_key(proof[0].order), []).append(proof)
+        if self._request.objective.replayed:
+            return {}  # prices of steps prove nothing about it
+        for run in runs:
+            if run.legal is not None and order_key(run.order) not in proofs:
+                proofs[order_key(run.order)] = self._relax(run.order)
+        return {key: self._best(found) for key, found in proofs.items() if found}
+
+    def _relax(self, order: Ints | None) -> list[Proof]:
+        if order is None:
+            return proofs_of([self.run(find(BOUNDER))])
+        request = self._request.part(bounds=False)  # news are of the listed order
+        runner = ScheduleRunner(reordered(self._instance, order), request)
+        found = proofs_of([runner.run(find(BOUNDER))])
+        return [(replace(certificate, order=order), cut_short) for certificate, cut_short in found]
+
+    def _best(self, proofs: Sequence[Proof]) -> Bound:
+        """The best one; a search that was finished leaves little to be raised by the others."""
+        found = [self._evaluate(certificate) for certificate, _ in proofs]
+        best = max(found, key=lambda each: each.value)
+        if not all(cut_short for _, cut_short in proofs):
+            return best
+        return replace(best, notes=(INTERRUPTED if self._request.stop() else OUT_OF_TIME,))
+
+    def _evaluate(self, certificate: Certificate) -> Bound:
+        if certificate.objective != self._request.objective:
+            raise ScheduleError("a certificate is for another objective than the one asked for")
+        self._request.report("checking the bound", None)
+        value = bound(self._instance, certificate)
+        if certificate.order is None:
+            self._tell(Incumbent(bound=value, certified=True))
+        return Bound(value=value, certificate=certificate)
+
+    def _optimize(self, entry: SchedulerEntry) -> Run:
+        """From the best policy on, and never worse; those that it asks for count in its seconds."""
+        starts = [self._call(replace(entry, target=entry.alone))] if entry.alone else []
+        if starts and starts[0].legal is not None:
+            return starts[0]
+        spent_s = sum(run.solve_s for run in starts)
+        for name in entry.starts:
+            if not self._request.stop() or all(run.legal is None for run in starts):
+                starts.append(self.run(find(name)))
+        legal = self._legal(entry)
+        starts_count = legal and entry.granularity != "contiguous"  # whose addresses no policy has
+        if starts_count:
+            self._tell_legal(legal[0])
+        run = self._call(entry, legal, spent_s)
+        run = replace(
+            run,
+            solve_s=run.solve_s + sum(start.solve_s for start in starts),
+            cpu_s=run.cpu_s + sum(start.cpu_s for start in starts),
+        )
+        if not starts_count:
+            return run
+        best = legal[0]
+        if run.legal is not None and run.legal.value <= best.value:
+            return run
+        if run.outcome is None:
+            raise ScheduleError(f"scheduler {entry.name}: infeasible, but {best.origin} is not")
+        note = f"nothing better found than {best.origin}, whose schedule this is"
+        outcome = within_class(run.outcome, best.value)
+        return replace(run, outcome=outcome, legal=best, notes=(*run.notes, note))
+
+    def _legal(self, entry: SchedulerEntry) -> list[VerifiedSchedule]:
+        """Schedules of policies that ``entry`` can start from, the best first."""
+        free = self._request.objective.replayed  # its optimizer decides the order too
+        pages = free or entry.granularity == "contiguous"
+        kept = ("whole", "page" if pages else entry.granularity)
+        runs = [run for run in self._policies.values() if run.entry.granularity in kept]
+        legal = [run.legal for run in runs if run.legal is not None and (free or run.order is None)]
+        return sorted(legal, key=lambda schedule: schedule.value)
+
+    def _call(
+        self, entry: SchedulerEntry, starts: Sequence[VerifiedSchedule] = (), spent_s: float = 0.0
+    ) -> Run:
+        def report(message: str, done: float | None) -> None:
+            self._request.report(f"{entry.name}: {message}", done)
+
+        report("scheduling", None)
+        scheduler = entry.load()
+        wall, cpu = monotonic(), cpu_s()
+        plans = [start.plan for start in starts if start.plan is not None]
+        start, others = (plans[0] if plans else None), tuple(plans[1:])
+        request = replace(
+            self._request,
+            started=wall - spent_s,
+            start=start,
+            others=others,
+            report=report,
+            on_incumbent=self._tell,
+        )
+        outcome: Outcome | None = None
+        notes: tuple[str, ...] = ()
+        try:
+            outcome = scheduler(self._instance, request)
+            notes = outcome.notes
+        except InfeasibleError as error:
+            notes = (str(error),)
+        wall, cpu = monotonic() - wall, cpu_s() - cpu
+        legal = None
+        if outcome is not None and outcome.schedule is not None:
+            report("verifying", None)
+            legal = self._check(entry.name, None, outcome.schedule)
+        elif outcome is not None and outcome.plan is not None:
+            if starts and outcome.plan is starts[0].plan:
+                legal = starts[0]  # verified already
+            else:
+                report("verifying", None)
+                legal = self._verify(entry.name, outcome.plan)
+        return Run(entry=entry, outcome=outcome, legal=legal, solve_s=wall, cpu_s=cpu, notes=notes)
+
+    def _verify(self, origin: str, plan: Plan) -> VerifiedSchedule:
+        try:
+            schedule = assemble(self._instance, plan)
+        except ScheduleError as error:
+            raise ScheduleError(f"scheduler {origin}: {error}") from None
+        return self._check(origin, plan, schedule)
+
+    def _check(self, origin: str, plan: Plan | None, schedule: Schedule) -> VerifiedSchedule:
+        try:
+            totals = require_legal(self._instance, schedule).totals
+        except ScheduleError as error:
+            raise ScheduleError(f"scheduler {origin}: {error}") from None
+        if totals is None:
+            raise ScheduleError(f"scheduler {origin}: the verifier gave no totals")
+        value = totals.value(self._request.objective)
+        return VerifiedSchedule(
+            origin=origin, plan=plan, schedule=schedule, totals=totals, value=value
+        )

@@ -1,0 +1,126 @@
+"""Rows of a sweep's table: what is in them, as values and as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from spmopt.core.machine import Machine
+from spmopt.core.objective import objective_named
+from spmopt.core.result import relative_gap
+from spmopt.experiments.rows import Columns, Row, Value
+from spmopt.hardware.energy import area_report
+from spmopt.hardware.scratchpad import bases_of, least_sure
+from spmopt.metrics import in_unit, metrics
+from spmopt.sweeps.cases import SweepCase
+from spmopt.sweeps.work import Finding
+
+_ABOUT: Mapping[str, type] = {
+    "network": str,
+    "training": bool,
+    "batch": int,
+    "optimizer": str,
+    "parameters": str,
+    "lowering": str,
+    "machine": str,
+    "spm_bytes": int,
+    "dram_bytes_per_s": int,
+    "operations_per_s": int,
+    "clock_hz": int,
+    "page_bytes": int,
+    "dma_setup_cycles": int,
+    "duplex": bool,
+}
+_FOUND: Mapping[str, type] = {
+    "objective": str,
+    "status": str,
+    "time_s": float,
+    "traffic_bytes": int,
+    "energy_j": float,
+    "power_w": float,
+    "area_mm2": float,
+    "technology": str,
+    "basis": str,
+    "value": float,
+    "bound": float,
+    "gap": float,
+    "order": str,
+    "verified": bool,
+    "value_from": str,
+    "bound_from": str,
+    "solve_s": float,
+    "note": str,
+}
+_ON_CHIP = ("power_w", "area_mm2", "technology", "basis")
+
+
+class SweepColumns(Columns):
+    """What a row of a sweep is about, other settings swept (``extra``), and what was found.
+
+    ``on_chip``: average power, the machine's area, and technologies of its scratchpad with what
+    their figures rest on, too, which rows of studies do not keep.
+    """
+
+    def __init__(self, extra: Sequence[str] = (), *, on_chip: bool = False) -> None:
+        own = {**_ABOUT, **dict.fromkeys(extra, str), "scheduler": str}
+        found = {name: _FOUND[name] for name in _FOUND if on_chip or name not in _ON_CHIP}
+        super().__init__(own, {name: found[name] for name in found if name not in own})
+
+
+def row_of(case: SweepCase, spm_bytes: int, finding: Finding, objective: str) -> Row:
+    """Return one finding as a row; times in seconds, area where the machine's is known."""
+    machine, totals, basis = case.machine, finding.totals, least_sure(case.machine)
+    spent = None if totals is None else metrics(machine, totals)
+    gap = None
+    if finding.value is not None and finding.bound is not None:
+        gap = relative_gap(finding.value, finding.bound)
+    return {
+        "technology": " + ".join(name for name, _ in bases_of(machine)),
+        "basis": "" if basis is None else str(basis),
+        **about(case, spm_bytes, finding.scheduler),
+        "objective": objective,
+        "status": str(finding.status),
+        "time_s": None if spent is None else spent.time_s,
+        "traffic_bytes": None if totals is None else totals.traffic_bytes,
+        "energy_j": None if spent is None else spent.energy_j,
+        "power_w": None if spent is None else spent.energy.power_w,
+        "area_mm2": area_report(machine).total_mm2,
+        "value": _in_unit(objective, machine, finding.value),
+        "bound": _in_unit(objective, machine, finding.bound),
+        "gap": gap,
+        "order": finding.order_name,
+        "verified": finding.verified if totals is not None else None,
+        "value_from": finding.value_from,
+        "bound_from": finding.bound_from,
+        "solve_s": None if finding.solve_s is None else round(finding.solve_s, 4),
+        "note": " ".join(finding.note.split()),
+    }
+
+
+def about(case: SweepCase, spm_bytes: int, scheduler: str) -> dict[str, Value]:
+    """Say what a row is about, whether or not it is found."""
+    network, machine = case.network, case.machine
+    return {
+        "network": network.label,
+        "training": network.training,
+        "batch": network.known_batch,
+        "optimizer": network.optimizer,
+        "parameters": " ".join(f"{name}={value}" for name, value in network.parameters),
+        "lowering": network.lowering,
+        "machine": machine.name,
+        "spm_bytes": spm_bytes,
+        "dram_bytes_per_s": machine.dram_bytes_per_s,
+        "operations_per_s": machine.operations_per_s,
+        "clock_hz": machine.clock_hz,
+        "page_bytes": machine.page_bytes,
+        "dma_setup_cycles": machine.dma_setup_cycles,
+        "duplex": machine.duplex,
+        **dict(case.extra),
+        "scheduler": scheduler,
+    }
+
+
+def _in_unit(objective: str, machine: Machine, value: Fraction | None) -> float | None:
+    if value is None:
+        return None
+    return in_unit(objective_named(objective, machine), machine, value)[0]

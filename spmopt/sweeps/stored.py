@@ -1,0 +1,95 @@
+"""Rows of a sweep that was written before, finished or not."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from spmopt.core.errors import InputError
+from spmopt.experiments.rows import Columns, Row
+from spmopt.experiments.store import FORMAT
+from spmopt.sweeps.rows import SweepColumns
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredSweep:
+    """What a file of a sweep holds.
+
+    Attributes
+    ----------
+    about
+        The sweep, as the file's first line says it: its options, or how a study came.
+    names
+        Columns, in order.
+    extra
+        Those of other settings swept.
+    rows
+        In the order of the file.
+    """
+
+    about: Mapping[str, Any]
+    names: tuple[str, ...]
+    extra: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def stored_sweep(path: Path) -> StoredSweep:
+    """Read the CSV file of a sweep, or of a study of sweeps; a last line cut off is left out.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, is no sweep's, or has no rows or other columns.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not text"
+        raise InputError(f"{path}: cannot be read ({reason})") from None
+    head, _, table = text[: text.rfind("\n") + 1].partition("\n")
+    about = _about(path, head)
+    names, *lines = list(csv.reader(StringIO(table))) or [[]]
+    columns, extra = _columns(path, names)
+    rows = tuple(_row(path, columns, line, at) for at, line in enumerate(lines, start=3))
+    if not rows:
+        raise InputError(f"{path}: has no rows yet; run its command first")
+    return StoredSweep(about=about, names=tuple(names), extra=extra, rows=rows)
+
+
+def _about(path: Path, head: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(head.removeprefix("# "))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise InputError(f"{path}: is no sweep's file; name one that 'spmopt sweep -o' wrote")
+    return found
+
+
+def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:
+    """Columns of those names, and which are of other settings swept; some may be missing."""
+    least, most = SweepColumns(), SweepColumns(on_chip=True).types
+    *about, last = list(least.types)[: least.identifying]
+    place = names.index(last) if last in names else 0
+    extra, found = tuple(names[len(about) : place]), names[place + 1 :]
+    needed = list(least.types)[least.identifying :]
+    if list(names[: len(about)]) != about or not {*needed} <= {*found} <= {*most}:
+        raise InputError(
+            f"{path}: other columns than a sweep's, and no curves; those of a study in "
+            "results/ are drawn by its script: run.py --page"
+        )
+    known = {name: most[name] for name in (*about, last)}
+    keys = {name: known.get(name, str) for name in (*about, *extra, last)}
+    return Columns(keys, {name: most[name] for name in found}), extra
+
+
+def _row(path: Path, columns: Columns, line: Sequence[str], number: int) -> Row:
+    try:
+        return columns.row(line)
+    except InputError as error:
+        raise InputError(f"{path}: line {number} is no row of a sweep: {error}") from None

@@ -1,0 +1,283 @@
+"""The tasks of a sweep, each for a process of its own: arguments and answers are plain records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from importlib import import_module
+from time import monotonic
+from typing import Protocol, cast
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import InfeasibleError, ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import objective_named
+from spmopt.core.result import UNFINISHED, Certificate, Status, Totals
+from spmopt.core.scheduler import Request
+from spmopt.schedulers.registry import Kind, find
+from spmopt.solving import solve
+from spmopt.sweeps.cases import Order, Section, SweepCase, order_of, sections
+from spmopt.sweeps.curve import Between, EnclosedOptimum
+from spmopt.verifier import bound, require_legal
+
+_SHARE = 5
+"""A solve of a curve takes at most this part of the tolerance, chords and cuts the rest."""
+_OWN = "own prices"
+_ENCLOSE = "formulations.residency.fluid", "enclosed"
+
+
+class _Enclose(Protocol):
+    def __call__(
+        self, instance: Instance, request: Request
+    ) -> tuple[Certificate | None, Fraction | None]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveOptions:
+    """What is minimized, and how far; seconds are for each scheduler at each point."""
+
+    objective: str = "time"
+    tolerance: float = 1e-3
+    time_limit_s: float = 60.0
+
+    def request(self, instance: Instance) -> Request:
+        """As each process asks it of a scheduler: one thread."""
+        return Request(
+            objective=objective_named(self.objective, instance.machine),
+            tolerance=self.tolerance,
+            time_limit_s=self.time_limit_s,
+            threads=1,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One scheduler at one point; what it does not have is None.
+
+    ``value`` and ``bound`` are in the unit of the objective; where each is from is said in
+    words. A relaxation's ``value`` is that of a solution of it, not of a schedule.
+    """
+
+    scheduler: str
+    status: Status
+    totals: Totals | None = None
+    value: Fraction | None = None
+    bound: Fraction | None = None
+    order: Order = None
+    order_name: str = ""
+    value_from: str = ""
+    bound_from: str = ""
+    verified: bool = False
+    solve_s: float | None = None
+    note: str = ""
+
+
+def prepare(case: SweepCase) -> tuple[tuple[Section, ...], tuple[str, ...]]:
+    """Sections of a case, and warnings."""
+    warnings: list[str] = []
+    found = sections(case, warnings.append)
+    return found, tuple(dict.fromkeys(warnings))
+
+
+def orders(
+    section: Section, schedulers: tuple[str, ...], search: SolveOptions
+) -> tuple[Order, ...]:
+    """Orders for which bounds are needed: those that the policies take, the relaxation's own."""
+    feasible = [size for size in section.capacities if size not in section.infeasible]
+    found: dict[Order, None] = {}
+    for name in schedulers if feasible else ():
+        entry = find(name)
+        if entry.kind is Kind.RELAXATION:
+            found[None] = None
+        elif entry.kind is Kind.POLICY:
+            instance = section.instance(feasible[0])
+            plan = entry.load()(instance, search.request(instance)).plan
+            if plan is not None:
+                found[order_of(plan.operation)] = None
+    return tuple(found)
+
+
+def enclose(
+    section: Section,
+    order: Order,
+    spm_bytes: int,
+    search: SolveOptions,
+    near: Certificate | None = None,
+) -> EnclosedOptimum:
+    """Solve the relaxation at one capacity, its bound evaluated by the verifier.
+
+    ``near`` are prices of a neighbor to search from.
+    """
+    instance = section.instance(spm_bytes, order)
+    tolerance = search.tolerance / _SHARE
+    request = replace(search.request(instance), tolerance=tolerance, prices=near)
+    module, name = _ENCLOSE
+    solver = cast("_Enclose", getattr(import_module(module), name))
+    certificate, upper = solver(instance, request)
+    return EnclosedOptimum(
+        capacity_bytes=section.usable_bytes(spm_bytes),
+        lower=None if certificate is None else bound(instance, certificate),
+        certificate=certificate,
+        upper=upper,
+        seconds=monotonic() - request.started,
+    )
+
+
+def point(
+    section: Section,
+    spm_bytes: int,
+    schedulers: tuple[str, ...],
+    known: dict[Order, Between],
+    search: SolveOptions,
+) -> list[Finding]:
+    """Run schedulers at one capacity; hold each against the bound of its own order.
+
+    Raises
+    ------
+    ScheduleError
+        An illegal schedule, or a bound that is not what a cut promised, or above a schedule.
+    """
+    at = _Point(section, spm_bytes, known, search)
+    return [at.run(name) for name in schedulers]
+
+
+class _Point:
+    """One instance, and the bounds known for it."""
+
+    def __init__(
+        self, section: Section, spm_bytes: int, known: dict[Order, Between], search: SolveOptions
+    ) -> None:
+        self._section, self._spm_bytes, self._search = section, spm_bytes, search
+        self._instance = section.instance(spm_bytes)
+        self._known = known
+        self._bounds: dict[Order, Fraction | None] = {}
+
+    def run(self, name: str) -> Finding:
+        """Run one scheduler."""
+        kind = find(name).kind
+        if kind is Kind.RELAXATION:
+            return self._relaxation(name)
+        found = self._optimize(name) if kind is Kind.FORMULATION else self._policy(name)
+        value = found.value
+        if value is None:
+            return found
+        found = replace(found, order_name=self._section.order_name(found.order))
+        best, proof = self._bound(found.order), self._bound_from(found.order)
+        notes = [note for note in found.note.split("; ") if note not in UNFINISHED]
+        notes.append(self._unfinished(found.order))
+        if best is None or (found.bound is not None and found.bound >= best):
+            best, proof, notes = found.bound, _OWN, [found.note]
+        if best is None:
+            return found
+        if best > value:
+            raise ScheduleError(
+                f"{name} at {self._spm_bytes} bytes: the bound {float(best):.9g} is above the "
+                f"schedule, {float(value):.9g}: one of them is wrong"
+            )
+        found = replace(found, bound=best, bound_from=proof)
+        if value <= best * (1 + Fraction(self._search.tolerance)):
+            return replace(found, status=Status.OPTIMAL)
+        return replace(found, status=Status.FEASIBLE, note="; ".join(filter(None, notes)))
+
+    def _unfinished(self, order: Order) -> str:
+        """A note where the bound may be lower than the tolerance asked for makes it."""
+        between = self._known.get(order)
+        gap = None if between is None else between.gap
+        if gap is None:
+            return "its bound is from a relaxation that was not solved in time"
+        if gap <= Fraction(self._search.tolerance):
+            return ""
+        return f"its bound is from a relaxation enclosed to within {float(100 * gap):.3g} % only"
+
+    def _relaxation(self, name: str) -> Finding:
+        if self._spm_bytes in self._section.infeasible:
+            return Finding(scheduler=name, status=Status.INFEASIBLE)
+        between = self._known.get(None)
+        if between is None:
+            return Finding(scheduler=name, status=Status.UNKNOWN)
+        own, seconds = self._section.usable_bytes(self._spm_bytes), None
+        if between.cut is not None and between.cut.capacity_bytes == own:
+            seconds = between.cut.seconds
+        chord = "-".join(map(str, between.chord))
+        return Finding(
+            scheduler=name,
+            status=Status.UNKNOWN,
+            value=between.upper,
+            bound=self._bound(None),
+            order_name=self._section.order_name(None),
+            value_from="own solution" if between.chord == (own,) else f"solutions at {chord}",
+            bound_from=self._bound_from(None),
+            solve_s=seconds,
+        )
+
+    def _optimize(self, name: str) -> Finding:
+        listed = self._known.get(None)
+        near = None if listed is None or listed.cut is None else listed.cut.certificate
+        request = replace(self._search.request(self._instance), prices=near)
+        result = solve(self._instance, name, request)
+        return Finding(
+            scheduler=name,
+            status=result.status,
+            totals=result.totals,
+            value=result.value,
+            bound=result.bound,
+            verified=result.verified,
+            solve_s=result.solve_s,
+            note="; ".join(result.notes),
+        )
+
+    def _policy(self, name: str) -> Finding:
+        request = self._search.request(self._instance)
+        try:
+            outcome = find(name).load()(self._instance, request)
+        except InfeasibleError as error:
+            return Finding(scheduler=name, status=Status.INFEASIBLE, note=str(error))
+        seconds = monotonic() - request.started
+        if outcome.plan is None:
+            return Finding(scheduler=name, status=Status.UNKNOWN, solve_s=seconds)
+        try:
+            schedule = assemble(self._instance, outcome.plan)
+            totals = require_legal(self._instance, schedule).totals
+        except ScheduleError as error:
+            where = f"at {self._spm_bytes} bytes"
+            raise ScheduleError(f"scheduler {name} {where}: {error}") from None
+        return Finding(
+            scheduler=name,
+            status=Status.FEASIBLE,
+            totals=totals,
+            value=None if totals is None else totals.value(request.objective),
+            order=order_of(outcome.plan.operation),
+            verified=totals is not None,
+            solve_s=seconds,
+            note="; ".join(outcome.notes),
+        )
+
+    def _bound(self, order: Order) -> Fraction | None:
+        """Evaluate the best cut of an order here; solve the relaxation where there is none."""
+        if order not in self._bounds:
+            self._bounds[order] = self._evaluated(order)
+        return self._bounds[order]
+
+    def _bound_from(self, order: Order) -> str:
+        between, own = self._known.get(order), self._section.usable_bytes(self._spm_bytes)
+        if between is None or between.cut is None or between.cut.capacity_bytes == own:
+            return _OWN
+        return f"prices at {between.cut.capacity_bytes}"
+
+    def _evaluated(self, order: Order) -> Fraction | None:
+        between = self._known.get(order)
+        if between is None:
+            solved = enclose(self._section, order, self._spm_bytes, self._search)
+            lower, upper = solved.lower, solved.upper
+            here = Between(lower=lower, upper=upper, cut=solved, chord=(solved.capacity_bytes,))
+            self._known = {**self._known, order: here}
+            return lower
+        if between.cut is None or between.cut.certificate is None:
+            return None
+        proved = bound(self._section.instance(self._spm_bytes, order), between.cut.certificate)
+        if proved != between.lower:
+            raise ScheduleError(
+                f"at {self._spm_bytes} bytes the prices of {between.cut.capacity_bytes} prove "
+                "another bound than their cut: the instances differ in more than the capacity"
+            )
+        return proved

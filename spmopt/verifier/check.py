@@ -1,0 +1,87 @@
+"""The verifier: every rule, the replay, and the totals recomputed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from spmopt.core.errors import ScheduleError
+from spmopt.core.instance import Instance
+from spmopt.core.result import Totals
+from spmopt.core.schedule import Schedule
+from spmopt.core.table import Ints
+from spmopt.verifier.durations import durations
+from spmopt.verifier.replay import Replay, replay
+from spmopt.verifier.rules import RULES, rule_r0, rule_r6, totals
+from spmopt.verifier.view import View
+from spmopt.verifier.violation import Violation
+
+SHOWN = 3
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Report:
+    """The verdict.
+
+    Attributes
+    ----------
+    violations
+        Empty when the schedule is legal and what was claimed of it is true.
+    totals
+        Recomputed, exact; None when a rule other than R6 is broken.
+    step_cycles : (n,)
+        ``d_i``, or None like ``totals``.
+    replay
+        Times of the event-driven replay, or None when R0 to R10 are broken.
+    """
+
+    violations: tuple[Violation, ...]
+    totals: Totals | None = None
+    step_cycles: Ints | None = None
+    replay: Replay | None = None
+
+    @property
+    def legal(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.violations
+
+
+def verify(instance: Instance, schedule: Schedule, claimed: Totals | None = None) -> Report:
+    """Check ``schedule`` against every rule and by replay; recompute what it spends.
+
+    Takes nothing from a scheduler or solver but the schedule. ``claimed`` totals must equal the
+    recomputed ones.
+    """
+    violations = rule_r0(instance, schedule)
+    if violations:
+        return Report(violations=tuple(violations))
+    view = View.of(instance, schedule)
+    violations = [violation for rule in RULES for violation in rule(view)]
+    if violations:
+        return Report(violations=tuple(violations))
+    time = durations(view)
+    run = replay(view, time)
+    if run.violations:
+        return Report(violations=run.violations, replay=run)
+    exact = totals(view, time, run.cycles)
+    violations = rule_r6(exact, claimed)
+    if exact.replay_cycles > exact.makespan_cycles:
+        text = f"took {exact.replay_cycles} cycles, the makespan is {exact.makespan_cycles}"
+        violations.append(Violation(rule="replay", step=None, tensor=None, message=text))
+    return Report(violations=tuple(violations), totals=exact, step_cycles=time.step, replay=run)
+
+
+def require_legal(instance: Instance, schedule: Schedule, claimed: Totals | None = None) -> Report:
+    """As :func:`verify`, but a schedule that is not legal is an error.
+
+    Raises
+    ------
+    ScheduleError
+        Naming the first violations, in one line.
+    """
+    report = verify(instance, schedule, claimed)
+    if report.legal:
+        return report
+    shown = "; ".join(str(violation) for violation in report.violations[:SHOWN])
+    more = len(report.violations) - SHOWN
+    rest = f"; and {more} more" if more > 0 else ""
+    raise ScheduleError(f"schedule of {instance.name} is not legal: {shown}{rest}")

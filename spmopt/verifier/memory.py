@@ -1,0 +1,136 @@
+"""What SPM pages and DRAM bytes hold: versions, moved as the commands move them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from spmopt.verifier.extents import Extent
+from spmopt.verifier.runs import Runs
+from spmopt.verifier.view import View
+
+NOTHING = 0
+Piece = tuple[int, int, int]
+"""Pages [first, last) of a tensor, and the version that they are of."""
+
+
+class MemoryContents:
+    """Contents of SPM and DRAM.
+
+    Every write of a tensor makes a new version, a number of its own. A page is tagged with
+    version and offset: one number, the same for all pages of an extent, because it holds the
+    distance between page of the tensor and page of the SPM. DRAM is, for each tensor, a list
+    of (begin, end, version) byte ranges. Nothing is checked on the way: loads and stores copy
+    what is there, right or wrong; only what is used is compared.
+    """
+
+    def __init__(self, view: View) -> None:
+        sizes = view.timeline.size_bytes
+        self._page = view.page_bytes
+        self._size: list[int] = sizes.tolist()
+        self._pages: list[int] = view.pages(sizes).tolist()
+        self._offset = view.instance.machine.spm_pages
+        self._span = self._offset + max(self._pages, default=0) + 1
+        self._tags = Runs(self._offset)
+        self._versions = len(self._size)
+        self._current = [
+            t + 1 if there else NOTHING for t, there in enumerate(view.timeline.in_dram)
+        ]
+        self._dram = [
+            [(0, size, version)] for size, version in zip(self._size, self._current, strict=True)
+        ]
+
+    def new_version(self, tensor: int) -> None:
+        """From now on ``tensor`` means the result being written."""
+        self._versions += 1
+        self._current[tensor] = self._versions
+
+    def write(self, tensor: int, extents: Iterable[Extent]) -> None:
+        """The operation leaves the current version in these pages."""
+        for begin, end, shift in extents:
+            self._tags.put(begin, end, self._tag(self._current[tensor], shift))
+
+    def scribble(self, extents: Iterable[Extent]) -> None:
+        """Scratch: the pages hold nothing that is of use."""
+        for begin, end, _ in extents:
+            self._tags.put(begin, end, NOTHING)
+
+    def load(self, tensor: int, begin: int, end: int, extents: Iterable[Extent]) -> None:
+        """Copy DRAM bytes to the pages ``extents``; a page not filled holds nothing."""
+        filled = [
+            (-(-max(left, begin) // self._page), self._full_pages(tensor, min(right, end)), version)
+            for left, right, version in self._dram[tensor]
+            if left < end and begin < right
+        ]
+        self.lay(filled, extents)
+
+    def lift(self, extents: Iterable[Extent]) -> list[Piece]:
+        """What lies in these pages and is in its place: pages [first, last) of some version."""
+        held = []
+        for low, high, shift in extents:
+            for first, last, tag in self._tags.over(low, high):
+                version, distance = divmod(tag, self._span)
+                if version != NOTHING and distance == shift + self._offset:
+                    held.append((first + shift, last + shift, version))
+        return held
+
+    def lay(self, pieces: Iterable[Piece], extents: Iterable[Extent]) -> None:
+        """Put pieces of a tensor into these pages; a page that gets none holds nothing."""
+        for low, high, shift in extents:
+            self._tags.put(low, high, NOTHING)
+            for first, last, version in pieces:
+                left, right = max(first - shift, low), min(last - shift, high)
+                if left < right:
+                    self._tags.put(left, right, self._tag(version, shift))
+
+    def store(self, tensor: int, begin: int, end: int, extents: Iterable[Extent]) -> None:
+        """Copy pages to DRAM bytes; bytes without a page get nothing."""
+        self._put(tensor, begin, end, NOTHING)
+        for low, high, shift in extents:
+            for first, last, tag in self._tags.over(low, high):
+                version, distance = divmod(tag, self._span)
+                left = max(begin, (first + shift) * self._page)
+                right = min(end, (last + shift) * self._page)
+                in_place = distance == shift + self._offset
+                self._put(tensor, left, right, version if in_place else NOTHING)
+
+    def stream_out(self, tensor: int, begin: int, end: int) -> None:
+        """Put the current version into DRAM bytes [begin, end)."""
+        self._put(tensor, begin, end, self._current[tensor])
+
+    def valid_in_dram(self, tensor: int, begin: int, end: int) -> bool:
+        """Whether DRAM bytes [begin, end) hold the current version."""
+        current = self._current[tensor]
+        return current != NOTHING and all(
+            v == current or e <= begin or b >= end for b, e, v in self._dram[tensor]
+        )
+
+    def valid_in_spm(self, tensor: int, end: int, extents: Iterable[Extent]) -> bool:
+        """Whether the pages hold the current version, and hold it at least up to byte ``end``."""
+        current, pages = self._current[tensor], 0
+        if current == NOTHING:
+            return False
+        tag, all_are = self._tag(current, 0), self._tags.all_are
+        for low, high, shift in extents:
+            pages += high - low
+            if not all_are(tag + shift, low, high):
+                return False
+        return pages >= -(-end // self._page)
+
+    def _put(self, tensor: int, begin: int, end: int, version: int) -> None:
+        """Put a version into DRAM bytes [begin, end)."""
+        ranges = self._dram[tensor]
+        below = [(b, min(e, begin), v) for b, e, v in ranges if b < begin]
+        above = [(max(b, end), e, v) for b, e, v in ranges if e > end]
+        if below and below[-1][2] == version:
+            begin = below.pop()[0]
+        if above and above[0][2] == version:
+            end = above.pop(0)[1]
+        self._dram[tensor] = [*below, (begin, end, version), *above]
+
+    def _tag(self, version: int, shift: int) -> int:
+        """Version and offset as one number; none is ``NOTHING``, and its version may be."""
+        return version * self._span + shift + self._offset
+
+    def _full_pages(self, tensor: int, end: int) -> int:
+        """Pages whose last byte is below ``end``; the last page of a tensor may be short."""
+        return self._pages[tensor] if end == self._size[tensor] else end // self._page

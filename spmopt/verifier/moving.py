@@ -1,0 +1,91 @@
+"""Moves between banks in the replay: a step opens with them, all at once.
+
+They are made when the operation before has ended, and earlier steps' commands are done with the
+old pages and the new ones; bytes on the way are in buffers without address, as those of streams.
+What then uses these pages waits for it. The time that they take is in the operation's, as that of
+all its step's accesses to banks (R6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+
+from spmopt.verifier.extents import Addresses, Extent
+from spmopt.verifier.memory import MemoryContents
+from spmopt.verifier.runs import Runs
+from spmopt.verifier.view import View
+
+
+class PageTimes:
+    """Until when pages are busy: ``loaded`` and ``stored`` by commands, ``used`` by operations.
+
+    ``used`` is of what lay there before. On every page each only ever grows, because channels and
+    operations run in order. What it takes follows the extents in use, not the scratchpad's size.
+    """
+
+    def __init__(self, pages: int) -> None:
+        self.loaded, self.stored, self.used = Runs(pages), Runs(pages), Runs(pages)
+
+    def filled(self, extents: Iterable[Extent]) -> int:
+        """When commands are done with these pages."""
+        return _greatest(extents, self.loaded, self.stored)
+
+    def left(self, extents: Iterable[Extent]) -> int:
+        """When what lay in these pages is of no more use."""
+        return _greatest(extents, self.stored, self.used)
+
+    def quiet(self, extents: Iterable[Extent]) -> int:
+        """When all that used these pages is done."""
+        return _greatest(extents, self.loaded, self.stored, self.used)
+
+
+def _greatest(extents: Iterable[Extent], *times: Runs) -> int:
+    latest = 0
+    for low, high, _ in extents:
+        for time in times:
+            latest = max(latest, time.greatest(low, high))
+    return latest
+
+
+class Moving:
+    """The moves of one step after the other."""
+
+    def __init__(
+        self, view: View, memory: MemoryContents, addresses: Addresses, busy: PageTimes
+    ) -> None:
+        moves, steps = view.schedule.moves, np.arange(view.timeline.steps + 1)
+        self._memory = memory
+        self._addresses = addresses
+        self._busy = busy
+        self._tensor: list[int] = moves.tensor.tolist()
+        self._pages: list[tuple[int, int]] = list(
+            zip(
+                (moves.begin // view.page_bytes).tolist(),
+                (-(-moves.end // view.page_bytes)).tolist(),
+                strict=True,
+            )
+        )
+        self._first: list[int] = np.searchsorted(moves.step, steps).tolist()
+        self.last = [0] * view.timeline.size_bytes.size
+        """Per tensor, when its last move was made."""
+
+    def open(self, step: int, ready: int, give_up: Callable[[int], None]) -> int:
+        """Go on to the addresses of ``step``, by ``give_up``, and carry along what is moved.
+
+        Returns when that is done, not before ``ready``; 0 if nothing is moved.
+        """
+        rows = range(self._first[step], self._first[step + 1])
+        old = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
+        pieces = [self._memory.lift(extents) for extents in old]
+        ready = max([ready, *map(self._busy.quiet, old)])
+        give_up(step)
+        new = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
+        now = max([ready, *map(self._busy.quiet, new)])
+        for row, left, taken, held in zip(rows, old, new, pieces, strict=True):
+            self._memory.lay(held, taken)
+            self.last[self._tensor[row]] = now
+            for low, high, _ in left + taken:  # quiet until now, so that these times grow too
+                self._busy.used.put(low, high, now)
+        return now if rows else 0

@@ -1,0 +1,118 @@
+"""The prices of a certificate, checked, and what follows from them for every step.
+
+Used by both bounds: of a uniform scratchpad (:mod:`spmopt.verifier.bound`) and of one with banks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import floor, lcm
+from typing import NamedTuple
+
+import numpy as np
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.result import Certificate
+from spmopt.core.timeline import Timeline
+
+MOST_BITS = 4096
+INFINITE = 2**61
+LARGEST = 2**59
+"""No path may cost more, so that 64 bits suffice for it and for ``INFINITE`` plus any path."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedPrices:
+    """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``."""
+
+    hold: list[int]
+    load: list[int]
+    store: list[int]
+    firm_load: list[int]
+    firm_store: list[int]
+    cycle: list[int]
+
+
+def step_prices(instance: Instance, certificate: Certificate, line: Timeline) -> CheckedPrices:
+    """Check the certificate's prices, and derive those of computation and firm commands."""
+    objective, beta = certificate.objective, instance.machine.bytes_per_cycle
+    columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
+    if any(column.shape != (line.steps,) for column in columns):
+        raise InputError(f"certificate: needs one price for each of the {line.steps} steps")
+    if not 0 <= certificate.bits <= MOST_BITS:
+        raise InputError(f"certificate: bits must be from 0 to {MOST_BITS}")
+    if min(int(column.min()) for column in columns) < 0:
+        raise InputError("certificate: prices must not be negative")
+    hold, inward, outward = (column.tolist() for column in columns)
+    if instance.machine.duplex:
+        channel = [a + b for a, b in zip(inward, outward, strict=True)]
+    elif inward == outward:
+        channel = inward
+    else:
+        raise InputError("certificate: on one channel dram_in and dram_out must be equal")
+    channel = [a + b for a, b in zip(channel, _ports(instance, certificate), strict=True)]
+    weight = objective.cycle * 2**certificate.bits
+    # With ``common`` for their denominator, weight and beta are whole numbers.
+    common = lcm(weight.denominator, beta.denominator)
+    whole_weight, whole_beta = int(weight * common), int(beta * common)
+    left = [whole_weight - whole_beta * price for price in channel]
+    if min(left) < 0:
+        step = left.index(min(left))
+        raise InputError(f"certificate: DMA prices of step {step} exceed the price of its time")
+    rho = [value // common for value in left]
+    firm = [price + r * common // whole_beta for price, r in zip(channel, rho, strict=True)]
+    add_in = floor(objective.dram_in_byte * 2**certificate.bits)
+    add_out = floor(objective.dram_out_byte * 2**certificate.bits)
+    prices = CheckedPrices(
+        hold=hold,
+        load=[price + add_in for price in inward],
+        store=[price + add_out for price in outward],
+        firm_load=[price + add_in for price in firm],
+        firm_store=[price + add_out for price in firm],
+        cycle=rho,
+    )
+    _check_magnitude(prices, line)
+    return prices
+
+
+def _ports(instance: Instance, certificate: Certificate) -> list[int]:
+    """(n,) Prices of the ports of all banks together, the prices of banks checked."""
+    banks, steps = len(instance.machine.banks), len(instance.operations)
+    if len(certificate.banks) not in (0, banks):
+        raise InputError(
+            f"certificate: has prices of {len(certificate.banks)} banks, the machine has {banks}"
+        )
+    for bank in certificate.banks:
+        if bank.spm.shape != (steps,) or bank.port.shape != (steps,):
+            raise InputError(f"certificate: a bank needs one price for each of the {steps} steps")
+        if min(int(bank.spm.min()), int(bank.port.min())) < 0:
+            raise InputError("certificate: prices must not be negative")
+    ports = [bank.port.tolist() for bank in certificate.banks]
+    return [sum(prices) for prices in zip(*ports, strict=True)] if ports else [0] * steps
+
+
+def _check_magnitude(prices: CheckedPrices, line: Timeline) -> None:
+    """A path pays in each step at most one holding, and ``passes`` moves each way."""
+    passes = np.ones(line.steps, np.int64)
+    np.maximum.at(passes, line.step, line.passes)
+    moves = zip(prices.firm_load, prices.firm_store, passes.tolist(), strict=True)
+    if sum(prices.hold) + sum(p * (i + o) for i, o, p in moves) > LARGEST:
+        raise InputError("certificate: prices are too large for 64 bits; give fewer bits")
+
+
+class Touch(NamedTuple):
+    """One access, of the timeline."""
+
+    tensor: int
+    kind: int
+    passes: int
+    stationary: bool
+    live_after: bool
+    next: int
+
+
+def touches(line: Timeline) -> list[Touch]:
+    """All accesses, in the order of the timeline."""
+    columns = (getattr(line, name).tolist() for name in Touch._fields)
+    return [Touch(*row) for row in zip(*columns, strict=True)]

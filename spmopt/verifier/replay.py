@@ -1,0 +1,276 @@
+"""The event-driven replay: the same commands on a machine without barriers between steps.
+
+One FIFO channel, or with duplex one for ``load`` and ``stream_in`` and one for ``store`` and
+``stream_out``; operations in order. A command starts when its channel is free and
+
+* a load: what used the pages that it fills, in earlier steps, is done;
+* a store of what the step's operation writes, and every stream: the operation has started
+  (row pipelining, an assumption); of a stationary result: the operation has ended;
+* another store: the operation that wrote the bytes has ended;
+* duplex: earlier steps' accesses of the other channel to the same DRAM bytes are done.
+
+With banks a step opens with its moves (:mod:`spmopt.verifier.moving`).
+
+An operation starts when the one before it has ended, loads of its stationary operands and all
+loads of its operands in earlier steps are done, and so is every earlier command that uses a
+page that it overwrites. It ends after its computation, its streams and the loads of the same
+step that serve it.
+
+It ends no later than the makespan. Claim: everything of steps up to i ends by
+``T_i = d_0 + ... + d_i``. Suppose it for i - 1, and let T be ``T_{i-1}``. What a move, a load, a
+store of older contents or a DRAM access of step i waits for belongs to earlier steps, or is such
+a move, so it is eligible by T. One channel: the first loads run one after the other from T at the
+latest, so the operation starts by ``T + L``. The next commands are eligible by then, and the
+channel has nothing but ``X - S`` to do, so they end by ``T + X - S`` and the operation by
+``max(T + L + c, T + X - S)``; the last stores follow, ``S`` more: ``T + max(L + c + S, X)``.
+Duplex: likewise the inward channel is done by ``T + in``, the outward one up to the last stores
+by ``T + L + out - S`` (its streams wait for the operation), the operation ends by the greatest of
+these and ``T + L + c``, and the last stores ``S`` later: ``T + max(in + S, L + out, L + c + S)``.
+Both are ``T_{i-1} + d_i = T_i``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from spmopt.core.schedule import Command
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Access
+from spmopt.verifier.dram_order import DramOrder
+from spmopt.verifier.durations import Durations, durations
+from spmopt.verifier.extents import Addresses, Extent
+from spmopt.verifier.memory import MemoryContents
+from spmopt.verifier.moving import Moving, PageTimes
+from spmopt.verifier.view import AFTER, BEFORE, DURING, View
+from spmopt.verifier.violation import MAX_PER_CHECK, Violation
+
+SCRATCH = -1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replay:
+    """When everything ran, in cycles, and what was wrong in SPM or DRAM when it was used.
+
+    ``operation_start``, ``operation_end`` are per step, ``command_start``, ``command_end`` per
+    row of the command table.
+    """
+
+    cycles: int
+    operation_start: Ints
+    operation_end: Ints
+    command_start: Ints
+    command_end: Ints
+    violations: tuple[Violation, ...]
+
+
+def replay(view: View, time: Durations | None = None) -> Replay:
+    """Run a schedule in correct format (R0); ``time`` is that of ``view``, where it is known.
+
+    Of a schedule that breaks other rules the times mean nothing, but the contents are still
+    followed, in program order. Rule R10 makes that the queue order; within a step an
+    operation takes its inputs before its results leave.
+    """
+    placed, available = view.schedule.placements, view.instance.machine.spm_pages
+    if ((placed.spm_page < 0) | (placed.spm_page > available - placed.pages)).any():
+        text = f"an address is outside the SPM of {available} pages"
+        outside = Violation(rule="replay", step=None, tensor=None, message=text)
+        none = np.empty(0, np.int64)
+        return Replay(
+            cycles=0,
+            operation_start=none,
+            operation_end=none,
+            command_start=none,
+            command_end=none,
+            violations=(outside,),
+        )
+    machine = _Machine(view, durations(view) if time is None else time)
+    for step in range(view.timeline.steps):
+        machine.run(step)
+    machine.check_end()
+    return machine.result()
+
+
+class _Machine:
+    """State of the replay; times in cycles."""
+
+    def __init__(self, view: View, time: Durations) -> None:
+        commands, line = view.schedule.commands, view.timeline
+        self._view = view
+        self._memory = MemoryContents(view)
+        self._addresses = Addresses(view.schedule.placements, line.size_bytes.size)
+        self._dram = DramOrder(line.size_bytes.size, view.instance.machine.duplex)
+        self._cycles: list[int] = time.command.tolist()
+        self._kind: list[int] = commands.kind.tolist()
+        self._tensor: list[int] = commands.tensor.tolist()
+        self._begin: list[int] = commands.begin.tolist()
+        self._end: list[int] = commands.end.tolist()
+        self._phase: list[int] = view.command_phase.tolist()
+        steps = np.arange(line.steps + 1)
+        self._first: list[int] = np.searchsorted(commands.step, steps).tolist()
+        self._first_access: list[int] = line.first.tolist()
+        self._operand: list[tuple[int, int]] = list(
+            zip(line.tensor.tolist(), line.kind.tolist(), strict=True)
+        )
+        self._compute: list[int] = time.operation.tolist()
+        self._outward = int(view.instance.machine.duplex)
+        self._free = [0, 0]
+        self._busy = PageTimes(view.instance.machine.spm_pages)
+        self._moving = Moving(view, self._memory, self._addresses, self._busy)
+        # Per tensor, and last for the scratch: the step of its last use.
+        self._last_use = [-1] * (line.size_bytes.size + 1)
+        # Per tensor: when its last load and the operation that wrote it end.
+        self._arrived = [0] * line.size_bytes.size
+        self._written = [0] * line.size_bytes.size
+        self._opened = 0  # when the step's moves were made
+        self._operation_end = 0
+        self._spans: list[tuple[int, int]] = []
+        self._command_spans = [(0, 0)] * len(commands)
+        self._violations: list[Violation] = []
+
+    def run(self, step: int) -> None:
+        """One step: moves, commands before, operation and commands during it, commands after."""
+        self._opened = self._moving.open(step, self._operation_end, self._give_up)
+        operands = self._operand[self._first_access[step] : self._first_access[step + 1]]
+        reads = {tensor for tensor, kind in operands if kind != Access.WRITE}
+        writes = {tensor for tensor, kind in operands if kind != Access.READ}
+        queue: tuple[list[int], ...] = ([], [], [])
+        for row in range(self._first[step], self._first[step + 1]):
+            queue[self._phase[row]].append(row)
+        start = max([self._load(row, step) for row in queue[BEFORE]], default=0)
+        start = max(start, self._ready(reads, writes))
+        end = start + self._compute[step]
+        for row in queue[DURING]:
+            end = max(end, self._run_during(row, step, start, reads, writes))
+        self._operate(step, reads, writes, queue[DURING])
+        for row in queue[AFTER]:
+            self._run(row, step, end)
+        for row in queue[DURING] + queue[AFTER]:
+            self._leave(row)
+        for tensor, _ in operands:
+            self._last_use[tensor] = step
+        self._last_use[SCRATCH] = step
+        for tensor in writes:
+            self._written[tensor] = end
+        self._operation_end = end
+        self._spans.append((start, end))
+
+    def check_end(self) -> None:
+        """What must be kept is in DRAM."""
+        for tensor in np.flatnonzero(self._view.timeline.keep).tolist():
+            size = self._view.instance.tensors[tensor].size_bytes
+            if not self._memory.valid_in_dram(tensor, 0, size):
+                self._violate(None, tensor, "is to be kept, but DRAM does not hold it at the end")
+
+    def result(self) -> Replay:
+        """All times."""
+        spans = np.array(self._spans, np.int64).reshape(-1, 2)
+        commands = np.array(self._command_spans, np.int64).reshape(-1, 2)
+        return Replay(
+            cycles=max(self._operation_end, *self._free),
+            operation_start=spans[:, 0],
+            operation_end=spans[:, 1],
+            command_start=commands[:, 0],
+            command_end=commands[:, 1],
+            violations=tuple(self._violations),
+        )
+
+    def _give_up(self, step: int) -> None:
+        """Pages that change hands in this step were in use until the tensor's last use."""
+        for tensor, since, (low, high, _) in self._addresses.advance(step):
+            last = self._last_use[tensor]
+            if last >= since:
+                self._busy.used.put(low, high, self._spans[last][1])
+
+    def _run_during(
+        self, row: int, step: int, start: int, reads: set[int], writes: set[int]
+    ) -> int:
+        """Run a command; return until when the operation must wait for it (0: it need not)."""
+        kind, tensor = self._kind[row], self._tensor[row]
+        if kind == Command.LOAD:
+            end = self._load(row, step)
+            return end if tensor in reads else 0
+        if kind == Command.STORE:
+            # Loads need no waiting for: what they brought is in DRAM and is not stored (R5).
+            older = max(self._written[tensor], self._moving.last[tensor])
+            self._run(row, step, start if tensor in writes else older)
+            return 0
+        return self._run(row, step, start)
+
+    def _run(self, row: int, step: int, eligible: int) -> int:
+        """Occupy the command's channel once it is eligible; return when it ends."""
+        outward = self._kind[row] in (Command.STORE, Command.STREAM_OUT)
+        tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
+        channel = self._outward if outward else 0
+        order = self._dram.eligible(outward, tensor, begin, end, step)
+        start = max(self._free[channel], eligible, order)
+        finish = start + self._cycles[row]
+        self._free[channel] = finish
+        self._command_spans[row] = (start, finish)
+        self._dram.note(outward, tensor, (begin, end, finish, step), self._free[not outward])
+        return finish
+
+    def _load(self, row: int, step: int) -> int:
+        tensor, extents = self._tensor[row], self._extents(row)
+        finish = self._run(row, step, self._busy.left(extents))
+        for low, high, _ in extents:
+            self._busy.loaded.put(low, high, finish)
+        self._arrived[tensor] = finish
+        self._memory.load(tensor, self._begin[row], self._end[row], extents)
+        return finish
+
+    def _extents(self, row: int) -> list[Extent]:
+        """Where the pages of a command's bytes lie."""
+        page = self._view.page_bytes
+        first, last = self._begin[row] // page, -(-self._end[row] // page)
+        return self._addresses.part(self._tensor[row], first, last)
+
+    def _ready(self, reads: set[int], writes: set[int]) -> int:
+        """When the operation before, its operands' loads and users of its pages are done."""
+        ready = max([self._opened, *(self._arrived[tensor] for tensor in reads)])
+        for tensor in writes | {SCRATCH}:
+            ready = max(ready, self._busy.filled(self._addresses.of(tensor)))
+        return max(ready, self._operation_end)
+
+    def _operate(self, step: int, reads: set[int], writes: set[int], during: list[int]) -> None:
+        """Compare the inputs, resident and streamed, with what they should be; write pages."""
+        sizes = self._view.instance.tensors
+        resident = {tensor: sizes[tensor].size_bytes for tensor in reads}
+        for row in during:
+            tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
+            if self._kind[row] == Command.STREAM_IN and tensor in reads:
+                if not self._memory.valid_in_dram(tensor, begin, end):
+                    self._violate(step, tensor, "streamed in, but DRAM holds another version")
+                if end == sizes[tensor].size_bytes:
+                    resident[tensor] = min(begin, resident[tensor])
+        for tensor, size in resident.items():
+            if not self._memory.valid_in_spm(tensor, size, self._addresses.of(tensor)):
+                self._violate(step, tensor, f"first {size} bytes read from other contents")
+        self._memory.scribble(self._addresses.of(SCRATCH))
+        for tensor in writes:
+            self._memory.new_version(tensor)
+            self._memory.write(tensor, self._addresses.of(tensor))
+
+    def _leave(self, row: int) -> None:
+        """The step's stores and streams have put their bytes into DRAM.
+
+        Only now, because a load of an operand updated in place brings the old version even when
+        it stands behind the store of the new one, and because what the operation overwrites
+        must not be what an older store of the same step still needs.
+        """
+        tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
+        if self._kind[row] == Command.STORE:
+            extents = self._extents(row)
+            for low, high, _ in extents:
+                self._busy.stored.put(low, high, self._command_spans[row][1])
+            self._memory.store(tensor, begin, end, extents)
+        elif self._kind[row] == Command.STREAM_OUT:
+            self._memory.stream_out(tensor, begin, end)
+
+    def _violate(self, step: int | None, tensor: int, what: str) -> None:
+        if len(self._violations) < MAX_PER_CHECK:
+            text = f"{self._view.name(tensor)}: {what}"
+            self._violations.append(
+                Violation(rule="replay", step=step, tensor=tensor, message=text)
+            )

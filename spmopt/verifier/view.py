@@ -1,0 +1,110 @@
+"""A schedule next to its instance, as arrays that every rule reads and none changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from spmopt.core.instance import Instance
+from spmopt.core.schedule import Command, Schedule
+from spmopt.core.table import Bools, Ints
+from spmopt.core.timeline import Access, Timeline, timeline
+from spmopt.verifier.lookup import StepIndex, pick, pick_flag
+from spmopt.verifier.suffix import Suffix, track_suffix
+
+BEFORE, DURING, AFTER = 0, 1, 2
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class View:
+    """What the rules look at; built only for schedules in correct format (R0).
+
+    Attributes
+    ----------
+    rows, accesses
+        Residency rows by their begin, accesses by their step.
+    resident_bytes : (a,)
+        ``r_t(i)`` of every access.
+    suffix
+        ``Z_t``.
+    """
+
+    instance: Instance
+    schedule: Schedule
+    timeline: Timeline
+    rows: StepIndex
+    accesses: StepIndex
+    resident_bytes: Ints
+    suffix: Suffix
+
+    @classmethod
+    def of(cls, instance: Instance, schedule: Schedule) -> Self:
+        """Lay out ``schedule``; its indices must be in range."""
+        line = timeline(instance, schedule.steps.operation, schedule.steps.mode)
+        table = schedule.residency
+        rows = StepIndex.of(table.tensor, table.begin, line.steps)
+        resident = _resident(schedule, rows, line.tensor, line.step)
+        return cls(
+            instance=instance,
+            schedule=schedule,
+            timeline=line,
+            rows=rows,
+            accesses=StepIndex.of(line.tensor, line.step, line.steps),
+            resident_bytes=resident,
+            suffix=track_suffix(line, schedule.commands, resident),
+        )
+
+    @property
+    def page_bytes(self) -> int:
+        """Bytes of an SPM page, ``g``."""
+        return self.instance.machine.page_bytes
+
+    def name(self, tensor: int) -> str:
+        """A tensor's name, for messages."""
+        return "scratch" if tensor < 0 else self.instance.tensors[tensor].name
+
+    def pages(self, size_bytes: Ints) -> Ints:
+        """Pages that hold so many bytes."""
+        return -(-size_bytes // self.page_bytes)
+
+    def resident(self, tensor: Ints, step: Ints) -> Ints:
+        """``r_t(step)`` per pair; 0 before the first step and after the last."""
+        return _resident(self.schedule, self.rows, tensor, step)
+
+    def access(self, tensor: Ints, step: Ints) -> Ints:
+        """The access to ``tensor`` in ``step``, or -1, per pair."""
+        row = self.accesses.last(tensor, step)
+        return np.where(pick(self.timeline.step, row, -2) == step, row, -1)
+
+    def live(self, tensor: Ints, step: Ints) -> Bools:
+        """Whether the contents at the start of ``step`` are needed, per pair."""
+        row = self.accesses.last(tensor, step - 1)
+        live: Bools = np.where(
+            row < 0, self.timeline.live_before[tensor], pick_flag(self.timeline.live_after, row)
+        )
+        return live
+
+    @cached_property
+    def command_access(self) -> Ints:
+        """The access that each command's tensor has in its step, or -1."""
+        return self.access(self.schedule.commands.tensor, self.schedule.commands.step)
+
+    @cached_property
+    def command_phase(self) -> Ints:
+        """``BEFORE``: loads of stationary operands; ``AFTER``: stores of stationary results."""
+        line, commands, row = self.timeline, self.schedule.commands, self.command_access
+        kind = pick(line.kind, row, -1)
+        stationary = pick_flag(line.stationary, row)
+        before = (commands.kind == Command.LOAD) & stationary & (kind != Access.WRITE)
+        after = (commands.kind == Command.STORE) & stationary & (kind != Access.READ)
+        phase: Ints = np.where(before, BEFORE, np.where(after, AFTER, DURING))
+        return phase
+
+
+def _resident(schedule: Schedule, rows: StepIndex, tensor: Ints, step: Ints) -> Ints:
+    row = rows.last(tensor, step)
+    inside = pick(schedule.residency.end, row, 0) > step
+    return np.where(inside, pick(schedule.residency.size_bytes, row, 0), 0)

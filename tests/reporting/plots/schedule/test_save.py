@@ -1,0 +1,107 @@
+"""Files: every picture in every format, the same bytes each time, whatever the names are."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import matplotlib.image
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.reporting.plots.schedule import PICTURES, addresses, boxes, save_picture
+from spmopt.reporting.plots.style import legible
+from spmopt.reporting.schedule_view import ScheduleView
+from tests.reporting.samples import AWKWARD, awkward, picture
+from tests.reporting.schedule_view.small import result_of
+from tests.verifier.random_plans import random_schedule
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_picture_is_1200_pixels_wide(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.png"
+    chosen = [picture("belady"), picture("page")] if name == "compare" else [picture("page")]
+    save_picture(name, chosen, path)
+    height, width, _ = matplotlib.image.imread(path).shape
+    assert width == 1200
+    assert height > 250
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf", "PNG"])
+def test_bytes_are_the_same_each_time(suffix: str, tmp_path: Path) -> None:
+    paths = [tmp_path / f"{name}.{suffix}" for name in "ab"]
+    for path in paths:
+        save_picture("map", [picture("page")], path)
+    assert paths[0].read_bytes() == paths[1].read_bytes()
+
+
+def test_letters_come_along(tmp_path: Path) -> None:
+    for suffix in ("svg", "pdf"):
+        save_picture("lanes", [picture("page")], tmp_path / f"p.{suffix}")
+    assert b"/FontFile2" in (tmp_path / "p.pdf").read_bytes()
+    svg = (tmp_path / "p.svg").read_text()
+    assert "<text" not in svg
+    assert "<script" not in svg
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_names_are_text_whatever_they_are(suffix: str, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name in ("all", "roofline"):
+            path = tmp_path / f"{name}.{suffix}"
+            save_picture(name, [awkward("page")], path)
+            assert b"<script" not in path.read_bytes()
+            if suffix == "png":
+                assert matplotlib.image.imread(path).shape[1] == 1200
+
+
+def test_long_names_keep_both_ends_and_lines_become_one() -> None:
+    assert legible("a\nb\tc") == "a b c"
+    assert legible("first" + 1000 * "-" + "last", 20).startswith("first")
+    assert legible("first" + 1000 * "-" + "last", 20).endswith("last")
+    assert [len(legible(name, 20)) for name in ("n" * 1000, "n" * 21, "n" * 20)] == [19, 19, 20]
+    assert legible(AWKWARD[3]) == "□ ∑ □□"
+    assert legible("$x_{") == "$x_{"
+
+
+@pytest.mark.parametrize("suffix", ["svg", "pdf"])
+def test_many_rectangles_become_an_image(
+    suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(addresses, "MOST_DRAWN", 10)
+    path = tmp_path / f"p.{suffix}"
+    save_picture("map", [picture("page")], path)
+    assert (b"<image" if suffix == "svg" else b"/Subtype /Image") in path.read_bytes()
+
+
+def test_two_schedules_share_the_time_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limits = []
+    drawn = boxes.Boxes.of
+
+    def watched(one: ScheduleView) -> boxes.Boxes:
+        limits.append(one.times.cycles)
+        return drawn(one)
+
+    monkeypatch.setattr(boxes.Boxes, "of", watched)
+    save_picture("map", [picture("belady"), picture("page")], tmp_path / "p.png")
+    assert limits == [picture("belady").times.cycles, picture("page").times.cycles]
+
+
+def test_refusals(tmp_path: Path) -> None:
+    one, path = picture("page"), tmp_path / "p.png"
+    instance, plan = random_schedule(0)
+    other = ScheduleView.of(result_of(instance, plan))
+    for name, chosen, target, text in (
+        ("maps", [one], path, "did you mean map?"),
+        ("compare", [one], path, "picture compare: takes 2 schedules, not 1"),
+        ("map", [], path, "takes 1 or 2 schedules, not 0"),
+        ("map", [one, other], path, "name two schedules of one instance"),
+        ("map", [one, picture("page", "replay")], path, "timing steps and replay"),
+        ("price", [other], path, "has no prices"),
+        ("map", [one], tmp_path / "p.gif", r"p.gif: no format .*\.png, \.svg, \.pdf"),
+        ("map", [one], tmp_path / "none" / "p.png", "cannot be written"),
+    ):
+        with pytest.raises(InputError, match=text):
+            save_picture(name, chosen, target)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,75 @@
+"""A search drawn: the front among all trials, proofs, constraints, what matters."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
+
+from spmopt.core.errors import InputError
+from spmopt.reporting.plots.fronts import plot_front, plot_importances, save_front
+from tests.reporting.fronts.fronts import front
+
+
+def marks(ax: Axes) -> dict[str, list[list[float]]]:
+    """Where the marks of each label are."""
+    return {
+        str(each.get_label()): np.asarray(each.get_offsets()).tolist()
+        for each in ax.collections
+        if isinstance(each, PathCollection)
+    }
+
+
+def test_every_kind_of_trial_has_its_mark() -> None:
+    ax = plot_front(front())
+    assert marks(ax) == {
+        "front": [[1.0, 8.0], [2.0, 5.0]],
+        "solved": [[2.5, 6.0]],
+        "breaks a constraint": [[0.5, 10.0]],
+        "excluded by proof, at best here": [[3.0, 7.0]],
+    }
+    said = [text.get_text() for text in ax.texts]
+    assert said == ["0", "1", "1 of 6 trials are not known by both figures"]
+
+
+def test_steps_gaps_and_limits_are_lines() -> None:
+    ax = plot_front(front())
+    steps, across, up, limit = ax.get_lines()
+    assert steps.get_drawstyle() == "steps-post"
+    assert np.asarray(steps.get_xdata()).tolist() == [1.0, 2.0]
+    assert np.asarray(across.get_xdata()).tolist() == [1.6, 2.0]
+    assert np.asarray(up.get_ydata()).tolist() == [5.0, 5.0]
+    assert np.asarray(limit.get_ydata()).tolist() == [9.0, 9.0]
+    assert limit.get_label() == "area_mm2 <= 9"
+
+
+def test_other_figures_have_no_steps() -> None:
+    ax = plot_front(front(), "trial", "time")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("trial", "time")
+    assert all(line.get_drawstyle() == "default" for line in ax.get_lines())
+    assert marks(ax)["front"] == [[0.0, 1.0], [1.0, 2.0]]
+
+
+def test_bounds_are_called_bounds() -> None:
+    ax = plot_front(replace(front(), bounds_only=True))
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("time ≥", "area_mm2")
+    assert "front of lower bounds" in marks(ax)
+
+
+def test_bars_are_shares_by_field() -> None:
+    ax = plot_importances(front())
+    widths = [[bar.get_width() for bar in group] for group in ax.containers]
+    assert widths == [[0.75, 0.25], [1.0, 0.0]]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["spm", "bw"]
+    with pytest.raises(InputError, match="too few machines"):
+        plot_importances(replace(front(), shares=()))
+
+
+def test_a_file_is_the_same_again(tmp_path: Path) -> None:
+    for name in ("a.svg", "b.svg"):
+        save_front(front("$x^$<&🙂" * 90), tmp_path / name)
+    assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
+    save_front(replace(front(), shares=()), tmp_path / "c.png", "trial", "time")
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")

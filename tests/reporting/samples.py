@@ -1,0 +1,46 @@
+"""Pictures of one instance, made by a rule and by an optimizer, and one with awkward names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.scheduler import Request
+from spmopt.io.files import StoredResult, read_instance
+from spmopt.reporting.schedule_view import ScheduleView
+from spmopt.solving import solve
+
+_INSTANCE = Path(__file__).parents[2] / "instances" / "lstm.json"
+AWKWARD = ("<script>alert('x')</script>", "$x_{", "\"quoted\" & 'more'", "🦊 ∑ 漢字", "n" * 1000)
+"""Names that must be text and nothing else."""
+
+
+@cache
+def stored(scheduler: str) -> StoredResult:
+    """A result for a small network with scratch space."""
+    instance = read_instance(_INSTANCE)
+    request = Request(objective=MAKESPAN, time_limit_s=5, tolerance=0.02)
+    return StoredResult(instance=instance, result=solve(instance, scheduler, request))
+
+
+@cache
+def picture(scheduler: str, timing: str = "steps") -> ScheduleView:
+    return ScheduleView.of(stored(scheduler), timing=timing)
+
+
+def awkward(scheduler: str) -> ScheduleView:
+    """Its instance, tensors and operations have names of all kinds."""
+    found = stored(scheduler)
+    instance = found.instance
+    tensors = tuple(
+        replace(tensor, name=f"{AWKWARD[number % len(AWKWARD)]}\n{number}")
+        for number, tensor in enumerate(instance.tensors)
+    )
+    operations = tuple(
+        replace(operation, name=f"{AWKWARD[number % len(AWKWARD)]}{number}")
+        for number, operation in enumerate(instance.operations)
+    )
+    renamed = replace(instance, name="".join(AWKWARD), tensors=tensors, operations=operations)
+    return ScheduleView.of(StoredResult(instance=renamed, result=found.result))

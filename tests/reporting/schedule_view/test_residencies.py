@@ -1,0 +1,136 @@
+"""Rectangles against the placements, page by page; occupancy against the verifier's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spmopt.core.schedule import Command
+from spmopt.core.timeline import Access
+from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
+from spmopt.reporting.schedule_view.residencies import Came, Left
+from spmopt.verifier.rules.capacity import occupied_pages
+from tests.reporting.schedule_view.small import pictures
+
+
+def held(picture: ScheduleView) -> list[dict[int, tuple[int, int]]]:
+    """By step: what lies in each page of the scratchpad, tensor and page of it."""
+    table = picture.view.schedule.placements
+    pages: list[dict[int, tuple[int, int]]] = [{} for _ in range(picture.view.timeline.steps)]
+    for row in range(len(table)):
+        for step in range(int(table.begin[row]), int(table.end[row])):
+            for k in range(int(table.pages[row])):
+                place, page = int(table.spm_page[row]) + k, int(table.tensor_page[row]) + k
+                pages[step][place] = (int(table.tensor[row]), page)
+    return pages
+
+
+def test_rectangles_hold_what_the_placements_say() -> None:
+    for picture in pictures(("steps",)):
+        found = picture.residencies
+        pages: list[dict[int, tuple[int, int]]] = [{} for _ in held(picture)]
+        for row in range(len(found)):
+            for step in range(int(found.begin[row]), int(found.end[row])):
+                for k in range(int(found.pages[row])):
+                    place = int(found.page[row]) + k
+                    assert place not in pages[step]
+                    page = int(found.tensor_page[row]) + k
+                    pages[step][place] = (int(found.tensor[row]), page)
+        assert pages == held(picture)
+
+
+def test_no_rectangle_goes_on_in_another() -> None:
+    for picture in pictures(("steps",)):
+        found = picture.residencies
+        keys = [found.tensor, found.page, found.pages, found.tensor_page]
+        begins, ends = (
+            {tuple(row) for row in np.stack([*keys, at])[:, found.tensor >= 0].T.tolist()}
+            for at in (found.begin, found.end)
+        )
+        assert not begins & ends
+        assert (found.end - found.begin == 1)[found.tensor < 0].all()  # each operation its own
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_rectangles_never_overlap(timing: str) -> None:
+    for picture in pictures((timing,)):
+        found, cycles = picture.residencies, picture.times.cycles
+        assert (found.start <= found.stop).all()
+        assert (found.stop <= cycles).all()
+        taken = np.zeros((picture.instance.machine.spm_pages, cycles), np.int64)
+        for row in range(len(found)):
+            place = slice(int(found.page[row]), int(found.page[row] + found.pages[row]))
+            taken[place, int(found.start[row]) : int(found.stop[row])] += 1
+        assert taken.max(initial=0) <= 1
+
+
+def test_kinds_add_up_to_what_the_verifier_counts() -> None:
+    for picture in pictures(("steps",)):
+        page = picture.instance.machine.page_bytes
+        expected = occupied_pages(picture.view) * page
+        np.testing.assert_array_equal(picture.occupied.sum(axis=0), expected)
+        found = picture.residencies
+        for step, size in enumerate(expected.tolist()):
+            here = (found.begin <= step) & (found.end > step)
+            assert int(found.pages[here].sum()) * page == size
+        assert (picture.occupied >= 0).all()
+
+
+def came(picture: ScheduleView, row: int) -> Came:
+    """From the commands of the step."""
+    found, commands = picture.residencies, picture.view.schedule.commands
+    if found.tensor[row] < 0:
+        return Came.SCRATCH
+    here = commands.step == found.begin[row]
+    load = here & (commands.kind == Command.LOAD) & (commands.tensor == found.tensor[row])
+    page = picture.instance.machine.page_bytes
+    low = int(found.tensor_page[row]) * page
+    high = low + int(found.pages[row]) * page
+    meets = (commands.begin[load] < high) & (commands.end[load] > low)
+    return Came.LOADED if meets.any() else Came.WRITTEN
+
+
+def left(picture: ScheduleView, row: int) -> Left:
+    """From the uses that follow."""
+    found, line = picture.residencies, picture.view.timeline
+    tensor, end = int(found.tensor[row]), int(found.end[row])
+    if end == line.steps:
+        return Left.END
+    if tensor < 0:
+        return Left.DEAD
+    uses = np.flatnonzero((line.tensor == tensor) & (line.step >= end))
+    if uses.size:
+        return Left.DEAD if line.kind[uses[0]] == Access.WRITE else Left.EVICTED
+    return Left.OUT if line.keep[tensor] else Left.DEAD
+
+
+def test_how_they_came_and_why_they_left() -> None:
+    seen = set()
+    for picture in pictures(("steps",)):
+        found, line = picture.residencies, picture.view.timeline
+        for row in range(len(found)):
+            assert found.came[row] == came(picture, row)
+            assert found.left[row] == left(picture, row)
+            later = (line.tensor == found.tensor[row]) & (line.step > found.begin[row])
+            assert found.next[row] == (line.step[later].min() if later.any() else -1)
+            seen.add((int(found.came[row]), int(found.left[row])))
+    assert {came for came, _ in seen} == {Came.LOADED, Came.WRITTEN, Came.SCRATCH}
+    assert {left for _, left in seen} == {*Left} - {Left.MOVED}
+
+
+def test_copies_in_dram_step_by_step() -> None:
+    for picture in pictures(("steps",)):
+        view, table = picture.view, picture.copies
+        steps, size = view.timeline.steps, view.timeline.size_bytes
+        whole = np.zeros((size.size, steps + 1), bool)
+        for row in range(len(table)):
+            span = slice(int(table.begin[row]), int(table.end[row]))
+            assert not whole[table.tensor[row], span].any()
+            whole[table.tensor[row], span] = True
+        for tensor in range(size.size):
+            of = np.full(steps + 1, tensor)
+            valid = view.suffix.valid(of, np.arange(steps + 1))
+            np.testing.assert_array_equal(whole[tensor], valid == size[tensor])
+        follows = (table.tensor[1:] == table.tensor[:-1]) & (table.begin[1:] == table.end[:-1])
+        assert not follows.any()
+        assert whole[:, -1][view.timeline.keep].all()

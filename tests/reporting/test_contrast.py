@@ -1,0 +1,222 @@
+"""Differences against a second way to find them, by hand, and what cannot be compared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.schedule import Schedule
+from spmopt.core.timeline import Access
+from spmopt.reporting.contrast import contrast_record
+from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
+from tests.reporting import samples
+from tests.reporting.schedule_view.small import result_of
+from tests.verifier.builders import IN, LOAD, machine, operation, schedule, tensor
+from tests.verifier.random_plans import random_schedule
+
+SEEDS = 40
+FEATURES: dict[str, Any] = {"max_operations": 9, "max_tensors": 6, "setup": True}
+
+
+def picture(instance: Instance, plan: Schedule, timing: str = "steps") -> ScheduleView:
+    return ScheduleView.of(result_of(instance, plan), timing=timing)
+
+
+def two_uses() -> tuple[Instance, Schedule, Schedule]:
+    """w is read in steps 0 and 2: kept on chip, or streamed twice; op1 only computes."""
+    instance = Instance(
+        name="hand",
+        machine=machine(2),
+        tensors=(tensor("w", 8, "d"), tensor("x", 4, "d")),
+        operations=(
+            operation("first", (0,), (), 4),
+            operation("between", (1,), (), 6),
+            operation("last", (0,), (), 4),
+        ),
+    )
+    keeps = schedule(
+        3,
+        [(0, 0, 3, 8)],
+        [(0, LOAD, 0, 0, 8, 1), (1, IN, 1, 0, 4, 1)],
+        [(0, 0, 2, 0, 0, 3)],
+    )
+    streams = schedule(3, [], [(0, IN, 0, 0, 8, 1), (1, IN, 1, 0, 4, 1), (2, IN, 0, 0, 8, 1)], [])
+    return instance, keeps, streams
+
+
+def table(found: Any, name: str) -> list[dict[str, Any]]:
+    """The rows of a table, by the names of its columns."""
+    shown = found["tables"][name]
+    names = [column["name"] for column in shown["columns"]]
+    return [dict(zip(names, row, strict=True)) for row in shown["rows"]]
+
+
+def test_what_one_keeps_and_the_other_does_not() -> None:
+    instance, keeps, streams = two_uses()
+    found: Any = contrast_record(picture(instance, keeps), picture(instance, streams))
+    assert found["gaps"] == {
+        "tensor": [0],
+        "from_step": [0],
+        "to_step": [2],
+        "kept_a": [8],
+        "kept_b": [0],
+        "bytes_saved": [-8],
+    }
+    assert table(found, "kept between uses") == [
+        {
+            "tensor": "w",
+            "kind": "activation",
+            "after": "first",
+            "until": "last",
+            "kept_a_bytes": 8,
+            "kept_b_bytes": 0,
+            "b_less_a_bytes": -8,
+        }
+    ]
+    (weight,) = table(found, "tensors")
+    assert weight == {
+        "tensor": "w",
+        "kind": "activation",
+        "traffic_a_bytes": 8,
+        "traffic_b_bytes": 16,
+        "b_less_a_bytes": 8,
+        "kept_a_byte_s": 8.0 * 18,
+        "kept_b_byte_s": 0.0,
+    }
+    for name in ("operations", "layers"):
+        rows = table(found, name)
+        assert [list(row.values()) for row in rows] == [
+            ["last", 4, 8, 4, 0, 4],
+            ["first", 8, 8, 0, 4, 4],
+            ["between", 6, 6, 0, 0, 0],
+        ]
+    names = [column["name"] for column in found["tables"]["operations"]["columns"]]
+    assert names == ["operation", "time_a_s", "time_b_s", "b_less_a_s", "stall_a_s", "stall_b_s"]
+    assert found["only"] == [
+        {"tensor": [0], "start": [0], "stop": [18], "page": [0], "pages": [2]},
+        {"tensor": [], "start": [], "stop": [], "page": [], "pages": []},
+    ]
+    figures = {figure["key"]: figure for figure in found["figures"]}
+    assert figures["makespan"]["change"] == pytest.approx(22 / 18 - 1)
+    assert (figures["traffic"]["a"], figures["traffic"]["b"]) == (12, 20)
+    assert figures["spm_peak"]["change"] is figures["gap"]["change"] is None
+
+
+def test_no_change_is_told_of_the_seconds_of_schedulers() -> None:
+    """They say more about the machine of the moment than about the schedulers."""
+    found: Any = contrast_record(samples.picture("belady"), samples.picture("page"))
+    figures = {figure["key"]: figure for figure in found["figures"]}
+    seconds = figures["seconds"]
+    assert min(seconds["a"], seconds["b"]) > 0
+    assert seconds["change"] is None
+    assert figures["makespan"]["change"] < 0
+
+
+def test_the_other_way_round_signs_change() -> None:
+    instance, keeps, streams = two_uses()
+    found: Any = contrast_record(picture(instance, streams), picture(instance, keeps))
+    assert found["gaps"]["bytes_saved"] == [8]
+
+
+def kept(of: ScheduleView) -> dict[tuple[int, int, int], int]:
+    """By tensor, operation and the next: the fewest bytes on chip from one to the other."""
+    line, table = of.view.timeline, of.view.schedule.residency
+    found = {}
+    for tensor_number in range(len(of.instance.tensors)):
+        uses = [k for k in range(line.step.size) if line.tensor[k] == tensor_number]
+        for one, other in pairwise(uses):
+            if line.kind[other] == Access.WRITE:
+                continue
+            sizes = []
+            for step in range(int(line.step[one]), int(line.step[other]) + 1):
+                here = (table.tensor == tensor_number) & (table.begin <= step) & (table.end > step)
+                sizes.append(int(table.size_bytes[here].sum()))
+            first, last = (int(line.operation[line.step[k]]) for k in (one, other))
+            found[tensor_number, first, last] = min(sizes)
+    return found
+
+
+def pairs() -> list[tuple[ScheduleView, ScheduleView]]:
+    """Two plans of one instance each, mostly in different orders."""
+    found = []
+    for seed in range(SEEDS):
+        instance, first = random_schedule(seed, **FEATURES)
+        other, second = random_schedule(seed, free_order=True, **FEATURES)
+        assert instance == other
+        found.append((picture(instance, first), picture(instance, second)))
+    return found
+
+
+def test_gaps_are_matched_by_operations() -> None:
+    differ = 0
+    for first, second in pairs():
+        found: Any = contrast_record(first, second)["gaps"]
+        one, other = kept(first), kept(second)
+        expected = {
+            key: (one[key], other[key])
+            for key in one.keys() & other.keys()
+            if one[key] != other[key]
+        }
+        order = first.view.timeline.operation
+        rows = list(zip(*found.values(), strict=True))
+        assert {
+            (tensor_number, int(order[begin]), int(order[end])): (a, b)
+            for tensor_number, begin, end, a, b, _ in rows
+        } == expected
+        assert [abs(row[-1]) for row in rows] == sorted(abs(row[-1]) for row in rows)[::-1]
+        assert all(saved == b - a for *_, a, b, saved in rows)
+        differ += len(rows)
+    assert differ > 10
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_both_sides_add_up(timing: str) -> None:
+    for seed in range(SEEDS):
+        instance, first = random_schedule(seed, **FEATURES)
+        _, second = random_schedule(seed, free_order=True, **FEATURES)
+        both = [picture(instance, plan, timing) for plan in (first, second)]
+        found: Any = contrast_record(*both)
+        clock = instance.machine.clock_hz
+        for side, one in zip("ab", both, strict=True):
+            for name in ("operations", "layers"):
+                rows = table(found, name)
+                time = sum(row[f"time_{side}_s"] for row in rows)
+                assert time == pytest.approx(one.times.cycles / clock)
+                stall = sum(row[f"stall_{side}_s"] for row in rows)
+                assert stall == pytest.approx(one.stall.sum() / clock)
+        traffic = sum(row["b_less_a_bytes"] for row in table(found, "tensors"))
+        assert traffic == both[1].totals.traffic_bytes - both[0].totals.traffic_bytes
+
+
+def test_a_schedule_does_not_differ_from_itself() -> None:
+    instance, keeps, _ = two_uses()
+    found: Any = contrast_record(picture(instance, keeps), picture(instance, keeps))
+    assert found["gaps"]["tensor"] == []
+    assert {figure["change"] for figure in found["figures"]} <= {0.0, None}
+
+
+def test_other_instances_are_refused_with_the_difference() -> None:
+    instance, keeps, _ = two_uses()
+    base = picture(instance, keeps)
+    larger = replace(instance, machine=replace(instance.machine, spm_bytes=12))
+    more = replace(instance, tensors=(*instance.tensors, tensor("y", 4, "d")))
+    grown = replace(instance, tensors=(instance.tensors[0], tensor("x", 4, "dk")))
+    slower = operation("between", (1,), (), 7)
+    changed = (instance.operations[0], slower, instance.operations[2])
+    for other, text in (
+        (larger, r"hand and hand: their machines differ in spm_bytes \(8 and 12\); name two"),
+        (more, "they have 2 and 3 tensors"),
+        (grown, "their tensors differ, number 1 first"),
+        (replace(instance, operations=changed), "their operations differ, number 1 first"),
+    ):
+        with pytest.raises(InputError, match=text):
+            contrast_record(base, picture(other, keeps))
+    renamed = picture(replace(instance, name="again"), keeps)
+    assert contrast_record(base, renamed)["figures"]
+    with pytest.raises(InputError, match="timing steps and replay"):
+        contrast_record(base, picture(instance, keeps, "replay"))

@@ -1,0 +1,74 @@
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spmopt.reporting.quantities import duration, percent, share, si
+
+
+@pytest.mark.parametrize(
+    ("value", "plain", "filled"),
+    [
+        (0, "0 B", "0 B"),
+        (24_000_000, "24 MB", "24.00 MB"),
+        (1, "1 B", "1.000 B"),
+        (999_949, "999.9 kB", "999.9 kB"),
+        (999_951, "1 MB", "1.000 MB"),
+        (0.07884, "78.84 mB", "78.84 mB"),
+        (1e-15, "0.001 pB", "0.001000 pB"),
+        (2.5e18, "2500 PB", "2500 PB"),
+        (-1500, "-1.5 kB", "-1.500 kB"),
+    ],
+)
+def test_si(value: float, plain: str, filled: str) -> None:
+    assert si(value, "B") == plain
+    assert si(value, "B", fill=True) == filled
+
+
+@given(st.floats(1e-11, 1e17))
+def test_si_is_near_and_short(value: float) -> None:
+    found = re.fullmatch(r"([0-9.]+) ([pnµmkMGTP]?)s", si(value, "s"))
+    assert found is not None
+    number, prefix = found.groups()
+    powers = dict(zip("pnµm kMGTP", range(-12, 18, 3), strict=True)) | {"": 0}
+    assert float(number) * 10.0 ** powers[prefix] == pytest.approx(value, rel=5.001e-4)
+    assert len(number) <= 5
+
+
+@pytest.mark.parametrize(
+    ("part", "plain", "filled"),
+    [
+        (0, "0 %", "0 %"),
+        (0.1337, "+13.4 %", "+13.4 %"),
+        (2.5, "+250 %", "+250.0 %"),
+        (0.0325, "+3.25 %", "+3.25 %"),
+        (0.07, "+7 %", "+7.00 %"),
+        (0.3, "+30 %", "+30.0 %"),
+        (0.0099, "+0.99 %", "+0.99 %"),
+        (0.0001, "+0.01 %", "+0.010 %"),
+        (0.000081, "+0.0081 %", "+0.0081 %"),
+        (1.1e-7, "+0.000011 %", "< 0.0001 %"),
+        (1.1e-6, "+0.00011 %", "+0.00011 %"),
+        (1e-12, "+1e-10 %", "< 0.0001 %"),
+        (-0.01, "-1 %", "-1.00 %"),
+    ],
+)
+def test_percent(part: float, plain: str, filled: str) -> None:
+    assert percent(part) == plain
+    assert percent(part, fill=True) == filled
+
+
+@pytest.mark.parametrize(
+    ("part", "text"), [(0, "0 %"), (0.905, "90.5 %"), (1, "100 %"), (0.99999, "100 %")]
+)
+def test_share(part: float, text: str) -> None:
+    assert share(part) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0, "0 s"), (17.03, "17 s"), (3.084, "3.08 s"), (0.0042149, "4.21 ms"), (1234.6, "1235 s")],
+)
+def test_duration(value: float, text: str) -> None:
+    assert duration(value) == text

@@ -1,0 +1,97 @@
+"""Comparisons as they are drawn, on terminals of any width."""
+
+import re
+from io import StringIO
+
+import pytest
+
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.result import Result, Status
+from spmopt.reporting.comparison import COLUMNS, Comparison, compare_view
+from spmopt.reporting.tables import draw_parts
+from tests.reporting.terminal import Terminal, printed
+from tests.strategies import random_instance
+
+INSTANCE = random_instance(5)
+NOTE = "operation q: its stationary operands and scratch do not fit"
+
+
+def drawn(view: Comparison, width: int, file: StringIO) -> list[str]:
+    return printed(lambda console: draw_parts(view.parts(), console), width, file)
+
+
+def view(objective: Objective = MAKESPAN) -> Comparison:
+    row = ("belady", "85.07 ms", "24.92 GB", "7.875 J", "+7.77 %", "+7.77 %", "feasible", "0.04")
+    fluid = ("fluid", "≥ 78.94 ms", "-", "-", "-", "-", "bound", "0.48")
+    result = Result(scheduler="belady", objective=objective, status=Status.UNKNOWN, solve_s=0.0)
+    empty = compare_view(INSTANCE, [result])
+    return Comparison(
+        heading="one two three " * 12,
+        rows=(row, fluid),
+        remarks=("four five six " * 9,),
+        dispensable=empty.dispensable,
+    )
+
+
+@pytest.mark.parametrize(
+    ("width", "hidden"),
+    [
+        (40, {"seconds", "energy", "traffic", "vs best", "status"}),
+        (50, {"seconds", "energy", "traffic", "vs best"}),
+        (60, {"seconds", "energy", "traffic"}),
+        (80, {"seconds"}),
+        (100, set()),
+    ],
+)
+def test_a_narrow_terminal_gets_fewer_columns(width: int, hidden: set[str]) -> None:
+    lines = drawn(view(), width, Terminal())
+    assert max(map(len, lines)) <= width
+    (head,) = (line for line in lines if line.startswith("scheduler"))
+    assert {name for name in COLUMNS if name not in head} == hidden
+    text = " ".join(" ".join(lines).split())
+    named = re.search(r"A wider terminal has room for: ([^.]*)\.", text)
+    assert set(named[1].split(", ") if named else ()) == hidden
+
+
+def test_what_is_minimized_stays() -> None:
+    (head,) = (line for line in drawn(view(TRAFFIC), 40, Terminal()) if "scheduler" in line)
+    assert head.split() == ["scheduler", "traffic", "gap", "to", "bound"]
+
+
+def test_the_least_is_shown_however_narrow() -> None:
+    text = "\n".join(drawn(view(), 10, Terminal()))
+    assert "85.07 ms" in text
+    assert "+7.77 %" in text
+
+
+def test_a_pipe_gets_all_in_one_line_each() -> None:
+    lines = drawn(view(), 40, StringIO())
+    assert lines[0] == view().heading
+    assert lines[2].split() == " ".join(COLUMNS).split()
+    assert lines[-1] == view().remarks[0]
+
+
+def infeasible(scheduler: str, note: str = NOTE) -> Result:
+    return Result(
+        scheduler=scheduler,
+        objective=MAKESPAN,
+        status=Status.INFEASIBLE,
+        solve_s=0.0,
+        notes=(note,),
+    )
+
+
+def test_a_reason_is_given_once() -> None:
+    names = ["stream", "belady", "whole", "fluid"]
+    shown = compare_view(INSTANCE, [infeasible(name) for name in names])
+    assert shown.remarks == (f"infeasible: {NOTE}",)
+    assert [row[0] for row in shown.rows] == names
+    open_end = Result(
+        scheduler="page", objective=MAKESPAN, status=Status.UNKNOWN, solve_s=0.0, notes=("tried",)
+    )
+    some = [infeasible("lru"), open_end, infeasible("belady"), infeasible("whole", "other")]
+    assert compare_view(INSTANCE, some).remarks == (
+        f"lru, belady: {NOTE}",
+        "page: tried",
+        "whole: other",
+    )

@@ -1,0 +1,259 @@
+"""The trace against the Trace Event Format, and against the picture that it shows."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from itertools import pairwise
+from math import floor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spmopt.analysis.stalls import Cause
+from spmopt.core.schedule import Command
+from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
+from spmopt.reporting.trace import (
+    COMPUTE,
+    DMA_IN,
+    DMA_OUT,
+    OPERATIONS,
+    PROCESS,
+    STALLS,
+    THREADS,
+    microseconds,
+    trace_events,
+    trace_text,
+)
+from tests import banks_by_hand
+from tests.reporting.schedule_view.small import pictures, result_of
+from tests.verifier import hand_made
+
+NEEDED = {
+    "M": {"pid", "name", "args"},
+    "X": {"pid", "tid", "name", "cat", "ts", "dur", "args"},
+    "C": {"pid", "name", "ts", "args"},
+    "s": {"pid", "tid", "name", "cat", "id", "ts"},
+    "i": {"pid", "tid", "name", "cat", "ts", "s", "args"},
+    "f": {"pid", "tid", "name", "cat", "id", "ts", "bp"},
+}
+"""Fields by phase."""
+FACTORS = (10**9, 1_545_000_000, 3, 7 * 10**9)
+"""For cycles that are nanoseconds, are not, are many of them, or parts of one."""
+
+
+def clocked(picture: ScheduleView, factor: int) -> ScheduleView:
+    """The same on a machine whose clock and DRAM are faster by ``factor``: no cycles change."""
+    machine, schedule = picture.instance.machine, picture.result.schedule
+    assert schedule is not None
+    faster = replace(
+        machine,
+        clock_hz=factor * machine.clock_hz,
+        dram_bytes_per_s=factor * machine.dram_bytes_per_s,
+    )
+    stored = result_of(replace(picture.instance, machine=faster), schedule)
+    found = ScheduleView.of(stored, timing=picture.times.timing)
+    assert found.times.cycles == picture.times.cycles
+    return found
+
+
+@cache
+def cases() -> list[tuple[ScheduleView, list[Any]]]:
+    """Pictures and their events."""
+    shown = [
+        clocked(picture, FACTORS[number % len(FACTORS)])
+        for number, picture in enumerate(pictures())
+    ]
+    return [(picture, trace_events(picture)) for picture in shown]
+
+
+def of_phase(events: list[Any], phase: str) -> list[Any]:
+    return [event for event in events if event["ph"] == phase]
+
+
+def ns(value: float) -> int:
+    """As Perfetto reads a time stamp."""
+    return int(value * 1000)
+
+
+def spans(events: list[Any], thread: int) -> list[tuple[int, int]]:
+    """Begin and end of the slices of a thread."""
+    slices = [event for event in of_phase(events, "X") if event["tid"] == thread]
+    return [(ns(event["ts"]), ns(event["ts"]) + ns(event["dur"])) for event in slices]
+
+
+def test_every_event_has_the_fields_of_its_phase() -> None:
+    for _, events in cases():
+        for event in events:
+            assert NEEDED[event["ph"]] <= event.keys()
+            assert event["pid"] == PROCESS
+            assert event.get("tid", OPERATIONS) in THREADS
+            assert event.get("ts", 0) >= 0
+            assert event.get("dur", 0) >= 0
+            assert isinstance(event["name"], str)
+            assert event.get("bp", "e") == "e"
+        for counter in of_phase(events, "C"):
+            assert all(isinstance(value, int) for value in counter["args"].values())
+
+
+def test_threads_have_names_and_an_order() -> None:
+    _, events = cases()[0]
+    named = {
+        event["tid"]: event["args"]["name"]
+        for event in of_phase(events, "M")
+        if event["name"] == "thread_name"
+    }
+    assert named == dict(
+        zip(THREADS, ("operations", "compute", "DMA in", "DMA out", "stalls"), strict=True)
+    )
+    assert {event["name"] for event in of_phase(events, "M")} == {
+        "process_name",
+        "thread_name",
+        "thread_sort_index",
+    }
+
+
+def test_slices_of_a_thread_follow_each_other() -> None:
+    """Perfetto drops a slice that begins within another and ends after it."""
+    for _, events in cases():
+        for thread in THREADS:
+            for (_, end), (begin, _) in pairwise(spans(events, thread)):
+                assert end <= begin
+
+
+def test_flows_begin_and_end_within_slices() -> None:
+    for _, events in cases():
+        within = {thread: spans(events, thread) for thread in THREADS}
+        arrows: dict[str, dict[int, int]] = {"s": {}, "f": {}}
+        for event in events:
+            if event["ph"] in arrows:
+                at = ns(event["ts"])
+                assert any(begin <= at <= end for begin, end in within[event["tid"]])
+                assert event["id"] not in arrows[event["ph"]]
+                arrows[event["ph"]][event["id"]] = at
+        assert arrows["s"].keys() == arrows["f"].keys()
+        assert all(at <= arrows["f"][number] for number, at in arrows["s"].items())
+
+
+def test_a_flow_goes_to_the_first_use_after_a_load() -> None:
+    for picture, events in cases():
+        table, line = picture.view.schedule.commands, picture.view.timeline
+        arrows = {event["id"]: ns(event["ts"]) for event in of_phase(events, "f")}
+        operations = spans(events, OPERATIONS)
+        for row in np.flatnonzero(table.kind == Command.LOAD).tolist():
+            uses = line.step[(line.tensor == table.tensor[row]) & (line.step >= table.step[row])]
+            if uses.size:
+                begin, end = operations[int(uses.min())]
+                assert begin <= arrows.pop(row) <= end
+        assert not arrows
+
+
+def test_slices_show_what_the_picture_has() -> None:
+    for picture, events in cases():
+        clock, times, table = (
+            picture.instance.machine.clock_hz,
+            picture.times,
+            picture.view.schedule.commands,
+        )
+        moves = [event for event in of_phase(events, "X") if event["tid"] in (DMA_IN, DMA_OUT)]
+        assert len(moves) == len(table)
+        traffic = Counter({event["tid"]: 0 for event in moves})
+        for row, event in enumerate(moves):
+            start = int(times.command_start[row])
+            assert event["ts"] * clock / 10**6 == pytest.approx(start, abs=clock / 10**9)
+            assert event["args"]["tensor"] == picture.view.name(int(table.tensor[row]))
+            step = int(table.step[row])
+            operation = picture.instance.operations[int(picture.view.timeline.operation[step])]
+            assert event["args"]["operation"] == operation.name
+            traffic[event["tid"]] += event["args"]["bytes"]
+        assert traffic[DMA_IN] == picture.totals.dram_in_bytes
+        assert traffic[DMA_OUT] == picture.totals.dram_out_bytes
+        computed = [
+            event["args"]["cycles"] for event in of_phase(events, "X") if event["tid"] == COMPUTE
+        ]
+        assert sum(computed) == picture.totals.compute_cycles
+
+
+def test_stalls_and_computation_fill_the_time() -> None:
+    for _, events in cases():
+        both = sorted(spans(events, COMPUTE) + spans(events, STALLS))
+        filled = sum(end - begin for begin, end in both)
+        end = spans(events, OPERATIONS)[-1][1]
+        # A stream may last longer than its operation computes: that is stall as well.
+        assert filled == end
+        words = {cause.words for cause in Cause}
+        names = {event["name"] for event in of_phase(events, "X") if event["tid"] == STALLS}
+        assert names <= words
+
+
+def test_counters_are_the_occupancy_and_end_at_nothing() -> None:
+    for picture, events in cases():
+        counters = of_phase(events, "C")
+        assert counters == sorted(counters, key=lambda event: float(event["ts"]))
+        assert not any(counters[-1]["args"].values())
+        assert len({frozenset(event["args"]) for event in counters}) == 1
+        shown = max(sum(event["args"].values()) for event in counters)
+        assert shown == picture.totals.peak_spm_bytes
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_the_file_is_one_object(timing: str) -> None:
+    picture = next(pictures((timing,)))
+    events = trace_events(picture)
+    document = json.loads(trace_text(picture, events))
+    assert document["traceEvents"] == events
+    assert document["displayTimeUnit"] == "ns"
+    assert document["otherData"]["timing"] == timing
+    assert document["otherData"]["cycles"] == picture.times.cycles
+
+
+def test_names_of_any_kind_survive() -> None:
+    case = hand_made.reuse()
+    names = ['"quoted" <script>', "\N{GRINNING FACE}\n\t\\", "x" * 1000]
+    tensors = tuple(
+        replace(tensor, name=name)
+        for tensor, name in zip(case.instance.tensors, names, strict=True)
+    )
+    instance = replace(case.instance, name=names[0], tensors=tensors)
+    picture = ScheduleView.of(result_of(instance, case.schedule))
+    text = trace_text(picture, trace_events(picture))
+    assert text.isascii()
+    assert text.count("\n") == 1
+    document = json.loads(text)
+    found = {
+        event["args"]["tensor"]
+        for event in document["traceEvents"]
+        if event["ph"] == "X" and event["tid"] in (DMA_IN, DMA_OUT)
+    }
+    assert found == {*names}
+    assert document["otherData"]["instance"] == names[0]
+
+
+@given(st.integers(0, 2**62))
+def test_nanoseconds_survive_as_microseconds(value: int) -> None:
+    found = microseconds(value)
+    assert found == pytest.approx(value / 1000)
+    if value < 2**50:
+        assert floor(found * 1000) == value
+        assert floor(float(repr(found)) * 1000) == value
+
+
+def test_some_quotients_would_lose_a_nanosecond() -> None:
+    lost = [value for value in range(1, 10**5) if int(value / 1000 * 1000) < value]
+    assert lost
+    assert all(int(microseconds(value) * 1000) == value for value in lost)
+
+
+@pytest.mark.parametrize("timing", TIMINGS)
+def test_a_move_between_banks_is_an_instant_at_the_start_of_its_step(timing: str) -> None:
+    stored = result_of(banks_by_hand.instance(), banks_by_hand.moving())
+    found: list[Any] = trace_events(ScheduleView.of(stored, timing=timing))
+    (move,) = (event for event in found if event["ph"] == "i")
+    assert (move["name"], move["args"]["bytes"], move["args"]["step"]) == ("move a", 4, 1)
+    steps = [event for event in found if event["ph"] == "X" and event["tid"] == OPERATIONS]
+    assert move["ts"] == steps[1]["ts"]

@@ -1,0 +1,94 @@
+from dataclasses import replace
+from fractions import Fraction
+
+from spmopt.core.machine import Machine
+from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
+from spmopt.core.result import Result, Status
+from spmopt.reporting.comparison import verdict
+from tests.io.samples import schedule
+
+MACHINE = Machine(name="m", spm_bytes=4096, dram_bytes_per_s=1, clock_hz=1000, operations_per_s=1)
+
+
+def result(
+    scheduler: str,
+    value: int | None,
+    bound: int | None,
+    status: Status = Status.FEASIBLE,
+    objective: Objective = MAKESPAN,
+) -> Result:
+    return Result(
+        scheduler=scheduler,
+        objective=objective,
+        status=status,
+        solve_s=0.0,
+        value=None if value is None else Fraction(value),
+        bound=None if bound is None else Fraction(bound),
+    )
+
+
+def test_open_gap_is_told_as_a_range() -> None:
+    results = [result("belady", 120, 100), result("page", 110, 100), result("fluid", None, 100)]
+    assert verdict(MACHINE, results) == [
+        "The optimum lies between 100 ms (bound) and 110 ms (page), 10 % apart.",
+        "Belady takes 9.09 to 20 % more time than the optimum.",
+    ]
+
+
+def test_the_best_greedy_rule_is_named() -> None:
+    page = result("page", 100, 100, Status.OPTIMAL)
+    belady, lru = result("belady", 120, 100), result("lru", 130, 100)
+    rule = "belady-size:granularity=page"
+    nearer = result(rule, 105, 100)
+    assert verdict(MACHINE, [belady, lru, page])[1:] == [
+        "Belady takes 20 % more time than the optimum."
+    ]
+    assert verdict(MACHINE, [belady, lru, nearer, page])[1:] == [
+        "Belady takes 20 % more time than the optimum.",
+        f"The best greedy rule, {rule}, takes 5 % more time than the optimum.",
+    ]
+    assert verdict(MACHINE, [lru, nearer, page])[1:] == [
+        f"The best greedy rule, {rule}, takes 5 % more time than the optimum."
+    ]
+
+
+def test_proven_optimum() -> None:
+    exact = result("page", 100, 100, Status.OPTIMAL, TRAFFIC)
+    near = result("page", 10_001, 10_000, Status.OPTIMAL, TRAFFIC)
+    belady = result("belady", 12_000, 10_000, objective=TRAFFIC)
+    assert verdict(MACHINE, [exact]) == ["The optimum is 100 B (page), proven."]
+    assert verdict(MACHINE, [near, belady]) == [
+        "The optimum is 10 kB (page), proven to within 0.01 %.",
+        "Belady moves 20 % more bytes than the optimum.",
+    ]
+
+
+def test_belady_may_be_optimal() -> None:
+    belady = result("belady", 100, 100, Status.OPTIMAL)
+    assert verdict(MACHINE, [belady])[1] == "Belady is optimal here."
+
+
+def test_without_a_positive_bound_only_the_least_is_known() -> None:
+    results = [result("belady", 120, 0), result("page", 100, 0)]
+    assert verdict(MACHINE, results)[1] == "Belady takes at least 20 % more time than the optimum."
+
+
+def test_with_several_orders_the_lines_name_the_one_that_they_are_about() -> None:
+    other = replace(result("tsai", 90, 90), schedule=schedule(1))
+    page, lru = result("page", 110, 100), result("lru", 115, 100)
+    belady = result("belady", 120, 100)
+    assert verdict(MACHINE, [lru, belady, other, page]) == [
+        "The optimum in the listed order lies between 100 ms (bound) and 110 ms (page), "
+        "10 % apart.",
+        "Belady takes 9.09 to 20 % more time than the optimum.",
+        "The best greedy rule in the listed order, lru, takes 4.55 to 15 % more time than "
+        "the optimum.",
+    ]
+    proven = result("page", 100, 100, Status.OPTIMAL)
+    assert verdict(MACHINE, [proven, other]) == [
+        "The optimum in the listed order is 100 ms (page), proven."
+    ]
+
+
+def test_nothing_known_nothing_said() -> None:
+    assert verdict(MACHINE, [result("fluid", None, 5), result("belady", 5, None)]) == []

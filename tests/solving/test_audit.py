@@ -1,0 +1,179 @@
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from spmopt.audit import audit
+from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
+from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals, is_optimal
+from spmopt.core.scheduler import Request
+from spmopt.solving import compare
+from tests.solving.fakes import bounds_only, install
+from tests.strategies import random_instance
+
+INSTANCE = random_instance(32, max_operations=8, max_tensors=6, stationary=False)
+
+
+@pytest.fixture
+def result(monkeypatch: pytest.MonkeyPatch) -> Result:
+    install(monkeypatch, fluid=bounds_only)
+    return compare(INSTANCE, ["belady"], Request())[0]
+
+
+@pytest.fixture
+def totals(result: Result) -> Totals:
+    assert result.totals is not None
+    return result.totals
+
+
+@pytest.fixture
+def certificate(result: Result) -> Certificate:
+    assert result.certificate is not None
+    return result.certificate
+
+
+def complaint(result: Result) -> str:
+    found = audit(INSTANCE, result).violations
+    assert len(found) == 1, found
+    return str(found[0])
+
+
+def test_true_claims_stand(result: Result) -> None:
+    found = audit(INSTANCE, result)
+    assert found.violations == ()
+    assert (found.value, found.bound, found.totals) == (result.value, result.bound, result.totals)
+
+
+def test_a_bound_alone_stands(result: Result) -> None:
+    bare = replace(
+        result, schedule=None, totals=None, value=None, status=Status.UNKNOWN, verified=False
+    )
+    found = audit(INSTANCE, bare)
+    assert found.violations == ()
+    assert (found.value, found.bound) == (None, result.bound)
+
+
+def test_wrong_totals(result: Result, totals: Totals) -> None:
+    worse = replace(totals, dram_in_bytes=totals.dram_in_bytes + 1)
+    assert "dram_in_bytes" in complaint(replace(result, totals=worse))
+
+
+def test_wrong_value(result: Result) -> None:
+    assert "the objective is" in complaint(replace(result, value=Fraction(1, 3)))
+
+
+def test_wrong_bound(result: Result) -> None:
+    assert result.bound is not None
+    assert "prove a bound of" in complaint(replace(result, bound=result.bound + 1))
+    assert "no prices to prove it" in complaint(replace(result, certificate=None))
+    assert "none is claimed" in complaint(replace(result, bound=None))
+
+
+def test_wrong_objective(result: Result) -> None:
+    cheap = replace(MAKESPAN, cycle=Fraction(1, 2))
+    assert "weights are not those" in str(audit(INSTANCE, replace(result, objective=cheap)))
+    own = replace(MAKESPAN, name="mine")
+    assert "for another objective" in complaint(replace(result, objective=own))
+    energy = energy_objective(random_instance(3).machine)
+    assert "weights are not those of the objective energy" in str(
+        audit(INSTANCE, replace(result, objective=energy))
+    )
+
+
+def test_illegal_prices(result: Result, certificate: Certificate) -> None:
+    heavy = np.full_like(certificate.dram_in, 2**50)
+    dear = replace(certificate, dram_in=heavy, dram_out=heavy)
+    assert "exceed the price of its time" in str(
+        audit(INSTANCE, replace(result, certificate=dear)).violations
+    )
+    short = replace(certificate, spm=certificate.spm[1:])
+    assert "one price for each" in str(
+        audit(INSTANCE, replace(result, certificate=short)).violations
+    )
+
+
+def test_status_needs_its_proof(result: Result) -> None:
+    assert "infeasible, yet" in complaint(replace(result, status=Status.INFEASIBLE))
+    bare = replace(result, status=Status.OPTIMAL, bound=None, certificate=None)
+    assert "optimal without both" in complaint(bare)
+
+
+def test_figures_need_a_schedule(result: Result) -> None:
+    bare = replace(result, schedule=None, status=Status.UNKNOWN)
+    assert "figures of a schedule are claimed, but there is none" in complaint(bare)
+    bare = replace(bare, value=None, totals=None)
+    assert "a verified schedule is claimed, but there is none" in complaint(bare)
+    bare = replace(bare, verified=False, status=Status.FEASIBLE)
+    assert "feasible without a schedule" in complaint(bare)
+
+
+def test_optimal_needs_a_gap_within_the_tolerance(result: Result) -> None:
+    assert result.gap is not None
+    assert result.gap > 1e-3
+    optimal = replace(result, status=Status.OPTIMAL)
+    assert "the tolerance asked for is 0.0001" in complaint(optimal)
+    assert "the usual tolerance" in complaint(replace(optimal, tolerance=None))
+
+
+@pytest.mark.parametrize("tolerance", [0.011, 1e300])
+def test_no_tolerance_of_a_file_makes_optimal_what_is_far_from_its_bound(
+    result: Result, tolerance: float
+) -> None:
+    assert result.gap is not None
+    assert result.gap > 0.03
+    far = replace(result, status=Status.OPTIMAL, tolerance=tolerance)
+    assert "the largest that counts is 0.01" in complaint(far)
+    assert audit(INSTANCE, replace(far, status=Status.FEASIBLE)).violations == ()
+    assert is_optimal(0.01, tolerance)
+    assert not is_optimal(0.0101, tolerance)
+
+
+def test_infeasible_is_proved_again(result: Result) -> None:
+    bare = replace(
+        result,
+        schedule=None,
+        totals=None,
+        value=None,
+        verified=False,
+        status=Status.INFEASIBLE,
+        bound=None,
+        certificate=None,
+    )
+    assert "infeasible is not true" in complaint(bare)
+    mode = replace(
+        INSTANCE.operations[0].modes[0], scratch_bytes=INSTANCE.machine.spm_bytes * 2 + 1
+    )
+    first = replace(INSTANCE.operations[0], modes=(mode,))
+    tight = replace(INSTANCE, operations=(first, *INSTANCE.operations[1:]))
+    found = audit(tight, bare)
+    assert found.violations == ()
+    assert found.infeasible is not None
+    assert f"operation {first.name}: its scratch needs" in str(found.infeasible)
+
+
+def test_bound_for_fewer_schedules(result: Result) -> None:
+    assert result.value is not None
+    rounded = float(result.value) * (1 + 1e-9)
+    known = ClassBound(value=rounded, holds_for="whole tensors", proved_by="a solver")
+    assert audit(INSTANCE, replace(result, class_bound=known)).violations == ()
+    high = replace(known, value=rounded * 1.01)
+    assert "the bound for whole tensors" in complaint(replace(result, class_bound=high))
+
+
+def test_illegal_schedule(result: Result) -> None:
+    assert result.schedule is not None
+    moved = replace(
+        result.schedule,
+        commands=result.schedule.commands.take(np.arange(1, len(result.schedule.commands))),
+    )
+    found = audit(INSTANCE, replace(result, schedule=moved))
+    assert found.violations[0].rule.startswith("R")
+    assert found.totals is None
+
+
+def test_a_traffic_certificate_proves_no_time(result: Result, certificate: Certificate) -> None:
+    other = replace(certificate, objective=TRAFFIC)
+    assert "for another objective" in str(
+        audit(INSTANCE, replace(result, certificate=other)).violations
+    )

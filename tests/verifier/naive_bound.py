@@ -1,0 +1,124 @@
+"""The Lagrangian bound again, byte by byte from the rules instead of from the table of arcs.
+
+A byte is resident or not in a step, and valid in DRAM or not at its start. All ways to choose
+residency and stores are tried; what they need and cost is read off R2 to R7.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+
+from spmopt.core.instance import Instance
+from spmopt.core.result import Certificate
+from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+
+Costs = dict[tuple[bool, bool], int]
+"""Least cost by (resident in the last step, valid in DRAM)."""
+
+
+def naive_bound(instance: Instance, certificate: Certificate) -> Fraction:
+    """Equal to ``spmopt.verifier.bound``."""
+    line = relaxed_timeline(instance)
+    objective, scale = certificate.objective, 2**certificate.bits
+    machine, page = instance.machine, instance.machine.page_bytes
+    total = 0
+    for tensor, record in enumerate(instance.tensors):
+        total += record.size_bytes * _cheapest(instance, line, certificate, tensor)
+    for step in range(line.steps):
+        rho = _rho(instance, certificate, step)
+        room = machine.spm_pages - -(-int(line.scratch_bytes[step]) // page)
+        total += rho * int(line.compute_cycles[step]) - int(certificate.spm[step]) * room * page
+    constant = sum(
+        min(mode.macs for mode in operation.modes) * objective.mac
+        + min(mode.spm_read_bytes for mode in operation.modes) * objective.spm_read_byte
+        + min(mode.spm_write_bytes for mode in operation.modes) * objective.spm_write_byte
+        for operation in instance.operations
+    )
+    return Fraction(total, scale) + constant
+
+
+def _rho(instance: Instance, certificate: Certificate, step: int) -> int:
+    """What is left of the step's time for the operation."""
+    price = int(certificate.dram_in[step])
+    if instance.machine.duplex:
+        price += int(certificate.dram_out[step])
+    weight = certificate.objective.cycle * 2**certificate.bits
+    left: Fraction = weight - instance.machine.bytes_per_cycle * price
+    return floor(left)
+
+
+def _cheapest(instance: Instance, line: Timeline, certificate: Certificate, tensor: int) -> int:
+    """Least cost of one byte over all steps."""
+    rows = {int(line.step[a]): a for a in range(line.tensor.size) if line.tensor[a] == tensor}
+    live = bool(line.live_before[tensor])
+    costs: Costs = {(False, bool(line.in_dram[tensor])): 0}
+    for step in range(line.steps):
+        access = rows.get(step, -1)
+        after: Costs = {}
+        for before, cost in costs.items():
+            for resident in (False, True):
+                for store in (False, True):
+                    here = _Byte(instance, line, certificate, step, access)
+                    found = here.move(before, resident, store, live)
+                    if found is not None:
+                        valid, paid = found
+                        key = resident, valid
+                        after[key] = min(after.get(key, cost + paid), cost + paid)
+        costs = after
+        if access >= 0:
+            live = bool(line.live_after[access])
+    keep = bool(line.keep[tensor])
+    return min(cost for (_, valid), cost in costs.items() if valid or not keep)
+
+
+class _Byte:
+    """One byte in one step."""
+
+    def __init__(
+        self, instance: Instance, line: Timeline, certificate: Certificate, step: int, access: int
+    ) -> None:
+        objective, scale = certificate.objective, 2**certificate.bits
+        inward, outward = int(certificate.dram_in[step]), int(certificate.dram_out[step])
+        rest = floor(_rho(instance, certificate, step) / instance.machine.bytes_per_cycle)
+        firm = rest + (inward + outward if instance.machine.duplex else inward)
+        kind = int(line.kind[access]) if access >= 0 else -1
+        self.reads = kind in (Access.READ, Access.UPDATE)
+        self.writes = kind in (Access.WRITE, Access.UPDATE)
+        self.stationary = access >= 0 and bool(line.stationary[access])
+        self.passes = int(line.passes[access]) if access >= 0 else 0
+        self.needed_after = access >= 0 and bool(line.live_after[access])
+        # R6: only loads of stationary operands and stores of stationary results are firm.
+        loads_firm, stores_firm = self.stationary and self.reads, self.stationary and self.writes
+        self.load = (firm if loads_firm else inward) + floor(objective.dram_in_byte * scale)
+        self.store = (firm if stores_firm else outward) + floor(objective.dram_out_byte * scale)
+        self.hold = int(certificate.spm[step])
+
+    def move(
+        self, before: tuple[bool, bool], resident: bool, store: bool, live: bool
+    ) -> tuple[bool, int] | None:
+        """Whether the byte is valid in DRAM afterwards, and the cost; None if not legal."""
+        was_resident, valid = before
+        blind = self.writes and not self.reads
+        cost = self.hold if resident else 0
+        if self.stationary and not resident:
+            return None
+        if live and not blind and not (resident or valid):
+            return None  # R5
+        if resident and not was_resident and not blind:
+            if not valid:
+                return None  # R2
+            cost += self.load
+        if self.reads and not resident:
+            if not valid:
+                return None  # R3
+            cost += self.passes * self.load
+        if self.writes:
+            valid = not resident and self.needed_after
+            if valid:  # R4
+                cost += self.passes * self.store + blind * (self.passes - 1) * self.load
+        if store:
+            if valid or not resident:
+                return None
+            valid, cost = True, cost + self.store
+        return valid, cost

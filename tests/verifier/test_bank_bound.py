@@ -1,0 +1,82 @@
+"""The bound of a scratchpad with banks equals one computed byte by byte, whatever the prices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import Objective
+from spmopt.core.result import BankPrices, Certificate
+from spmopt.verifier import bound
+from tests.banked import banked
+from tests.verifier.naive_bank_bound import NaiveBankBound
+from tests.verifier.test_bound import objectives, random_prices
+
+
+def random_bank_prices(
+    instance: Instance, objective: Objective, generator: np.random.Generator
+) -> Certificate:
+    """Legal prices: of memory in each bank, and of ports what the channel leaves of a cycle."""
+    bits = int(generator.choice([2, 8, 20])) + (44 if objective.name == "energy" else 0)
+    certificate = random_prices(instance, objective, generator, bits=bits)
+    most = objective.cycle * 2**bits / instance.machine.bytes_per_cycle
+    used = certificate.dram_in + (certificate.dram_out if instance.machine.duplex else 0)
+    left = [max(0, int(most) - int(price)) for price in used.tolist()]
+    count = len(instance.machine.banks)
+    banks = []
+    for _ in range(count):
+        share = generator.random(len(left)) * generator.integers(0, 2, len(left)) / count
+        port = [int(Fraction(s) * rest) for s, rest in zip(share.tolist(), left, strict=True)]
+        spm = generator.integers(0, 2 + int(certificate.spm.max()), len(left))
+        spm *= generator.integers(0, 2, len(left))
+        banks.append(BankPrices(spm=spm, port=np.array(port, np.int64)))
+    return replace(certificate, banks=tuple(banks))
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    ports=st.booleans(),
+    banks=st.integers(1, 3),
+    which=st.integers(0, 3),
+)
+def test_it_equals_the_bound_byte_by_byte(seed: int, ports: bool, banks: int, which: int) -> None:
+    instance = banked(seed, banks=banks, ports=ports)
+    objective = objectives(instance)[which]
+    prices = random_bank_prices(instance, objective, np.random.default_rng(seed))
+    assert bound(instance, prices) == NaiveBankBound(instance, prices).value()
+
+
+def _uneven(**features: Any) -> tuple[Instance, Certificate]:
+    instance = banked(3, banks=2, ports=True, **features)
+    objective = objectives(instance)[0]
+    return instance, random_bank_prices(instance, objective, np.random.default_rng(0))
+
+
+def test_prices_of_another_number_of_banks_are_refused() -> None:
+    instance, prices = _uneven()
+    with pytest.raises(InputError, match="prices of 1 banks, the machine has 2"):
+        bound(instance, replace(prices, banks=prices.banks[:1]))
+
+
+def test_weights_of_another_number_of_banks_are_refused() -> None:
+    instance, prices = _uneven()
+    weights = (Fraction(1),) * 3
+    objective = replace(prices.objective, bank_read_byte=weights, bank_write_byte=weights)
+    with pytest.raises(InputError, match="must have weights of 2 banks"):
+        bound(instance, replace(prices, objective=objective))
+
+
+def test_prices_that_would_overflow_are_refused() -> None:
+    instance, prices = _uneven()
+    large = np.full(len(instance.operations), 2**60, np.int64)
+    banks = tuple(replace(bank, spm=large) for bank in prices.banks)
+    with pytest.raises(InputError, match="too large for 64 bits"):
+        bound(instance, replace(prices, banks=banks))

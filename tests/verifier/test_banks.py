@@ -1,0 +1,207 @@
+"""Schedules of a scratchpad with banks: what is legal, what each bank does, what it costs."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from spmopt.assemble import assemble
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN, energy_objective
+from spmopt.core.schedule import Moves, Placements, Schedule
+from spmopt.verifier import View, replay, require_legal, verify
+from tests.banked import alone, banked
+from tests.banks_by_hand import BANKS, ENERGY_PJ, LITTLE, MUCH, A, B, instance, moves, moving
+from tests.strategies import random_instance
+from tests.verifier.random_plans import random_plan
+
+
+def rules(case: Instance, schedule: Schedule) -> list[str]:
+    return sorted({violation.rule for violation in verify(case, schedule).violations})
+
+
+def test_a_move_is_legal_and_every_touch_of_a_bank_counts() -> None:
+    case = instance()
+    totals = require_legal(case, moving()).totals
+    assert totals is not None
+    assert list(totals.bank_read_bytes) == [Fraction(3 * MUCH + 4), Fraction(LITTLE)]
+    assert list(totals.bank_write_bytes) == [Fraction(4 + 4), Fraction(4)]
+    assert totals.moved_bytes == 4
+    assert (totals.makespan_cycles, totals.traffic_bytes) == (18, 8)
+    assert totals.value(energy_objective(case.machine)) == Fraction(ENERGY_PJ, 10**12)
+
+
+def test_an_address_changes_by_a_move_only() -> None:
+    report = verify(instance(), moving(moved=False))
+    assert [str(each) for each in report.violations] == [
+        "R8 step 1: page 0 of a gets another address without a move"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "broken"),
+    [
+        ([(1, A, 0, 4), (2, A, 0, 4)], "R8"),  # stays where it is
+        ([(1, A, 0, 4), (1, B, 0, 4)], "R8"),  # was nowhere
+        ([(2, A, 0, 4)], "R8"),  # at another time
+        ([(1, B, 0, 4), (1, A, 0, 4)], "R0"),  # not sorted
+        ([(1, A, 0, 4), (1, A, 0, 4)], "R0"),  # twice
+        ([(0, A, 0, 4)], "R0"),  # nothing was there before
+        ([(4, A, 0, 4)], "R0"),
+        ([(1, 2, 0, 4)], "R0"),
+        ([(1, A, 0, 5)], "R0"),
+        ([(1, A, 2, 4)], "R0"),  # no whole page
+        ([(1, A, 0, 2)], "R0"),
+    ],
+)
+def test_moves_that_say_what_is_not_so(rows: list[tuple[int, int, int, int]], broken: str) -> None:
+    assert rules(instance(), replace(moving(), moves=moves(*rows))) == [broken]
+
+
+def test_a_machine_without_banks_moves_nothing() -> None:
+    case = instance()
+    uniform = replace(case, machine=replace(case.machine, banks=()))
+    assert rules(uniform, moving()) == ["R0"]
+    assert rules(uniform, moving(moved=False)) == ["R8"]
+
+
+def test_a_bank_too_full_is_found() -> None:
+    facts = moving()
+    placed = facts.placements
+    both = replace(placed, spm_page=np.where(placed.begin == 0, 0, 1))
+    assert "R8" in rules(instance(), replace(facts, placements=both))
+    beyond = replace(placed, spm_page=np.where(placed.begin == 0, 0, placed.spm_page + 1))
+    assert rules(instance(), replace(facts, placements=beyond)) == ["R8"]
+
+
+def test_the_replay_carries_contents_along() -> None:
+    case = instance()
+    assert replay(View.of(case, moving())).violations == ()
+    found = replay(View.of(case, moving(moved=False))).violations
+    assert [violation.step for violation in found] == [3]
+    assert "other contents" in found[0].message
+
+
+def test_what_fills_the_old_page_waits_for_the_move() -> None:
+    """The channel is free from cycle 4 on, but a is read until cycle 6 and leaves only then."""
+    run = replay(View.of(instance(), moving()))
+    assert run.command_start.tolist() == [0, 6]
+    assert run.operation_start.tolist() == [0, 6, 10, 14]
+
+
+@pytest.mark.parametrize(
+    ("read", "write", "cycles"),
+    [
+        (None, None, [6, 4, 4, 4]),
+        (100, None, [6, 5, 4, 4]),
+        (50, None, [8, 9, 8, 4]),
+        (400, 1, [6, 6, 4, 4]),
+    ],
+)
+def test_a_step_lasts_as_long_as_the_busiest_port(
+    read: int | None, write: int | None, cycles: list[int]
+) -> None:
+    """Bank 0 reads 400 and writes 4 in step 0; in step 1 it reads 404 and writes 4."""
+    case = instance()
+    port = replace(BANKS[0], read_bytes_per_s=read, write_bytes_per_s=write)
+    slow = replace(case, machine=replace(case.machine, banks=(port, BANKS[1])))
+    report = require_legal(slow, moving())
+    assert report.step_cycles is not None
+    assert report.step_cycles.tolist() == cycles
+    assert report.totals is not None
+    assert report.totals.value(MAKESPAN) == sum(cycles)
+
+
+def test_an_objective_of_other_banks_is_refused() -> None:
+    case = instance()
+    totals = require_legal(case, moving()).totals
+    assert totals is not None
+    other = energy_objective(replace(case.machine, spm_bytes=4, banks=BANKS[:1]))
+    with pytest.raises(InputError, match="weights of 1 banks, the schedule is for 2"):
+        totals.value(other)
+
+
+def shuffled(case: Instance, schedule: Schedule, generator: np.random.Generator) -> Schedule:
+    """The same schedule page by page at random addresses, which change now and then."""
+    steps, pages = len(case.operations), case.machine.spm_pages
+    table = schedule.placements
+    wanted: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for row in range(len(table)):
+        for page in range(int(table.pages[row])):
+            key = (int(table.tensor[row]), int(table.tensor_page[row]) + page)
+            wanted.setdefault(key, []).append((int(table.begin[row]), int(table.end[row])))
+    at: dict[tuple[int, int], tuple[int, int]] = {}
+    rows: list[tuple[int, ...]] = []
+    moved: set[tuple[int, int, int]] = set()
+    for step in range(steps):
+        here = {key for key, spans in wanted.items() if any(b <= step < e for b, e in spans)}
+        old = {key: at.pop(key) for key in list(at)}
+        both = [key for key in sorted(here & old.keys()) if key[0] >= 0]  # no scratch
+        kept = {key: old[key] for key in both if generator.random() < 0.6}
+        free = sorted(set(range(pages)) - {place for place, _ in kept.values()})
+        places = iter(generator.permutation(free).tolist())
+        for key in sorted(here - kept.keys()):
+            place = next(places)
+            if key in both and old[key][0] == place:
+                kept[key] = old[key]
+                continue
+            at[key] = (place, step)
+            if key in both:
+                moved.add((step, *key))
+        for key, (place, since) in old.items():
+            if key not in kept:
+                rows.append((*key, 1, place, since, step))
+        at.update(kept)
+    rows += [(*key, 1, place, since, steps) for key, (place, since) in at.items()]
+    columns = np.array(sorted(rows), np.int64).reshape(-1, 6).T
+    names = ("tensor", "tensor_page", "pages", "spm_page", "begin", "end")
+    page_bytes = case.machine.page_bytes
+    told = [
+        (step, tensor, page * page_bytes, min((page + 1) * page_bytes, size))
+        for step, tensor, page in sorted(moved)
+        for size in [case.tensors[tensor].size_bytes]
+    ]
+    return replace(
+        schedule,
+        placements=Placements(**dict(zip(names, columns, strict=True))),
+        moves=moves(*told),
+    )
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_random_moves_are_legal_and_none_is_superfluous(seed: int, ports: bool) -> None:
+    case = banked(seed, ports=ports, duplex=True, setup=True, max_operations=6)
+    generator = np.random.default_rng(seed)
+    plan = random_plan(case, generator, False)
+    schedule = shuffled(case, assemble(case, plan), generator)
+    report = require_legal(case, schedule)
+    assert report.totals is not None
+    told = schedule.moves
+    assert report.totals.moved_bytes == int((told.end - told.begin).sum())
+    assert report.totals.replay_cycles <= report.totals.makespan_cycles
+    for row in range(len(told)):
+        silent = replace(schedule, moves=told.take(np.arange(len(told)) != row))
+        assert "R8" in rules(case, silent)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_one_bank_costs_what_a_uniform_scratchpad_does(seed: int) -> None:
+    uniform, one = alone(random_instance(seed, duplex=True))
+    plan = random_plan(uniform, np.random.default_rng(seed), False)
+    schedule = assemble(uniform, plan)
+    plain, own = (require_legal(case, schedule).totals for case in (uniform, one))
+    assert plain is not None
+    assert own is not None
+    assert own.value(energy_objective(one.machine)) == plain.value(
+        energy_objective(uniform.machine)
+    )
+    assert own.makespan_cycles == plain.makespan_cycles
+
+
+def test_no_moves_are_an_empty_table() -> None:
+    assert moving(moved=False).moves == Moves.empty()

@@ -1,0 +1,117 @@
+"""The replay against a naive one: times of legal schedules, contents of corrupted ones too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spmopt.core.instance import Instance
+from spmopt.core.schedule import Schedule
+from spmopt.verifier import View, replay, verify
+from spmopt.verifier.rules import rule_r0
+from spmopt.verifier.runs import Runs
+from spmopt.verifier.violation import MAX_PER_CHECK
+from tests.verifier.builders import LOAD, machine, operation, schedule, tensor
+from tests.verifier.naive_replay import NaiveReplay
+from tests.verifier.random_plans import random_schedule
+from tests.verifier.test_mutations import random_change
+
+PAGES = 12
+
+
+def cases(duplex: bool, count: int, first: int = 0) -> list[tuple[Instance, Schedule]]:
+    """Legal schedules, half of them of scattered pages."""
+    found = []
+    for seed in range(first, first + count):
+        instance, plan = random_schedule(
+            seed, free_order=seed % 3 == 0, max_operations=6, max_tensors=4, max_modes=2, setup=True
+        )
+        found.append((replace(instance, machine=replace(instance.machine, duplex=duplex)), plan))
+    return found
+
+
+@pytest.mark.parametrize("duplex", [False, True])
+def test_the_same_times(duplex: bool) -> None:
+    for instance, plan in cases(duplex, 250):
+        view = View.of(instance, plan)
+        found, naive = replay(view), NaiveReplay(view)
+        commands = [naive.spans[row] for row in range(len(plan.commands))]
+        spans = zip(found.command_start.tolist(), found.command_end.tolist(), strict=True)
+        assert list(spans) == commands
+        spans = zip(found.operation_start.tolist(), found.operation_end.tolist(), strict=True)
+        assert list(spans) == naive.operations
+        assert naive.wrong == []
+
+
+def test_pages_given_up_unused_are_free_at_once() -> None:
+    """x is used in step 0 for 50 cycles, then loaded again in vain; y takes its page after that."""
+    instance = Instance(
+        name="vain",
+        machine=machine(2),
+        tensors=(tensor("x", 4, "d"), tensor("y", 4, "d")),
+        operations=(
+            operation("long", (0,), (), 50),
+            operation("idle", (), (), 1),
+            operation("idle too", (), (), 1),
+            operation("use", (1,), (), 1),
+        ),
+    )
+    plan = schedule(
+        4,
+        [(0, 0, 1, 4), (0, 2, 3, 4), (1, 3, 4, 4)],
+        [(0, LOAD, 0, 0, 4, 1), (2, LOAD, 0, 0, 4, 1), (3, LOAD, 1, 0, 4, 1)],
+        [(0, 0, 1, 0, 0, 1), (0, 0, 1, 1, 2, 3), (1, 0, 1, 1, 3, 4)],
+    )
+    view = View.of(instance, plan)
+    assert replay(view).command_start.tolist() == [0, 4, 8]
+    assert [NaiveReplay(view).spans[row][0] for row in range(3)] == [0, 4, 8]
+    assert verify(instance, plan).legal
+
+
+@pytest.mark.parametrize("duplex", [False, True])
+def test_the_same_wrong_contents(duplex: bool) -> None:
+    """Where cells are changed, in any table, as long as the format stays correct."""
+    wrong = 0
+    for seed, (instance, plan) in enumerate(cases(duplex, 200, 10_000)):
+        generator = np.random.default_rng(seed)
+        corrupted = plan
+        for _ in range(8):
+            changed = random_change(corrupted, generator)
+            if not rule_r0(instance, changed) and _addresses_exist(instance, changed):
+                corrupted = changed
+        view = View.of(instance, corrupted)
+        found = [(v.step, v.tensor) for v in replay(view).violations]
+        naive = NaiveReplay(view).wrong
+        assert len(naive) < MAX_PER_CHECK
+        assert sorted(found, key=str) == sorted(naive, key=str), seed
+        wrong += bool(naive)
+    assert 50 < wrong < 150
+
+
+def _addresses_exist(instance: Instance, plan: Schedule) -> bool:
+    low, pages = plan.placements.spm_page, plan.placements.pages
+    return bool(((low >= 0) & (low <= instance.machine.spm_pages - pages)).all())
+
+
+@given(
+    puts=st.lists(
+        st.tuples(st.integers(0, PAGES), st.integers(0, PAGES), st.integers(0, 3)), max_size=30
+    )
+)
+def test_runs_are_an_array(puts: list[tuple[int, int, int]]) -> None:
+    runs, array = Runs(PAGES), [0] * PAGES
+    for one, other, number in puts:
+        begin, end = min(one, other), max(one, other)
+        if begin == end:
+            continue
+        over = [n for low, high, n in runs.over(begin, end) for _ in range(low, high)]
+        assert over == array[begin:end]
+        for asked in range(4):
+            assert runs.all_are(asked, begin, end) == all(n == asked for n in array[begin:end])
+        runs.put(begin, end, number)
+        array[begin:end] = [number] * (end - begin)
+    assert [n for low, high, n in runs.over(0, PAGES) for _ in range(low, high)] == array

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import sys
-from enum import IntEnum
 from typing import Any
 
+from spmopt.cli.codes import Code, print_version
 
-class Code(IntEnum):
-    """Exit codes."""
-
-    OK = 0
-    NOT_VERIFIED = 1  # a schedule, or a claim about one, is wrong
-    BAD_INPUT = 2
-    INFEASIBLE = 3  # proved: no legal schedule exists
-    NOTHING_FOUND = 4  # within the limits: no placement; or no schedule, and no bound
-    INTERNAL = 70  # an error of the program
-    INTERRUPTED = 130
-    BROKEN_PIPE = 141  # whoever read the output has left
+__all__ = ["Code", "main"]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -56,13 +46,6 @@ def _run(arguments: list[str] | None) -> int:
         raise error.__context__ or error from None
     sys.stdout.flush()
     return code
-
-
-def print_version() -> None:
-    """Print the version."""
-    from spmopt import __version__
-
-    print(f"spmopt {__version__}")
 
 
 def _left(arguments: list[str] | None, error: BaseException) -> Code:

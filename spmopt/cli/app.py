@@ -6,7 +6,8 @@ from typing import Annotated
 
 from typer import Context, Option, Typer
 
-from spmopt.cli import lists, place, print_version, schedule, sweep, tiles, tune, views
+from spmopt.cli import lists, place, schedule, sweep, tiles, tune, views
+from spmopt.cli.codes import print_version
 from spmopt.cli.project import default_map
 from spmopt.cli.scripts import bench, study
 

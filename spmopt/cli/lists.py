@@ -7,8 +7,8 @@ from typing import Annotated
 from typer import Argument, Typer
 
 from spmopt.api import lists
-from spmopt.cli import Code
 from spmopt.cli.binding import Call, command
+from spmopt.cli.codes import Code
 from spmopt.cli.options import INPUTS, Json
 
 

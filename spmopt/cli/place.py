@@ -9,8 +9,8 @@ from typing import Annotated
 from typer import Argument, Typer
 
 from spmopt.api import placing
-from spmopt.cli import Code
 from spmopt.cli.binding import Call, command
+from spmopt.cli.codes import Code
 from spmopt.cli.options import PARTS, Json, Output, choices
 from spmopt.core.errors import InfeasibleError, InputError
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 from spmopt.api import analyses, inputs, scheduling
-from spmopt.cli import Code
 from spmopt.cli.binding import Call, command, flag
+from spmopt.cli.codes import Code
 from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, OptionalOutput, Output
 from spmopt.core.errors import InfeasibleError, InputError
 

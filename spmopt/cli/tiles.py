@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from typer import Argument, Typer
 
 from spmopt.api import gradients, inputs
-from spmopt.cli import Code
 from spmopt.cli.binding import Call, command
+from spmopt.cli.codes import Code
 from spmopt.cli.options import PARTS, Jobs, Json
 from spmopt.core.errors import InputError
 

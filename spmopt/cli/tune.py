@@ -9,8 +9,8 @@ from typer import Context, Option, Typer
 from typer.core import TyperGroup
 
 from spmopt.api import tuning
-from spmopt.cli import Code
 from spmopt.cli.binding import Call, command
+from spmopt.cli.codes import Code
 from spmopt.cli.options import MANY, Json, Networks
 from spmopt.core.errors import InputError
 

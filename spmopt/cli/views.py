@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from typer import Argument, Option, Typer
 
 from spmopt.api import inputs, scheduling, sweeping, tuning, views
-from spmopt.cli import Code
 from spmopt.cli.binding import Call, command
+from spmopt.cli.codes import Code
 from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, Output
 from spmopt.cli.schedule import build
 from spmopt.core.errors import InputError

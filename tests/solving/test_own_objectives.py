@@ -47,12 +47,14 @@ def small(seed: int) -> Instance:
 
 @pytest.mark.parametrize("objective", [MIXED, INWARD], ids=lambda each: each.name)
 def test_every_formulation_minimizes_any_weights(objective: Objective) -> None:
-    names = ("whole", "whole@pulp:highs", "page", "contiguous", "fluid")
+    names = ("whole", "whole@pulp:highs", "page", "fluid")
     request = Request(objective=objective, threads=1, time_limit_s=20.0, tolerance=1e-9)
+    soon = replace(request, time_limit_s=0.5)  # it repairs to the end of its time
     for seed in range(12):
         instance = small(seed)
         best = {kind: optimum(instance, objective, residency=kind) for kind in ("whole", "page")}
         results = dict(zip(names, compare(instance, names, request), strict=True))
+        (results["contiguous"],) = compare(instance, ["contiguous"], soon)
         for name in ("whole", "whole@pulp:highs", "page", "contiguous"):
             known = best["whole" if name.startswith("whole") else "page"]
             value = results[name].value

@@ -198,7 +198,7 @@ def machine(
     Parameters
     ----------
     base
-        Machine: name (see :func:`list_machines`), TOML file, or a record to change.
+        Machine: name (see :func:`list_machines`) or TOML file.
     spm
         Scratchpad size, e.g. 24MB or 24MiB.
     bandwidth

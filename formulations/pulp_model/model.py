@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -157,7 +158,7 @@ class WholeProblem:
         return sum(len(interval.inside) + 1 for interval in self.intervals)
 
 
-class WholeModel:
+class WholeModel(ABC):
     """What a whole-tensor schedule decides, as 0/1 variables; 0 for what cannot fit.
 
     ``here``: of each use (tensor, step); ``kept``: of each interval (tensor, its last step). An
@@ -201,17 +202,17 @@ class WholeModel:
         """Return whether the tensor stays through it, all of it; 0 where there is no choice."""
         return self.kept.get((interval.tensor, interval.end), 0)
 
+    @abstractmethod
     def cost(self) -> Any:
         """Return what there is to minimize, but for the constant."""
-        raise NotImplementedError
 
+    @abstractmethod
     def between(self, interval: ReuseInterval) -> dict[int, int]:
         """Return the bytes resident in the steps of an interval that the tensor is not kept in."""
-        raise NotImplementedError
 
+    @abstractmethod
     def lacking(self, interval: ReuseInterval, step: int, most: int) -> int:
         """Return the bytes, of ``most``, that the solution leaves out of DRAM after a step."""
-        raise NotImplementedError
 
     def problem(self, families: Sequence[Family] | None = None) -> Any:
         """Minimize cost, and what every schedule costs, subject to rows of all families or some."""

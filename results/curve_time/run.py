@@ -46,7 +46,7 @@ def measure(curve: SweepCase, jobs: int) -> dict[str, float]:
         raise ValueError(f"{curve.network.name}: a point has no bound")
     return {
         "points": float(rows.spm_bytes.nunique()),
-        "verified": float((rows.verified == True).sum()),  # noqa: E712
+        "verified": float(rows.verified.eq(True).sum()),
         "solves": float(solves),
         **spent,
         **{f"{name} gap": float(gap.max()) for name, gap in gaps.items()},

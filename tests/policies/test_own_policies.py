@@ -115,7 +115,10 @@ def test_a_decision_that_is_none_is_one_line(decision: object, said: str) -> Non
     instance = next(random_instances(1))
     said = said.replace("4 tensors", f"{len(instance.tensors)} tensors")
     said = said.replace("10 steps", f"{len(instance.operations)} steps")
-    policy: Any = lambda instance: decision  # noqa: E731
+
+    def policy(instance: Instance) -> Any:
+        return decision
+
     with pytest.raises(InputError, match=said) as raised:
         solve(instance, policy, Request())
     assert "\n" not in str(raised.value)

@@ -14,13 +14,13 @@ from results.shared.common import (
     MB,
     Study,
     Sweep,
+    Table,
     change,
     megabytes,
     milliseconds,
     percent,
     sweeps,
 )
-from results.shared.page import Table
 from results.shared.thesis import LISTED, PATIENT, QUICK, QUICKER, at, case, titled
 
 SIZES = (24 * MB, 128 * MB, 500 * MB)

@@ -10,8 +10,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.common import MB, Study, Sweep, sweeps
-from results.shared.page import Table
+from results.shared.common import MB, Study, Sweep, Table, sweeps
 from results.shared.thesis import (
     BRIEF,
     CLAIMS,

@@ -11,8 +11,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.common import Row, Study, change, megabytes, percent
-from results.shared.page import Table
+from results.shared.common import Row, Study, Table, change, megabytes, percent
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network

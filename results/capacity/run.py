@@ -12,8 +12,7 @@ from matplotlib.figure import Figure
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.common import MB, Study, Sweep, megabytes, percent, sweeps
-from results.shared.page import Table
+from results.shared.common import MB, Study, Sweep, Table, megabytes, percent, sweeps
 from results.shared.plots import line_panels
 from results.shared.thesis import BRIEF, MACHINE, QUICK, QUICKER, TITLES, case
 from spmopt.sweeps.work import SolveOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import GNMT, NETWORKS, TINY, Bench, Case, Figures, Line
+from results.shared.bench import GNMT, NETWORKS, TINY, Bench, BenchLine, Case, Figures
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare
@@ -42,27 +42,16 @@ def contiguity(case: Case, tolerance: float, limit_s: float) -> Figures:
     }
 
 
-CASES = [
-    *((Case(network=name, spm=spm), (1e-4, 120.0)) for name in NETWORKS for spm in SIZES),
-    *((Case(network="gnmt", spm=spm, parameters=GNMT[0]), (1e-3, 600.0)) for spm in SIZES),
-]
+CASES = [(Case(network, spm), (1e-4, 120.0)) for network in NETWORKS for spm in SIZES]
+CASES += [(Case("gnmt", spm, GNMT[0]), (1e-3, 600.0)) for spm in SIZES]
 BENCH = Bench(
     file=__file__,
-    heads=["network", "SPM"],
     lines=[
-        Line(
-            cells=(case.title, case.spm),
-            parts={"": partial(contiguity, case, *effort)},
-            targets={"cost": "≤ 0.01"},
+        BenchLine(
+            (case.title, case.spm), {"": partial(contiguity, case, *effort)}, {"cost": "≤ 0.01"}
         )
         for case, effort in CASES
     ],
-    columns={
-        **{"operations": "operations|n", "page_ms": "page ms|ms", "ms": "contiguous ms|ms"},
-        **{"cost": "cost %", "page_gap": "gap, page %", "gap": "gap, contiguous %"},
-        **{"traffic": "more traffic %", "page_s": "page wall s", "wall_s": "wall s"},
-        **{"cpu_s": "CPU s", "verified": "verified"},
-    },
     quick=partial(contiguity, TINY, 1e-4, 5.0),
 )
 

@@ -12,8 +12,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.common import MB, Study, Sweep, megabytes, run_parts, sweeps
-from results.shared.page import Table
+from results.shared.common import MB, Study, Sweep, Table, megabytes, run_parts, sweeps
 from results.shared.thesis import PATIENT, QUICK, QUICKER, TITLES, case
 from spmopt.experiments.executors import processors
 from spmopt.sweeps.cases import SweepCase

@@ -8,25 +8,21 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import TINY, Bench, Case, Line
-from results.shared.certified import LARGE, reach
+from results.shared.bench import TINY, Bench, BenchLine, Case
+from results.shared.certified import reach
 
-CASES = [
-    Case(network="transformer", spm=spm, parameters={"layers": 96})
-    for spm in ("64MB", "128MB", "296MB")
-]
+CASES = [Case("transformer", spm, {"layers": 96}) for spm in ("64MB", "128MB", "296MB")]
+TARGETS = {"wall_s": "≤ 15", "gap": "≤ 0.001"}
 BENCH = Bench(
     file=__file__,
-    heads=["network", "SPM", "gap asked"],
     lines=[
-        Line(
-            cells=(case.title, case.spm, "0.1 %"),
-            parts={"": partial(reach, case, "page", "time", 1e-3, 120.0)},
-            targets={"wall_s": "≤ 15", "gap": "≤ 0.001"},
+        BenchLine(
+            (case.title, case.spm, "0.1 %"),
+            {"": partial(reach, case, "page", "time", 1e-3, 120.0)},
+            TARGETS,
         )
         for case in CASES
     ],
-    columns=LARGE,
     quick=partial(reach, TINY, "page", "time", 1e-3, 10.0),
 )
 

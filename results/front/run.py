@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -11,15 +10,15 @@ from time import monotonic
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import TINY, Bench, Case, Figures, Line, peak_mb, timed
-from results.shared.machines import Space
+from results.shared.bench import TINY, Bench, BenchLine, Case, Figures, peak_mb, timed
+from results.shared.machines import MachineGrid
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
-from spmopt.search.exact_front import ExactFront, MachineOption, by_page, find_front
+from spmopt.search.exact_front import ExactFront, by_page, find_front
 from spmopt.search.front_check import complaints
 
 
-def front(space: Space, request: Request, *, exhaustive: bool) -> Figures:
+def front(space: MachineGrid, request: Request, *, exhaustive: bool) -> Figures:
     """Find the front of a space, and check every proof of it again.
 
     ``wall_s`` are from the graph in memory to the front; checks are outside of them. With
@@ -52,7 +51,12 @@ def front(space: Space, request: Request, *, exhaustive: bool) -> Figures:
 
 def is_equal(found: ExactFront, request: Request) -> bool:
     """Whether solving every machine gives this front."""
-    points = list(zip((o.cost for o in found.options), times(found.options, request), strict=True))
+    solver, points = by_page(request), list[tuple[float, Fraction]]()
+    for option in found.options:
+        solution = solver(option.instance, request.tolerance, None)
+        if solution is None:
+            raise ScheduleError(f"no schedule within {request.time_limit_s:g} s")
+        points.append((option.cost, Fraction(solution.cycles, option.machine.clock_hz)))
     best = {
         index
         for index, (cost, time) in enumerate(points)
@@ -62,44 +66,32 @@ def is_equal(found: ExactFront, request: Request) -> bool:
     return members <= best <= members | set(found.undecided)
 
 
-def times(options: Sequence[MachineOption], request: Request) -> list[Fraction]:
-    """Seconds of a schedule of each machine."""
-    solver, found = by_page(request), []
-    for option in options:
-        solution = solver(option.instance, request.tolerance, None)
-        if solution is None:
-            raise ScheduleError(f"no schedule within {request.time_limit_s:g} s")
-        found.append(Fraction(solution.cycles, option.machine.clock_hz))
-    return found
-
-
 REQUEST = Request(tolerance=1e-4, time_limit_s=60.0)
 MANY = {"beyond": "≤ 20", "undecided": "≤ 0", "overhead": "≤ 0.05", "proved": "≥ 1"}
+FEW = {"equal": "≥ 1", "proved": "≥ 1"}
 BENCH = Bench(
     file=__file__,
-    heads=["network", "machines"],
     lines=[
-        Line(
-            cells=(network, f"{steps} x {steps}"),
-            parts={"": partial(front, space, REQUEST, exhaustive="equal" in targets)},
-            targets=targets,
+        BenchLine(
+            (network, f"{steps} x {steps}"),
+            {
+                "": partial(
+                    front,
+                    MachineGrid(Case(network, "160MB"), steps),
+                    REQUEST,
+                    exhaustive=targets is FEW,
+                )
+            },
+            targets,
         )
         for network, steps, targets in (
-            ("resnet50", 20, MANY),
-            ("mobilenetv2", 20, MANY),
-            ("resnet50", 6, {"equal": "≥ 1", "proved": "≥ 1"}),
+            *(("resnet50", 20, MANY), ("mobilenetv2", 20, MANY)),
+            ("resnet50", 6, FEW),
         )
-        for space in [Space(case=Case(network=network, spm="160MB"), steps=steps)]
     ],
-    columns={
-        **{"operations": "operations|n", "front": "on the front|n", "undecided": "undecided|n"},
-        **{"solves": "solves|n", "beyond": "beyond|n", "borrowed": "borrowed|n"},
-        **{"wall_s": "wall s", "cpu_s": "CPU s", "overhead": "outside %", "check_s": "check s"},
-        **{"proved": "proved", "equal": "equal", "peak_mb": "peak MB|n"},
-    },
     quick=partial(
         front,
-        Space(case=TINY, steps=2, bandwidth="300GB/s"),
+        MachineGrid(TINY, 2, "300GB/s"),
         Request(tolerance=1e-2, time_limit_s=20.0),
         exhaustive=True,
     ),

@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import NETWORKS, TINY, Bench, Case, Figures, Line
+from results.shared.bench import NETWORKS, TINY, Bench, BenchLine, Case, Figures
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare
 
@@ -32,22 +31,11 @@ def gaps(case: Case, limit_s: float) -> Figures:
 
 BENCH = Bench(
     file=__file__,
-    heads=["network", "SPM"],
     lines=[
-        Line(
-            cells=(network, spm),
-            parts={"": partial(gaps, Case(network=network, spm=spm), 20.0)},
-            targets={},
-        )
-        for network, spm in product(
-            (*NETWORKS, "vgg16", "googlenet", "bert-large"), ("24MB", "64MB", "128MB", "296MB")
-        )
+        BenchLine((network, spm), {"": partial(gaps, Case(network, spm), 20.0)})
+        for network in (*NETWORKS, "vgg16", "googlenet", "bert-large")
+        for spm in ("24MB", "64MB", "128MB", "296MB")
     ],
-    columns={
-        **{"operations": "operations|n", "bound_ms": "bound ms|ms"},
-        **{f"{name}_gap": f"{name} %" for name in SCHEDULERS},
-        "verified": "verified",
-    },
     quick=partial(gaps, TINY, 5.0),
 )
 

@@ -8,22 +8,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import GNMT, TINY, Bench, Case, Line
-from results.shared.certified import LARGE, reach
+from results.shared.bench import GNMT, TINY, Bench, BenchLine, Case
+from results.shared.certified import reach
 
 BENCH = Bench(
     file=__file__,
-    heads=["network", "SPM", "gap asked"],
     lines=[
-        Line(
-            cells=(case.title, "64MB", f"{100 * gap:g} %"),
-            parts={"": partial(reach, case, "page", "time", gap, 600.0)},
-            targets={"wall_s": f"≤ {wall_s}", "gap": f"≤ {gap}", "peak_mb": "≤ 1000"},
+        BenchLine(
+            (case.title, case.spm, f"{100 * gap:g} %"),
+            {"": partial(reach, case, "page", "time", gap, 600.0)},
+            {"wall_s": f"≤ {wall_s}", "gap": f"≤ {gap}", "peak_mb": "≤ 1000"},
         )
-        for case in (Case(network="gnmt", spm="64MB", parameters=each) for each in GNMT)
+        for case in (Case("gnmt", "64MB", parameters) for parameters in GNMT)
         for gap, wall_s in ((1e-2, 60), (2e-3, 120))
     ],
-    columns=LARGE,
     quick=partial(reach, TINY, "page", "time", 1e-2, 10.0),
 )
 

@@ -12,7 +12,7 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import gradients
-from results.shared.common import signed
+from results.shared.common import Table, signed
 from results.shared.gradients import (
     BASELINE,
     LARGE,
@@ -29,7 +29,6 @@ from results.shared.gradients import (
     saving,
     share,
 )
-from results.shared.page import Table
 
 TECHNIQUES = ("interleaving", "+rearrangement")
 PLAIN, ALONE = "as everywhere", "backward pass alone"

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.common import Row, Study, megabytes
+from results.shared.common import Row, Study, Table, megabytes
 from results.shared.gradients import (
     BASELINE,
     BELADY,
@@ -26,7 +26,6 @@ from results.shared.gradients import (
     best_of,
     other,
 )
-from results.shared.page import Table
 from results.shared.plots import bar_panels
 from spmopt.tiles.case import SEARCHED, LayerCase
 from spmopt.tiles.layer import Tile

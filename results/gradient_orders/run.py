@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import gradients
+from results.shared.common import Table
 from results.shared.gradients import (
     BASELINE,
     BELADY,
@@ -31,7 +32,6 @@ from results.shared.gradients import (
     saving,
     under,
 )
-from results.shared.page import Table
 
 ALL = tuple(name for name in TECHNIQUES if name != POTENTIAL)
 SHOWN = ALL[1:]

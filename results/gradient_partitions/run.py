@@ -17,9 +17,8 @@ from sklearn.neighbors import KNeighborsClassifier
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import gradients
-from results.shared.common import Row, Study, percent
+from results.shared.common import Row, Study, Table, percent
 from results.shared.gradients import BASELINE, Counted, Setting, best_of
-from results.shared.page import Table
 from spmopt.tiles.layer import Layer
 
 SETTING = Setting(name="2 cores", cores=2)

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import gradients
-from results.shared.common import in_percent
+from results.shared.common import Table, in_percent
 from results.shared.gradients import (
     BASELINE,
     DOUBLE_BUFFER,
@@ -31,7 +31,6 @@ from results.shared.gradients import (
     share,
     under,
 )
-from results.shared.page import Table
 from results.shared.plots import bars, canvas, dress
 
 TRAFFIC, READS = "traffic_bytes", "read_bytes"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import Bench, Figures, Line, timed
+from results.shared.bench import Bench, BenchLine, Figures, timed
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
 from spmopt.frontends import zoo
@@ -68,19 +68,14 @@ WAYS = list(product(ORDERS, PARTITIONS))
 MACHINES = (("small-npu", "1MB", 4), ("large-npu", "8MB", 8))
 BENCH = Bench(
     file=__file__,
-    heads=["network", "machine", "batch"],
     lines=[
-        Line(
-            cells=("resnet50", machine, f"batch {batch}"),
-            parts={"": partial(backward, "resnet50", machine, spm, batch, WAYS)},
-            targets={"wall_s": "≤ 120"},
+        BenchLine(
+            ("resnet50", machine, f"batch {batch}"),
+            {"": partial(backward, "resnet50", machine, spm, batch, WAYS)},
+            {"wall_s": "≤ 120"},
         )
         for machine, spm, batch in MACHINES
     ],
-    columns={
-        **{"layers": "sizes|n", "schedules": "schedules|n", "products": "tile products|n"},
-        **{"wall_s": "wall s", "cpu_s": "CPU s", "saved": "saved %", "verified": "verified"},
-    },
     quick=partial(backward, "alexnet", "small-npu", "1MB", 1, [("sequential", "none")]),
 )
 

@@ -12,7 +12,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from formulations.joint import FoundSchedule, JointSettings, search
-from results.shared.bench import Bench, Figures, Line, timed
+from results.shared.bench import Bench, BenchLine, Figures, timed
 from results.shared.small import NETWORKS, small_instance
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
@@ -147,22 +147,14 @@ INSTANCES = (  # network, operations, SPM, whether it is a training step
 )
 BENCH = Bench(
     file=__file__,
-    heads=["network", "step", "SPM"],
     lines=[
-        Line(
-            cells=(network, "training" if training else "forward", spm),
-            parts={"": partial(simplifications, network, spm, training, 30.0)},
-            targets={"joint_gap": "≤ 0", "joint_s": "≤ 60"} if operations <= 12 else {},
+        BenchLine(
+            (network, "training" if training else "forward", spm),
+            {"": partial(simplifications, network, spm, training, 30.0)},
+            {"joint_gap": "≤ 0", "joint_s": "≤ 60"} if operations <= 12 else {},
         )
         for network, operations, spm, training in INSTANCES
     ],
-    columns={
-        **{"operations": "operations|n", "joint": "joint, cycles|n", "joint_bound": "bound|n"},
-        **{"joint_gap": "gap %", "joint_s": "s", "heuristic_cost": "policy %"},
-        **{"order_cost": "listed order %", "command_cost": "one command %"},
-        **{"barrier_cost": "barriers %", "whole_cost": "whole tensors %"},
-        "range_cost": "ranges, at most %",
-    },
     quick=partial(simplifications, "residual", "2048", False, 5.0),
 )
 

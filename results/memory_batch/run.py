@@ -13,9 +13,8 @@ from matplotlib.figure import Figure
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import memory
-from results.shared.common import MB, in_percent
+from results.shared.common import MB, Table, in_percent
 from results.shared.memory import OPTIMAL, READINGS, RIVALS, TITLES, Claim
-from results.shared.page import Table
 from results.shared.plots import line_panels
 
 BATCHES = (1, 2, 4, 8, 16, 32, 64, 128, 256)

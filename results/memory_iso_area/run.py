@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import memory
-from results.shared.common import MB, in_percent
+from results.shared.common import MB, Table, in_percent
 from results.shared.memory import BANKS, OPTIMAL, RIVALS, SERIAL, TITLES, both, factor, more
-from results.shared.page import Table
 
 
 def saved(rows: pd.DataFrame, role: str) -> pd.Series:

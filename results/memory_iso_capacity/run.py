@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import memory
-from results.shared.common import MB
+from results.shared.common import MB, Table
 from results.shared.memory import Claim, best, both, factor, more
-from results.shared.page import Table
 
 CLAIMS = [
     *both("dynamic energy, times SRAM's", (2.1, 1.3), factor("dynamic", more)),

@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import memory
-from results.shared.common import in_percent
+from results.shared.common import Table, in_percent
 from results.shared.memory import MIB, OPTIMAL, READINGS, RIVALS, TITLES, both, more, relative
-from results.shared.page import Table
 from results.shared.plots import line_panels
 
 ROLES = ("sram", *RIVALS)

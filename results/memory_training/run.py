@@ -12,9 +12,8 @@ from matplotlib.figure import Figure
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import memory
-from results.shared.common import MB, in_percent
+from results.shared.common import MB, Table, in_percent
 from results.shared.memory import BANKS, SERIAL, TITLES, Claim, best, less, more, relative
-from results.shared.page import Table
 from results.shared.plots import bar_panels
 
 SIZES = {3 * MB: "same capacity", 7 * MB: "same area"}  # of STT-MRAM, beside 3 MB of SRAM

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from itertools import product
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import TINY, Bench, Case, Figures, Line
+from results.shared.bench import TINY, Bench, BenchLine, Case, Figures
 from spmopt.core.scheduler import Request
 from spmopt.io.files import StoredResult, write_result
 from spmopt.solving import compare
@@ -52,36 +51,17 @@ def browser() -> dict[str, str]:
         return {"chromium": str(screen.driver.capabilities["browserVersion"])}
 
 
-CASES = (
-    Case(network="resnet50", spm="24MB"),
-    Case(network="gnmt", spm="64MB", parameters={"steps": 68}),
-)
+TARGETS = {
+    **{"mb": "≤ 20", "pictures_ms": "≤ 2000"},
+    **{f"frames_{zoom}": "≥ 30" for zoom in ZOOMS},
+}
 BENCH = Bench(
     file=__file__,
-    heads=["network", "SPM", "page"],
     lines=[
-        Line(
-            cells=(case.title, case.spm, name),
-            parts={"": partial(page, case, schedulers)},
-            targets={
-                **{"mb": "≤ 20", "pictures_ms": "≤ 2000"},
-                **{f"frames_{zoom}": "≥ 30" for zoom in ZOOMS},
-            },
-        )
-        for case, (name, schedulers) in product(CASES, PAGES.items())
+        BenchLine((case.title, case.spm, name), {"": partial(page, case, schedulers)}, TARGETS)
+        for case in (Case("resnet50", "24MB"), Case("gnmt", "64MB", {"steps": 68}))
+        for name, schedulers in PAGES.items()
     ],
-    columns={
-        **{"operations": "operations|n", "rectangles": "rectangles|n", "mb": "MB|x"},
-        **{"write_s": "write s", "painted_ms": "painted ms|n", "pictures_ms": "pictures ms|n"},
-        **{
-            figure: heading
-            for zoom in ZOOMS
-            for figure, heading in (
-                (f"frames_{zoom}", f"{zoom}x: frames/s|x"),
-                (f"frame_{zoom}_ms", "95 % ms|x"),
-            )
-        },
-    },
     versions=browser,
     quick=partial(page, TINY, ("page",)),
 )

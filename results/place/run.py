@@ -7,7 +7,7 @@ import random
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from formulations.placement import place as search
-from results.shared.bench import Bench, Case, Figures, Line, summed, timed
+from results.shared.bench import Bench, BenchLine, Case, Figures, summed, timed
 from results.shared.page import ROOT
 from spmopt.core.errors import InputError
 from spmopt.core.placement import Buffer, Placement, require_placement
@@ -27,6 +27,7 @@ from spmopt.io.minimalloc import read_buffers, write_buffers
 CAPACITY = 1048576
 INSTANCES = "ABCDEFGHIJK"
 HEIGHTS = {"C": 1039360, "D": 1032192, "J": 1033216}  # to reach; of all others the capacity
+RATIOS = "≤ 1.5", "≤ 0.25"  # to a peer: of one instance, and of all
 GRAPHS = (
     ("transformer", {"layers": 7}, "1,025 buffers", 0.5),
     ("bert-large", {"layers": 17}, "1,032 buffers", 0.5),
@@ -156,44 +157,50 @@ def is_placement(buffers: Buffers, placed: Buffers, capacity: int) -> bool:
     return len(known) == len(buffers)
 
 
-def lines(command: str | None = None) -> list[Line]:
+def lines(command: str | None = None) -> list[BenchLine]:
     """Published instances, their copies, least heights, training graphs, random lifetimes."""
-    found = []
     if command is not None:
         peer_words(command)
-    for what, seeds in (("place", (0,)), ("place, mirrored and shuffled", (1, 2, 3, 4, 5))):
-        own = []
-        for name in INSTANCES:
-            source, parts = partial(published, name), dict[str, Any]()
-            for seed in seeds:
-                parts[f"seed {seed}" if seed else ""] = partial(place, source, seed)
-            for label, seed in zip([*parts] if command else (), seeds, strict=False):
-                parts[f"peer {label}".strip()] = partial(peer, source, seed, str(command))
-            targets = {"solved": "≥ 1", **({"ratio": "≤ 1.5"} if command else {})}
-            own.append(Line(cells=(what, name), parts=parts, targets=targets))
-        targets = {"solved": "≥ 1", **({"ratio": "≤ 0.25"} if command else {})}
-        names = tuple(line.name for line in own)
-        found += [*own, Line(cells=(what, "all"), parts={}, targets=targets, sums=names)]
+    copies = {f"seed {seed}": seed for seed in (1, 2, 3, 4, 5)}
+    return [
+        *placements("place", {"": 0}, command),
+        *placements("place, mirrored and shuffled", copies, command),
+        *(
+            BenchLine((f"minimize, {what}", of), {"": partial(minimize, source, limit_s)}, targets)
+            for what, of, source, limit_s, targets in heights()
+        ),
+    ]
+
+
+def placements(what: str, seeds: Mapping[str, int], command: str | None) -> list[BenchLine]:
+    """Published instances in copies by label, beside a peer if there is one, and their sums."""
+    one, every = ({"solved": "≥ 1"} | ({"ratio": r} if command else {}) for r in RATIOS)
+    found = []
+    for name in INSTANCES:
+        source, parts = partial(published, name), dict[str, Callable[..., Figures]]()
+        parts |= {label: partial(place, source, seed) for label, seed in seeds.items()}
+        for label, seed in seeds.items() if command else ():
+            parts[f"peer {label}".strip()] = partial(peer, source, seed, str(command))
+        found.append(BenchLine((what, name), parts, one))
+    return [*found, BenchLine((what, "all"), {}, every, tuple(line.name for line in found))]
+
+
+def heights() -> Iterator[tuple[str, str, Source, float, Mapping[str, str]]]:
+    """What is placed as low as can be: kind, name, buffers, seconds, targets."""
     for name in INSTANCES:
         targets = {"height_bytes": f"≤ {HEIGHTS.get(name, CAPACITY)}"}
-        targets |= {} if name in "DJ" else {"gap": "≤ 0"}
-        found.append(least("minimize, 60 s", name, partial(published, name), 60.0, targets))
-    found += [least("minimize, 5 s", n, partial(published, n), 5.0, {}) for n in "DJ"]
+        proved = {} if name in "DJ" else {"gap": "≤ 0"}
+        yield "60 s", name, partial(published, name), 60.0, targets | proved
+    for name in "DJ":
+        yield "5 s", name, partial(published, name), 5.0, {}
     for network, parameters, count, limit_s in GRAPHS:
-        case = Case(network=network, spm="24MB", parameters=parameters)
-        label, targets = f"{case.title}: {count}", {"wall_s": f"≤ {limit_s}", "gap": "≤ 0"}
-        source = partial(lifetimes, case)
-        found.append(least("minimize, training graph", label, source, 0.9 * limit_s, targets))
+        case = Case(network, "24MB", parameters)
+        about = "training graph", f"{case.title}: {count}", partial(lifetimes, case)
+        yield *about, 0.9 * limit_s, {"wall_s": f"≤ {limit_s}", "gap": "≤ 0"}
     for way in ("uniform", "exponential"):
         for seed in (0, 1, 2):
-            targets, source = {"wall_s": "≤ 1", "gap": "≤ 0.01"}, partial(drawn, way, seed)
-            found.append(least("minimize, random", f"{way}, seed {seed}", source, 0.95, targets))
-    return found
-
-
-def least(what: str, of: str, source: Source, limit_s: float, targets: dict[str, str]) -> Line:
-    """A line of least heights."""
-    return Line(cells=(what, of), parts={"": partial(minimize, source, limit_s)}, targets=targets)
+            about = "random", f"{way}, seed {seed}", partial(drawn, way, seed)
+            yield *about, 0.95, {"wall_s": "≤ 1", "gap": "≤ 0.01"}
 
 
 def sums(figures: Figures) -> Figures:
@@ -211,13 +218,7 @@ def sums(figures: Figures) -> Figures:
 
 BENCH = Bench(
     file=__file__,
-    heads=["what", "of"],
     lines=lines(),
-    columns={
-        **{"buffers": "buffers|n", "cpu_s": "CPU s", "wall_s": "wall s", "solved": "solved"},
-        **{"peer.cpu_s": "peer CPU s", "ratio": "ratio", "height_bytes": "height|n"},
-        **{"bound_bytes": "bound|n", "gap": "gap %", "method": "by"},
-    },
     derive=sums,
     peered=lines,
     quick=partial(minimize, partial(drawn, "uniform", 0, 50), 0.2),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import NETWORKS, TINY, Bench, Case, Figures, Line
+from results.shared.bench import NETWORKS, TINY, Bench, BenchLine, Case, Figures
 from results.shared.models import plain, priced
 
 WAYS = ("simplex", "simplex, no presolve")  # of which the best counts; bench settings has all
@@ -35,36 +35,24 @@ def ratios(figures: Figures) -> Figures:
 
 
 CASES = [
-    *(
-        Case(network=network, spm=spm, lowering=lowering)
-        for lowering, network, spm in product(
-            ("tiled", "ideal"), NETWORKS, ("24MB", "128MB", "442MB")
-        )
-    ),
-    Case(network="gnmt", spm="64MB", parameters={"plain": 1, "steps": 5}),
-    Case(network="transformer", spm="128MB", parameters={"layers": 24}),
+    Case(network, spm, lowering=lowering)
+    for lowering, network, spm in product(("tiled", "ideal"), NETWORKS, ("24MB", "128MB", "442MB"))
 ]
+CASES.append(Case("gnmt", "64MB", {"plain": 1, "steps": 5}))
+CASES.append(Case("transformer", "128MB", {"layers": 24}))
 BENCH = Bench(
     file=__file__,
-    heads=["network", "SPM", "lowering"],
     lines=[
-        Line(
-            cells=(case.title, case.spm, case.lowering),
-            parts={
+        BenchLine(
+            (case.title, case.spm, case.lowering),
+            {
                 "priced": partial(priced, case, 300.0),
                 **{way: partial(plain, case, way, 600.0) for way in WAYS},
             },
-            targets={"ratio": "≥ 10"},
+            {"ratio": "≥ 10"},
         )
         for case in CASES
     ],
-    columns={
-        **{"priced.operations": "operations|n", "priced.build_s": "priced: build s"},
-        **{"priced.solve_s": "solve s", "priced.cpu_s": "CPU s", "priced.columns": "columns|n"},
-        **{"priced.peak_mb": "peak MB|n", "priced.gap": "gap %", "build_s": "plain: build s"},
-        **{"solve_s": "solve s", "cpu_s": "CPU s", "columns": "columns|n", "peak_mb": "peak MB|n"},
-        **{"best": "by", "ratio_cpu": "ratio, CPU|x", "ratio": "ratio, wall|x"},
-    },
     derive=ratios,
     quick=partial(priced, TINY, 10.0),
 )

@@ -13,8 +13,7 @@ from matplotlib.figure import Figure
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import thesis
-from results.shared.common import MB, Study, Sweep, megabytes, sweeps
-from results.shared.page import Table
+from results.shared.common import MB, Study, Sweep, Table, megabytes, sweeps
 from results.shared.plots import canvas, dress, legend, strips
 from spmopt.frontends.shipped import shipped
 from spmopt.hardware.machines import load_machine

@@ -6,10 +6,10 @@ import json
 import resource
 import subprocess
 import sys
-from argparse import ArgumentParser
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import median
 from time import monotonic
@@ -18,12 +18,13 @@ from typing import Any, TypeVar
 from results.shared.page import (
     BEGIN,
     END,
-    Table,
     collect,
+    command_line,
     environment,
+    markdown,
     named,
     replace_tables,
-    tell,
+    report,
     where,
 )
 from spmopt.core.clock import cpu_s
@@ -39,19 +40,14 @@ Figures = Mapping[str, Any]
 """Numbers, also true and false, texts, or None where nothing is known."""
 Runs = Mapping[str, Sequence[Figures]]
 NETWORKS = ("resnet50", "mobilenetv2", "transformer")
+SIZES = ("24MB", "64MB", "128MB", "296MB", "442MB", "1000MB")
 GNMT: tuple[Mapping[str, int], ...] = ({"plain": 1}, {})
 """Without and with the second direction and residual connections: 18,619, 22,357 operations."""
-FORMS: Mapping[str, Callable[[Any], str]] = {
-    "s": lambda value: f"{value:.2f}",
-    "%": lambda value: f"{round(100 * value, 9):.3g}",  # less is rounding of the solver
-    "ms": lambda value: f"{value:#.5g}",
-    "n": lambda value: f"{value:,.0f}",
-    "x": lambda value: f"{value:.1f}",
-}
+FORMS = {"s": ".2f", "%": ".3g", "ms": "#.5g", "n": ",.0f", "x": ".1f"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Line:
+@dataclass(frozen=True)
+class BenchLine:
     """One line of a table.
 
     Attributes
@@ -68,7 +64,7 @@ class Line:
 
     cells: tuple[str, ...]
     parts: Mapping[str, Callable[..., Figures]]
-    targets: Mapping[str, str]
+    targets: Mapping[str, str] = field(default_factory=dict)
     sums: tuple[str, ...] = ()
 
     @property
@@ -76,70 +72,44 @@ class Line:
         """Unique in its bench."""
         return " ".join(self.cells)
 
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """Figures of a line over its runs, with ``error`` if one failed, and targets missed."""
-
-    line: Line
-    figures: Figures
-    runs: Runs
-
-    @property
-    def missed(self) -> list[str]:
+    def missed(self, figures: Figures) -> list[str]:
         """Figures that do not reach their targets."""
-        return [name for name, target in self.line.targets.items() if not self._met(name, target)]
+        return [name for name, text in self.targets.items() if not is_met(figures.get(name), text)]
 
-    def _met(self, name: str, target: str) -> bool:
-        figure, (sign, value) = self.figures.get(name), target.split()
-        if not isinstance(figure, int | float):
-            return False
-        return figure >= float(value) if sign == "≥" else figure <= float(value)
-
-    @property
-    def mark(self) -> str:
+    def mark(self, figures: Figures) -> str:
         """``failed``, ``miss`` or ``pass``; ``done`` where there was no target."""
-        if "error" in self.figures:
+        if "error" in figures:
             return "failed"
-        return "miss" if self.missed else "pass" if self.line.targets else "done"
+        return "miss" if self.missed(figures) else "pass" if self.targets else "done"
 
-    def cell(self, name: str, heading: str) -> str:
+    def cell(self, figures: Figures, name: str, heading: str) -> str:
         """A figure as text, with its target in brackets, bold when missed."""
-        value, target, form = self.figures.get(name), self.line.targets.get(name), form_of(heading)
+        value, target, form = figures.get(name), self.targets.get(name), form_of(heading)
         text = "-" if value is None else str(value)
         if isinstance(value, bool):
             text = "yes" if value else "no"
         elif isinstance(value, int | float):
-            text = FORMS[form](value)
+            scaled = round(100 * value, 9) if form == "%" else value  # less is solvers' rounding
+            text = format(scaled, FORMS[form])
         if target is None:
             return text
         sign, limit = target.split()
-        scaled = FORMS["n"](float(limit)) if form == "n" else f"{float(limit) * _scale(form):g}"
-        return f"{f'**{text}**' if name in self.missed else text} ({sign} {scaled})"
-
-    def record(self, heads: Sequence[str]) -> dict[str, Any]:
-        """Everything measured, as JSON values."""
-        return {
-            "name": self.line.name,
-            "case": dict(zip(heads, self.line.cells, strict=True)),
-            "mark": self.mark,
-            "targets": [
-                {"figure": name, "target": target, "met": name not in self.missed}
-                for name, target in self.line.targets.items()
-            ],
-            "figures": self.figures,
-            "runs": self.runs,
-        }
+        aim = float(limit) * (100 if form == "%" else 1)
+        bold = "**" if name in self.missed(figures) else ""
+        return f"{bold}{text}{bold} ({sign} {aim:{',.0f' if form == 'n' else 'g'}})"
 
 
-def _scale(form: str) -> int:
-    return 100 if form == "%" else 1
+def is_met(figure: Any, target: str) -> bool:
+    """Whether a figure reaches its target; none does not."""
+    sign, limit = target.split()
+    if not isinstance(figure, int | float):
+        return False
+    return figure >= float(limit) if sign == "≥" else figure <= float(limit)
 
 
 def form_of(heading: str) -> str:
     """How a column shows numbers: told behind ``|``, else percent, else seconds."""
-    _, _, told = heading.partition("|")
-    return told or ("%" if heading.endswith("%") else "s")
+    return heading.partition("|")[2] or ("%" if heading.endswith("%") else "s")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,11 +119,9 @@ class Bench:
     Attributes
     ----------
     file
-        The script: its folder has ``rows.json`` and the page ``README.md``.
-    heads
-        Headings of the lines' cells.
-    columns
-        Headings by figure, with the form of :data:`FORMS` behind ``|`` where it needs one.
+        The script: its folder has ``rows.json``, the page ``README.md``, and ``table.toml``:
+        headings of the lines' cells, and of columns by figure, with the form of :data:`FORMS`
+        behind ``|`` where they need one.
     quick
         A measurement within seconds.
     derive
@@ -167,26 +135,30 @@ class Bench:
     """
 
     file: str
-    heads: Sequence[str]
-    lines: Sequence[Line]
-    columns: Mapping[str, str]
+    lines: Sequence[BenchLine]
     quick: Callable[..., Figures]
     derive: Callable[[Figures], Figures] = lambda figures: {}
     seeded: bool = False
     versions: Callable[[], Mapping[str, str]] = dict
-    peered: Callable[[str], Sequence[Line]] | None = None
+    peered: Callable[[str], Sequence[BenchLine]] | None = None
 
     @property
     def folder(self) -> Path:
         """Where what was measured and the page are."""
         return Path(self.file).parent
 
-    def outcomes(self, runs: Mapping[str, Runs]) -> list[Outcome]:
-        """Fold runs by line and label into lines of the table."""
-        found: dict[str, Outcome] = {}
+    @cached_property
+    def table(self) -> Mapping[str, Any]:
+        """Headings: ``heads`` of cells, ``columns`` of figures."""
+        path = self.folder / "table.toml"
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+
+    def figures(self, runs: Mapping[str, Runs]) -> dict[str, Figures]:
+        """Fold runs by line and label into figures by line, with ``error`` if a run failed."""
+        found: dict[str, Figures] = {}
         for line in (line for line in self.lines if line.name in runs):
             if line.sums:
-                parts = [found[name].figures for name in line.sums]
+                parts = [found[name] for name in line.sums]
                 names = dict.fromkeys(name for figures in parts for name in figures)
                 measured = {name: summed([each.get(name) for each in parts]) for name in names}
             else:
@@ -198,42 +170,36 @@ class Bench:
                 }
             errors = [figures["error"] for figures in parts if "error" in figures]
             more = {"error": errors[0]} if errors else self.derive(measured)
-            figures = {**measured, **more}
-            found[line.name] = Outcome(line=line, figures=figures, runs=runs[line.name])
-        return list(found.values())
+            found[line.name] = {**measured, **more}
+        return found
 
-    def page(self, head: Mapping[str, Any], outcomes: Sequence[Outcome]) -> str:
+    def page(self, head: Mapping[str, Any], found: Mapping[str, Figures]) -> str:
         """Return what stands between the marks of the page: where, the table, failures."""
         load, runs = head["load_average"], head["runs"]
         busy = "" if load is None else f", load average {load} at the start"
         times = "one run of each" if runs == 1 else f"medians of {runs} runs, of gaps the worst"
+        shown = [(line, found[line.name]) for line in self.lines if line.name in found]
+        marks = [line.mark(figures) for line, figures in shown if line.targets]
+        heads, columns = self.table["heads"], self.table["columns"]
+        lines = []
+        for line, figures in shown:
+            lines.append([*line.cells, *(line.cell(figures, *each) for each in columns.items())])
+            if marks:
+                mark = line.mark(figures)
+                lines[-1].append(mark if mark in ("pass", "done") else f"**{mark}**")
+        titles = [heading.partition("|")[0] for heading in columns.values()]
+        table = markdown([*heads, *titles, *["targets"] * bool(marks)], lines, left=len(heads))
+        errors = {name: each["error"] for name, each in found.items() if "error" in each}
+        why = "\n".join(f"* {name}: {error}" for name, error in errors.items())
+        met = f"{marks.count('pass')} of {len(marks)} lines reach their targets." if marks else ""
         place = where(head, busy).removesuffix(".")
-        aimed = [outcome for outcome in outcomes if outcome.line.targets]
-        table = Table(
-            heads=[*self.heads, *(h.partition("|")[0] for h in self.columns.values())]
-            + ["targets"] * bool(aimed),
-            lines=[
-                [*outcome.line.cells, *(outcome.cell(*each) for each in self.columns.items())]
-                + [bold_unless_met(outcome.mark)] * bool(aimed)
-                for outcome in outcomes
-            ],
-            left=len(self.heads),
-        )
-        failed = [outcome for outcome in outcomes if "error" in outcome.figures]
-        why = "\n".join(f"* {each.line.name}: {each.figures['error']}" for each in failed)
-        reached = sum(outcome.mark == "pass" for outcome in aimed)
-        score = f"{reached} of {len(aimed)} lines reach their targets." if aimed else ""
-        parts = [BEGIN, f"{place}; {times}; every run in a process of its own.", table.markdown()]
-        return "\n\n".join([*parts, *filter(None, (why, score)), END])
+        parts = [BEGIN, f"{place}; {times}; every run in a process of its own.", table]
+        return "\n\n".join([*parts, *filter(None, (why, met)), END])
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Do what the command line says."""
-        parser = ArgumentParser(description=sys.modules["__main__"].__doc__)
-        parser.add_argument("--page", action="store_true", help="the table of known runs again")
-        parser.add_argument("--quick", action="store_true", help="one tiny measurement, printed")
-        parser.add_argument("--only", metavar="WORDS", help="lines so named, printed")
+        parser = command_line(self.folder)
         parser.add_argument("--runs", type=int, default=3, help="of each measurement")
-        parser.add_argument("--output", type=Path, default=self.folder, help="another folder")
         parser.add_argument("--one", nargs=3, metavar="", help="for a process of its own")
         if self.peered is not None:
             parser.add_argument("--peer", metavar="COMMAND", help="another program to measure too")
@@ -251,23 +217,22 @@ class Bench:
             return 0
         if given.page:
             head, runs = read(given.output / "rows.json")
-            replace_tables(given.output / "README.md", bench.page(head, bench.outcomes(runs)))
+            replace_tables(given.output / "README.md", bench.page(head, bench.figures(runs)))
             return 0
-        lines = {line.name: line for line in bench.lines}
-        chosen = named(lines, given.only or "")
+        chosen = named({line.name: line for line in bench.lines}, given.only or "")
         if not chosen or given.runs < 1:
             parser.error(f"--only {given.only!r}, --runs {given.runs}: nothing to measure")
         whole = [line for line in chosen.values() if {*line.sums} <= {*chosen}]
-        bench = replace(bench, lines=whole)
-        words = ["python", f"results/{self.folder.name}/run.py", "--runs", str(given.runs)]
-        words += [] if peer is None else ["--peer", f"'{peer}'"]
-        return bench.measure(words, given, [] if peer is None else ["--peer", peer])
+        return replace(bench, lines=whole).measure(given, peer)
 
-    def measure(self, words: Sequence[str], given: Any, more: Sequence[str]) -> int:
+    def measure(self, given: Any, peer: str | None) -> int:
         """Measure what a killed run left to do; write ``rows.json`` and the table, or print it."""
+        more = [] if peer is None else ["--peer", peer]
+        command = f"python results/{self.folder.name}/run.py --runs {given.runs}"
+        command += "" if peer is None else f" --peer '{peer}'"
         here = environment()
         here["versions"] |= self.versions()
-        head = {"command": " ".join(words), "format": "spmopt-bench", "version": 1}
+        head = {"command": command, "format": "spmopt-bench", "version": 1}
         head |= {"suite": self.folder.name, **here, "runs": given.runs}
         cases = {
             json.dumps([line.name, label, number]): (line.name, label, str(number))
@@ -275,23 +240,38 @@ class Bench:
             for label in line.parts
             for number in range(given.runs)
         }
-        work, folder = partial(launch, self.file, more), None if given.only else given.output
-        kept = collect(folder, " ".join(words), head, cases, work)
+        folder = None if given.only else given.output
+        kept = collect(folder, command, head, cases, partial(launch, self.file, more))
         if kept is None:
             return 130
         runs: dict[str, dict[str, list[Figures]]] = {line.name: {} for line in self.lines}
         for key, (name, label, _) in cases.items():
             runs[name].setdefault(label, []).append(kept.get(key))
-        outcomes = self.outcomes(runs)
+        found = self.figures(runs)
         if given.only:
-            print(self.page(head, outcomes))
+            print(self.page(head, found))
         else:
-            rows = [outcome.record(self.heads) for outcome in outcomes]
+            rows = [self.record(line, found[line.name], runs[line.name]) for line in self.lines]
             text = json.dumps({**head, "rows": rows}, indent=1, ensure_ascii=False)
             (given.output / "rows.json").write_text(f"{text}\n", encoding="utf-8")
-            replace_tables(given.output / "README.md", self.page(head, outcomes))
+            replace_tables(given.output / "README.md", self.page(head, found))
             kept.remove()
-        return 70 if any("error" in outcome.figures for outcome in outcomes) else 0
+        return 70 if any("error" in figures for figures in found.values()) else 0
+
+    def record(self, line: BenchLine, figures: Figures, runs: Runs) -> dict[str, Any]:
+        """Everything measured of a line, as JSON values."""
+        targets = [
+            {"figure": name, "target": target, "met": name not in line.missed(figures)}
+            for name, target in line.targets.items()
+        ]
+        about = {"name": line.name, "case": dict(zip(self.table["heads"], line.cells, strict=True))}
+        return {
+            **about,
+            "mark": line.mark(figures),
+            "targets": targets,
+            "figures": figures,
+            "runs": runs,
+        }
 
     def one(self, name: str, label: str, number: str) -> Figures:
         """Measure a part of a line in this process."""
@@ -299,21 +279,16 @@ class Bench:
         return part(seed=int(number)) if self.seeded else part()
 
 
-def bold_unless_met(mark: str) -> str:
-    """Return a mark as the table has it."""
-    return mark if mark in ("pass", "done") else f"**{mark}**"
-
-
 def launch(file: str, more: Sequence[str], case: tuple[str, str, str]) -> dict[str, Any]:
     """Measure in a process of its own; a failure is a figure ``error`` with one line."""
-    tell(" ".join(case))
+    report(" ".join(case))
     words = [sys.executable, file, *more, "--one", *case]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     if done.returncode == 0:
         figures: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
         return figures
     reason = (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
-    tell(f"{case[0]}: failed: {reason}")
+    report(f"{case[0]}: failed: {reason}")
     return {"error": reason}
 
 
@@ -369,7 +344,7 @@ def peak_mb() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Case:
     """One training step of a network of the zoo, to be lowered for a machine."""
 
@@ -391,5 +366,5 @@ class Case:
         return lower(graph, machine, lowering=self.lowering)
 
 
-TINY = Case(network="bert-tiny", spm="1MB", parameters={"batch": 1, "sequence": 8, "layers": 1})
+TINY = Case("bert-tiny", "1MB", {"batch": 1, "sequence": 8, "layers": 1})
 """A network of 64 operations."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
-from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,12 +14,13 @@ import pandas as pd
 from results.shared.page import (
     BEGIN,
     END,
-    Table,
     collect,
+    command_line,
     environment,
+    markdown,
     named,
     replace_tables,
-    tell,
+    report,
     where,
 )
 from spmopt.core.errors import SpmoptError
@@ -38,6 +37,20 @@ if TYPE_CHECKING:
 
 MB = 10**6
 Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of texts; the first ``left`` columns are words, the others figures."""
+
+    heads: Sequence[str]
+    lines: Iterable[Sequence[str]]
+    title: str = ""
+    left: int = 1
+
+    def markdown(self) -> str:
+        """Return it below its title."""
+        return markdown(self.heads, self.lines, left=self.left, title=self.title)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +122,8 @@ class Study:
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Do what the command line says."""
-        parser = ArgumentParser(description=sys.modules["__main__"].__doc__)
-        parser.add_argument("--page", action="store_true", help="tables and picture of known rows")
-        parser.add_argument("--quick", action="store_true", help="rows of a tiny case, printed")
-        parser.add_argument("--only", metavar="TEXT", help="rows of cases so named, printed")
+        parser = command_line(self.folder)
         parser.add_argument("--jobs", type=int, default=processors(), help="processes")
-        parser.add_argument("--output", type=Path, default=self.folder, help="another folder")
         parser.add_argument("--assume", action="append", default=[], metavar="NAME=VALUE")
         given = parser.parse_args(arguments)
         study = self
@@ -188,7 +197,7 @@ def run_parts(parts: Sequence[Sweep], jobs: int) -> tuple[list[Row], int]:
         for each in parts
     ]
     with TaskQueue(jobs) as queue:
-        done = spmopt_sweep.run_sweeps(asked, table, queue, warn=tell)
+        done = spmopt_sweep.run_sweeps(asked, table, queue, warn=report)
     return list(table.rows), done.solves
 
 

@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from results.shared import gradients
-from results.shared.common import Study
+from results.shared.common import Study, Table
 from results.shared.gradients import (
     BASELINE,
     HEADS,
@@ -19,7 +19,6 @@ from results.shared.gradients import (
     saving,
     under,
 )
-from results.shared.page import Table
 
 
 def scale_study(

@@ -8,9 +8,8 @@ from typing import Any
 
 from results.shared.bench import Case
 from spmopt.core.errors import ScheduleError
-from spmopt.core.machine import AREA_FIGURES
+from spmopt.core.machine import AREA_FIGURES, Machine
 from spmopt.core.scheduler import Request
-from spmopt.core.units import Dimension, parse_quantity
 from spmopt.frontends import zoo
 from spmopt.graph.ir import Graph
 from spmopt.graph.lower import lower
@@ -22,8 +21,8 @@ from spmopt.search.exact_front import ExactFront, MachineOption, by_page, find_f
 TECHNOLOGY = "nvsim-sram"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Space:
+@dataclass(frozen=True)
+class MachineGrid:
     """``steps`` x ``steps`` machines, capacity and bandwidth in equal steps, for a training step.
 
     The largest have the case's scratchpad and ``bandwidth``. A machine costs the area of a
@@ -36,16 +35,13 @@ class Space:
     mm2_per_gbps: float = 0.1
 
     @property
-    def capacities(self) -> list[int]:
-        """Bytes of the scratchpads."""
-        largest = load_machine(self.case.machine, {"spm": self.case.spm}).spm_bytes
-        return [largest * step // self.steps for step in range(1, self.steps + 1)]
+    def largest(self) -> Machine:
+        """The machine of the most capacity and bandwidth."""
+        return load_machine(self.case.machine, {"spm": self.case.spm, "bandwidth": self.bandwidth})
 
-    @property
-    def rates(self) -> list[int]:
-        """Bytes per second of the channels."""
-        fastest = parse_quantity(self.bandwidth, Dimension.BYTES_PER_S, "bandwidth")
-        return [fastest * step // self.steps for step in range(1, self.steps + 1)]
+    def parts(self, whole: int) -> list[int]:
+        """Equal steps up to a capacity in bytes, or a rate in bytes per second."""
+        return [whole * step // self.steps for step in range(1, self.steps + 1)]
 
     def graph(self) -> Graph:
         """Build the training step."""
@@ -53,12 +49,12 @@ class Space:
 
     def options(self, graph: Graph) -> list[MachineOption]:
         """The machines, lowered once for each capacity."""
-        base, found = load_machine(self.case.machine, {"spm": self.case.spm}), []
-        for spm_bytes in self.capacities:
-            sized = replace(base, spm_bytes=spm_bytes)
+        largest, found = self.largest, []
+        for spm_bytes in self.parts(largest.spm_bytes):
+            sized = replace(largest, spm_bytes=spm_bytes)
             lowered = lower(graph, sized, lowering=self.case.lowering)
             area_mm2 = load_technology(TECHNOLOGY).at(spm_bytes).point.area_mm2
-            for rate in self.rates:
+            for rate in self.parts(largest.dram_bytes_per_s):
                 machine = replace(sized, dram_bytes_per_s=rate)
                 cost = area_mm2 + self.mm2_per_gbps * rate / 10**9
                 found.append(MachineOption(machine=machine, cost=cost, lowered=lowered))
@@ -73,11 +69,12 @@ class Space:
 
     def tables(self) -> Mapping[str, Any]:
         """The same space as ``spmopt tune`` reads it."""
+        largest = self.largest
         return {
             "machine": self.case.machine,
             "space": {
-                "spm": self.capacities,
-                "bandwidth": self.rates,
+                "spm": self.parts(largest.spm_bytes),
+                "bandwidth": self.parts(largest.dram_bytes_per_s),
                 "technology": TECHNOLOGY,
                 **{f"area.{name}": 0.0 for name in AREA_FIGURES},  # the scratchpad's is left
             },

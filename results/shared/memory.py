@@ -16,8 +16,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from results.shared.common import Row, Study, signed
-from results.shared.page import Table
+from results.shared.common import Row, Study, Table, signed
 from results.shared.plots import bar_panels
 from spmopt.core.errors import InputError
 from spmopt.core.objective import objective_named

@@ -9,8 +9,8 @@ import os
 import platform
 import subprocess
 import sys
+from argparse import ArgumentParser
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,20 +27,23 @@ SAME = ("commit", "versions", "computer")  # of runs that can be gone on with
 BEGIN, END = "<!-- tables, written by run.py -->", "<!-- end of tables -->"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A table of texts; the first ``left`` columns are words, the others figures."""
+def markdown(
+    heads: Sequence[str], lines: Iterable[Sequence[str]], *, left: int = 1, title: str = ""
+) -> str:
+    """Return a table of texts below its title; its first ``left`` columns are words."""
+    rule = [":--"] * left + ["--:"] * (len(heads) - left)
+    rows = [f"| {' | '.join(cells)} |" for cells in (heads, rule, *lines)]
+    return "\n".join([f"## {title}\n"] * bool(title) + rows)
 
-    heads: Sequence[str]
-    lines: Iterable[Sequence[str]]
-    title: str = ""
-    left: int = 1
 
-    def markdown(self) -> str:
-        """Return it below its title."""
-        rule = [":--"] * self.left + ["--:"] * (len(self.heads) - self.left)
-        lines = [f"| {' | '.join(cells)} |" for cells in (self.heads, rule, *self.lines)]
-        return "\n".join([f"## {self.title}\n"] * bool(self.title) + lines)
+def command_line(folder: Path) -> ArgumentParser:
+    """Return a parser of the options that all scripts have."""
+    parser = ArgumentParser(description=sys.modules["__main__"].__doc__)
+    parser.add_argument("--page", action="store_true", help="write the page from recorded rows")
+    parser.add_argument("--quick", action="store_true", help="measure a tiny case, and print it")
+    parser.add_argument("--only", metavar="WORDS", help="measure cases so named, and print them")
+    parser.add_argument("--output", type=Path, default=folder, help="write to another folder")
+    return parser
 
 
 def named(cases: Mapping[str, Any], text: str) -> dict[str, Any]:
@@ -49,8 +52,8 @@ def named(cases: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {k: case for k, case in cases.items() if all(word in k.lower() for word in words)}
 
 
-def tell(message: str, part: float | None = None) -> None:
-    """Report progress."""
+def report(message: str, part: float | None = None) -> None:
+    """Print progress."""
     print(message, file=sys.stderr, flush=True)
 
 
@@ -74,12 +77,12 @@ def collect(
     """
     identity = {"command": command, **{name: here[name] for name in SAME}}
     part = None if folder is None else folder / ".rows.part.jsonl"
-    kept = Journal(part, identity, tell, replace=True)
+    kept = Journal(part, identity, report, replace=True)
     try:
-        with TaskQueue(jobs if jobs > 1 else 0, report=tell) as queue:
-            run(cases, work, kept, queue, report=tell)
+        with TaskQueue(jobs if jobs > 1 else 0, report=report) as queue:
+            run(cases, work, kept, queue, report=report)
     except KeyboardInterrupt:
-        tell("interrupted" if part is None else "interrupted: the same command goes on from here")
+        report("interrupted" if part is None else "interrupted: the same command goes on from here")
         return None
     return kept
 

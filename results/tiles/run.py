@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import Bench, Figures, Line, peak_mb, timed
+from results.shared.bench import Bench, BenchLine, Figures, peak_mb, timed
 from results.shared.page import ROOT
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
@@ -26,18 +26,18 @@ from spmopt.tiles.layer import Layer, Tile, TileGrid
 from spmopt.tiles.order import parse_order
 from spmopt.tiles.passes import backward
 
-EQUAL, RAGGED = (4096, 1024, 4096), (3999, 999, 3999)
-MACHINES = (("small-npu", "1MB"), ("large-npu", "8MB"))
+SMALL, LARGE = ("small-npu", "1MB"), ("large-npu", "8MB")
 RUNS = ROOT / "instances" / "scalesim" / "gemm_cycles.csv"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Task:
     """Both gradients of a layer in cubic tiles, in an order, on a machine with its scratchpad."""
 
     sizes: tuple[int, int, int]
     order: str
-    place: tuple[str, str]
+    machine: str
+    spm: str
     objective: str = "traffic"
     side: int = 128
 
@@ -45,7 +45,7 @@ class Task:
         """Build it."""
         layer = Layer(name="layer", m=self.sizes[0], k=self.sizes[1], n=self.sizes[2])
         grid = TileGrid(layer=layer, tile=Tile(m=self.side, k=self.side, n=self.side))
-        machine = load_machine(self.place[0], {"spm": self.place[1]})
+        machine = load_machine(self.machine, {"spm": self.spm})
         return backward(grid, machine, parse_order(self.order, layer).through(grid))
 
 
@@ -87,48 +87,29 @@ def cycles() -> Figures:
     return {"operations": len(runs), "equal": found / len(runs), **taken}
 
 
+EQUAL, RAGGED = (4096, 1024, 4096), (3999, 999, 3999)
+TARGETS = {
+    EQUAL: {"wall_s": "≤ 10", "gap": "≤ 0.0001"},
+    RAGGED: {"wall_s": "≤ 30", "gap": "≤ 0.001"},
+}
 TASKS = [
-    *(
-        (Task(sizes=sizes, order=order, place=place), targets)
-        for (sizes, targets), place, order in product(
-            (
-                (EQUAL, {"wall_s": "≤ 10", "gap": "≤ 0.0001"}),
-                (RAGGED, {"wall_s": "≤ 30", "gap": "≤ 0.001"}),
-            ),
-            MACHINES,
-            ("sequential", "interleaved", "dx-major"),
-        )
-    ),
-    *(
-        (Task(sizes=sizes, order="interleaved", place=MACHINES[0], objective="time"), {})
-        for sizes in (EQUAL, RAGGED)
-    ),
+    (Task(sizes, order, *machine), targets)
+    for (sizes, targets), machine, order in product(
+        TARGETS.items(), (SMALL, LARGE), ("sequential", "interleaved", "dx-major")
+    )
 ]
-SCALESIM = Line(
-    cells=("SCALE-Sim", "-", "-", "compute cycles"), parts={"": cycles}, targets={"equal": "≥ 1"}
-)
-QUICK = Task(sizes=(10, 6, 12), order="interleaved", place=("small-npu", "64kB"), side=4)
-BENCH = Bench(
-    file=__file__,
-    heads=["layer", "order", "machine", "objective"],
-    lines=[
-        *(
-            Line(
-                cells=(" x ".join(map(str, t.sizes)), t.order, t.place[0], t.objective),
-                parts={"": partial(solved, t, 120.0)},
-                targets=targets,
-            )
-            for t, targets in TASKS
-        ),
-        SCALESIM,
-    ],
-    columns={
-        **{"operations": "operations|n", "wall_s": "wall s", "cpu_s": "CPU s"},
-        **{"solve_s": "scheduler s", "gap": "certified gap %", "peak_mb": "peak MB|n"},
-        **{"verified": "verified", "equal": "equal cycles %"},
-    },
-    quick=partial(solved, QUICK, 20.0),
-)
+TASKS += [(Task(sizes, "interleaved", *SMALL, "time"), {}) for sizes in (EQUAL, RAGGED)]
+LINES = [
+    BenchLine(
+        (" x ".join(map(str, task.sizes)), task.order, task.machine, task.objective),
+        {"": partial(solved, task, 120.0)},
+        targets,
+    )
+    for task, targets in TASKS
+]
+LINES.append(BenchLine(("SCALE-Sim", "-", "-", "compute cycles"), {"": cycles}, {"equal": "≥ 1"}))
+QUICK = Task((10, 6, 12), "interleaved", "small-npu", "64kB", side=4)
+BENCH = Bench(file=__file__, lines=LINES, quick=partial(solved, QUICK, 20.0))
 
 if __name__ == "__main__":
     sys.exit(BENCH.main())

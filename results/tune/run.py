@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import TINY, Bench, Case, Figures, Line, timed
-from results.shared.machines import Space
+from results.shared.bench import TINY, Bench, BenchLine, Case, Figures, timed
+from results.shared.machines import MachineGrid
 from spmopt.core.scheduler import Request
 from spmopt.search.exact_front import ExactFront
 from spmopt.search.setup import Setup
@@ -26,41 +26,36 @@ from spmopt.search.tune import Effort, tune
 from spmopt.sweeps.cases import Network
 
 Floats = NDArray[np.float64]
+REQUEST = Request(tolerance=1e-3, time_limit_s=60.0)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Search:
-    """A search of a space by a sampler, as ``spmopt tune`` does."""
-
-    space: Space
-    sampler: str
-    trials: int
-    workers: int
-    exact: bool = False
-    tolerance: float = 1e-3
-    limit_s: float = 60.0
-
-    def setup(self) -> Setup:
-        """The study of the machines of the space, objectives time and cost."""
-        case = self.space.case
-        others = {name: value for name, value in case.parameters.items() if name != "batch"}
-        network = Network(
-            name=case.network,
-            training=True,
-            batch=case.parameters.get("batch"),
-            parameters=tuple(others.items()),
-            lowering=case.lowering,
-        )
-        return Setup(
-            networks=(network,),
-            space=space_of(self.space.tables(), "space"),
-            objectives=("time_s", "cost"),
-            tolerance=self.tolerance,
-            time_limit_s=self.limit_s,
-        )
+def setup_of(grid: MachineGrid, request: Request) -> Setup:
+    """Return what ``spmopt tune`` would search: the machines, by time and cost."""
+    case = grid.case
+    network = Network(
+        name=case.network,
+        training=True,
+        batch=case.parameters.get("batch"),
+        parameters=tuple((k, v) for k, v in case.parameters.items() if k != "batch"),
+        lowering=case.lowering,
+    )
+    return Setup(
+        networks=(network,),
+        space=space_of(grid.tables(), "space"),
+        objectives=("time_s", "cost"),
+        tolerance=request.tolerance,
+        time_limit_s=request.time_limit_s,
+    )
 
 
-def search(asked: Search, seed: int = 0) -> Figures:
+def search(
+    grid: MachineGrid,
+    effort: Effort,
+    *,
+    exact: bool = False,
+    request: Request = REQUEST,
+    seed: int = 0,
+) -> Figures:
     """Search; trials are in a SQLite file, schedules in files beside it.
 
     ``outside`` is the share of the seconds in which the one worker, or with none this process, is
@@ -69,37 +64,27 @@ def search(asked: Search, seed: int = 0) -> Figures:
     that it dominates. The area of the front is taken from bounds, so that the true share is no
     more.
     """
-    setup, workers, trials = asked.setup(), asked.workers, asked.trials
-    effort = Effort(trials=trials, sampler=asked.sampler, seed=seed, workers=workers)
+    setup, effort = setup_of(grid, request), replace(effort, seed=seed)
     with TemporaryDirectory() as folder:
         url, name = str(Path(folder) / "study.db"), "bench"
         kept, storage = folder_for(url, name, None), open_storage(url)
         study, schedules = begin(storage, name, setup, kept), Schedules(kept)
-        _, taken = timed(
-            lambda: tune(
-                study,
-                setup,
-                effort,
-                storage=storage,
-                schedules=schedules,
-                tell=lambda message, part: None,
-            )
-        )
+        run = partial(tune, study, setup, effort, storage=storage, schedules=schedules)
+        _, taken = timed(partial(run, tell=lambda message, part: None))
         attributes = [trial.user_attrs for trial in study.get_trials(deepcopy=False)]
         points = np.array([trial.values for trial in front(study)], np.float64).reshape(-1, 2)
         counted = tally(trial_records(study))
     own = [each[NETWORKS] for each in attributes if NETWORKS in each and AS_BEFORE not in each]
     checked_s = sum(one["seconds_checked"] for networks in own for one in networks.values())
-    request = Request(tolerance=asked.tolerance, time_limit_s=asked.limit_s)
-    known = asked.space.front(request) if asked.exact else None
+    known = grid.front(request) if exact else None
     return {
-        "trials": trials,
+        "trials": effort.trials,
         "solved": counted.solved,
         "as_before": counted.as_before,
         "pruned": counted.excluded,
         **taken,
-        "rate": trials / taken["wall_s"],
-        "outside": 1 - checked_s / taken["wall_s"] if workers <= 1 else None,
+        "rate": effort.trials / taken["wall_s"],
+        "outside": 1 - checked_s / taken["wall_s"] if effort.workers <= 1 else None,
         "front": None if known is None else len(known.members),
         "volume_gap": None if known is None else missing(points, known),
     }
@@ -130,45 +115,33 @@ def dominated_area(points: Floats, worst: Floats) -> float:
     return float(np.diff(first, append=worst[0]) @ heights)
 
 
-SPACE = Space(case=Case(network="resnet50", spm="160MB"), steps=20)
+GRID = MachineGrid(Case("resnet50", "160MB"), 20)
+PARTS = {"": (200, 1), "none": (40, 0), "one": (40, 1), "two": (40, 2)}  # trials and workers
 BENCH = Bench(
     file=__file__,
-    heads=["network", "sampler"],
     lines=[
-        Line(
-            cells=("resnet50", sampler),
-            parts={
+        BenchLine(
+            ("resnet50", sampler),
+            {
                 label: partial(
                     search,
-                    Search(space=SPACE, sampler=sampler, trials=trials, workers=n, exact=not label),
+                    GRID,
+                    Effort(trials=trials, sampler=sampler, workers=workers),
+                    exact=not label,
                 )
-                for label, trials, n in (
-                    *(("", 200, 1), ("none", 40, 0)),
-                    *(("one", 40, 1), ("two", 40, 2)),
-                )
+                for label, (trials, workers) in PARTS.items()
             },
-            targets={"volume_gap": "≤ 0.01", "outside": "≤ 0.05"},
+            {"volume_gap": "≤ 0.01", "outside": "≤ 0.05"},
         )
         for sampler in ("tpe", "nsga2")
     ],
-    columns={
-        **{"trials": "trials|n", "solved": "solves|n", "pruned": "pruned|n"},
-        **{"front": "on the exact front|n", "volume_gap": "missing %", "wall_s": "wall s"},
-        **{"cpu_s": "CPU s", "outside": "outside %", "none.outside": "in turn %"},
-        **{"none.rate": "trials/s, in turn", "one.rate": "trials/s, 1 worker"},
-        "two.rate": "trials/s, 2 workers",
-    },
     seeded=True,
     quick=partial(
         search,
-        Search(
-            space=Space(case=TINY, steps=2, bandwidth="300GB/s"),
-            sampler="random",
-            trials=2,
-            workers=0,
-            exact=True,
-            tolerance=1e-2,
-        ),
+        MachineGrid(TINY, 2, "300GB/s"),
+        Effort(trials=2, sampler="random"),
+        exact=True,
+        request=replace(REQUEST, tolerance=1e-2),
     ),
 )
 

@@ -8,17 +8,14 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import GNMT, TINY, Bench, Case, Figures, Line, peak_mb, timed
+from results.shared.bench import GNMT, TINY, Bench, BenchLine, Case, Figures, peak_mb, timed
 from spmopt.assemble import assemble
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import find
 from spmopt.verifier import View, replay, require_legal
 
-STAGES = {
-    **{"policy_s": "policy s", "assemble_s": "assemble s"},
-    **{"verify_s": "verifier s", "replay_s": "replay s"},
-}
+STAGES = ("policy_s", "assemble_s", "verify_s", "replay_s")
 
 
 def walk(case: Case, policy: str) -> Figures:
@@ -46,17 +43,15 @@ def walk(case: Case, policy: str) -> Figures:
 
 BENCH = Bench(
     file=__file__,
-    heads=["network", "SPM", "policy"],
     lines=[
-        Line(
-            cells=(case.title, "64MB", policy),
-            parts={"": partial(walk, case, policy)},
-            targets=dict.fromkeys(STAGES, "≤ 2"),
+        BenchLine(
+            (case.title, case.spm, policy),
+            {"": partial(walk, case, policy)},
+            dict.fromkeys(STAGES, "≤ 2"),
         )
-        for case in (Case(network="gnmt", spm="64MB", parameters=each) for each in GNMT)
+        for case in (Case("gnmt", "64MB", parameters) for parameters in GNMT)
         for policy in ("stream", "lru", "belady")
     ],
-    columns={"operations": "operations|n", **STAGES, "peak_mb": "peak MB|n"},
     quick=partial(walk, TINY, "belady"),
 )
 

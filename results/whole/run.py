@@ -4,35 +4,28 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from itertools import product
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from results.shared.bench import NETWORKS, TINY, Bench, Case, Line
-from results.shared.certified import SECONDS, reach
+from results.shared.bench import NETWORKS, SIZES, TINY, Bench, BenchLine, Case
+from results.shared.certified import reach
 
-SIZES = ("24MB", "64MB", "128MB", "296MB", "442MB", "1000MB")
+SEARCH = {"": (1e-4, 30.0), "proof": (0.0, 10.0)}  # gap and seconds
 BENCH = Bench(
     file=__file__,
-    heads=["network", "SPM"],
     lines=[
-        Line(
-            cells=(network, spm),
-            parts={
-                "": partial(reach, case, "whole", "traffic", 1e-4, 30.0),
-                "proof": partial(reach, case, "whole", "traffic", 0.0, 10.0),
+        BenchLine(
+            (network, spm),
+            {
+                label: partial(reach, Case(network, spm), "whole", "traffic", *effort)
+                for label, effort in SEARCH.items()
             },
-            targets={"wall_s": "≤ 10", "class_gap": "≤ 0.0001"},
+            {"wall_s": "≤ 10", "class_gap": "≤ 0.0001"},
         )
-        for network, spm in product(NETWORKS, SIZES)
-        for case in [Case(network=network, spm=spm)]
+        for network in NETWORKS
+        for spm in SIZES
     ],
-    columns={
-        **{"operations": "operations|n", **SECONDS, "class_gap": "gap of its class %"},
-        **{"proof.wall_s": "proof s", "proof.class_gap": "gap after it %"},
-        **{"gap": "certified gap %", "verified": "verified", "verify_s": "verifier s"},
-    },
     quick=partial(reach, TINY, "whole", "traffic", 1e-4, 10.0),
 )
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from results.shared import bench, page
-from results.shared.bench import Bench, Figures, Line, Outcome, fold, read, summed
+from results.shared.bench import Bench, BenchLine, Figures, fold, read, summed
 from tests.results.pages import FOLDERS, RESULTS, tables
 
 BENCHES = [name for name in FOLDERS if (RESULTS / name / "rows.json").exists()]
@@ -34,15 +34,16 @@ def recorded(name: str) -> tuple[Bench, Mapping[str, Any]]:
 @pytest.mark.parametrize("name", BENCHES)
 def test_tables_are_made_of_the_runs(name: str) -> None:
     found, head = recorded(name)
-    outcomes = found.outcomes({row["name"]: row["runs"] for row in head["rows"]})
-    assert found.page(head, outcomes) == tables(name)
+    figures = found.figures({row["name"]: row["runs"] for row in head["rows"]})
+    assert found.page(head, figures) == tables(name)
     assert [each.name for each in found.lines] == [row["name"] for row in head["rows"]]
-    for outcome, row in zip(outcomes, head["rows"], strict=True):
-        assert outcome.figures == row["figures"]
-        assert outcome.mark == row["mark"]
-        assert list(outcome.line.parts) == list(row["runs"])
-        assert {*outcome.line.targets} == {each["figure"] for each in row["targets"]}
-        assert {*outcome.missed} == {each["figure"] for each in row["targets"] if not each["met"]}
+    for line, row in zip(found.lines, head["rows"], strict=True):
+        own = figures[line.name]
+        assert own == row["figures"]
+        assert line.mark(own) == row["mark"]
+        assert list(line.parts) == list(row["runs"])
+        assert {*line.targets} == {each["figure"] for each in row["targets"]}
+        assert {*line.missed(own)} == {t["figure"] for t in row["targets"] if not t["met"]}
 
 
 @pytest.mark.parametrize("name", BENCHES)
@@ -51,8 +52,8 @@ def test_lines_have_names_and_targets_are_shown(name: str) -> None:
     names = [line.name for line in found.lines]
     assert len(set(names)) == len(names)
     for line in found.lines:
-        assert len(line.cells) == len(found.heads)
-        assert {*line.targets} <= {*found.columns}
+        assert len(line.cells) == len(found.table["heads"])
+        assert {*line.targets} <= {*found.table["columns"]}
 
 
 @pytest.mark.parametrize(
@@ -68,30 +69,31 @@ def test_quick_measurements(name: str) -> None:
             assert -1e-9 <= value < 10
 
 
-def outcome(figures: Figures, **targets: str) -> Outcome:
-    return Outcome(line=Line(cells=("a",), parts={}, targets=targets), figures=figures, runs={})
+def mark(figures: Figures, **targets: str) -> str:
+    return BenchLine(("a",), {}, targets).mark(figures)
 
 
 def test_targets_and_marks() -> None:
-    assert outcome({"s": 1.0}, s="≤ 1").mark == "pass"
-    assert outcome({"s": 1.01}, s="≤ 1").mark == "miss"
-    assert outcome({"s": None}, s="≤ 1").mark == "miss"
-    assert outcome({"equal": True}, equal="≥ 1").mark == "pass"
-    assert outcome({"s": 1.0}).mark == "done"
-    assert outcome({"s": 1.0, "error": "why"}, s="≤ 1").mark == "failed"
+    assert mark({"s": 1.0}, s="≤ 1") == "pass"
+    assert mark({"s": 1.01}, s="≤ 1") == "miss"
+    assert mark({"s": None}, s="≤ 1") == "miss"
+    assert mark({"equal": True}, equal="≥ 1") == "pass"
+    assert mark({"s": 1.0}) == "done"
+    assert mark({"s": 1.0, "error": "why"}, s="≤ 1") == "failed"
 
 
 def test_cells() -> None:
-    found = outcome(
-        {"s": 2.0, "gap": 0.0123, "n": 12345, "ok": True, "by": "x"}, s="≤ 1", n="≤ 2e4"
+    figures = {"s": 2.0, "gap": 0.0123, "n": 12345, "ok": True, "by": "x"}
+    line = BenchLine(("a",), {}, {"s": "≤ 1", "n": "≤ 2e4"})
+    assert line.cell(figures, "s", "wall s") == "**2.00** (≤ 1)"
+    assert line.cell(figures, "gap", "gap %") == "1.23"
+    assert line.cell(figures, "n", "count|n") == "12,345 (≤ 20,000)"
+    assert line.cell(figures, "ok", "verified") == "yes"
+    assert line.cell(figures, "by", "by") == "x"
+    assert line.cell(figures, "none", "none") == "-"
+    assert BenchLine(("a",), {}, {"gap": "≥ 0.6"}).cell({"gap": 0.5}, "gap", "gap %") == (
+        "**50** (≥ 60)"
     )
-    assert found.cell("s", "wall s") == "**2.00** (≤ 1)"
-    assert found.cell("gap", "gap %") == "1.23"
-    assert found.cell("n", "count|n") == "12,345 (≤ 20,000)"
-    assert found.cell("ok", "verified") == "yes"
-    assert found.cell("by", "by") == "x"
-    assert found.cell("none", "none") == "-"
-    assert outcome({"gap": 0.5}, gap="≥ 0.6").cell("gap", "gap %") == "**50** (≥ 60)"
 
 
 def test_folds_and_sums() -> None:
@@ -114,27 +116,27 @@ def test_folds_and_sums() -> None:
     )
 
 
-SMALL = Bench(
-    file=__file__,
-    heads=["what"],
-    lines=[
-        Line(cells=("first",), parts={"": lambda: {"s": 1.0}}, targets={"s": "≤ 1"}),
-        Line(cells=("second",), parts={"a": dict, "b": dict}, targets={}),
-        Line(cells=("all",), parts={}, targets={}, sums=("first",)),
-    ],
-    columns={"s": "wall s", "twice": "twice s"},
-    quick=lambda: {"s": 1.0},
-    derive=lambda figures: {"twice": 2 * figures["s"]} if figures.get("s") else {},
-)
+TABLE = 'heads = ["what"]\ncolumns = { s = "wall s", twice = "twice s" }\n'
+LINES = [
+    BenchLine(("first",), {"": lambda: {"s": 1.0}}, {"s": "≤ 1"}),
+    BenchLine(("second",), {"a": dict, "b": dict}),
+    BenchLine(("all",), {}, sums=("first",)),
+]
 
 
 @pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> Bench:
+def small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Bench:
     here = page.environment()
     monkeypatch.setattr(bench, "environment", lambda: json.loads(json.dumps(here)))
     monkeypatch.setattr(bench, "launch", launched)
     RUNS.clear()
-    return SMALL
+    (tmp_path / "table.toml").write_text(TABLE)
+    return Bench(
+        file=str(tmp_path / "run.py"),
+        lines=LINES,
+        quick=lambda: {"s": 1.0},
+        derive=lambda figures: {"twice": 2 * figures["s"]} if figures.get("s") else {},
+    )
 
 
 def launched(file: str, more: list[str], case: tuple[str, str, str]) -> dict[str, Any]:
@@ -161,7 +163,7 @@ def test_a_killed_bench_goes_on_and_failures_say_why(small: Bench, tmp_path: Pat
     assert "* second: it broke\n\n1 of 1 lines reach their targets." in text
     head = json.loads((tmp_path / "rows.json").read_text())
     assert head["rows"][1]["figures"] == {"a.s": 2.0, "b.error": "it broke", "error": "it broke"}
-    assert {path.name for path in tmp_path.iterdir()} == {"README.md", "rows.json"}
+    assert {path.name for path in tmp_path.iterdir()} == {"README.md", "rows.json", "table.toml"}
 
 
 def test_some_lines_are_printed(small: Bench, capsys: pytest.CaptureFixture[str]) -> None:

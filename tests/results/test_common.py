@@ -13,8 +13,8 @@ import pytest
 
 from results.banks.run import BUDGET_BYTES, SRAM, designs, largest
 from results.shared import common
-from results.shared.common import Row, Study, read
-from results.shared.page import BEGIN, END, Table, environment
+from results.shared.common import Row, Study, Table, read
+from results.shared.page import BEGIN, END, environment
 from spmopt.cli import main
 from spmopt.hardware.technologies import load_technology
 from tests.results.pages import RESULTS

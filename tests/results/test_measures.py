@@ -31,17 +31,18 @@ from results.plain.run import BENCH as PLAIN
 from results.plain.run import WAYS, ratios
 from results.shared.bench import TINY, Figures
 from results.shared.certified import reach
-from results.shared.machines import Space
+from results.shared.machines import MachineGrid
 from results.shared.models import plain, priced
 from results.tiles.run import QUICK
-from results.tune.run import Search, dominated_area, search
+from results.tune.run import REQUEST, dominated_area, search, setup_of
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.placement import Buffer
 from spmopt.core.timeline import listed_timeline
 from spmopt.search.figures import static_figures
+from spmopt.search.tune import Effort
 from tests.results.pages import RESULTS
 
-SPACE = Space(case=TINY, steps=3, bandwidth="300GB/s", mm2_per_gbps=0.01)
+GRID = MachineGrid(TINY, steps=3, bandwidth="300GB/s", mm2_per_gbps=0.01)
 COMMAND = "other --in={file} --capacity {capacity} --out={output}"
 STACK = """
 import sys
@@ -125,11 +126,11 @@ def test_ratios_are_of_sums() -> None:
         for line in beside.lines
         if "mirrored" in line.name
     }
-    found = {outcome.line.name: outcome for outcome in beside.outcomes(runs)}
-    one = found["place, mirrored and shuffled D"].figures
+    found = beside.figures(runs)
+    one = found["place, mirrored and shuffled D"]
     assert (one["cpu_s"], one["peer.cpu_s"], one["ratio"]) == (5.0, 20.0, 0.25)
-    everything = found["place, mirrored and shuffled all"]
-    assert (everything.figures["cpu_s"], everything.mark) == (55.0, "pass")
+    (line,) = (each for each in beside.lines if each.name == "place, mirrored and shuffled all")
+    assert (found[line.name]["cpu_s"], line.mark(found[line.name])) == (55.0, "pass")
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=6))
@@ -143,17 +144,17 @@ def test_area_is_that_of_the_cells_that_some_point_dominates(points: list[tuple[
 
 def test_all_machines_dominate_what_the_exact_front_does() -> None:
     """Up to the gaps of the schedules; what is not dominated by bounds cannot be."""
-    asked: dict[str, Any] = {"space": SPACE, "exact": True, "tolerance": 1e-2, "workers": 0}
-    figures = search(Search(sampler="grid", trials=9, **asked))
+    closely: dict[str, Any] = {"exact": True, "request": replace(REQUEST, tolerance=1e-2)}
+    figures = search(GRID, Effort(sampler="grid", trials=9), **closely)
     assert figures["solved"] == 9 - figures["pruned"]
     assert 0 <= figures["volume_gap"] < 1e-2
     assert 0 < figures["outside"] < 1
-    assert search(Search(sampler="random", trials=1, **asked))["volume_gap"] > 0.02
+    assert search(GRID, Effort(sampler="random", trials=1), **closely)["volume_gap"] > 0.02
 
 
 def test_the_machines_and_costs_are_those_of_the_front() -> None:
-    setup = Search(space=SPACE, sampler="tpe", trials=1, workers=0).setup()
-    options = SPACE.options(SPACE.graph())
+    setup = setup_of(GRID, REQUEST)
+    options = GRID.options(GRID.graph())
     for option, point in zip(options, setup.space.points(), strict=True):
         candidate = setup.space.candidate(point)
         instance = candidate.instance(setup.networks[0])

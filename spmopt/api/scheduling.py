@@ -346,10 +346,10 @@ def compare(
 def usual_schedulers(instance: Instance, objective: str | Objective) -> tuple[list[str], str]:
     """Return the schedulers that a comparison has by default, and a note on those left out."""
     from spmopt.core.objective import Objective, objective_entry
-    from spmopt.schedulers.registry import COMPARED, COMPARED_BANKS, find
+    from spmopt.schedulers.registry import compared, find
 
     asked = objective_entry(objective).of if isinstance(objective, str) else objective
-    usual = COMPARED_BANKS if instance.machine.banks else COMPARED
+    usual = compared(instance.machine.features)
     able = [n for n in usual if not isinstance(asked, Objective) or find(n).takes(asked)]
     unable = [name for name in usual if name not in able]
     if not unable:

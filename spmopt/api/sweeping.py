@@ -387,10 +387,10 @@ def _schedulers(
 
     aim = objective_named(objective, cases[0].machine)
     entries = [find(name) for name in names]
-    for banks in dict.fromkeys(bool(case.machine.banks) for case in cases):
+    for features in dict.fromkeys(case.machine.features for case in cases):
         for entry in entries:
-            entry.require(aim, able(aim, banks=banks))
-            entry.require_banks(banks)
+            entry.require(aim, able(aim, features=features))
+            entry.require_features(features)
     if not entries:
         raise InputError("schedulers: name at least one")
     return tuple(dict.fromkeys(entry.name for entry in entries))

@@ -221,7 +221,7 @@ def export(
         raise InputError(f"format {format}: no such format; give mps or lp")
     aim = objective_named(objective, instance.machine)
     find("whole").require(aim)
-    find("whole").require_banks(bool(instance.machine.banks))
+    find("whole").require_features(instance.machine.features)
     callbacks.progress("building the program", None)
     # By name: it loads PuLP.
     program = import_module("formulations.pulp_model.schedule").exported(instance, aim, format)

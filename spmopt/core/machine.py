@@ -14,6 +14,8 @@ from spmopt.core.units import require_small
 
 MOST = 8
 """Banks of a machine; a program of more would be slow, and no such machine is known."""
+FEATURES = {"bank": "banks"}
+"""What not every scheduler knows of a machine: keys of settings, and the fields they make up."""
 
 
 def _require_figures(where: str, record: object, names: Iterable[str]) -> None:
@@ -273,6 +275,11 @@ class Machine:
                 f"technology {self.memory.technology} are of {self.memory.spm_bytes}; "
                 "name the technology again"
             )
+
+    @property
+    def features(self) -> frozenset[str]:
+        """Those of its fields in :data:`FEATURES` that are not empty."""
+        return frozenset(name for name in FEATURES.values() if getattr(self, name))
 
     @property
     def bytes_per_cycle(self) -> Fraction:

@@ -36,14 +36,6 @@ class Kind(StrEnum):
     RELAXATION = "relaxation"  # a bound only, no schedule
 
 
-class Banks(StrEnum):
-    """Whether a scheduler knows scratchpads of several banks."""
-
-    NONE = "none"  # a uniform scratchpad only
-    ONLY = "only"
-    BOTH = "both"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SchedulerEntry:
     """A scheduler: what it is, what it supports, where its code is.
@@ -65,8 +57,10 @@ class SchedulerEntry:
         It minimizes time of the replay, and not the sum of the durations of steps.
     weights
         Weights that an objective may have; None for any.
-    banks
-        Scratchpads that it knows; a policy takes all, and does not see which bank is which.
+    knows, needs
+        Features of machines that it takes into account
+        (:attr:`~spmopt.core.machine.Machine.features`), and those that a machine must have, with
+        the option that gives them; a policy takes all machines, and sees no features.
     options
         Of the callable, as keyword arguments.
     chosen
@@ -90,7 +84,8 @@ class SchedulerEntry:
     granularity: str = "whole"
     replayed: bool = False
     weights: frozenset[str] | None = None
-    banks: Banks = Banks.NONE
+    knows: frozenset[str] = frozenset()
+    needs: Mapping[str, str] = field(default_factory=dict)
     options: Options = field(default_factory=dict)
     chosen: Mapping[str, str] = field(default_factory=dict)
     starts: tuple[str, ...] = ()
@@ -156,23 +151,22 @@ class SchedulerEntry:
         known = self.weights is None or objective.weighted <= self.weights
         return known and objective.replayed == self.replayed
 
-    def takes_banks(self, banks: bool) -> bool:
-        """Whether it schedules machines with banks, or without."""
-        if self.kind is Kind.POLICY or self.banks is Banks.BOTH:
-            return True
-        return banks == (self.banks is Banks.ONLY)
+    def takes_features(self, features: frozenset[str]) -> bool:
+        """Whether it schedules machines with these features, and no others."""
+        return self.kind is Kind.POLICY or self.needs.keys() <= features <= self.knows
 
-    def require_banks(self, banks: bool) -> None:
-        """Raise :class:`InputError` if it does not take a machine with banks, or without."""
-        if self.takes_banks(banks):
+    def require_features(self, features: frozenset[str]) -> None:
+        """Raise :class:`InputError` if it does not take a machine with these features."""
+        if self.takes_features(features):
             return
-        if banks:
+        for name in sorted(features - self.knows):
             raise InputError(
-                f"scheduler {self.name}: knows no banks; use banks, fluid (the bound), or any "
-                "policy, as belady"
+                f"scheduler {self.name}: knows no {name}; use {able(features=features)}"
             )
+        lacking, option = next(each for each in self.needs.items() if each[0] not in features)
         raise InputError(
-            f"scheduler {self.name}: the machine has no banks; give some by --bank, or use page"
+            f"scheduler {self.name}: the machine has no {lacking}; give some by {option}, or "
+            "use page"
         )
 
     def require(self, objective: Objective, able: str = "") -> None:
@@ -215,7 +209,7 @@ def _own_entries() -> dict[str, SchedulerEntry]:
                 **table,
                 "name": name,
                 "kind": Kind(table["kind"]),
-                "banks": Banks(table.get("banks", Banks.NONE)),
+                "knows": frozenset(table.get("knows", ())),
                 "options": options.get(table.get("options", ""), {}),
                 "starts": tuple(table.get("starts", ())),
                 "weights": frozenset(table["weights"]) if "weights" in table else None,
@@ -273,16 +267,28 @@ def register_scheduler(name: str, scheduler: SchedulerEntry | Policy) -> None:
     SCHEDULERS.register(name, scheduler)
 
 
-def able(objective: Objective, *, banks: bool = False, bounders: bool = True) -> str:
-    """Who takes ``objective``, in words.
+def compared(features: frozenset[str]) -> list[str]:
+    """Those of a comparison on machines with these features that names none."""
+    usual = COMPARED_BANKS if "banks" in features else COMPARED
+    return [name for name in usual if find(name).takes_features(features)]
 
-    ``banks``: on machines that have some; ``bounders``: a bound is enough.
+
+def able(
+    objective: Objective | None = None,
+    *,
+    features: frozenset[str] = frozenset(),
+    bounders: bool = True,
+) -> str:
+    """Who takes ``objective``, or some, in words.
+
+    ``features``: on machines that have these; ``bounders``: a bound is enough.
     """
     kinds = (Kind.FORMULATION, Kind.RELAXATION) if bounders else (Kind.FORMULATION,)
     names = [
         entry.name
         for entry in SCHEDULERS.values()
-        if entry.kind in kinds and entry.takes(objective) and entry.takes_banks(banks)
+        if entry.kind in kinds and (objective is None or entry.takes(objective))
+        if entry.takes_features(features)
     ]
     return ", ".join((*names, "or any policy, as belady")).removeprefix("or ")
 

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.machine import FEATURES
 from spmopt.core.objective import OBJECTIVES
-from spmopt.hardware.settings import BANK
 from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS, Kind, find
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import NOT_BOUNDED, Spent, figures, needs
@@ -60,8 +60,9 @@ class Setup:
             whose = f"{labels[0]} has" if len(labels) == 1 else "all networks have"
             raise InputError(f"weights: {whose} weight 0, so that nothing counts; give one more")
         known = {*self.space.fixed, *(axis.key for axis in self.space.axes)}
+        found = {name for key, name in FEATURES.items() if key in known}
         for name in self.schedulers:
-            find(name).require_banks(BANK in known or bool(self.space.machine.banks))
+            find(name).require_features(self.space.machine.features | found)
         for network in (each for each in self.networks if each.is_lowered):
             for key in (key for key in _LOWERED if key in known):
                 raise InputError(

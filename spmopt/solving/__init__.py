@@ -43,11 +43,10 @@ def compare(
     ScheduleError
         An illegal schedule or an untrue bound, which is an error in a scheduler.
     """
-    entries = [find(name) for name in schedulers]
+    entries, features = [find(name) for name in schedulers], instance.machine.features
     for entry in entries:
-        banks = bool(instance.machine.banks)
-        entry.require(request.objective, able(request.objective, banks=banks))
-        entry.require_banks(banks)
+        entry.require(request.objective, able(request.objective, features=features))
+        entry.require_features(features)
     runner = ScheduleRunner(instance, request)
     runs: list[Run] = []
     for entry in entries:

@@ -11,7 +11,7 @@ from spmopt.core.objective import MAKESPAN, REPLAY
 from spmopt.core.result import Outcome
 from spmopt.core.scheduler import Request
 from spmopt.schedulers import registry
-from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, Kind, able, find
+from spmopt.schedulers.registry import BOUNDER, SCHEDULERS, Kind, able, compared, find
 from tests.strategies import random_instance
 
 
@@ -58,9 +58,19 @@ def test_who_takes_an_objective() -> None:
     assert able(time) == "whole, page, contiguous, fluid, or any policy, as belady"
     assert able(time, bounders=False) == "whole, page, contiguous, or any policy, as belady"
     assert able(replay) == "joint, or any policy, as belady"
-    assert able(time, banks=True) == "banks, fluid, or any policy, as belady"
-    assert able(time, banks=True, bounders=False) == "banks, or any policy, as belady"
-    assert able(replay, banks=True) == "any policy, as belady"
+    banks = frozenset({"banks"})
+    assert able(time, features=banks) == "banks, fluid, or any policy, as belady"
+    assert able(time, features=banks, bounders=False) == "banks, or any policy, as belady"
+    assert able(replay, features=banks) == "any policy, as belady"
+
+
+def test_features_that_a_scheduler_does_not_know() -> None:
+    new = frozenset({"turbo"})
+    find("belady").require_features(new)
+    with pytest.raises(InputError, match="scheduler page: knows no turbo; use any policy, as bel"):
+        find("page").require_features(new)
+    assert set(compared(frozenset())) == set(registry.COMPARED)
+    assert all(find(name).kind is Kind.POLICY for name in compared(new))
 
 
 def test_unknown_name() -> None:

@@ -88,7 +88,7 @@ def test_machines_with_banks_are_checked_first(run: Run) -> None:
     line = f"sweep {NETWORK} --jobs 1 --set bank=256kB:nvsim-sram,1MB:nvsim-stt"
     refused = run(f"{line} -s belady,page")
     assert (refused.code, refused.out) == (2, "")
-    assert "scheduler page: knows no banks; use banks, fluid (the bound)" in refused.err
+    assert "scheduler page: knows no banks; use banks, fluid, or any policy" in refused.err
     assert "joint: no objective time; use replay, or another scheduler: banks, fluid, or any" in (
         run(f"{line} -s joint").err
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from math import inf
 from typing import overload
@@ -246,7 +246,7 @@ class Machine:
     area: Area = Area()
     memory: SpmTechnology | None = None
     source: str = ""
-    banks: tuple[Bank, ...] = ()
+    banks: tuple[Bank, ...] = field(default=(), metadata={"group": "banks"})
 
     def __post_init__(self) -> None:
         where = f"machine {self.name}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from numbers import Rational
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.plugins import Registry
@@ -60,15 +60,15 @@ class Objective:
 
     name: str
     unit: str
-    replayed: bool = False
+    replayed: bool = field(default=False, metadata={"group": "replay"})
     cycle: Fraction = Fraction(0)
     dram_in_byte: Fraction = Fraction(0)
     dram_out_byte: Fraction = Fraction(0)
     spm_read_byte: Fraction = Fraction(0)
     spm_write_byte: Fraction = Fraction(0)
     mac: Fraction = Fraction(0)
-    bank_read_byte: tuple[Fraction, ...] = ()
-    bank_write_byte: tuple[Fraction, ...] = ()
+    bank_read_byte: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
+    bank_write_byte: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
 
     @property
     def weights(self) -> tuple[Fraction, ...]:
@@ -81,6 +81,12 @@ class Objective:
         """Names of the weights that are not 0."""
         banks = {name for name in BANK_WEIGHTS if any(getattr(self, name))}
         return frozenset(banks.union(name for name in WEIGHTS if getattr(self, name)))
+
+    def only(self, *names: str) -> Objective:
+        """Return the part of the objective that the weights ``names`` are."""
+        none: dict[str, Any] = dict.fromkeys(WEIGHTS, Fraction(0))
+        none |= {name: (Fraction(0),) * len(getattr(self, name)) for name in BANK_WEIGHTS}
+        return replace(self, **{name: none[name] for name in none if name not in names})
 
     def __post_init__(self) -> None:
         for name in (each.name for each in fields(self) if each.name in (*WEIGHTS, *BANK_WEIGHTS)):

@@ -64,7 +64,7 @@ class Certificate:
     dram_in: Ints
     dram_out: Ints
     order: Ints | None = None
-    banks: tuple[BankPrices, ...] = ()
+    banks: tuple[BankPrices, ...] = field(default=(), metadata={"group": "banks"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,9 +115,9 @@ class Totals:
     peak_spm_bytes: int
     dma_commands: int | None = None
     dma_descriptors: int | None = None
-    moved_bytes: int = 0
-    bank_read_bytes: tuple[Fraction, ...] = ()
-    bank_write_bytes: tuple[Fraction, ...] = ()
+    moved_bytes: int = field(default=0, metadata={"group": "banks"})
+    bank_read_bytes: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
+    bank_write_bytes: tuple[Fraction, ...] = field(default=(), metadata={"group": "banks"})
 
     @property
     def traffic_bytes(self) -> int:

@@ -151,4 +151,4 @@ class Schedule:
     residency: Residency
     commands: Commands
     placements: Placements
-    moves: Moves = field(default_factory=Moves.empty)
+    moves: Moves = field(default_factory=Moves.empty, metadata={"group": "banks"})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from spmopt.core.machine import Bank, Machine
 from spmopt.core.objective import energy_objective
@@ -109,25 +108,15 @@ def energy_report(totals: Totals, machine: Machine) -> EnergyReport:
     # A DMA byte is weighed with the access to the scratchpad that it makes.
     from_dram = weight.dram_in_byte - weight.spm_write_byte
     to_dram = weight.dram_out_byte - weight.spm_read_byte
-    reads = totals.spm_read_bytes + totals.dram_out_bytes
-    writes = totals.spm_write_bytes + totals.dram_in_bytes
+    read = totals.value(weight.only("spm_read_byte", "bank_read_byte"))
+    write = totals.value(weight.only("spm_write_byte", "bank_write_byte"))
     return EnergyReport(
         time_s=totals.makespan_cycles / machine.clock_hz,
         energy_j=float(totals.value(weight)),
         dram_j=float(from_dram * totals.dram_in_bytes + to_dram * totals.dram_out_bytes),
-        spm_read_j=float(
-            weight.spm_read_byte * reads + _product(weight.bank_read_byte, totals.bank_read_bytes)
-        ),
-        spm_write_j=float(
-            weight.spm_write_byte * writes
-            + _product(weight.bank_write_byte, totals.bank_write_bytes)
-        ),
-        mac_j=float(weight.mac * totals.macs),
-        leakage_j=float(weight.cycle * totals.makespan_cycles),
+        spm_read_j=float(read + weight.spm_read_byte * totals.dram_out_bytes),
+        spm_write_j=float(write + weight.spm_write_byte * totals.dram_in_bytes),
+        mac_j=float(totals.value(weight.only("mac"))),
+        leakage_j=float(totals.value(weight.only("cycle"))),
         area=area_report(machine),
     )
-
-
-def _product(weights: Sequence[Fraction], sizes: Sequence[Fraction]) -> Fraction:
-    """Of the banks' weights and bytes; 0 without banks."""
-    return sum((w * size for w, size in zip(weights, sizes, strict=True)), Fraction(0))

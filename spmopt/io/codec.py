@@ -1,7 +1,9 @@
 """Records as JSON and back, read strictly, and the JSON Schema of a record.
 
-The fields of a record are those of its JSON object. ``msgspec`` checks types and makes the records,
-which check themselves; what it passes over, an unknown field or one left out, is refused here.
+The fields of a record are those of its JSON object. Those whose metadata name a ``group`` are left
+out where all of the group are empty or false, as those of ``banks`` without banks. ``msgspec``
+checks types and makes the records, which check themselves; what it passes over, an unknown field or
+one left out, is refused here.
 """
 
 from __future__ import annotations
@@ -21,22 +23,11 @@ import numpy as np
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.instance import TensorKind
-from spmopt.core.machine import Machine
-from spmopt.core.objective import Objective
-from spmopt.core.result import Certificate, Status, Totals
-from spmopt.core.schedule import Schedule
+from spmopt.core.result import Status
 
 T = TypeVar("T")
 Json = dict[str, Any]
 
-_OPTIONAL: Mapping[type, tuple[tuple[str, ...], ...]] = {
-    Machine: (("banks",),),
-    Schedule: (("moves",),),
-    Certificate: (("banks",),),
-    Objective: (("replayed",), ("bank_read_byte", "bank_write_byte")),
-    Totals: (("moved_bytes", "bank_read_bytes", "bank_write_bytes"),),
-}
-"""Fields left out of JSON where all of their group are empty or false, as without banks."""
 _FRACTION = re.compile(r"-?[0-9]{1,4000}(/[0-9]{1,4000})?")
 _LARGEST_FRACTION = 10**100  # what is computed from it must still be a double
 _WORDS = {
@@ -55,11 +46,9 @@ _MISSING = re.compile(r"Object missing required field `(\w+)`")
 
 def encode(record: Any) -> Json:
     """Return a record as a JSON object; fractions become texts, columns and tuples arrays."""
-    groups = _OPTIONAL.get(type(record), ())
-    empty = [group for group in groups if not any(getattr(record, name) for name in group)]
-    hidden = {name for group in empty for name in group}
-    names = [field.name for field in fields(record)]
-    return {name: _plain(getattr(record, name)) for name in names if name not in hidden}
+    names = {field.name: field.metadata.get("group") for field in fields(record)}
+    shown = {None, *(group for name, group in names.items() if group and getattr(record, name))}
+    return {name: _plain(getattr(record, name)) for name in names if names[name] in shown}
 
 
 def decode(value: object, kind: type[T], where: str) -> T:
@@ -159,8 +148,8 @@ def _reworded(message: str, where: str) -> str:
 _hints = cache(get_type_hints)
 
 
-def _optional(kind: type) -> tuple[str, ...]:
-    return tuple(name for group in _OPTIONAL.get(kind, ()) for name in group)
+def _optional(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind) if "group" in field.metadata)
 
 
 def _check_fields(value: object, hint: Any, where: str) -> None:

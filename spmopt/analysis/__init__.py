@@ -5,6 +5,6 @@ from spmopt.analysis.breakdown import Breakdown
 from spmopt.analysis.capacity import ScopeFigures
 from spmopt.analysis.reuse import Scope
 from spmopt.analysis.stalls import Cause
-from spmopt.analysis.tensors import TensorFigures, UseFigures
+from spmopt.analysis.tensors import Columns
 
-__all__ = ["Analysis", "Breakdown", "Cause", "Scope", "ScopeFigures", "TensorFigures", "UseFigures"]
+__all__ = ["Analysis", "Breakdown", "Cause", "Columns", "Scope", "ScopeFigures"]

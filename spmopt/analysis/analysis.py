@@ -9,10 +9,10 @@ import numpy as np
 
 from spmopt.analysis.breakdown import Breakdown, break_down
 from spmopt.analysis.capacity import ScopeFigures, scope_figures
-from spmopt.analysis.layers import Layers
-from spmopt.analysis.reuse import Reuse, needed_bytes, reuse
+from spmopt.analysis.layers import StepLayers
+from spmopt.analysis.reuse import Reuse, Scope, needed_bytes, reuse
 from spmopt.analysis.steps import StepFigures, step_figures
-from spmopt.analysis.tensors import TensorFigures, UseFigures, tensor_figures, use_figures
+from spmopt.analysis.tensors import Columns, tensor_columns, use_columns
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
 from spmopt.verifier import View
@@ -39,14 +39,14 @@ class Analysis:
         return cls(instance=instance, steps=steps, reuse=reuse(steps.view, steps.layers))
 
     @property
-    def layers(self) -> Layers:
+    def layers(self) -> StepLayers:
         """What the steps belong to."""
         return self.steps.layers
 
     @property
     def vain_bytes(self) -> int:
         """Brought in and dropped before use: prefetches that did not survive."""
-        return int(self.steps.in_bytes.sum()) - needed_bytes(self.steps.view, self.reuse)
+        return int(self.steps.dram_in_bytes.sum()) - needed_bytes(self.steps.view, self.reuse)
 
     def network(self) -> Breakdown:
         """One group: everything."""
@@ -85,14 +85,16 @@ class Analysis:
             tuple("backward" if back else "forward" for back in of.backward[steps].tolist()),
         )
 
-    def by_tensor(self) -> TensorFigures:
+    def by_tensor(self) -> Columns:
         """Each tensor."""
-        return tensor_figures(self.steps, self.reuse)
+        return tensor_columns(self.steps, self.reuse)
 
-    def by_use(self) -> UseFigures:
+    def by_use(self) -> Columns:
         """Each tensor in each operation."""
-        return use_figures(self.steps, self.reuse)
+        return use_columns(self.steps, self.reuse)
 
     def scopes(self) -> tuple[ScopeFigures, ...]:
-        """Reuse by scope."""
-        return scope_figures(self.steps.view, self.layers, self.reuse)
+        """Reuse by scope, shorter ones first."""
+        return tuple(
+            scope_figures(self.steps.view, self.layers, self.reuse, scope) for scope in Scope
+        )

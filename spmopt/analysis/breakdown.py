@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spmopt.analysis.layers import touched_bytes
 from spmopt.analysis.stalls import Cause
-from spmopt.analysis.steps import Reals, StepFigures, attainable, ridge_point, sums
+from spmopt.analysis.steps import Reals, Spent, StepFigures, attainable, bound_words, sums
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.verifier.durations import per_step
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Breakdown:
+class Breakdown(Spent):
     """Sums over the steps of each group, (g,) each; files and tables bear the same names.
 
     Attributes
@@ -23,8 +25,6 @@ class Breakdown:
         Of each group; what a label says depends on the grouping.
     steps
         Number of steps.
-    flop, macs
-        Work; see :func:`~spmopt.analysis.steps.operations`.
     operand_bytes
         Bytes of all tensors that the group touches, each once.
     peak_spm_bytes, mean_spm_bytes
@@ -37,13 +37,6 @@ class Breakdown:
     names: tuple[str, ...]
     labels: tuple[str, ...]
     steps: Ints
-    cycles: Ints
-    compute_cycles: Ints
-    dma_cycles: Ints
-    dram_in_bytes: Ints
-    dram_out_bytes: Ints
-    flop: Ints
-    macs: Ints
     operand_bytes: Ints
     peak_spm_bytes: Ints
     mean_spm_bytes: Reals
@@ -60,13 +53,8 @@ class Breakdown:
         return self.dram_in_bytes + self.dram_out_bytes
 
     @property
-    def stall_cycles(self) -> Ints:
-        """Time beyond the computation."""
-        return self.cycles - self.compute_cycles
-
-    @property
     def stall_s(self) -> Reals:
-        """The same in seconds."""
+        """Time beyond the computation."""
         return self.stall_cycles / self.machine.clock_hz
 
     @property
@@ -107,10 +95,9 @@ class Breakdown:
         return attainable(self.machine, self.flop_per_byte)
 
     @property
-    def roofline(self) -> list[str]:
-        """``compute`` where the reuse frequency is above the ridge point, else ``memory``."""
-        above = self.flop_per_byte > ridge_point(self.machine)
-        return ["compute" if each else "memory" for each in above.tolist()]
+    def roofline(self) -> NDArray[np.object_]:
+        """What would bind with all operands in DRAM: ``compute`` or ``memory``."""
+        return bound_words(self.machine, self.flop_per_byte)
 
 
 def break_down(
@@ -118,38 +105,24 @@ def break_down(
 ) -> Breakdown:
     """Sum ``figures`` over groups; ``group`` numbers the group of every step."""
     count = len(names)
-
-    def total(values: Ints) -> Ints:
-        return per_step(values, group, count)
-
     peak = np.zeros(count, np.int64)
     np.maximum.at(peak, group, figures.occupied_bytes)
-    cycles = total(figures.cycles)
+    spent = {f.name: per_step(getattr(figures, f.name), group, count) for f in fields(Spent)}
     occupied = sums(figures.occupied_bytes.astype(float) * figures.cycles, group, count)
+    line = figures.view.timeline
     return Breakdown(
         machine=figures.view.instance.machine,
         names=names,
         labels=labels,
-        steps=total(np.ones_like(group)),
-        cycles=cycles,
-        compute_cycles=total(figures.compute_cycles),
-        dma_cycles=total(figures.dma_cycles),
-        dram_in_bytes=total(figures.in_bytes),
-        dram_out_bytes=total(figures.out_bytes),
-        flop=total(figures.operations),
-        macs=total(figures.macs),
-        operand_bytes=_operand_bytes(figures, group, count),
+        steps=np.bincount(group, minlength=count),
+        operand_bytes=touched_bytes(line, group, count),
         peak_spm_bytes=peak,
-        mean_spm_bytes=_ratio(occupied, cycles),
-        stall_by_cause=np.stack([total(stall) for stall in figures.stalls.by_cause]),
+        mean_spm_bytes=_ratio(occupied, spent["cycles"]),
+        stall_by_cause=np.stack(
+            [per_step(stall, group, count) for stall in figures.stalls.by_cause]
+        ),
+        **spent,
     )
-
-
-def _operand_bytes(figures: StepFigures, group: Ints, count: int) -> Ints:
-    line = figures.view.timeline
-    tensors = line.size_bytes.size
-    pairs = np.unique(group[line.step] * tensors + line.tensor)
-    return per_step(line.size_bytes[pairs % tensors], pairs // tensors, count)
 
 
 def _ratio(above: Ints | Reals, below: Ints | Reals) -> Reals:

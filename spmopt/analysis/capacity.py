@@ -22,11 +22,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spmopt.analysis.layers import Layers
+from spmopt.analysis.layers import StepLayers, touched_bytes
 from spmopt.analysis.reuse import Reuse, Scope
 from spmopt.core.instance import TensorKind
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Access, Timeline
+from spmopt.core.timeline import Access
 from spmopt.verifier import View
 
 MOST = 0.9
@@ -49,14 +49,16 @@ def exact_bytes(view: View, found: Reuse, scopes: Collection[Scope]) -> int:
     return int(used.max()) * view.page_bytes
 
 
-def formula_bytes(view: View, of: Layers, found: Reuse, scope: Scope) -> tuple[int, int] | None:
+def formula_bytes(
+    view: View, of: StepLayers, found: Reuse, scope: Scope
+) -> tuple[int, int] | tuple[None, None]:
     """Capacity by the paper's formula for all of a scope, and for :data:`MOST` of its intervals.
 
-    None for the scope that has no formula, zeros when nothing is reused. An interval is taken to be
-    captured where the formula's need is met in all layers from its first to its second use.
+    None each for the scope that has no formula, zeros when nothing is reused. An interval is taken
+    to be captured where the formula's need is met in all layers from its first to its second use.
     """
     if scope is Scope.INTRA_LAYER:
-        return None
+        return None, None
     line, interval = view.timeline, np.flatnonzero(found.scope == scope)
     if interval.size == 0:
         return 0, 0
@@ -64,7 +66,7 @@ def formula_bytes(view: View, of: Layers, found: Reuse, scope: Scope) -> tuple[i
         total = int(line.size_bytes[_forward(view, of)].sum())
         return total, total
     begin, end = of.run[line.step[interval]], of.run[line.step[line.next[interval]]]
-    need = _working_sets(line, of)
+    need = touched_bytes(line, of.run, int(of.run[-1]) + 1)
     if scope is not Scope.ADJACENT_LAYER:
         need = need + _between(begin, end, line.size_bytes[line.tensor[interval]], need.size)
     needs = _range_maxima(need, begin, end)
@@ -94,16 +96,7 @@ def _between(begin: Ints, end: Ints, size: Ints, count: int) -> Ints:
     return np.cumsum(change)[:-1]
 
 
-def _working_sets(line: Timeline, of: Layers) -> Ints:
-    """(runs,) Bytes of all tensors that a layer touches, each once."""
-    tensors = line.size_bytes.size
-    pairs = np.unique(of.run[line.step] * tensors + line.tensor)
-    need = np.zeros(int(of.run[-1]) + 1, np.int64)
-    np.add.at(need, pairs // tensors, line.size_bytes[pairs % tensors])
-    return need
-
-
-def _forward(view: View, of: Layers) -> Bools:
+def _forward(view: View, of: StepLayers) -> Bools:
     """(m,) Tensors that forward operations write, and weights that they read."""
     line = view.timeline
     weight = np.array([t.kind is TensorKind.WEIGHT for t in view.instance.tensors], bool)
@@ -145,25 +138,21 @@ class ScopeFigures:
         return self.captured_bytes / self.reusable_bytes if self.reusable_bytes else None
 
 
-def scope_figures(view: View, of: Layers, found: Reuse) -> tuple[ScopeFigures, ...]:
-    """Figures of every scope, shorter ones first."""
-    return tuple(_figures(view, of, found, scope) for scope in Scope)
-
-
-def _figures(view: View, of: Layers, found: Reuse, scope: Scope) -> ScopeFigures:
+def scope_figures(view: View, of: StepLayers, found: Reuse, scope: Scope) -> ScopeFigures:
+    """Measure a scope."""
     interval = found.scope == scope
     possible, captured = found.possible_bytes[interval].sum(), found.captured_bytes[interval].sum()
     if scope is Scope.INTRA_LAYER:
         possible += found.repeated_bytes.sum()
         captured += found.spared_bytes.sum()
-    formula = formula_bytes(view, of, found, scope)
+    formula, formula_most = formula_bytes(view, of, found, scope)
     return ScopeFigures(
         scope=scope,
         gaps=int(np.count_nonzero(interval)),
         reusable_bytes=int(possible),
         captured_bytes=int(captured),
-        formula_bytes=None if formula is None else formula[0],
-        formula_most_bytes=None if formula is None else formula[1],
+        formula_bytes=formula,
+        formula_most_bytes=formula_most,
         alone_bytes=exact_bytes(view, found, (scope,)),
         with_shorter_bytes=exact_bytes(view, found, [s for s in Scope if s <= scope]),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -203,12 +202,6 @@ class Explanation:
         ):
             row += 1
         return int(table.end[row]) - 1
-
-
-def shares(cycles: Sequence[int]) -> list[float]:
-    """Parts of their sum; of nothing, 0 each."""
-    total = sum(cycles)
-    return [part / total if total else 0.0 for part in cycles]
 
 
 def _some(step: np.int64) -> int | None:

@@ -20,13 +20,14 @@ import numpy as np
 from spmopt.core.instance import Instance, Operation, TensorKind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
+from spmopt.verifier.durations import per_step
 
 _GRADIENTS = (TensorKind.GRADIENT, TensorKind.WEIGHT_GRADIENT)
 _GRADIENT_NAME = re.compile(r"(.+)\.d\d+(?:_\d+)?")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Layers:
+class StepLayers:
     """What each step of a schedule belongs to.
 
     Attributes
@@ -47,7 +48,7 @@ class Layers:
     run: Ints
 
 
-def layers(instance: Instance, line: Timeline) -> Layers:
+def layers(instance: Instance, line: Timeline) -> StepLayers:
     """Find the layers of a schedule whose steps are ``line``."""
     operations = [instance.operations[index] for index in line.operation.tolist()]
     gradient = np.array([tensor.kind in _GRADIENTS for tensor in instance.tensors], bool)
@@ -58,13 +59,20 @@ def layers(instance: Instance, line: Timeline) -> Layers:
     layer = [order.setdefault(_layer(op, forward), len(order)) for op in operations]
     ids = np.array(layer, np.int64)
     change = (np.diff(ids) != 0) | (backward[1:] != backward[:-1])
-    return Layers(
+    return StepLayers(
         names=tuple(order),
         layer=ids,
         backward=backward,
         product=line.macs > 0,
         run=np.concatenate((np.zeros(1, np.int64), np.cumsum(change))),
     )
+
+
+def touched_bytes(line: Timeline, group: Ints, count: int) -> Ints:
+    """(count,) Bytes of all tensors that the steps of each group touch, each tensor once."""
+    tensors = line.size_bytes.size
+    pairs = np.unique(group[line.step] * tensors + line.tensor)
+    return per_step(line.size_bytes[pairs % tensors], pairs // tensors, count)
 
 
 def _layer(operation: Operation, forward: set[str]) -> str:

@@ -34,8 +34,8 @@ from typing import Self
 
 import numpy as np
 
-from spmopt.analysis.moves import Moves
-from spmopt.analysis.stalls import Stalls, inward, split
+from spmopt.analysis.shifts import Shifts
+from spmopt.analysis.stalls import StallShares, inward, split
 from spmopt.analysis.steps import StepFigures
 from spmopt.core.table import Bools, Ints
 from spmopt.verifier.durations import per_step
@@ -66,7 +66,7 @@ class Slack:
         upto = np.concatenate(([0], np.cumsum(spare)))
         return cls(free=free, spare=upto, lower=_nearest_lower(free))
 
-    def movable(self, move: Moves) -> Ints:
+    def movable(self, move: Shifts) -> Ints:
         """Bytes that can go back, per move."""
         most, low = move.size_bytes.copy(), move.low
         behind = self.spare[move.step] - self.spare[np.clip(move.start + 1, low, move.step)]
@@ -154,7 +154,7 @@ def obstacles(figures: StepFigures) -> Obstacles:
     view, stall = figures.view, figures.stalls
     command = np.flatnonzero(stall.stall_cycles > 0)
     free = view.instance.machine.spm_pages * view.page_bytes - figures.occupied_bytes
-    moves = Moves.of(view, command)
+    moves = Shifts.of(view, command)
     amounts = np.zeros((len(Obstacle), command.size), np.int64)
     out = ~inward(view)[command]
     for outward in (False, True):
@@ -182,7 +182,7 @@ def obstacles(figures: StepFigures) -> Obstacles:
     )
 
 
-def _spare_bytes(figures: StepFigures, stall: Stalls, out: bool) -> Ints:
+def _spare_bytes(figures: StepFigures, stall: StallShares, out: bool) -> Ints:
     """(n,) Bytes of one more command that the step has time for without becoming longer."""
     view, machine = figures.view, figures.view.instance.machine
     busy, step = stall.cycles, view.schedule.commands.step
@@ -196,7 +196,7 @@ def _spare_bytes(figures: StepFigures, stall: Stalls, out: bool) -> Ints:
     return np.asarray(np.minimum(free, 2**40), np.int64)
 
 
-def _amounts(slack: Slack, moves: Moves) -> Ints:
+def _amounts(slack: Slack, moves: Shifts) -> Ints:
     """(obstacles, k) Bytes behind each obstacle."""
     size, step, start = moves.size_bytes, moves.step, moves.start
     # Room that is needed at once: in the step itself by what streams, and next to it.
@@ -212,7 +212,7 @@ def _amounts(slack: Slack, moves: Moves) -> Ints:
     return result
 
 
-def _steps(moves: Moves, amounts: Ints, free: Ints) -> tuple[Ints, Ints]:
+def _steps(moves: Shifts, amounts: Ints, free: Ints) -> tuple[Ints, Ints]:
     """(k,) The nearest full and the nearest busy step, or -1."""
     last = free.size - 1
     step = np.where(moves.later, last - moves.step, moves.step)

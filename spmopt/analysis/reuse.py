@@ -21,7 +21,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from spmopt.analysis.layers import Layers
+from spmopt.analysis.layers import StepLayers
 from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
@@ -70,7 +70,7 @@ class Reuse:
     spared_bytes: Ints
 
 
-def reuse(view: View, of: Layers) -> Reuse:
+def reuse(view: View, of: StepLayers) -> Reuse:
     """Classify every interval of a legal schedule, and measure what it captures."""
     line = view.timeline
     scope = scopes(view.instance, line, of)
@@ -90,7 +90,7 @@ def reuse(view: View, of: Layers) -> Reuse:
     )
 
 
-def scopes(instance: Instance, line: Timeline, of: Layers) -> Ints:
+def scopes(instance: Instance, line: Timeline, of: StepLayers) -> Ints:
     """(a,) :class:`Scope` of the interval after each access, or -1."""
     scope = np.full(line.step.size, -1, np.int64)
     interval = np.flatnonzero((line.next >= 0) & line.live_after)

@@ -46,7 +46,7 @@ class Cause(IntEnum):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Stalls:
+class StallShares:
     """Every command (k,), in the order of the schedule.
 
     Attributes
@@ -74,7 +74,13 @@ def inward(view: View) -> Bools:
     return into
 
 
-def stalls(view: View, time: Durations) -> Stalls:
+def moved_bytes(view: View) -> Ints:
+    """(k,) Bytes that each command moves over the DRAM boundary."""
+    commands = view.schedule.commands
+    return (commands.end - commands.begin) * commands.passes
+
+
+def stalls(view: View, time: Durations) -> StallShares:
     """Share out ``d - c`` of every step of a legal schedule; the shares add up to it exactly."""
     line, step = view.timeline, view.schedule.commands.step
     cycles = time.command
@@ -91,7 +97,7 @@ def stalls(view: View, time: Durations) -> Stalls:
     cause = np.where(serial, Cause.STATIONARY, _kinds(view))
     by_cause = np.zeros((len(Cause), line.steps), np.int64)
     np.add.at(by_cause, (cause, step), share)
-    return Stalls(cause=cause, cycles=cycles, stall_cycles=share, by_cause=by_cause)
+    return StallShares(cause=cause, cycles=cycles, stall_cycles=share, by_cause=by_cause)
 
 
 def split(total: Ints, weight: Ints, group: Ints) -> Ints:

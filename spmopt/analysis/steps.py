@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.analysis.layers import Layers, layers
-from spmopt.analysis.stalls import Stalls, inward, stalls
+from spmopt.analysis.layers import StepLayers, layers
+from spmopt.analysis.stalls import StallShares, inward, moved_bytes, stalls
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
@@ -32,6 +32,12 @@ def attainable(machine: Machine, reuse_frequency: Reals) -> Reals:
     return np.minimum(
         reuse_frequency * float(machine.dram_bytes_per_s), float(machine.operations_per_s)
     )
+
+
+def bound_words(machine: Machine, reuse_frequency: Reals) -> NDArray[np.object_]:
+    """``compute`` where the reuse frequency is above the ridge point, else ``memory``."""
+    above = reuse_frequency > ridge_point(machine)
+    return np.where(above, "compute", "memory").astype(object)
 
 
 def operations(machine: Machine, line: Timeline) -> Ints:
@@ -55,57 +61,65 @@ def sums(values: Reals, group: Ints, count: int) -> Reals:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class StepFigures:
-    """Figures of every step, (n,) each.
+class Spent:
+    """What steps spend, or groups of them: an entry each.
 
     Attributes
     ----------
     cycles, compute_cycles, dma_cycles
         Duration ``d``, computation ``c``, and the time of all DMA commands.
-    in_bytes, out_bytes
+    dram_in_bytes, dram_out_bytes
         Over the DRAM boundary.
+    flop, macs
+        Work; see :func:`operations`.
+    """
+
+    cycles: Ints
+    compute_cycles: Ints
+    dma_cycles: Ints
+    dram_in_bytes: Ints
+    dram_out_bytes: Ints
+    flop: Ints
+    macs: Ints
+
+    @property
+    def stall_cycles(self) -> Ints:
+        """Time beyond the computation: ``d - c``."""
+        return self.cycles - self.compute_cycles
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StepFigures(Spent):
+    """Figures of every step, (n,) each.
+
+    Attributes
+    ----------
     occupied_bytes
         Pages of the scratchpad in use.
-    operations, macs
-        Work; see :func:`~spmopt.analysis.steps.operations`.
     stalls
         Why ``d`` is more than ``c``.
     """
 
     view: View
-    layers: Layers
-    cycles: Ints
-    compute_cycles: Ints
-    dma_cycles: Ints
-    in_bytes: Ints
-    out_bytes: Ints
+    layers: StepLayers
     occupied_bytes: Ints
-    operations: Ints
-    macs: Ints
-    stalls: Stalls
-
-    @property
-    def stall_cycles(self) -> Ints:
-        """``d - c``."""
-        return self.cycles - self.compute_cycles
+    stalls: StallShares
 
 
 def step_figures(view: View) -> StepFigures:
     """Measure every step of a legal schedule."""
     line, commands = view.timeline, view.schedule.commands
-    time = durations(view)
-    size_bytes = (commands.end - commands.begin) * commands.passes
-    into = inward(view)
+    time, size_bytes, into = durations(view), moved_bytes(view), inward(view)
     return StepFigures(
         view=view,
         layers=layers(view.instance, line),
         cycles=time.step,
         compute_cycles=line.compute_cycles,
         dma_cycles=per_step(time.command, commands.step, line.steps),
-        in_bytes=per_step(size_bytes[into], commands.step[into], line.steps),
-        out_bytes=per_step(size_bytes[~into], commands.step[~into], line.steps),
+        dram_in_bytes=per_step(size_bytes[into], commands.step[into], line.steps),
+        dram_out_bytes=per_step(size_bytes[~into], commands.step[~into], line.steps),
         occupied_bytes=occupied_pages(view) * view.page_bytes,
-        operations=operations(view.instance.machine, line),
+        flop=operations(view.instance.machine, line),
         macs=line.macs,
         stalls=stalls(view, time),
     )

@@ -65,9 +65,10 @@ class Breakdowns(Shown):
     def save_csv(self, path: str | Path) -> None:
         """Write :meth:`rows` as CSV."""
         from spmopt.io.document import write_text
-        from spmopt.reporting.analysis import csv_text
+        from spmopt.reporting.analysis import detail
+        from spmopt.reporting.tables import csv_text
 
-        write_text(Path(path), csv_text(self.analysis, self.per or "operation"))
+        write_text(Path(path), csv_text(detail(self.analysis, self.per or "operation")))
 
 
 def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:

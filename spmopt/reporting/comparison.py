@@ -15,7 +15,7 @@ from spmopt.metrics import in_unit, metrics
 from spmopt.reporting.headings import heading, order_notes, remarks, spoken, standing
 from spmopt.reporting.quantities import percent, seconds, si
 from spmopt.reporting.results import conflict_rows
-from spmopt.reporting.tables import Grid, Line, Part
+from spmopt.reporting.tables import Grid, Part
 from spmopt.schedulers.registry import Kind, kind_of
 
 COLUMNS = (
@@ -50,8 +50,8 @@ class Comparison:
 
     def parts(self) -> Iterator[Part]:
         """Yield what is printed, from top to bottom."""
-        yield Line(text=self.heading)
-        yield Line()
+        yield self.heading
+        yield ""
         yield Grid(
             columns=self.columns,
             rows=self.rows,
@@ -61,8 +61,8 @@ class Comparison:
             styles=_STYLES,
             ruled=True,
         )
-        yield Line()
-        yield from (Line(text=remark) for remark in self.remarks)
+        yield ""
+        yield from self.remarks
 
 
 def compare_view(

@@ -12,7 +12,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints, Table
-from spmopt.reporting.analysis import as_list
+from spmopt.reporting.analysis import as_lists
 from spmopt.reporting.headings import spoken
 from spmopt.reporting.plain import Json, column, plain, table
 from spmopt.reporting.results import PART, Figure
@@ -236,7 +236,7 @@ def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> 
 def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) -> Json:
     """A table of columns of texts, and of figures in ``unit`` unless their name says otherwise."""
     titles = {"_a_": " in A", "_b_": " in B"}
-    heads, values = [], [as_list(values) for values in columns.values()]
+    heads, values = [], as_lists(columns).values()
     for name, cells in zip(columns, columns.values(), strict=True):
         own = None if not isinstance(cells, np.ndarray) else "B·s" if "byte_s" in name else unit
         side = next((side for side in titles if side in name), "")
@@ -273,8 +273,8 @@ def _moved(picture: ScheduleView) -> tuple[Ints, Reals]:
     tensors, residency = picture.analysis.by_tensor(), picture.view.schedule.residency
     edge = np.append(picture.times.start, picture.times.cycles) / picture.instance.machine.clock_hz
     held = residency.size_bytes * (edge[residency.end] - edge[residency.begin])
-    kept = sums(held, residency.tensor, tensors.size_bytes.size)
-    return tensors.dram_in_bytes + tensors.dram_out_bytes, kept
+    kept = sums(held, residency.tensor, len(picture.instance.tensors))
+    return tensors["dram_in_bytes"] + tensors["dram_out_bytes"], kept
 
 
 def _times(

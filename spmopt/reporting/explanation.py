@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from spmopt.analysis.explanation import Explanation, Transfer, shares
+from spmopt.analysis.explanation import Explanation, Transfer
 from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.shadow_prices import ShadowPrices, held_by_banks
 from spmopt.analysis.stalls import Cause
@@ -18,9 +18,9 @@ from spmopt.core.result import Result
 from spmopt.metrics import in_unit
 from spmopt.reporting import tables
 from spmopt.reporting.headings import barrier_notes, heading
-from spmopt.reporting.quantities import share, si
+from spmopt.reporting.quantities import share, shares_text, si
 from spmopt.reporting.results import Record, instance_record, result_record
-from spmopt.reporting.tables import Grid, Line, Part, Values
+from spmopt.reporting.tables import Grid, Line, NamedValues, Part
 
 KB, GB = 1000, 10**9
 _ALONE = (
@@ -33,8 +33,6 @@ _FOLDED = ("operation", "tensor", "detail")
 """What a narrow terminal leaves out of a table of stalls, and what it folds."""
 _NAMED = 3
 """Transfers of a step, holders of a full step and moves of a busy one that are named."""
-_LEAST_SHOWN = 5e-4
-"""Parts of less are left out, as they would show as 0 %."""
 _STRETCHES, _BAR = 10, 30
 """Parts of the steps whose prices are shown, and characters of the longest bar."""
 _TIGHT = 0.01
@@ -117,45 +115,45 @@ def explanation_parts(
     in_full: bool,
 ) -> Iterator[Part]:
     """Yield what is printed; ``steps`` in detail, with all of their transfers if ``in_full``."""
-    yield Line(text=f"{heading(found.instance, result)}; scheduler {result.scheduler}")
-    yield from (Line(text=note) for note in barrier_notes(result))
-    yield Line()
-    yield Values(rows=list(_summary(found)))
+    yield f"{heading(found.instance, result)}; scheduler {result.scheduler}"
+    yield from barrier_notes(result)
+    yield ""
+    yield NamedValues(rows=list(_summary(found)))
     if steps:
-        yield Line()
+        yield ""
         if not in_full:
             stall = found.figures.stall_cycles
             part = share(int(stall[list(steps)].sum()) / int(stall.sum()))
             count = np.count_nonzero(stall)
-            yield Line(text=f"Largest stalls: {len(steps)} of {count} steps, {part} of all stall")
+            yield f"Largest stalls: {len(steps)} of {count} steps, {part} of all stall"
         rows = [row for step in steps for row in _stall_rows(found, step, in_full)]
         left = [name for name in _STALLS if name not in ("stall", "size")]
         yield Grid(columns=_STALLS, rows=rows, left=left, words=_FOLDED, dispensable=_FEWER)
         if found.by_obstacle[Obstacle.AVOIDABLE]:
-            yield Line(text=_ALONE)
-    yield Line()
+            yield _ALONE
+    yield ""
     yield from prices_parts(found.instance.machine, prices)
 
 
 def prices_parts(machine: Machine, prices: ShadowPrices | None) -> Iterator[Part]:
     """Yield what a little more scratchpad and bandwidth would save at most, and where."""
     if prices is None:
-        yield Line(text="Shadow prices: none, the result has no certificate for its order.")
+        yield "Shadow prices: none, the result has no certificate for its order."
         return
-    yield Line(text=f"Shadow prices (bound {_shown(machine, prices, prices.bound)}):")
+    yield f"Shadow prices (bound {_shown(machine, prices, prices.bound)}):"
     rows = [("SPM", _of_spm(machine, prices))]
     if prices.certificate.objective.cycle:
         rows.append(("DRAM", _of_dram(machine, prices)))
-    yield Values(rows=rows)
+    yield NamedValues(rows=rows)
     if prices.counted.any():
         yield from _profile(prices)
     page = si(machine.page_bytes, "B")
-    yield Line(
-        text=f"With d more bytes of SPM (whole pages of {page}), no schedule in this order beats "
+    yield (
+        f"With d more bytes of SPM (whole pages of {page}), no schedule in this order beats "
         "bound - d x price; with d fewer, none beats bound + d x price."
     )
     if machine.memory is not None:
-        yield Line(text="SPM speed, energy and leakage are held at those of the present SPM.")
+        yield "SPM speed, energy and leakage are held at those of the present SPM."
 
 
 def _stall_record(found: Explanation, step: int) -> Record:
@@ -198,8 +196,10 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
     part = share(stall / max(1, time))
     yield "stall", f"{si(stall / clock, 's')} ({part}) in {stalled} of {steps} steps"
     if stall:
-        yield "waits for", _parts([(cause.words, int(found.by_cause[cause])) for cause in Cause])
-        yield "because", _parts([(kind.words, int(found.by_obstacle[kind])) for kind in Obstacle])
+        causes = {cause.words: int(found.by_cause[cause]) for cause in Cause}
+        obstacles = {kind.words: int(found.by_obstacle[kind]) for kind in Obstacle}
+        yield "waits for", shares_text(causes, stall)
+        yield "because", shares_text(obstacles, stall)
 
 
 def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:
@@ -272,15 +272,6 @@ def _listed(names: Sequence[str], rest: str) -> str:
     return ", ".join(names[:_NAMED]) + (f" and {more} more ({rest})" if more > 0 else "")
 
 
-def _parts(amounts: Sequence[tuple[str, int]]) -> str:
-    """Names with their shares, largest first."""
-    parts = sorted(
-        zip(shares([amount for _, amount in amounts]), amounts, strict=True),
-        key=lambda pair: -pair[0],
-    )
-    return ", ".join(f"{share(part)} {name}" for part, (name, _) in parts if part >= _LEAST_SHOWN)
-
-
 def _of_spm(machine: Machine, prices: ShadowPrices) -> str:
     page, amount, label = machine.page_bytes, KB, "kB"
     if machine.spm_bytes < _SMALL * KB:
@@ -328,7 +319,7 @@ def _profile(prices: ShadowPrices) -> Iterator[Line]:
     edges = np.unique(np.linspace(0, steps, _STRETCHES + 1).astype(int)).tolist()
     parts = [(begin, end, float(price[begin:end].sum()) / total) for begin, end in pairwise(edges)]
     most, digits = max(part for _, _, part in parts), len(str(steps - 1))
-    yield Line(text="SPM price by step:")
+    yield "SPM price by step:"
     for begin, end, part in parts:
         bar = "█" * round(_BAR * part / most)
         span = f"{begin:>{digits}} to {end - 1:>{digits}}"

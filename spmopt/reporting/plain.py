@@ -18,7 +18,8 @@ _ENDS = {
 def plain(value: object) -> object:
     """Return plain data: fields of a record by name, numbers of Python; None where not finite."""
     if isinstance(value, np.ndarray):
-        return value.tolist() if np.isfinite(value).all() else [plain(x) for x in value.tolist()]
+        is_plain = value.dtype != object and np.isfinite(value).all()
+        return value.tolist() if is_plain else [plain(each) for each in value.tolist()]
     if isinstance(value, float):
         return value if np.isfinite(value) else None
     if isinstance(value, Mapping):

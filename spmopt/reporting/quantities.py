@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import floor, log10
 
 from spmopt.core.units import si, size
@@ -12,6 +13,7 @@ __all__ = [
     "percent",
     "seconds",
     "share",
+    "shares_text",
     "shown_bandwidth",
     "shown_setting",
     "si",
@@ -19,6 +21,7 @@ __all__ = [
 ]
 
 _LEAST = 0.0001  # percent
+_LEAST_SHARE = 5e-4
 
 
 def percent(part: float, *, fill: bool = False) -> str:
@@ -43,6 +46,13 @@ def percent(part: float, *, fill: bool = False) -> str:
 def share(part: float) -> str:
     """A part of a whole: ``90.5 %``."""
     return f"{round(100 * part, 1):g} %"
+
+
+def shares_text(amounts: Mapping[str, int], whole: int) -> str:
+    """Parts of a whole by name, the largest first; without those that would show as 0 %."""
+    known = sorted(amounts.items(), key=lambda item: -item[1])
+    parts = ((name, part / whole) for name, part in known if part >= _LEAST_SHARE * whole)
+    return ", ".join(f"{share(part)} {name}" for name, part in parts)
 
 
 def seconds(value: float) -> str:

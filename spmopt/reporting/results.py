@@ -24,7 +24,7 @@ from spmopt.reporting.headings import (
 )
 from spmopt.reporting.occupancy import occupancy_lines
 from spmopt.reporting.quantities import duration, percent, share, si
-from spmopt.reporting.tables import LABEL_WIDTH, Line, Part, Values
+from spmopt.reporting.tables import LABEL_WIDTH, NamedValues, Part
 
 Record = dict[str, object]
 PART = "part"
@@ -75,8 +75,8 @@ def figures(instance: Instance, result: Result, totals: Totals | None) -> tuple[
 
 def result_parts(instance: Instance, result: Result, width: int = 80) -> Iterator[Part]:
     """Yield what is printed of a result; a bar of ``width`` characters shows the occupancy."""
-    yield Line(text=heading(instance, result))
-    yield Line()
+    yield heading(instance, result)
+    yield ""
     found = figures(instance, result, result.totals)
     rows = [("scheduler", result.scheduler)]
     rows += [
@@ -89,7 +89,7 @@ def result_parts(instance: Instance, result: Result, width: int = 80) -> Iterato
     rows += [("note", text) for text in (*remarks(result), *order_notes(instance, [result]))]
     if result.status is Status.INFEASIBLE:
         rows += [("", row) for row in conflict_rows(unfit(instance))]
-    yield Values(rows=rows)
+    yield NamedValues(rows=rows)
 
 
 def results_record(

@@ -33,7 +33,7 @@ _WORD = 40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A paragraph; what is folded of it is indented. ``fixed``: it is not folded."""
+    """A paragraph of which what is folded is indented, or that is not folded: ``fixed``."""
 
     text: str = ""
     indent: int = 0
@@ -41,7 +41,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Values:
+class NamedValues:
     """Names, each with a value beside it."""
 
     rows: Sequence[tuple[str, str]]
@@ -87,7 +87,8 @@ class Grid:
     ruled: bool = False
 
 
-Part = Line | Values | Grid
+Part = str | Line | NamedValues | Grid
+"""A text is a paragraph."""
 
 
 def visible(text: str) -> str:
@@ -104,27 +105,15 @@ def draw_parts(parts: Iterable[Part], console: Console) -> None:
     """Print the parts."""
     for part in parts:
         match part:
+            case str():
+                draw_text(part, console)
             case Line():
                 draw_text(part.text, console, part.indent, fixed=part.fixed)
-            case Values():
+            case NamedValues():
                 for line in part.lines:
                     draw_text(line, console, part.width + 1)
             case Grid():
                 _draw_grid(part, console)
-
-
-def draw_rows(
-    columns: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    console: Console,
-    *,
-    left: Sequence[str] | None = None,
-    dispensable: Sequence[str] | None = None,
-    words: Sequence[str] | None = None,
-) -> None:
-    """Print a :class:`Grid`."""
-    grid = Grid(columns=columns, rows=rows, left=left, dispensable=dispensable, words=words)
-    draw_parts([grid], console)
 
 
 def draw_text(text: str, console: Console, indent: int = 0, *, fixed: bool = False) -> None:
@@ -169,7 +158,7 @@ def folded(text: str, width: int | None, indent: int = 0) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Layout:
+class Fit:
     """Columns that are shown, by number, the width of each, and the names of the others."""
 
     shown: tuple[int, ...]
@@ -184,7 +173,7 @@ def layout(
     *,
     dispensable: Sequence[str],
     words: Collection[str],
-) -> Layout:
+) -> Fit:
     """Fit a table into ``width`` characters (None: no limit); the rest is as in :class:`Grid`."""
     cells = [(name, *(row[k] for row in rows)) for k, name in enumerate(columns)]
     sizes = [max(map(len, column)) for column in cells]
@@ -203,11 +192,11 @@ def layout(
         if not wide:
             break
         sizes[max(wide, key=lambda k: sizes[k])] -= 1
-    return Layout(shown=tuple(shown), widths=tuple(sizes[k] for k in shown), hidden=tuple(hidden))
+    return Fit(shown=tuple(shown), widths=tuple(sizes[k] for k in shown), hidden=tuple(hidden))
 
 
 def aligned(
-    cells: Sequence[str], columns: Sequence[str], fit: Layout, left: Collection[str]
+    cells: Sequence[str], columns: Sequence[str], fit: Fit, left: Collection[str]
 ) -> list[str]:
     """Return the lines of a row, cells padded to the widths of their columns."""
     parts = [
@@ -266,9 +255,11 @@ def _escaped(letter: str) -> str:
 
 def _html(part: Part) -> str:
     match part:
+        case str():
+            return f"<p>{_shown(part)}</p>" if part else ""
         case Line():
-            return f"<p>{_shown(part.text)}</p>" if part.text else ""
-        case Values():
+            return _html(part.text)
+        case NamedValues():
             rows = (_cells("th", [name]) + _cells("td", [text]) for name, text in part.rows)
             return _table("", rows)
         case Grid():

@@ -131,7 +131,7 @@ def test_a_load_that_is_dropped_before_use_is_in_vain() -> None:
         stores=Stores.empty(),
     )
     analysis = Analysis.of(instance, assemble(instance, plan))
-    assert (analysis.steps.in_bytes.tolist(), analysis.vain_bytes) == ([4, 0, 8], 4)
+    assert (analysis.steps.dram_in_bytes.tolist(), analysis.vain_bytes) == ([4, 0, 8], 4)
 
 
 def test_repeats_of_each_kind_of_access() -> None:

@@ -58,11 +58,11 @@ def test_groups_of_steps_add_up() -> None:
 def test_tensors_add_up() -> None:
     for analysis, totals in cases():
         tensors = analysis.by_tensor()
-        assert int(tensors.dram_in_bytes.sum()) == totals.dram_in_bytes
-        assert int(tensors.dram_out_bytes.sum()) == totals.dram_out_bytes
+        assert int(tensors["dram_in_bytes"].sum()) == totals.dram_in_bytes
+        assert int(tensors["dram_out_bytes"].sum()) == totals.dram_out_bytes
         scopes = analysis.scopes()
-        assert int(tensors.reusable_bytes.sum()) == sum(s.reusable_bytes for s in scopes)
-        assert int(tensors.captured_bytes.sum()) == sum(s.captured_bytes for s in scopes)
+        assert int(tensors["reusable_bytes"].sum()) == sum(s.reusable_bytes for s in scopes)
+        assert int(tensors["captured_bytes"].sum()) == sum(s.captured_bytes for s in scopes)
 
 
 def test_rates_follow_from_the_totals() -> None:

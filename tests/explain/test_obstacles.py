@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spmopt.analysis.explanation import Explanation, shares
+from spmopt.analysis.explanation import Explanation
 from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.stalls import Cause, split
 from spmopt.assemble import assemble
@@ -64,11 +64,6 @@ def test_split_adds_up() -> None:
 def test_split_of_what_overflows() -> None:
     parts = split(np.array([2**60 - 1]), np.array([2**59, 2**58, 2**58]), np.zeros(3, np.int64))
     assert parts.tolist() == [2**59, 2**58, 2**58 - 1]
-
-
-def test_shares() -> None:
-    assert shares([1, 3]) == [0.25, 0.75]
-    assert shares([0, 0]) == [0, 0]
 
 
 TENSORS = {"a": (8, "in"), "b": (8, "in"), "y": (8, ""), "z": (8, "keep")}

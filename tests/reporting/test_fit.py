@@ -1,12 +1,14 @@
 """Tables and texts on terminals of any width; all in full elsewhere."""
 
 from io import StringIO
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.console import Console
 
-from spmopt.reporting.tables import draw_rows, draw_text, folded
+from spmopt.reporting.tables import Grid, draw_parts, draw_text, folded
 from tests.reporting.terminal import printed
 
 HEADS = ("name", "count", "what it is")
@@ -14,6 +16,11 @@ ROWS = [
     ("one", "1", "the first of all numbers that there are"),
     ("two", "2", "short"),
 ]
+
+
+def draw_rows(columns: Any, rows: Any, console: Console, **how: Any) -> None:
+    """Print a table of strings."""
+    draw_parts([Grid(columns=columns, rows=rows, **how)], console)
 
 
 def test_words_are_folded_first() -> None:

@@ -19,7 +19,7 @@ from spmopt.reporting.page import page_of
 from spmopt.reporting.plots.schedule import save_picture
 from spmopt.reporting.results import result_parts, results_record
 from spmopt.reporting.schedule_view import ScheduleView
-from spmopt.reporting.tables import as_html, plain_text, visible
+from spmopt.reporting.tables import as_html, csv_text, plain_text, visible
 from spmopt.reporting.trace import trace_events, trace_text
 from tests.reporting.page.reading import Document
 from tests.reporting.samples import picture
@@ -78,7 +78,7 @@ def test_pages_show_it_as_text(view: ScheduleView) -> None:
 
 
 def test_files_keep_their_lines(view: ScheduleView) -> None:
-    text = analysis.csv_text(view.analysis, "tensor")
+    text = csv_text(analysis.detail(view.analysis, "tensor"))
     assert len(text.splitlines()) == 1 + len(view.instance.tensors)
     assert next(csv.DictReader(StringIO(text)))["name"] == SHOWN
     trace = trace_text(view, trace_events(view))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.reporting.quantities import duration, percent, share, si
+from spmopt.reporting.quantities import duration, percent, share, shares_text, si
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,9 @@ def test_share(part: float, text: str) -> None:
 )
 def test_duration(value: float, text: str) -> None:
     assert duration(value) == text
+
+
+def test_shares_are_by_size_without_those_that_show_as_nothing() -> None:
+    amounts = {"load": 1, "store": 3, "none": 0, "prefetch": 9996}
+    assert shares_text(amounts, 10_000) == "100 % prefetch"
+    assert shares_text({"load": 1, "store": 3, "none": 0}, 4) == "75 % store, 25 % load"

@@ -32,16 +32,16 @@ def search_parts(findings: Findings) -> Iterator[Part]:
     """All that ``spmopt tune show`` says of a study, from top to bottom."""
     setup = findings.setup
     labels = ", ".join(network.label for network in setup.networks)
-    yield Line(text=f"study {findings.name}: {labels}; {counts_text(findings.counts)}")
-    yield from (Line(text=line) for line in header_lines(setup))
+    yield f"study {findings.name}: {labels}; {counts_text(findings.counts)}"
+    yield from header_lines(setup)
     if not findings.members:
         return
-    yield Line()
+    yield ""
     yield _trials(findings)
     yield from (Line(text=lead_text(*each), indent=2) for each in findings.leads.items())
     yield from (Line(text=line, indent=2) for line in beyond_lines(findings.built))
-    yield Line()
-    yield from (Line(text=line) for line in importance_lines(findings.importances))
+    yield ""
+    yield from importance_lines(findings.importances)
     if findings.shadow_prices:
         yield from _shadow_prices(findings)
 
@@ -72,14 +72,14 @@ def _came_to(trial: TrialRecord, setup: Setup) -> Iterator[str]:
 
 
 def _shadow_prices(findings: Findings) -> Iterator[Part]:
-    yield Line()
+    yield ""
     lines = [(str(number), name, *_slopes(each)) for number, name, each in findings.shadow_prices]
     yield Grid(columns=_HEADS, rows=lines, left=("network",))
-    yield Line(text=_SLOPES)
+    yield _SLOPES
     if any(
         candidate_of(findings.setup, trial).machine.memory is not None for trial in findings.members
     ):
-        yield Line(text=_ALIKE)
+        yield _ALIKE
 
 
 def _slopes(prices: ResourcePrices) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from spmopt.verifier.lookup import StepIndex, pick, pick_flag
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Moves:
+class Shifts:
     """Bytes that could move to another step (k,).
 
     Steps count from the end where ``later``: all of them are to move back, towards 0.

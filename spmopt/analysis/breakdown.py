@@ -9,14 +9,14 @@ from numpy.typing import NDArray
 
 from spmopt.analysis.layers import touched_bytes
 from spmopt.analysis.stalls import Cause
-from spmopt.analysis.steps import Reals, Spent, StepFigures, attainable, bound_words, sums
+from spmopt.analysis.steps import Reals, Spending, StepFigures, attainable, bound_words, sums
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.verifier.durations import per_step
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Breakdown(Spent):
+class Breakdown(Spending):
     """Sums over the steps of each group, (g,) each; files and tables bear the same names.
 
     Attributes
@@ -107,7 +107,7 @@ def break_down(
     count = len(names)
     peak = np.zeros(count, np.int64)
     np.maximum.at(peak, group, figures.occupied_bytes)
-    spent = {f.name: per_step(getattr(figures, f.name), group, count) for f in fields(Spent)}
+    spent = {f.name: per_step(getattr(figures, f.name), group, count) for f in fields(Spending)}
     occupied = sums(figures.occupied_bytes.astype(float) * figures.cycles, group, count)
     line = figures.view.timeline
     return Breakdown(

@@ -61,7 +61,7 @@ def sums(values: Reals, group: Ints, count: int) -> Reals:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Spent:
+class Spending:
     """What steps spend, or groups of them: an entry each.
 
     Attributes
@@ -89,7 +89,7 @@ class Spent:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class StepFigures(Spent):
+class StepFigures(Spending):
     """Figures of every step, (n,) each.
 
     Attributes

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from spmopt.core.machine import Machine
     from spmopt.io.files import StoredResult
-    from spmopt.reporting.fronts import Front
     from spmopt.reporting.page.front import Shown as TrialView
+    from spmopt.reporting.search.front import Front
     from spmopt.reporting.tables import Part
     from spmopt.search.records import Findings, TrialRecord
     from spmopt.search.setup import Setup

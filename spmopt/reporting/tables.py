@@ -158,7 +158,7 @@ def folded(text: str, width: int | None, indent: int = 0) -> list[str]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fit:
+class FittedColumns:
     """Columns that are shown, by number, the width of each, and the names of the others."""
 
     shown: tuple[int, ...]
@@ -173,7 +173,7 @@ def layout(
     *,
     dispensable: Sequence[str],
     words: Collection[str],
-) -> Fit:
+) -> FittedColumns:
     """Fit a table into ``width`` characters (None: no limit); the rest is as in :class:`Grid`."""
     cells = [(name, *(row[k] for row in rows)) for k, name in enumerate(columns)]
     sizes = [max(map(len, column)) for column in cells]
@@ -192,11 +192,13 @@ def layout(
         if not wide:
             break
         sizes[max(wide, key=lambda k: sizes[k])] -= 1
-    return Fit(shown=tuple(shown), widths=tuple(sizes[k] for k in shown), hidden=tuple(hidden))
+    return FittedColumns(
+        shown=tuple(shown), widths=tuple(sizes[k] for k in shown), hidden=tuple(hidden)
+    )
 
 
 def aligned(
-    cells: Sequence[str], columns: Sequence[str], fit: Fit, left: Collection[str]
+    cells: Sequence[str], columns: Sequence[str], fit: FittedColumns, left: Collection[str]
 ) -> list[str]:
     """Return the lines of a row, cells padded to the widths of their columns."""
     parts = [

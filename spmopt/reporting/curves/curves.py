@@ -20,8 +20,7 @@ from spmopt.reporting.curves.columns import (
     title,
     varying,
 )
-from spmopt.reporting.curves.layout import LISTED, Layout
-from spmopt.reporting.curves.views import View
+from spmopt.reporting.curves.layout import LISTED, Chart, chart_of
 from spmopt.reporting.plain import Json, column, plain, table
 from spmopt.reporting.quantities import percent, share
 
@@ -65,11 +64,11 @@ class Curves:
     conditions: str
     rows: tuple[Row, ...]
     names: tuple[str, ...]
-    views: tuple[View, ...]
+    views: tuple[Chart, ...]
     accounts: tuple[Account, ...]
     remarks: tuple[str, ...]
 
-    def view(self, x: str | None = None, y: str | None = None) -> View:
+    def view(self, x: str | None = None, y: str | None = None) -> Chart:
         """The view of these quantities, by column or by label; by default the first.
 
         Raises
@@ -173,14 +172,14 @@ def _ranks(rows: Sequence[Row]) -> dict[str, int]:
 
 def _views(
     rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str], ranks: dict[str, int]
-) -> tuple[tuple[View, ...], tuple[str, ...]]:
+) -> tuple[tuple[Chart, ...], tuple[str, ...]]:
     """What can be laid out, the objective over the longest range first; and what is left out."""
-    found: list[View] = []
+    found: list[Chart] = []
     crowded: list[str] = []
     for x in _ranges(rows, keys, extra):
         others = [key for key in keys if key != x.key]
         for y in _measures(rows):
-            view = Layout(rows=rows, x=x, y=y, others=others, ranks=ranks).view()
+            view = chart_of(rows, x, y, others, ranks)
             if view is None:
                 continue
             if found and len(view.panels) > _MOST_PANELS:
@@ -229,7 +228,7 @@ def _account(rows: Sequence[Row], name: str, keys: Sequence[str]) -> Account:
     )
 
 
-def _remarks(rows: Sequence[Row], views: Sequence[View]) -> Iterator[str]:
+def _remarks(rows: Sequence[Row], views: Sequence[Chart]) -> Iterator[str]:
     made = [row for row in rows if row["verified"] is not None]
     if made:
         verified = sum(row["verified"] is True for row in made)

@@ -1,4 +1,4 @@
-"""Rows of a sweep laid out as views: panels, lines in them, bands between bounds and schedules."""
+"""Rows of a sweep laid out as charts: panels, series in them, bands from bounds to schedules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from spmopt.analysis.steps import Reals
 from spmopt.core.table import Ints
 from spmopt.reporting.curves.columns import Quantity, Row, number, title
-from spmopt.reporting.curves.views import Band, Line, Panel, View
 
 LISTED = "listed"
 """The order of operations that an instance has."""
@@ -20,10 +19,88 @@ _WIDE = 8
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Layout:
-    """One quantity over another.
+class Series:
+    """What one scheduler comes to, from the least x on.
 
     Attributes
+    ----------
+    label
+        The scheduler, and the order in which it runs operations where that is not the band's.
+    rank
+        Place of the scheduler among all: chooses its color.
+    rows
+        (n,) Rows of the sweep that the points are.
+    x, y
+        (n,) In base units.
+    """
+
+    label: str
+    rank: int
+    rows: Ints
+    x: Reals
+    y: Reals
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Band:
+    """Where the optimum of the objective lies, at every point with a bound.
+
+    Attributes
+    ----------
+    order
+        Order of operations that it is the optimum of.
+    x
+        (n,) In base units.
+    low
+        (n,) Certified: no legal schedule of that order is below.
+    high
+        (n,) The best verified schedule of that order; not a number where there is none.
+    low_rows, high_rows
+        (n,) Rows that say so; -1 where there is none.
+    """
+
+    order: str
+    x: Reals
+    low: Reals
+    high: Reals
+    low_rows: Ints
+    high_rows: Ints
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Panel:
+    """Rows that differ in x and scheduler alone; ``band`` where y is what was minimized."""
+
+    title: str
+    lines: tuple[Series, ...]
+    band: Band | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Chart:
+    """One quantity over another, a panel for each setting of all others.
+
+    ``categories`` are names of places on the x axis, from 0 on, where x is no number;
+    ``is_log``: x is better drawn on a logarithmic axis.
+    """
+
+    x: Quantity
+    y: Quantity
+    panels: tuple[Panel, ...]
+    is_log: bool = False
+    categories: tuple[str, ...] = ()
+
+
+Point = tuple[float, int, Row]
+"""Where a row is along x, its number, and itself."""
+
+
+def chart_of(
+    rows: Sequence[Row], x: Quantity, y: Quantity, others: Sequence[str], ranks: Mapping[str, int]
+) -> Chart | None:
+    """Lay out one quantity over another; None where no row has y, or none is of that objective.
+
+    Parameters
     ----------
     rows
         Of the sweep.
@@ -34,98 +111,81 @@ class Layout:
     ranks
         Places of schedulers among all.
     """
+    places, categories = _places(rows, x)
+    groups: dict[tuple[object, ...], list[Point]] = {}
+    minimized = y.label in {row["objective"] for row in rows}
+    for point in zip(places, range(len(rows)), rows, strict=True):
+        row = point[2]
+        if not minimized or row["objective"] == y.label:
+            groups.setdefault(tuple(row[key] for key in others), []).append(point)
+    told = [key for key in others if not (minimized and key == "objective")]
+    panels = [
+        panel
+        for points in groups.values()
+        if (panel := _panel(points, y, ranks, title(points[0][2], told))) is not None
+    ]
+    if not panels:
+        return None
+    is_log = not categories and _is_wide(panels)
+    return Chart(x=x, y=y, panels=tuple(panels), is_log=is_log, categories=categories)
 
-    rows: Sequence[Row]
-    x: Quantity
-    y: Quantity
-    others: Sequence[str]
-    ranks: Mapping[str, int]
 
-    def view(self) -> View | None:
-        """All panels; None where no row has y, or none is of that objective."""
-        places, categories = self._places()
-        groups: dict[tuple[object, ...], list[int]] = {}
-        minimized = self.y.label in {row["objective"] for row in self.rows}
-        for index, row in enumerate(self.rows):
-            if not minimized or row["objective"] == self.y.label:
-                groups.setdefault(tuple(row[key] for key in self.others), []).append(index)
-        told = [key for key in self.others if not (minimized and key == "objective")]
-        panels = [
-            panel
-            for group in groups.values()
-            if (panel := self._panel(group, places, title(self.rows[group[0]], told))) is not None
-        ]
-        if not panels:
-            return None
-        return View(
-            x=self.x,
-            y=self.y,
-            panels=tuple(panels),
-            is_log=not categories and _is_wide(panels),
-            categories=categories,
+def _places(rows: Sequence[Row], x: Quantity) -> tuple[list[float], tuple[str, ...]]:
+    """Where rows are along x, and names of the places if they are no numbers."""
+    try:
+        return [number(row, x.key) for row in rows], ()
+    except ValueError:
+        names = [str(row[x.key]) for row in rows]
+        place = {name: float(at) for at, name in enumerate(dict.fromkeys(names))}
+        return [place[name] for name in names], tuple(place)
+
+
+def _panel(
+    points: Sequence[Point], y: Quantity, ranks: Mapping[str, int], heading: str
+) -> Panel | None:
+    order = _order(points)
+    known: dict[tuple[str, str], list[Point]] = {}
+    for point in sorted(points, key=lambda point: point[0]):
+        row = point[2]
+        if row[y.key] is not None and row["verified"] is not None:
+            known.setdefault((str(row["scheduler"]), str(row["order"])), []).append(point)
+    lines = tuple(
+        Series(
+            label=name if own == order else f"{name} ({own})",
+            rank=ranks[name],
+            rows=np.array([index for _, index, _ in some]),
+            x=np.array([at for at, _, _ in some]),
+            y=np.array([number(row, y.key) for _, _, row in some]),
         )
+        for (name, own), some in known.items()
+    )
+    objectives = {row["objective"] for _, _, row in points}
+    band = _band(points, order) if objectives == {y.label} else None
+    return Panel(title=heading, lines=lines, band=band) if lines or band is not None else None
 
-    def _places(self) -> tuple[Reals, tuple[str, ...]]:
-        """(n,) Where rows are along x, and names of the places if they are no numbers."""
-        values = [row[self.x.key] for row in self.rows]
-        try:
-            return np.array([number(row, self.x.key) for row in self.rows]), ()
-        except ValueError:
-            names = list(dict.fromkeys(map(str, values)))
-            return np.array([float(names.index(str(value))) for value in values]), tuple(names)
 
-    def _panel(self, group: Sequence[int], places: Reals, heading: str) -> Panel | None:
-        order = self._order(group)
-        points: dict[tuple[str, str], list[int]] = {}
-        for index in sorted(group, key=lambda index: float(places[index])):
-            row = self.rows[index]
-            if row[self.y.key] is not None and row["verified"] is not None:
-                points.setdefault((str(row["scheduler"]), str(row["order"])), []).append(index)
-        lines = tuple(
-            self._line(
-                name if own == order else f"{name} ({own})",
-                self.ranks[name],
-                np.array(some),
-                places,
-            )
-            for (name, own), some in points.items()
-        )
-        objectives = {self.rows[index]["objective"] for index in group}
-        band = self._band(group, places, order) if objectives == {self.y.label} else None
-        return Panel(title=heading, lines=lines, band=band) if lines or band is not None else None
+def _order(points: Sequence[Point]) -> str:
+    """The order that the band is of: the listed one, else the one of most rows."""
+    known = Counter(str(row["order"]) for _, _, row in points if row["order"])
+    return LISTED if LISTED in known or not known else known.most_common(1)[0][0]
 
-    def _line(self, label: str, rank: int, some: Ints, places: Reals) -> Line:
-        y = np.array([number(self.rows[index], self.y.key) for index in some.tolist()])
-        return Line(label=label, rank=rank, rows=some, x=places[some], y=y)
 
-    def _order(self, group: Sequence[int]) -> str:
-        """The order that the band is of: the listed one, else the one of most rows."""
-        found = (str(self.rows[index]["order"]) for index in group if self.rows[index]["order"])
-        known = Counter(found)
-        return LISTED if LISTED in known or not known else known.most_common(1)[0][0]
-
-    def _band(self, group: Sequence[int], places: Reals, order: str) -> Band | None:
-        """Of several bounds of one order the highest, of several schedules the lowest."""
-        low: dict[float, tuple[float, int]] = {}
-        high: dict[float, tuple[float, int]] = {}
-        for index in (index for index in group if self.rows[index]["order"] == order):
-            row, at = self.rows[index], float(places[index])
-            if row["bound"] is not None:
-                low[at] = max(low.get(at, (-np.inf, -1)), (number(row, "bound"), index))
-            if row["verified"] is not None and row["value"] is not None:
-                high[at] = min(high.get(at, (np.inf, -1)), (number(row, "value"), index))
-        if not low:
-            return None
-        at_all = sorted(low)
-        none = (np.nan, -1)
-        return Band(
-            order=order,
-            x=np.array(at_all),
-            low=np.array([low[at][0] for at in at_all]),
-            high=np.array([high.get(at, none)[0] for at in at_all]),
-            low_rows=np.array([low[at][1] for at in at_all], dtype=np.int64),
-            high_rows=np.array([high.get(at, none)[1] for at in at_all], dtype=np.int64),
-        )
+def _band(points: Sequence[Point], order: str) -> Band | None:
+    """Of several bounds of one order the highest, of several schedules the lowest."""
+    low: dict[float, tuple[float, int]] = {}
+    high: dict[float, tuple[float, int]] = {}
+    for at, index, row in points:
+        if row["order"] != order:
+            continue
+        if row["bound"] is not None:
+            low[at] = max(low.get(at, (-np.inf, -1)), (number(row, "bound"), index))
+        if row["verified"] is not None and row["value"] is not None:
+            high[at] = min(high.get(at, (np.inf, -1)), (number(row, "value"), index))
+    if not low:
+        return None
+    found = [(at, *low[at], *high.get(at, (np.nan, -1))) for at in sorted(low)]
+    x, least, low_rows, most, high_rows = map(np.array, zip(*found, strict=True))
+    return Band(order=order, x=x, low=least, high=most, low_rows=low_rows, high_rows=high_rows)
 
 
 def _is_wide(panels: Sequence[Panel]) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from spmopt.reporting.fronts import Front, front_record
 from spmopt.reporting.page.schedule import SHARED, VIEW, look, parted
 from spmopt.reporting.page.shell import Json, Page, html, packed
 from spmopt.reporting.palette import COLORS
+from spmopt.reporting.search.front import Front, front_record
 
 ROOM = 12_000_000
 """Bytes that schedules take of a page, all together."""

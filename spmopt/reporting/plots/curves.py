@@ -4,40 +4,40 @@ from __future__ import annotations
 
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from spmopt.reporting.curves import LISTED, Band, Curves, Line, Panel, View
+from spmopt.analysis.steps import Reals
+from spmopt.reporting.curves import LISTED, Band, Chart, Curves, Panel, Series
 from spmopt.reporting.palette import BOUND, COLORS
 from spmopt.reporting.plots.numbers import (
-    Side,
     columns_beside,
     label_axis,
     limit_y,
-    log_axis,
+    log_x_axis,
     name_places,
 )
 from spmopt.reporting.plots.style import (
     MARKERS,
-    RINGS,
     TEXT,
-    Heading,
     alone,
     canvas,
     dress,
     finish,
     legible,
+    paragraph,
 )
 
 _DASHES = ("-", "--", ":", "-.")
 _MOST_MARKED, _APART = 20, 0.14
 _FEW, _MOST_PANELS = 4, 24
 """Panels that stand in two columns; that fit a picture."""
-_MOST_LETTERS, _TITLE = 120, 80
+_TITLE = 80
 
 
-def plot_curves(view: View, panel: int = 0, ax: Axes | None = None) -> Axes:
+def plot_curves(view: Chart, panel: int = 0, ax: Axes | None = None) -> Axes:
     """Draw one panel of a view, by default into a figure of its own.
 
     Where points are few the band is a bar at each, as nothing is certified between two of them;
@@ -49,33 +49,35 @@ def plot_curves(view: View, panel: int = 0, ax: Axes | None = None) -> Axes:
         _draw_band(ax, chosen.band)
     for line in chosen.lines:
         _draw_line(ax, line, joined=not view.categories)
-    dress(ax, "", "", "")
+    dress(ax)
     letters = _TITLE // columns_beside(ax)
     # Broken behind commas only.
     parts = legible(chosen.title, 2 * letters).replace(" ", "\N{NO-BREAK SPACE}")
     title = "\n".join(wrap(parts.replace(",\N{NO-BREAK SPACE}", ", "), letters))
     ax.set_title(title, fontsize=TEXT, loc="left", parse_math=False)
+    x, y = _points(chosen)
     if view.categories:
         name_places(ax, view.categories)
         ax.set_xlabel(view.x.label, fontsize=TEXT)
     else:
         if view.is_log:
-            log_axis(ax, "x", _values(chosen, "x"))
-        label_axis(ax, "x", view.x.label, view.x.unit)
-    limit_y(ax, _values(chosen, "y"), cut=chosen.band is not None)
-    label_axis(ax, "y", view.y.label, view.y.unit)
+            log_x_axis(ax, x)
+        label_axis(ax.xaxis, view.x.label, view.x.unit)
+    limit_y(ax, y, cut=chosen.band is not None)
+    label_axis(ax.yaxis, view.y.label, view.y.unit)
     return ax
 
 
-def _values(panel: Panel, side: Side) -> list[float]:
-    """Where lines and band are along an axis."""
-    found = [line.x if side == "x" else line.y for line in panel.lines]
+def _points(panel: Panel) -> tuple[Reals, Reals]:
+    """Where lines and the lower edge of the band are."""
+    pairs = [(line.x, line.y) for line in panel.lines]
     if panel.band is not None:
-        found.append(panel.band.x if side == "x" else panel.band.low)
-    return [float(value) for array in found for value in array]
+        pairs.append((panel.band.x, panel.band.low))
+    x, y = zip(*pairs, strict=True)
+    return np.concatenate(x), np.concatenate(y)
 
 
-def save_curves(curves: Curves, view: View, path: Path) -> None:
+def save_curves(curves: Curves, view: Chart, path: Path) -> None:
     """Write the panels of a view, with one legend; at most 24 of them, the title says so.
 
     Raises
@@ -93,44 +95,38 @@ def save_curves(curves: Curves, view: View, path: Path) -> None:
     for ax in axes[count:]:
         ax.set_axis_off()
     shown = "" if count == len(view.panels) else f" (the first {count} of {len(view.panels)})"
-    conditions = "\n".join(wrap(legible(curves.conditions, 400), _MOST_LETTERS))
-    title = f"{curves.subject}: {view.y.label} over {view.x.label}{shown}"
-    finish(figure, axes[:count], Heading(title=legible(title), conditions=conditions), path)
+    title = legible(f"{curves.subject}: {view.y.label} over {view.x.label}{shown}")
+    heading = f"{title}\n{paragraph(curves.conditions, 400)}"
+    finish(figure, axes[:count], heading, path)
 
 
 def _draw_band(ax: Axes, band: Band) -> None:
     name = "" if band.order == LISTED else f" of the {band.order} order"
-    dense = band.x.size > _MOST_MARKED
     both = ~np.isnan(band.high)
-    if dense:
+    look: dict[str, Any] = {"color": BOUND, "label": f"bound to best{name}", "zorder": 1.2}
+    if band.x.size > _MOST_MARKED:
         ax.fill_between(
-            band.x,
-            band.low,
-            band.high,
-            where=both.tolist(),
-            color=BOUND,
-            alpha=0.35,
-            linewidth=0,
-            label=f"bound to best{name}",
-            zorder=1.2,
+            band.x, band.low, band.high, where=both.tolist(), alpha=0.35, linewidth=0, **look
         )
         ax.plot(band.x, band.low, color=BOUND, linewidth=2.5, label=f"bound{name}", zorder=1.5)
         return
     if both.any():
-        ax.vlines(
-            band.x[both],
-            band.low[both],
-            band.high[both],
-            color=BOUND,
-            alpha=0.45,
-            linewidth=6,
-            label=f"bound to best{name}",
-            zorder=1.2,
-        )
-    ax.plot(band.x, band.low, label=f"bound{name}", **RINGS)
+        ax.vlines(band.x[both], band.low[both], band.high[both], alpha=0.45, linewidth=6, **look)
+    ax.plot(
+        band.x,
+        band.low,
+        label=f"bound{name}",
+        linestyle="",
+        marker="o",
+        markersize=7,
+        markerfacecolor="none",
+        markeredgecolor=BOUND,
+        markeredgewidth=1.6,
+        zorder=2.5,
+    )
 
 
-def _draw_line(ax: Axes, line: Line, *, joined: bool) -> None:
+def _draw_line(ax: Axes, line: Series, *, joined: bool) -> None:
     """Schedulers beyond the last color have it again, with dashes and another mark."""
     rank, turn = line.rank % len(COLORS), line.rank // len(COLORS)
     dense = line.x.size > _MOST_MARKED

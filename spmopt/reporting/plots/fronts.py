@@ -4,21 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from textwrap import wrap
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.fronts import Axis, Front, Trial
 from spmopt.reporting.palette import BOUND, COLORS
 from spmopt.reporting.plots.numbers import label_axis
-from spmopt.reporting.plots.style import LINE, TEXT, Heading, alone, canvas, dress, finish, legible
+from spmopt.reporting.plots.style import (
+    LINE,
+    TEXT,
+    alone,
+    canvas,
+    dress,
+    finish,
+    legible,
+    paragraph,
+)
+from spmopt.reporting.search.front import Axis, Front, Trial
 
 _TRIAL, _FRONT = COLORS[0], COLORS[1]
+_SOLVED = ("solved", "as before")
+_MARKS: dict[str, tuple[str, dict[str, Any]]] = {
+    "excluded by proof": (
+        "excluded by proof, at best here",
+        {"s": 22, "marker": "x", "color": BOUND},
+    ),
+    "broken": (
+        "breaks a constraint",
+        {"s": 16, "facecolors": "none", "edgecolors": _TRIAL, "alpha": 0.35},
+    ),
+    "solved": ("solved", {"s": 16, "facecolors": _TRIAL, "edgecolors": _TRIAL, "alpha": 0.35}),
+}
+"""How trials that are no members are drawn, by what came of them."""
 _NAMED = 20
 """Members of a front whose numbers find room."""
-_MOST_LETTERS = 120
 
 
 def plot_front(
@@ -37,22 +58,24 @@ def plot_front(
     """
     ax = alone(ax)
     across, up = front.pair(x, y)
-    members = [
-        trial for number in front.members for trial in front.trials if trial.number == number
-    ]
-    others = [trial for trial in front.trials if trial.number not in front.members]
-    _mark(ax, (across, up), [each for each in others if each.state.startswith("excluded")])
-    solved = [each for each in others if each.state in ("solved", "as before")]
-    _scatter(
-        ax, (across, up), [each for each in solved if not each.is_feasible], "breaks a constraint"
-    )
-    _scatter(ax, (across, up), [each for each in solved if each.is_feasible], "solved")
+    known = {trial.number: trial for trial in front.trials}
+    members = [known.pop(number) for number in front.members]
+    states: dict[str, list[Trial]] = {}
+    for trial in known.values():
+        state = trial.state
+        if state in _SOLVED:
+            state = "solved" if trial.is_feasible else "broken"
+        states.setdefault(state, []).append(trial)
+    for state, (label, look) in _MARKS.items():
+        if places := _places((across, up), states.get(state, ())):
+            ax.scatter(*zip(*places, strict=True), label=label, **look)
     _draw_members(ax, front, (across, up), members)
-    dress(ax, "", "", "")
-    for side, axis in (("x", across), ("y", up)):
+    dress(ax)
+    for axis, side, limit_line in ((across, ax.xaxis, ax.axvline), (up, ax.yaxis, ax.axhline)):
         bounded = " ≥" if front.bounds_only and axis.of_schedules else ""
-        label_axis(ax, "x" if side == "x" else "y", f"{axis.label}{bounded}", axis.unit)
-    _draw_limits(ax, across, up)
+        label_axis(side, f"{axis.label}{bounded}", axis.unit)
+        for limit in axis.limits:
+            limit_line(limit.value, color=LINE, linewidth=1.0, linestyle="--", label=limit.text)
     missing = sum(trial.place(across, up) is None for trial in front.trials)
     if missing:
         note = f"{missing} of {len(front.trials)} trials are not known by both figures"
@@ -78,11 +101,11 @@ def plot_importances(front: Front, ax: Axes | None = None) -> Axes:
         parts = [share.parts.get(field, 0.0) for field in fields]
         label = legible(f"{share.objective} ({share.rests})")
         ax.barh(places, parts, high, color=COLORS[rank % len(COLORS)], label=label)
-    dress(ax, "What objectives vary with", "", "")
+    dress(ax, "What objectives vary with")
     ax.set_yticks(range(len(fields)), [legible(field, 40) for field in fields], parse_math=False)
     ax.set_ylim(len(fields) - 0.5, -0.5)
     ax.grid(visible=False, axis="y")
-    label_axis(ax, "x", "share of the variance", "part")
+    label_axis(ax.xaxis, "share of the variance", "part")
     ax.set_xlim(0.0, 1.0)
     return ax
 
@@ -104,51 +127,47 @@ def save_front(
     plot_front(front, x, y, axes[0])
     if len(axes) > 1:
         plot_importances(front, axes[1])
-    _, *said = front.lines
-    conditions = "\n".join(
-        line for text in said for line in wrap(legible(text, 300), _MOST_LETTERS)
-    )
-    title = legible(f"{front.name}: {front.subject}; {front.lines[0]}")
-    finish(figure, axes, Heading(title=title, conditions=conditions), path)
+    first, *said = front.lines
+    title = legible(f"{front.name}: {front.subject}; {first}")
+    heading = "\n".join((title, *(paragraph(text, 300) for text in said)))
+    finish(figure, axes, heading, path)
 
 
 Plane = tuple[Axis, Axis]
 
 
-def _places(plane: Plane, trials: Sequence[Trial]) -> tuple[list[float], list[float]]:
+def _places(plane: Plane, trials: Sequence[Trial]) -> list[tuple[float, float]]:
     """Of the trials that have both figures."""
-    found = [place for trial in trials if (place := trial.place(*plane)) is not None]
-    return [x for x, _ in found], [y for _, y in found]
-
-
-def _scatter(ax: Axes, plane: Plane, trials: Sequence[Trial], label: str) -> None:
-    places = _places(plane, trials)
-    if places[0]:
-        whole = label == "solved"
-        face = _TRIAL if whole else "none"
-        ax.scatter(*places, s=16, facecolors=face, edgecolors=_TRIAL, alpha=0.35, label=label)
-
-
-def _mark(ax: Axes, plane: Plane, trials: Sequence[Trial]) -> None:
-    places = _places(plane, trials)
-    if places[0]:
-        ax.scatter(*places, s=22, marker="x", color=BOUND, label="excluded by proof, at best here")
+    return [place for trial in trials if (place := trial.place(*plane)) is not None]
 
 
 def _draw_members(ax: Axes, front: Front, plane: Plane, members: Sequence[Trial]) -> None:
-    x, y = _places(plane, members)
-    if not x:
+    """Draw them, numbered, with lines to the least that any schedule on their machines takes."""
+    places = _places(plane, members)
+    if not places:
         return
     if front.is_plane(*plane):
-        order = np.argsort(x, kind="stable")
-        ax.step(np.array(x)[order], np.array(y)[order], where="post", color=_FRONT, lw=1.2)
+        ax.step(*zip(*sorted(places), strict=True), where="post", color=_FRONT, lw=1.2)
     label = "front" if front.top is None else f"best {front.top}"
     label += " of lower bounds" if front.bounds_only else ""
-    ax.scatter(x, y, s=30, marker="D", color=_FRONT, zorder=3, label=label)
-    _draw_gaps(ax, plane, members)
-    for trial in members[:_NAMED]:
+    ax.scatter(*zip(*places, strict=True), s=30, marker="D", color=_FRONT, zorder=3, label=label)
+    across, up = plane
+    for number, trial in enumerate(members):
         place = trial.place(*plane)
-        if place is not None:
+        if place is None:
+            continue
+        x, y = place
+        left, foot = trial.least.get(across.key, x), trial.least.get(up.key, y)
+        if (left, foot) != place:
+            ax.plot(
+                [left, x, x],
+                [y, y, foot],
+                color=_FRONT,
+                lw=3,
+                alpha=0.3,
+                label="what its machine takes at least",
+            )
+        if number < _NAMED:
             ax.annotate(
                 str(trial.number),
                 place,
@@ -156,25 +175,3 @@ def _draw_members(ax: Axes, front: Front, plane: Plane, members: Sequence[Trial]
                 textcoords="offset points",
                 fontsize=TEXT - 2,
             )
-
-
-def _draw_gaps(ax: Axes, plane: Plane, members: Sequence[Trial]) -> None:
-    """Lines from members to the least that any schedule on their machines takes."""
-    across, up = plane
-    label: str | None = "what its machine takes at least"
-    for trial in members:
-        place = trial.place(*plane)
-        if place is None:
-            continue
-        x, y = place
-        ends = trial.least.get(across.key, x), trial.least.get(up.key, y)
-        if ends != place:
-            ax.plot([ends[0], x], [y, y], color=_FRONT, lw=3, alpha=0.3, label=label)
-            ax.plot([x, x], [ends[1], y], color=_FRONT, lw=3, alpha=0.3)
-            label = None
-
-
-def _draw_limits(ax: Axes, across: Axis, up: Axis) -> None:
-    for axis, draw in ((across, ax.axvline), (up, ax.axhline)):
-        for limit in axis.limits:
-            draw(limit.value, color=LINE, linewidth=1.0, linestyle="--", label=limit.text)

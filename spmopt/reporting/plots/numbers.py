@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
-from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.ticker import (
     EngFormatter,
     FixedLocator,
@@ -18,6 +18,7 @@ from matplotlib.ticker import (
     StrMethodFormatter,
 )
 
+from spmopt.analysis.steps import Reals
 from spmopt.reporting.plots.style import TEXT, legible
 from spmopt.reporting.quantities import size
 
@@ -27,17 +28,14 @@ _TICKS = 10
 _MOST_LETTERS = 22
 _FLAT = 0.8
 
-Side = Literal["x", "y"]
 
-
-def label_axis(ax: Axes, side: Side, label: str, unit: str) -> None:
+def label_axis(axis: Axis, label: str, unit: str) -> None:
     """Name an axis; its ticks bear ``unit``, relative distances (unit ``part``) percents.
 
     A linear x axis has no more ticks than their names find room beside each other.
     """
-    axis = ax.xaxis if side == "x" else ax.yaxis
-    if side == "x" and axis.get_scale() == "linear":
-        axis.set_major_locator(MaxNLocator(_most_ticks(ax), steps=[1, 2, 2.5, 4, 5, 10]))
+    if axis.axis_name == "x" and axis.get_scale() == "linear":
+        axis.set_major_locator(MaxNLocator(_most_ticks(axis.axes), steps=[1, 2, 2.5, 4, 5, 10]))
     axis.set_label_text(legible(label), fontsize=TEXT, parse_math=False)
     axis.set_major_formatter(_formatter(unit))
 
@@ -50,12 +48,11 @@ def _formatter(unit: str) -> Formatter:
     return EngFormatter(unit=unit) if unit else StrMethodFormatter("{x:g}")
 
 
-def log_axis(ax: Axes, side: Side, values: Sequence[float]) -> None:
-    """Make an axis logarithmic, with ticks at some of ``values``, all above 0; name it after."""
-    (ax.set_xscale if side == "x" else ax.set_yscale)("log")
-    axis = ax.xaxis if side == "x" else ax.yaxis
-    axis.set_major_locator(FixedLocator(_apart(sorted(set(values)), _most_ticks(ax))))
-    axis.set_minor_locator(NullLocator())
+def log_x_axis(ax: Axes, values: Reals) -> None:
+    """Make the x axis logarithmic, with ticks at some of ``values``, all above 0; name it after."""
+    ax.set_xscale("log")
+    ax.xaxis.set_major_locator(FixedLocator(_apart(np.unique(values).tolist(), _most_ticks(ax))))
+    ax.xaxis.set_minor_locator(NullLocator())
 
 
 def _most_ticks(ax: Axes) -> int:
@@ -90,12 +87,12 @@ def name_places(ax: Axes, names: Sequence[str]) -> None:
     ax.set_xlim(-0.5, len(names) - 0.5)
 
 
-def limit_y(ax: Axes, values: Sequence[float], *, cut: bool = False) -> None:
+def limit_y(ax: Axes, values: Reals, *, cut: bool = False) -> None:
     """Let y begin at nothing; with ``cut`` not, where ``values`` run into each other at the top.
 
     A cut axis says so.
     """
-    low, high = (min(values), max(values)) if values else (0.0, 1.0)
+    low, high = float(values.min()), float(values.max())
     if cut and low > _FLAT * high:
         room = 0.08 * (high - low)
         ax.set_ylim(low - 3 * room, high + room)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
+from textwrap import wrap
 
 import numpy as np
 from matplotlib import rc_context
@@ -18,24 +16,11 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, findfont, get_font
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.palette import BOUND
 
 DPI = 150
 WIDTH_INCHES = 8.0
 """1200 px."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-RINGS: Mapping[str, Any] = MappingProxyType(
-    {
-        "linestyle": "",
-        "marker": "o",
-        "markersize": 7,
-        "markerfacecolor": "none",
-        "markeredgecolor": BOUND,
-        "markeredgewidth": 1.6,
-        "zorder": 2.5,
-    }
-)
-"""How bounds look that are drawn one by one."""
 METADATA: dict[str, dict[str, str | None]] = {
     "png": {"Software": None},
     "svg": {"Date": None},
@@ -46,16 +31,9 @@ LINE = "#222222"
 """Color of limits."""
 TEXT = 9
 """Points."""
+_LINE_LETTERS = 120
 _LETTER_INCHES, _ENTRY_INCHES = 0.065, 0.6
 """Of text of that size on average; of a mark beside it and the space around both."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Heading:
-    """What a picture shows, and under which conditions: read without the page around it."""
-
-    title: str
-    conditions: str
 
 
 def canvas(
@@ -73,11 +51,9 @@ def alone(ax: Axes | None) -> Axes:
     return canvas(1, 1, 5.0)[1][0][0] if ax is None else ax
 
 
-def dress(ax: Axes, title: str, x_label: str, y_label: str) -> None:
-    """Titles, labels and a light grid."""
+def dress(ax: Axes, title: str = "") -> None:
+    """Give axes a title and a light grid."""
     ax.set_title(title, fontsize=TEXT + 1, parse_math=False)
-    ax.set_xlabel(x_label, fontsize=TEXT)
-    ax.set_ylabel(y_label, fontsize=TEXT)
     ax.tick_params(labelsize=TEXT - 1)
     ax.grid(visible=True, color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
@@ -85,10 +61,11 @@ def dress(ax: Axes, title: str, x_label: str, y_label: str) -> None:
         ax.spines[side].set_visible(False)
 
 
-def finish(figure: Figure, axes: Sequence[Axes], heading: Heading, path: Path) -> None:
-    """Entitle a figure, give it one legend for ``axes`` and write it.
+def finish(figure: Figure, axes: Sequence[Axes], heading: str, path: Path) -> None:
+    """Entitle a figure, give it one legend for ``axes`` (none for none of them) and write it.
 
-    The same figure gives the same bytes; PDF and SVG bring their letters along.
+    ``heading`` says what it shows and under which conditions: it is read without the page around
+    it. The same figure gives the same bytes; PDF and SVG bring their letters along.
 
     Raises
     ------
@@ -96,8 +73,8 @@ def finish(figure: Figure, axes: Sequence[Axes], heading: Heading, path: Path) -
         It cannot be written, or is of no format of :data:`METADATA`.
     """
     form = require_format(path)
-    entitle(figure, heading)
-    common_legend(figure, axes)
+    figure.suptitle(heading, fontsize=TEXT - 0.5, linespacing=1.5, parse_math=False)
+    _legend(figure, axes)
     try:
         with rc_context({"svg.hashsalt": "spmopt", "svg.fonttype": "path", "pdf.fonttype": 42}):
             figure.savefig(path, format=form, metadata=METADATA[form])
@@ -122,23 +99,18 @@ def legible(text: str, most: int = 120) -> str:
     return "".join(letter if ord(letter) in _letters() else "□" for letter in line)
 
 
+def paragraph(text: str, most: int) -> str:
+    """``text`` of at most ``most`` letters, in lines that fit a picture."""
+    return "\n".join(wrap(legible(text, most), _LINE_LETTERS))
+
+
 @cache
 def _letters() -> frozenset[int]:
     return frozenset(get_font(findfont(FontProperties())).get_charmap())
 
 
-def entitle(figure: Figure, heading: Heading) -> None:
-    """Title and conditions above all axes."""
-    figure.suptitle(
-        f"{heading.title}\n{heading.conditions}",
-        fontsize=TEXT - 0.5,
-        linespacing=1.5,
-        parse_math=False,
-    )
-
-
-def common_legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend below all axes, none for no axes; a label that several have is there once."""
+def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
+    """One legend below all axes; a label that several have is there once."""
     found: dict[str, Artist] = {}
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
 
 from spmopt.core.errors import InputError
 from spmopt.hardware.settings import shown_setting
-from spmopt.reporting.fronts import Axis, Front, Limit, Share, Trial, Worth
-from spmopt.reporting.fronts.front import TRIAL
 from spmopt.reporting.search import words
+from spmopt.reporting.search.front import TRIAL, Axis, Front, Limit, Share, Trial
 from spmopt.reporting.search.words import (
     STATES,
     beyond_lines,
@@ -60,10 +58,7 @@ def front_view(findings: Findings) -> Front:
             for name, each in findings.importances.items()
             if each.parts
         ),
-        worth=tuple(
-            Worth(trial=number, network=network, **asdict(prices))
-            for number, network, prices in findings.shadow_prices
-        ),
+        shadow_prices=findings.shadow_prices,
         bounds_only=setup.bound_only,
     )
 

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Mapping
 
-from spmopt.reporting.fronts import front_record
 from spmopt.reporting.page.front import Shown, front_page
-from tests.reporting.fronts.fronts import front
+from spmopt.reporting.search.front import front_record
 from tests.reporting.page.reading import Document
+from tests.reporting.search.fronts import front
 
 ODD = "</script><img src=x onerror=alert(1)>\"'&🙂"
 MADE: Mapping[str, object] = {"title": ODD, "tables": {}, "roofline": {}}

@@ -10,7 +10,7 @@ from matplotlib.collections import PathCollection
 
 from spmopt.core.errors import InputError
 from spmopt.reporting.plots.fronts import plot_front, plot_importances, save_front
-from tests.reporting.fronts.fronts import front
+from tests.reporting.search.fronts import front
 
 
 def marks(ax: Axes) -> dict[str, list[list[float]]]:
@@ -36,11 +36,11 @@ def test_every_kind_of_trial_has_its_mark() -> None:
 
 def test_steps_gaps_and_limits_are_lines() -> None:
     ax = plot_front(front())
-    steps, across, up, limit = ax.get_lines()
+    steps, least, limit = ax.get_lines()
     assert steps.get_drawstyle() == "steps-post"
     assert np.asarray(steps.get_xdata()).tolist() == [1.0, 2.0]
-    assert np.asarray(across.get_xdata()).tolist() == [1.6, 2.0]
-    assert np.asarray(up.get_ydata()).tolist() == [5.0, 5.0]
+    assert np.asarray(least.get_xdata()).tolist() == [1.6, 2.0, 2.0]
+    assert np.asarray(least.get_ydata()).tolist() == [5.0, 5.0, 5.0]
     assert np.asarray(limit.get_ydata()).tolist() == [9.0, 9.0]
     assert limit.get_label() == "area_mm2 <= 9"
 

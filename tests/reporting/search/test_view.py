@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from optuna.study import Study
 
-from spmopt.reporting.fronts import front_record
+from spmopt.reporting.search.front import front_record
 from spmopt.reporting.search.view import front_view
 from spmopt.reporting.search.words import STATES
 from spmopt.search.figures import figure_text

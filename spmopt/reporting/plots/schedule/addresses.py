@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgb
-from matplotlib.patches import Rectangle
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from spmopt.analysis.steps import Reals
-from spmopt.core.table import Bools, Ints
+from spmopt.core.table import Ints
 from spmopt.reporting.headings import bank_names
-from spmopt.reporting.occupancy import KINDS, SCRATCH
+from spmopt.reporting.occupancy import KINDS, SCRATCH, kind_numbers
 from spmopt.reporting.palette import KIND_COLORS
 from spmopt.reporting.plots.schedule.axes import (
     byte_axis,
@@ -22,16 +25,17 @@ from spmopt.reporting.plots.schedule.axes import (
     seconds,
     time_axis,
 )
-from spmopt.reporting.plots.schedule.boxes import Boxes
-from spmopt.reporting.plots.schedule.coverage import coverage
 from spmopt.reporting.plots.style import LINE, alone, legible
 from spmopt.reporting.schedule_view import ScheduleView
+from spmopt.reporting.schedule_view.residencies import Residencies
 
 MOST_DRAWN = 4000
 """Rectangles drawn one by one; more of them become an image of so many pixels."""
 _PIXELS = (2160, 800)
 _STRIPE = 10
-_HATCH = "////"
+HATCHES = tuple("////" if kind == SCRATCH else None for kind in KINDS)
+"""Scratch is no tensor: its pages are hatched."""
+_CAPACITY: dict[str, Any] = {"color": LINE, "linewidth": 1.2, "linestyle": (0, (5, 2))}
 _LETTER, _LINE = 0.055, 0.14
 """Inches that a letter of a name takes, and its line."""
 _MOST_LETTERS = 40
@@ -42,7 +46,39 @@ _PALE = 0.22
 """How much is left of the color of what is not marked."""
 
 
-def plot_map(picture: ScheduleView, ax: Axes | None = None, *, marked: Boxes | None = None) -> Axes:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Boxes:
+    """Bytes [low, high) of the scratchpad hold ``tensor`` (-1: scratch) in seconds [left, right).
+
+    ``kind`` numbers :data:`~spmopt.reporting.occupancy.KINDS`; (r,) each.
+    """
+
+    tensor: Ints
+    kind: Ints
+    left: Reals
+    right: Reals
+    low: Ints
+    high: Ints
+
+    @classmethod
+    def of(cls, picture: ScheduleView, chosen: Residencies | None = None) -> Self:
+        """Return where residencies of a schedule are drawn: all of them, or those ``chosen``."""
+        table = picture.residencies if chosen is None else chosen
+        kinds = np.append(kind_numbers(picture.instance), KINDS.index(SCRATCH))
+        clock, page_bytes = picture.instance.machine.clock_hz, picture.view.page_bytes
+        return cls(
+            tensor=table.tensor,
+            kind=kinds[table.tensor],
+            left=table.start / clock,
+            right=table.stop / clock,
+            low=table.page * page_bytes,
+            high=(table.page + table.pages) * page_bytes,
+        )
+
+
+def plot_map(
+    picture: ScheduleView, ax: Axes | None = None, *, marked: Residencies | None = None
+) -> Axes:
     """Draw addresses in use over time, by kinds of tensors, and the capacity.
 
     Parameters
@@ -53,13 +89,14 @@ def plot_map(picture: ScheduleView, ax: Axes | None = None, *, marked: Boxes | N
     ax = alone(ax)
     entitled(ax, "SPM map", "address")
     ax.grid(visible=False)
-    machine, boxes = picture.instance.machine, Boxes.of(picture)
     time_axis(ax, picture)
-    byte_axis(ax, machine.spm_bytes)
-    _fill(ax, picture, boxes, 1.0 if marked is None else _PALE)
+    byte_axis(ax, picture.instance.machine.spm_bytes)
+    boxes = strong = Boxes.of(picture)
     if marked is not None:
-        _fill(ax, picture, marked, 1.0)
-    _name(ax, picture, boxes if marked is None else marked)
+        _fill(ax, picture, boxes, _PALE)
+        strong = Boxes.of(picture, marked)
+    _fill(ax, picture, strong, 1.0)
+    _name(ax, picture, strong)
     capacity_line(ax, picture)
     _bank_lines(ax, picture)
     kind_legend(ax, np.unique(boxes.kind).tolist())
@@ -69,7 +106,7 @@ def plot_map(picture: ScheduleView, ax: Axes | None = None, *, marked: Boxes | N
 def capacity_line(ax: Axes, picture: ScheduleView) -> None:
     """The end of the scratchpad, until the end of the schedule."""
     size = picture.instance.machine.spm_bytes
-    ax.hlines(size, 0.0, seconds(picture), color=LINE, linewidth=1.2, linestyle=(0, (5, 2)))
+    ax.hlines(size, 0.0, seconds(picture), **_CAPACITY)
 
 
 def _bank_lines(ax: Axes, picture: ScheduleView) -> None:
@@ -91,54 +128,38 @@ def _bank_lines(ax: Axes, picture: ScheduleView) -> None:
         )
 
 
-def kind_legend(ax: Axes, kinds: Sequence[int]) -> None:
-    """A legend of the kinds of tensors that the axes have, and the capacity."""
-    for kind in kinds:
-        ax.add_patch(
-            Rectangle(
-                (0.0, 0.0),
-                0.0,
-                0.0,
-                facecolor=KIND_COLORS[kind],
-                hatch=hatch(kind),
-                edgecolor="white",
-                linewidth=0.0,
-                label=KINDS[kind],
-            )
+def kind_legend(ax: Axes, kinds: Iterable[int]) -> None:
+    """Add a legend of the kinds of tensors that the axes have, and the capacity."""
+    patches = (
+        Patch(
+            facecolor=KIND_COLORS[kind],
+            hatch=HATCHES[kind],
+            edgecolor="white",
+            linewidth=0.0,
+            label=KINDS[kind],
         )
-    ax.plot([], [], color=LINE, linewidth=1.2, linestyle=(0, (5, 2)), label="capacity")
-    legend_above(ax)
-
-
-def hatch(kind: int) -> str | None:
-    """Scratch is no tensor: its pages are hatched."""
-    return _HATCH if KINDS[kind] == SCRATCH else None
+        for kind in kinds
+    )
+    legend_above(ax, *patches, Line2D([], [], label="capacity", **_CAPACITY))
 
 
 def _fill(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> None:
     if boxes.kind.size > MOST_DRAWN:
         _image(ax, picture, boxes, strength)
         return
+    x = np.stack((boxes.left, boxes.right, boxes.right, boxes.left), 1)
+    corners = np.stack((x, np.stack((boxes.low, boxes.low, boxes.high, boxes.high), 1)), 2)
     for kind, color in enumerate(KIND_COLORS):
-        chosen = boxes.kind == kind
         ax.add_collection(
             PolyCollection(
-                list(_corners(boxes, chosen)),
+                list(corners[boxes.kind == kind]),
                 facecolor=_paler(color, strength),
                 edgecolor="white",
                 linewidth=0.25,
-                hatch=hatch(kind),
+                hatch=HATCHES[kind],
             ),
             autolim=False,
         )
-
-
-def _corners(boxes: Boxes, chosen: Bools) -> Reals:
-    """(r, 4, 2) Seconds and bytes."""
-    left, right = boxes.left[chosen], boxes.right[chosen]
-    low, high = boxes.low[chosen], boxes.high[chosen]
-    x = np.stack((left, right, right, left), 1)
-    return np.stack((x, np.stack((low, low, high, high), 1)), 2)
 
 
 def _image(ax: Axes, picture: ScheduleView, boxes: Boxes, strength: float) -> None:
@@ -177,7 +198,8 @@ def _name(ax: Axes, picture: ScheduleView, boxes: Boxes) -> None:
     wide = (boxes.right - boxes.left) / (right - left) * extent.width / inch
     high = (boxes.high - boxes.low) / (top - bottom) * extent.height / inch
     room = np.where((high > _LINE) & (boxes.tensor >= 0), wide / _LETTER - 1, 0).astype(np.int64)
-    for row in _widest(room):
+    roomiest = np.argsort(-room, kind="stable")[:_MOST_NAMES]
+    for row in roomiest[room[roomiest] >= _FEWEST_LETTERS].tolist():
         ax.text(
             (boxes.left[row] + boxes.right[row]) / 2,
             (boxes.low[row] + boxes.high[row]) / 2,
@@ -191,13 +213,51 @@ def _name(ax: Axes, picture: ScheduleView, boxes: Boxes) -> None:
         )
 
 
-def _widest(room: Ints) -> list[int]:
-    """Rows with room for a name, perhaps a shorter one; the roomiest first."""
-    order = np.argsort(-room, kind="stable")[:_MOST_NAMES]
-    found: list[int] = order[room[order] >= _FEWEST_LETTERS].tolist()
-    return found
-
-
 def _paler(color: str, strength: float) -> tuple[float, float, float]:
     red, green, blue = (1 - strength * (1 - part) for part in to_rgb(color))
     return red, green, blue
+
+
+def coverage(
+    across: tuple[Reals, Reals],
+    along: tuple[Reals, Reals],
+    group: Ints,
+    shape: tuple[int, int, int],
+) -> Reals:
+    """(groups, height, width) Share of every pixel's area that rectangles of each group cover.
+
+    Parameters
+    ----------
+    across, along
+        Ends of every rectangle in pixels, from 0 to width and from 0 to height.
+    group : (r,)
+        The group of each.
+    shape
+        Groups, height and width.
+
+    Notes
+    -----
+    Along one axis the share of a pixel is the difference of two ramps, which changes at two pixels
+    each: four numbers an axis, sixteen a rectangle, then two running sums. Shares of rectangles
+    that overlap add up.
+    """
+    groups, height, width = shape
+    x, dx = _changes(*across)
+    y, dy = _changes(*along)
+    place = (group[:, None, None] * (height + 2) + y[:, :, None]) * (width + 2) + x[:, None, :]
+    change: Reals = np.bincount(
+        place.ravel(),
+        (dy[:, :, None] * dx[:, None, :]).ravel(),
+        groups * (height + 2) * (width + 2),
+    ).astype(float)
+    change = change.reshape(groups, height + 2, width + 2)
+    summed = np.cumsum(np.cumsum(change, axis=1), axis=2)[:, :height, :width]
+    found: Reals = np.clip(summed, 0.0, 1.0)
+    return found
+
+
+def _changes(low: Reals, high: Reals) -> tuple[Ints, Reals]:
+    """(r, 4) Pixels at which the share changes, and by how much."""
+    first, last = np.floor(low).astype(np.int64), np.floor(high).astype(np.int64)
+    a, b = low - first, high - last
+    return np.stack((first, first + 1, last, last + 1), 1), np.stack((1 - a, a, b - 1, -b), 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.ticker import EngFormatter, MaxNLocator
 
@@ -38,7 +39,8 @@ def byte_axis(ax: Axes, most: float) -> None:
 
 def entitled(ax: Axes, title: str, y_label: str) -> None:
     """The title at the left, where a legend has room beside it."""
-    dress(ax, "", "", y_label)
+    dress(ax)
+    ax.set_ylabel(y_label, fontsize=TEXT)
     retitle(ax, title)
 
 
@@ -56,12 +58,14 @@ def retitle(ax: Axes, title: str) -> None:
     )
 
 
-def legend_above(ax: Axes) -> None:
-    """A legend in one line, right above the axes."""
+def legend_above(ax: Axes, *handles: Artist) -> None:
+    """Add a legend in a line, right above the axes: of ``handles``, else of all with a label."""
+    handles = handles or tuple(ax.get_legend_handles_labels()[0])
     ax.legend(
+        handles=handles,
         loc="lower right",
         bbox_to_anchor=(1.005, 0.985),
-        ncols=len(ax.get_legend_handles_labels()[0]),
+        ncols=len(handles),
         frameon=False,
         fontsize=TEXT - 1.5,
         handlelength=1.0,

@@ -10,17 +10,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.reporting.contrast import require_comparable
+from spmopt.reporting.contrast import kept_more, require_comparable
 from spmopt.reporting.headings import spoken
 from spmopt.reporting.plots.schedule.addresses import plot_map
 from spmopt.reporting.plots.schedule.axes import retitle, seconds
-from spmopt.reporting.plots.schedule.boxes import Boxes
-from spmopt.reporting.plots.schedule.lanes import plot_lanes
-from spmopt.reporting.plots.schedule.lead import plot_lead
-from spmopt.reporting.plots.schedule.occupancy import plot_occupancy
-from spmopt.reporting.plots.schedule.price import plot_price
+from spmopt.reporting.plots.schedule.over_time import (
+    plot_gain,
+    plot_lanes,
+    plot_occupancy,
+    plot_price,
+)
 from spmopt.reporting.plots.schedule.roofline import plot_roofline
-from spmopt.reporting.plots.style import LINE, Heading, canvas, finish, legible
+from spmopt.reporting.plots.style import LINE, canvas, finish, legible, paragraph
 from spmopt.reporting.results import figures
 from spmopt.reporting.schedule_view import ScheduleView
 from spmopt.reporting.schedule_view.view import LANES_SAID, MARKS, conditions, headings
@@ -91,11 +92,11 @@ def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
     for place, ((one, other), above, below) in enumerate(
         zip(pairs, axes[:2], axes[2:4], strict=True)
     ):
-        plot_map(one, above, marked=Boxes.kept_more(one, other))
+        plot_map(one, above, marked=kept_more(one, other))
         retitle(above, f"SPM map of {heads[place]}; strong: not kept by {MARKS[1 - place]}")
         plot_lanes(one, below)
         retitle(below, f"Engine and DMA channel of {heads[place]}")
-    plot_lead(first, second, axes[4])
+    plot_gain(first, second, axes[4])
     _label_last(axes)
     _say_lanes(axes[4], first)
     return figure
@@ -135,7 +136,7 @@ def _say_lanes(ax: Axes, picture: ScheduleView) -> None:
     ax.set_xlabel("\n".join((ax.get_xlabel(), *said)))
 
 
-def _heading(pictures: Sequence[ScheduleView]) -> Heading:
+def _heading(pictures: Sequence[ScheduleView]) -> str:
     """What is shown, by the figures that the page and the tables have too."""
     name = legible(pictures[0].instance.name, 70)
     said = [
@@ -143,10 +144,8 @@ def _heading(pictures: Sequence[ScheduleView]) -> Heading:
         for head, picture in zip(headings(pictures), pictures, strict=True)
     ]
     lines = [f"{name}; {said[0]}"] if len(said) == 1 else [name, *said]
-    return Heading(
-        title="\n".join(part for line in lines for part in wrap(line, _MOST_LETTERS)),
-        conditions="\n".join(wrap(legible(conditions(pictures), 400), _MOST_LETTERS)),
-    )
+    parts = [part for line in lines for part in wrap(line, _MOST_LETTERS)]
+    return "\n".join((*parts, paragraph(conditions(pictures), 400)))
 
 
 def _headline(picture: ScheduleView) -> str:

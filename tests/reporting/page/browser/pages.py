@@ -14,9 +14,9 @@ from spmopt.reporting.page.front import Shown, front_page
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from tests import banks_by_hand
 from tests.reporting.curves.rows import curves, relaxed, schedule
-from tests.reporting.fronts.fronts import front
 from tests.reporting.samples import AWKWARD, awkward, picture
 from tests.reporting.schedule_view.small import result_of
+from tests.reporting.search.fronts import front
 
 Record = Any
 _MANY = 30_000

@@ -11,6 +11,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.image import imread
 
+from spmopt.reporting.contrast import kept_more
 from spmopt.reporting.palette import KIND_COLORS
 from spmopt.reporting.plots.schedule import Boxes
 from spmopt.reporting.schedule_view import ScheduleView
@@ -122,7 +123,7 @@ def seen(screen: Screen, css: str, place: int) -> Image:
 
 def require_marked(screen: Screen, place: int, one: ScheduleView, other: ScheduleView) -> None:
     """The largest rectangles on a map have their color just where they are kept more."""
-    more, every = Boxes.kept_more(one, other), Boxes.of(one)
+    more, every = Boxes.of(one, kept_more(one, other)), Boxes.of(one)
     longest = max(a.times.cycles for a in (one, other)) / one.instance.machine.clock_hz
     for boxes in (more, every):
         area = (boxes.right - boxes.left) * (boxes.high - boxes.low) * (boxes.tensor >= 0)

@@ -7,13 +7,13 @@ from typing import Any
 
 from selenium.webdriver.common.keys import Keys
 
-from spmopt.reporting.fronts import front_record
-from tests.reporting.fronts.fronts import front
+from spmopt.reporting.search.front import front_record
 from tests.reporting.page.browser.conftest import Show
 from tests.reporting.page.browser.pages import record, sweep
 from tests.reporting.page.browser.saved import saved
 from tests.reporting.page.browser.screen import MAP, MAP_HEAD, Screen
 from tests.reporting.samples import AWKWARD
+from tests.reporting.search.fronts import front
 
 _TIP = "const t = document.getElementById('tip'); return t.hidden ? '' : t.innerText"
 

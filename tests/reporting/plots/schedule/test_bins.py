@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spmopt.reporting.plots.schedule.bins import MOST_BINS, edges, means
+from spmopt.reporting.plots.schedule.over_time import MOST_BINS, edges, means
 
 CYCLES = 24
 spans = st.lists(

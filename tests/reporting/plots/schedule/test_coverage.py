@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.reporting.plots.schedule.coverage import coverage
+from spmopt.reporting.plots.schedule.addresses import coverage
 
 FINE, WIDTH, HEIGHT = 4, 5, 3
 places = st.tuples(*(st.integers(0, size * FINE) for size in (WIDTH, WIDTH, HEIGHT, HEIGHT)))

@@ -18,14 +18,15 @@ from matplotlib.patches import StepPatch
 
 from spmopt.core.errors import InputError
 from spmopt.metrics import metrics
+from spmopt.reporting.contrast import kept_more
 from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.palette import CAUSE_COLORS, KIND_COLORS
 from spmopt.reporting.plots.schedule import (
     Boxes,
     addresses,
-    bins,
+    over_time,
+    plot_gain,
     plot_lanes,
-    plot_lead,
     plot_map,
     plot_occupancy,
     plot_price,
@@ -109,8 +110,8 @@ def test_a_map_has_each_rectangle_where_it_lies(
 
 def test_marked_rectangles_are_strong_and_others_pale() -> None:
     one, other = picture("page"), picture("belady")
-    marked = Boxes.kept_more(one, other)
-    ax = plot_map(one, marked=marked)
+    more = kept_more(one, other)
+    marked, ax = Boxes.of(one, more), plot_map(one, marked=more)
     for text in ax.texts:
         text.set_visible(False)
     at = pixels(ax)
@@ -118,7 +119,7 @@ def test_marked_rectangles_are_strong_and_others_pale() -> None:
     x, y = (marked.left + marked.right)[row] / 2, (marked.low + marked.high)[row] / 2
     strong = np.array(to_rgba(KIND_COLORS[marked.kind[row]])[:3]) * 255
     np.testing.assert_allclose(at(x, y), strong, atol=4)
-    plain = plot_map(one, marked=Boxes.kept_more(one, one))
+    plain = plot_map(one, marked=kept_more(one, one))
     pale = pixels(plain)(x, y)
     assert np.mean(pale) > np.mean(strong) + 40
 
@@ -137,7 +138,7 @@ def test_occupancy_is_that_of_every_step() -> None:
 
 
 def test_occupancy_in_bins_keeps_areas_and_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bins, "MOST_BINS", 7)
+    monkeypatch.setattr(over_time, "MOST_BINS", 7)
     one = picture("page")
     ax, clock = plot_occupancy(one), one.instance.machine.clock_hz
     for held, area in zip(one.occupied, by_kind(ax), strict=True):
@@ -159,7 +160,7 @@ def test_occupancy_in_bins_keeps_areas_and_the_most(monkeypatch: pytest.MonkeyPa
 def test_lanes_add_up_to_the_totals(
     monkeypatch: pytest.MonkeyPatch, timing: str, most: int
 ) -> None:
-    monkeypatch.setattr(bins, "MOST_BINS", most)
+    monkeypatch.setattr(over_time, "MOST_BINS", most)
     one = picture("page", timing)
     ax, times = plot_lanes(one), one.times
     clock = one.instance.machine.clock_hz
@@ -234,7 +235,7 @@ def test_the_roofline_has_the_layers_of_the_record() -> None:
 @pytest.mark.parametrize("timing", TIMINGS)
 def test_the_lead_ends_at_the_difference(timing: str) -> None:
     first, second = picture("belady", timing), picture("page", timing)
-    ax = plot_lead(first, second)
+    ax = plot_gain(first, second)
     y = np.asarray(ax.get_lines()[-1].get_ydata(), float)
     expected = (first.times.cycles - second.times.cycles) / first.instance.machine.clock_hz
     assert y[-1] == pytest.approx(expected)

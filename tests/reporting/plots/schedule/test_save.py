@@ -9,7 +9,7 @@ import matplotlib.image
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.plots.schedule import PICTURES, addresses, boxes, save_picture
+from spmopt.reporting.plots.schedule import PICTURES, Boxes, addresses, save_picture
 from spmopt.reporting.plots.style import legible
 from spmopt.reporting.schedule_view import ScheduleView
 from tests.reporting.samples import AWKWARD, awkward, picture
@@ -77,13 +77,13 @@ def test_many_rectangles_become_an_image(
 
 def test_two_schedules_share_the_time_axis(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = []
-    drawn = boxes.Boxes.of
+    drawn = Boxes.of
 
-    def watched(one: ScheduleView) -> boxes.Boxes:
+    def watched(one: ScheduleView) -> Boxes:
         limits.append(one.times.cycles)
         return drawn(one)
 
-    monkeypatch.setattr(boxes.Boxes, "of", watched)
+    monkeypatch.setattr(Boxes, "of", watched)
     save_picture("map", [picture("belady"), picture("page")], tmp_path / "p.png")
     assert limits == [picture("belady").times.cycles, picture("page").times.cycles]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from spmopt.reporting.fronts import Axis, Front, Limit, Share, Trial, Worth
+from spmopt.reporting.search.front import Axis, Front, Limit, Share, Trial
+from spmopt.search.records import ResourcePrices
 
 TIME = Axis(key="time_s", label="time", unit="s", is_objective=True, of_schedules=True)
 AREA = Axis(
@@ -50,6 +51,7 @@ def front(name: str = "") -> Front:
         gap=None,
     )
     failed = replace(excluded, number=5, state="failed", figures={"trial": 5.0}, least={})
+    prices = ResourcePrices(unit="s", bound=1.0, per_mb=0.1, per_gbps=0.2, per_pe=None)
     return Front(
         name=f"study{name}",
         subject="net",
@@ -68,9 +70,5 @@ def front(name: str = "") -> Front:
             Share(objective="time_s", rests="by 12 solved", parts={"spm": 0.75, "bw": 0.25}),
             Share(objective="area_mm2", rests="by the space", parts={"spm": 1.0}),
         ),
-        worth=(
-            Worth(
-                trial=0, network="net", unit="s", bound=1.0, per_mb=0.1, per_gbps=0.2, per_pe=None
-            ),
-        ),
+        shadow_prices=((0, "net", prices),),
     )

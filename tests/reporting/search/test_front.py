@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from spmopt.core.errors import InputError
-from spmopt.reporting.fronts import front_record
-from tests.reporting.fronts.fronts import AREA, NUMBER, TIME, front
+from spmopt.reporting.search.front import front_record
+from tests.reporting.search.fronts import AREA, NUMBER, TIME, front
 
 
 def test_two_objectives_are_a_plane() -> None:

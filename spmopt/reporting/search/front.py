@@ -1,4 +1,4 @@
-"""Trials of a search by their figures, the front among them, and what the figures vary with."""
+"""What there is to see of a search of machines, as plain data: trials, front, what matters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from spmopt.core.errors import unknown
+from spmopt.reporting.plain import Json, column, plain, table
+from spmopt.search.records import ResourcePrices
 
 TRIAL = "trial"
 """The axis of the trials themselves, in the order in which they were proposed."""
@@ -101,19 +103,6 @@ class Share:
     parts: Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Worth:
-    """How much the bound of a network on a trial's machine falls for more of a resource."""
-
-    trial: int
-    network: str
-    unit: str
-    bound: float
-    per_mb: float
-    per_gbps: float
-    per_pe: float | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Front:
     """All that is shown of a search.
@@ -131,8 +120,10 @@ class Front:
     members
         Numbers of the front, the best in the first objective first; with ``top`` so many of the
         best in it.
-    shares, worth
-        What objectives vary with, and what more of each resource is worth.
+    shares
+        What objectives vary with.
+    shadow_prices
+        Number of a trial, network, and how much its bound falls for more of each resource.
     bounds_only
         Whether figures of schedules are lower bounds, and there are no schedules.
     """
@@ -145,7 +136,7 @@ class Front:
     members: tuple[int, ...]
     top: int | None = None
     shares: tuple[Share, ...] = ()
-    worth: tuple[Worth, ...] = ()
+    shadow_prices: tuple[tuple[int, str, ResourcePrices], ...] = ()
     bounds_only: bool = False
 
     @property
@@ -182,3 +173,65 @@ class Front:
     def is_plane(self, x: Axis, y: Axis) -> bool:
         """Whether x and y are all objectives, so that the front is a line of steps."""
         return self.top is None and len(self.objectives) == 2 and {x, y} == {*self.objectives}
+
+
+def front_record(front: Front) -> Json:
+    """Return all that is shown of a search; rows of the table are the trials."""
+    return {
+        "title": f"{front.name}: {front.subject}",
+        "lines": list(front.lines),
+        "axes": plain(front.axes),
+        "begin": [axis.key for axis in front.pair()],
+        "bounds_only": front.bounds_only,
+        "top": front.top,
+        "members": list(front.members),
+        "trials": plain(front.trials),
+        "shares": plain(front.shares),
+        "table": _trials(front),
+        "prices": _prices(front),
+    }
+
+
+def _trials(front: Front) -> Json:
+    fields = list(dict.fromkeys(key for trial in front.trials for key in trial.fields))
+    figures = [axis for axis in front.axes if axis.key not in (TRIAL, *fields)]
+    bounded = {axis.key: " ≥" * (front.bounds_only and axis.of_schedules) for axis in figures}
+    units = {axis.key: "change" if axis.unit == "part" else axis.unit for axis in figures}
+    columns = [
+        column("trial"),
+        column("state", None),
+        *(column(name, None) for name in fields),
+        *(column(a.key, units[a.key], f"{a.label}{bounded[a.key]}") for a in figures),
+        column("gap", "change"),
+        column("said", None, "proof or remark"),
+    ]
+    rows = [
+        (
+            trial.number,
+            trial.state,
+            *(trial.fields.get(name) for name in fields),
+            *(trial.figures.get(axis.key) for axis in figures),
+            trial.gap,
+            "; ".join(trial.said),
+        )
+        for trial in front.trials
+    ]
+    return table("Trials", "trials.csv", columns, rows)
+
+
+def _prices(front: Front) -> Json:
+    """What a little more of each resource saves."""
+    unit = front.shadow_prices[0][2].unit if front.shadow_prices else ""
+    titles = {
+        "bound": "bound",
+        "per_mb": "saved per extra MB of SPM",
+        "per_gbps": "per extra GB/s of DRAM",
+        "per_pe": "per extra PE",
+    }
+    columns = [column("trial"), column("network", None)]
+    columns += [column(name, unit, title) for name, title in titles.items()]
+    rows = [
+        (trial, network, *(getattr(prices, name) for name in titles))
+        for trial, network, prices in front.shadow_prices
+    ]
+    return table("Shadow prices at the bound of each trial", "prices.csv", columns, rows)

@@ -1,0 +1,277 @@
+"""Quantities over time: bytes on chip, lanes of engine and channel, what is gained so far.
+
+Time is in bins: more events than a picture has pixels are added up, never left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import EngFormatter
+
+from spmopt.analysis import Cause
+from spmopt.analysis.stalls import inward
+from spmopt.analysis.steps import Reals
+from spmopt.core.errors import InputError
+from spmopt.core.table import Ints
+from spmopt.reporting.contrast import require_comparable
+from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
+from spmopt.reporting.plots.schedule.addresses import HATCHES, capacity_line, kind_legend
+from spmopt.reporting.plots.schedule.axes import (
+    byte_axis,
+    entitled,
+    legend_above,
+    seconds,
+    time_axis,
+)
+from spmopt.reporting.plots.style import LINE, TEXT, alone
+from spmopt.reporting.quantities import share, si
+from spmopt.reporting.schedule_view import ScheduleView
+from spmopt.reporting.schedule_view.view import MB, names
+
+MOST_BINS = 540
+"""About two pixels each."""
+_HEIGHT = 0.86
+_COMPUTE = "#4d4d4d"
+_NAMES = ("compute", "DMA in", "DMA out", "stall")
+
+
+def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
+    """Draw bytes of pages in use over time, stacked by kinds.
+
+    Where steps are narrower than a bin of time they are averaged, so that areas are right, and a
+    line has the most of every bin.
+    """
+    ax = alone(ax)
+    entitled(ax, "SPM occupancy", "bytes on chip")
+    time_axis(ax, picture)
+    byte_axis(ax, picture.instance.machine.spm_bytes)
+    times, clock = picture.times, picture.instance.machine.clock_hz
+    bounds = edges(times.cycles, times.start)
+    stop = times.start + times.duration
+    held = np.vstack([means(bounds, (times.start, stop), row) for row in picture.occupied])
+    _stack(ax, bounds / clock, held, KIND_COLORS, hatches=HATCHES)
+    if bounds.size < times.start.size:
+        most = _most(bounds, times.start, stop, picture.occupied.sum(axis=0))
+        ax.stairs(most, bounds / clock, color=LINE, linewidth=0.5, baseline=None)
+    capacity_line(ax, picture)
+    kind_legend(ax, np.flatnonzero(held.any(axis=1)).tolist())
+    return ax
+
+
+def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
+    """Draw lanes of the engine, of transfers in and out, and of stalls by their causes.
+
+    The height within a lane is the share of the time at that place: events narrower than a bin of
+    time are averaged. Beside its name is the share of all the time.
+    """
+    ax = alone(ax)
+    entitled(ax, "Engine and DMA channel", "")
+    ax.grid(visible=False)
+    time_axis(ax, picture)
+    bounds, lanes = _lanes(picture)
+    clock, width = picture.instance.machine.clock_hz, np.diff(bounds)
+    labels = []
+    for place, (name, part) in enumerate(zip(_NAMES, lanes, strict=True)):
+        base = len(lanes) - 1 - place
+        ground = (0.0, base), seconds(picture), _HEIGHT
+        ax.add_patch(Rectangle(*ground, facecolor="#f2f2f2", linewidth=0, zorder=0))
+        colors = (_COMPUTE,) if name == "compute" else CAUSE_COLORS
+        _stack(ax, bounds / clock, part * _HEIGHT, colors, base=base)
+        labels.append(f"{name}\n{share(float((part * width).sum() / bounds[-1]))}")
+    ax.set_ylim(-0.1, len(lanes))
+    ax.set_yticks([len(lanes) - 1 - k + _HEIGHT / 2 for k in range(len(lanes))], labels)
+    ax.tick_params(axis="y", length=0, labelsize=TEXT - 1)
+    shown = np.flatnonzero(np.sum(lanes[1:], axis=(0, 2)) > 0).tolist()
+    legend_above(
+        ax, *(Patch(facecolor=CAUSE_COLORS[each], label=Cause(each).words) for each in shown)
+    )
+    return ax
+
+
+def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:
+    """Edges of bins, and of each lane the share of every bin by causes, (causes, bins)."""
+    times, causes = picture.times, len(Cause)
+    stop = times.command_start + times.command_cycles
+    compute_stop = times.compute_start + picture.view.timeline.compute_cycles
+    bounds = edges(
+        times.cycles, times.start, times.compute_start, compute_stop, times.command_start, stop
+    )
+    cause, into = picture.analysis.steps.stalls.cause, inward(picture.view)
+    one = np.ones_like(times.start)
+    compute = means(bounds, (times.compute_start, compute_stop), one)
+    moved = [
+        means(
+            bounds,
+            (times.command_start[way], stop[way]),
+            np.ones_like(stop[way]),
+            (cause[way], causes),
+        )
+        for way in (into, ~into)
+    ]
+    return bounds, [compute, *moved, _stalls(picture, bounds)]
+
+
+def _stalls(picture: ScheduleView, bounds: Reals) -> Reals:
+    """Where the engine waits, by the causes of the step's whole stall in proportion."""
+    times, causes = picture.times, len(Cause)
+    compute_stop = times.compute_start + picture.view.timeline.compute_cycles
+    whole = times.stall_by_cause.sum(axis=0)
+    part = times.stall_by_cause / np.maximum(whole, 1)
+    part[Cause.NONE, whole == 0] = 1.0
+    group = np.repeat(np.arange(causes), times.start.size)
+
+    def waiting(start: Ints, stop: Ints) -> Reals:
+        spans = np.tile(start, causes), np.tile(stop, causes)
+        return means(bounds, spans, part.ravel(), (group, causes))
+
+    end = times.start + times.duration
+    return waiting(times.start, times.compute_start) + waiting(compute_stop, end)
+
+
+def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
+    """Draw what a little more scratchpad saves at most, summed up over the steps until each time.
+
+    It rises where the scratchpad is what holds the schedule back, by the prices that prove the
+    bound; the end is what so much more is worth in all. It is 1 MB, or less where that were more
+    than a tenth of the scratchpad.
+
+    Raises
+    ------
+    InputError
+        The result has no prices for its order of operations.
+    """
+    price, prices = picture.price, picture.prices
+    if price is None or prices is None:
+        raise InputError(
+            f"{picture.instance.name}, {picture.result.scheduler}: has no prices of the scratchpad "
+            "for its order of operations; draw another picture"
+        )
+    ax = alone(ax)
+    amount = picture.little_bytes
+    total, unit = picture.in_unit(prices.per_spm_byte * amount)
+    entitled(
+        ax,
+        f"SPM shadow price: {si(amount, 'B')} more saves at most {si(total, unit)}",
+        "saved so far",
+    )
+    y = _rise(ax, picture, price * (amount / MB), unit)
+    ax.set_ylim(0.0, 1.08 * y or 1.0)
+    return ax
+
+
+def plot_gain(first: ScheduleView, second: ScheduleView, ax: Axes | None = None) -> Axes:
+    """Draw by how much longer operations take in ``first`` than in ``second``, summed up so far.
+
+    Over the time of ``first``. The end is the difference of both times, whatever the orders.
+
+    Raises
+    ------
+    InputError
+        They are not of one instance, or not in the same times.
+    """
+    require_comparable(first, second)
+    ax = alone(ax)
+    place = np.argsort(second.view.timeline.operation)[first.view.timeline.operation]
+    gained = first.times.duration - second.times.duration[place]
+    one, other = names((first, second))
+    entitled(ax, f"Time that B ({other}) has gained on A ({one})", "gained")
+    ax.axhline(0.0, color=LINE, linewidth=0.8)
+    _rise(ax, first, gained / first.instance.machine.clock_hz, "s")
+    return ax
+
+
+def _rise(ax: Axes, picture: ScheduleView, gained: Reals, unit: str) -> float:
+    """Draw what the steps gain, summed up until the end of each; return the sum of all."""
+    ended = picture.times.start + picture.times.duration
+    x = np.append(0.0, ended / picture.instance.machine.clock_hz)
+    y = np.append(0.0, np.cumsum(gained))
+    ax.fill_between(x, y, color=COLORS[2], alpha=0.25, linewidth=0)
+    ax.plot(x, y, color=COLORS[2], linewidth=1.4)
+    time_axis(ax, picture)
+    ax.yaxis.set_major_formatter(EngFormatter(unit=unit))
+    return float(y[-1])
+
+
+def _stack(
+    ax: Axes,
+    bounds: Reals,
+    heights: Reals,
+    colors: Sequence[str],
+    *,
+    base: float = 0.0,
+    hatches: Sequence[str | None] = (),
+) -> None:
+    """Draw stairs on top of each other, one color each, from ``base`` up."""
+    upto = base + np.cumsum(heights, axis=0)
+    below = np.vstack((np.full((1, heights.shape[1]), base), upto[:-1]))
+    for number, color in enumerate(colors):
+        if heights[number].any():
+            ax.stairs(
+                upto[number],
+                bounds,
+                baseline=below[number],
+                fill=True,
+                facecolor=color,
+                edgecolor="white",
+                hatch=hatches[number] if hatches else None,
+                linewidth=0,
+                snap=True,  # whole pixels: sharp, and files a quarter smaller
+            )
+
+
+def _most(bounds: Reals, start: Ints, stop: Ints, value: Ints) -> Ints:
+    """(bins,) The most in every bin, of steps that follow each other."""
+    lasts = stop > start
+    start, stop, value = start[lasts], stop[lasts], value[lasts]
+    first = np.searchsorted(stop, bounds[:-1], side="right")
+    found = np.maximum.reduceat(np.append(value, 0), first)
+    # A bin ends with the step that runs on into the next one.
+    last = np.searchsorted(start, bounds[1:], side="left") - 1
+    most: Ints = np.maximum(np.where(first < value.size, found, 0), value[last])
+    return most
+
+
+def edges(cycles: int, *marks: Ints) -> Reals:
+    """Edges of bins from 0 to ``cycles``: the ``marks`` themselves where they are few enough."""
+    found = np.unique(np.concatenate((*marks, [0, max(1, cycles)])))
+    if found.size - 1 <= MOST_BINS:
+        return found.astype(float)
+    return np.linspace(0.0, float(cycles), MOST_BINS + 1)
+
+
+def means(
+    edges: Reals,
+    spans: tuple[Ints, Ints],
+    value: Reals | Ints,
+    grouped: tuple[Ints, int] | None = None,
+) -> Reals:
+    """(groups, bins) Mean over every bin of what is ``value`` in [start, stop), 0 elsewhere.
+
+    ``grouped`` has the group of each span and their number; without it there is one. What lasts no
+    time counts for nothing. The sums of all bins, times their widths, are those of the spans,
+    whichever the bins.
+    """
+    start, stop = spans
+    group, groups = grouped or (np.zeros_like(start), 1)
+    found = np.zeros((groups, edges.size - 1))
+    for number in range(groups):
+        chosen = group == number
+        upto = _upto(edges, start[chosen], value[chosen]) - _upto(
+            edges, stop[chosen], value[chosen]
+        )
+        found[number] = np.diff(upto) / np.diff(edges)
+    return np.maximum(found, 0.0)
+
+
+def _upto(edges: Reals, since: Ints, value: Reals | Ints) -> Reals:
+    """(edges,) Integral up to every edge of values that begin at ``since`` and never end."""
+    order = np.argsort(since, kind="stable")
+    place = np.searchsorted(since[order], edges, side="left")
+    rate = np.concatenate(([0.0], np.cumsum(value[order], dtype=float)))[place]
+    begun = np.concatenate(([0.0], np.cumsum(value[order] * since[order].astype(float))))[place]
+    found: Reals = rate * edges - begun
+    return found

@@ -131,6 +131,7 @@ class Explanation:
         command = int(of.command[row])
         table = self.figures.view.schedule.commands
         cause = Cause(int(stalls.cause[command]))
+        later, limit = bool(of.shifts.later[row]), _some(of.limit_step[row])
         return Transfer(
             command=command,
             cause=cause,
@@ -142,11 +143,9 @@ class Explanation:
             by_obstacle=tuple(of.by_obstacle[:, row].tolist()),
             full_step=_some(of.full_step[row]),
             busy_step=_some(of.busy_step[row]),
-            anyway_step=_some(of.limit_step[row]) if of.supplied[row] else None,
-            needed_step=_some(of.limit_step[row])
-            if of.later[row] and cause is Cause.PREFETCH
-            else None,
-            later=bool(of.later[row]),
+            anyway_step=limit if of.shifts.supplied[row] else None,
+            needed_step=limit if later and cause is Cause.PREFETCH else None,
+            later=later,
         )
 
     def holders(self, step: int | None) -> list[Holder]:

@@ -37,7 +37,7 @@ import numpy as np
 from spmopt.analysis.shifts import Shifts
 from spmopt.analysis.stalls import StallShares, inward, split
 from spmopt.analysis.steps import StepFigures
-from spmopt.core.table import Bools, Ints
+from spmopt.core.table import Ints
 from spmopt.verifier.durations import per_step
 from spmopt.verifier.view import AFTER, BEFORE
 
@@ -128,10 +128,8 @@ class Obstacles:
         The nearest step that it could move to but for the channel, or -1.
     limit_step
         How far it could move: to the step in which the bytes are on chip anyway, if there is one.
-    supplied
-        There is one.
-    later
-        It could be made later; earlier otherwise.
+    shifts
+        What they are judged by.
     """
 
     command: Ints
@@ -139,8 +137,7 @@ class Obstacles:
     full_step: Ints
     busy_step: Ints
     limit_step: Ints
-    supplied: Bools
-    later: Bools
+    shifts: Shifts
 
     @property
     def stall_cycles(self) -> Ints:
@@ -154,31 +151,30 @@ def obstacles(figures: StepFigures) -> Obstacles:
     view, stall = figures.view, figures.stalls
     command = np.flatnonzero(stall.stall_cycles > 0)
     free = view.instance.machine.spm_pages * view.page_bytes - figures.occupied_bytes
-    moves = Shifts.of(view, command)
+    shifts = Shifts.of(view, command)
     amounts = np.zeros((len(Obstacle), command.size), np.int64)
     out = ~inward(view)[command]
     for outward in (False, True):
         spare = _spare_bytes(figures, stall, outward)
         for later in (False, True):
-            rows = np.flatnonzero((moves.later == later) & (out == outward))
+            rows = np.flatnonzero((shifts.later == later) & (out == outward))
             turned = slice(None, None, -1 if later else 1)
             slack = Slack.of(free[turned], spare[turned])
-            amounts[:, rows] = _amounts(slack, moves.take(rows))
+            amounts[:, rows] = _amounts(slack, shifts.take(rows))
     count = command.size
     shares = split(
         stall.stall_cycles[command],
         amounts.T.ravel(),
         np.arange(len(Obstacle) * count) // len(Obstacle),
     )
-    full, busy = _steps(moves, amounts, free)
+    full, busy = _steps(shifts, amounts, free)
     return Obstacles(
         command=command,
         by_obstacle=shares.reshape(count, len(Obstacle)).T,
         full_step=full,
         busy_step=busy,
-        limit_step=np.where(moves.later, free.size - 1 - moves.low, moves.low),
-        supplied=moves.supplied,
-        later=moves.later,
+        limit_step=np.where(shifts.later, free.size - 1 - shifts.low, shifts.low),
+        shifts=shifts,
     )
 
 
@@ -196,29 +192,29 @@ def _spare_bytes(figures: StepFigures, stall: StallShares, out: bool) -> Ints:
     return np.asarray(np.minimum(free, 2**40), np.int64)
 
 
-def _amounts(slack: Slack, moves: Shifts) -> Ints:
+def _amounts(slack: Slack, shifts: Shifts) -> Ints:
     """(obstacles, k) Bytes behind each obstacle."""
-    size, step, start = moves.size_bytes, moves.step, moves.start
+    size, step, start = shifts.size_bytes, shifts.step, shifts.start
     # Room that is needed at once: in the step itself by what streams, and next to it.
     fits = np.where(start == step, np.minimum(size, slack.free[step]), size)
-    near = moves.needs_next
+    near = shifts.needs_next
     fits[near] = np.minimum(fits[near], slack.free[step[near] - 1])
-    movable = slack.movable(replace(moves, size_bytes=fits))
+    movable = slack.movable(replace(shifts, size_bytes=fits))
     result = np.zeros((len(Obstacle), size.size), np.int64)
     result[Obstacle.CAPACITY] = size - fits
     result[Obstacle.AVOIDABLE] = movable
-    rest = np.where(step > moves.low, Obstacle.CHANNEL, Obstacle.DEPENDENCY)
+    rest = np.where(step > shifts.low, Obstacle.CHANNEL, Obstacle.DEPENDENCY)
     result[rest, np.arange(size.size)] = fits - movable
     return result
 
 
-def _steps(moves: Shifts, amounts: Ints, free: Ints) -> tuple[Ints, Ints]:
+def _steps(shifts: Shifts, amounts: Ints, free: Ints) -> tuple[Ints, Ints]:
     """(k,) The nearest full and the nearest busy step, or -1."""
     last = free.size - 1
-    step = np.where(moves.later, last - moves.step, moves.step)
-    near = np.where(moves.later, step + 1, step - 1)
+    step = np.where(shifts.later, last - shifts.step, shifts.step)
+    near = np.where(shifts.later, step + 1, step - 1)
     beside = free[np.clip(near, 0, last)]
-    own = (moves.start == moves.step) & ~(moves.needs_next & (beside < free[step]))
+    own = (shifts.start == shifts.step) & ~(shifts.needs_next & (beside < free[step]))
     return (
         np.where(amounts[Obstacle.CAPACITY] > 0, np.where(own, step, near), -1),
         np.where(amounts[Obstacle.CHANNEL] > 0, near, -1),

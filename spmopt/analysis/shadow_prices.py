@@ -36,8 +36,8 @@ import numpy as np
 from spmopt.analysis.steps import Reals
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
-from spmopt.core.order import reordered
-from spmopt.core.result import Certificate
+from spmopt.core.order import reordered, same_order
+from spmopt.core.result import Certificate, Result
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.verifier import bound
@@ -112,6 +112,16 @@ class ShadowPrices:
             certificate=certificate,
             page_bytes=instance.machine.page_bytes,
         )
+
+    @classmethod
+    def of_result(
+        cls, instance: Instance, result: Result, proved: Fraction | None = None
+    ) -> Self | None:
+        """Evaluate the prices of a result; None without a certificate for its order."""
+        certificate = result.certificate
+        if certificate is None or not same_order(certificate.order, result.order):
+            return None
+        return cls.of(instance, certificate, proved)
 
     @property
     def counted(self) -> Bools:

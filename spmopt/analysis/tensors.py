@@ -62,20 +62,21 @@ def use_columns(figures: StepFigures, found: Reuse) -> Columns:
     view, line = figures.view, figures.view.timeline
     size = line.size_bytes[line.tensor]
     frequency = figures.flop[line.step] / size
-    names = np.array([op.name for op in view.instance.operations], object)[line.operation]
-    # The last place of both is that of no interval, -1.
-    following = np.append(names, None)
+    operations = view.instance.operations
+    names = [operations[index].name for index in line.operation.tolist()]
+    # The last place of each is that of no interval, -1.
+    steps = np.array([*names, None], object)
     scopes = np.array([*(scope.words for scope in Scope), None], object)
     next_step = np.where(found.scope >= 0, line.step[line.next], -1)
     return {
         "name": np.array(view.instance.tensor_names, object)[line.tensor],
-        "operation": names[line.step],
+        "operation": steps[line.step],
         "access": np.array([access.name.lower() for access in Access], object)[line.kind],
         "size_bytes": size,
         "resident_bytes": view.resident_bytes,
         "flop_per_byte": frequency,
         "roofline": bound_words(view.instance.machine, frequency),
-        "next_operation": following[next_step],
+        "next_operation": steps[next_step],
         "scope": scopes[found.scope],
         "captured_bytes": found.captured_bytes,
     }

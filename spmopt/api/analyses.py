@@ -181,7 +181,6 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
     """
     from spmopt.analysis.explanation import Explanation
     from spmopt.analysis.shadow_prices import ShadowPrices
-    from spmopt.core.order import same_order
 
     instance, schedule, result = solution.instance, solution.schedule, solution.result
     if top < 1:
@@ -195,9 +194,6 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
     count = len(schedule.steps)
     if step is not None and not 0 <= step < count:
         raise InputError(f"step {step}: there are steps 0 to {count - 1}")
-    worth = None
-    certificate = result.certificate
-    if certificate is not None and same_order(certificate.order, result.order):
-        worth = ShadowPrices.of(instance, certificate)
+    worth = ShadowPrices.of_result(instance, result)
     steps = found.largest(top) if step is None else [step]
     return Stalls(solution, found, worth, steps, in_full=step is not None)

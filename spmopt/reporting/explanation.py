@@ -312,7 +312,7 @@ def _shown(machine: Machine, prices: ShadowPrices, value: Fraction) -> str:
     return si(*in_unit(prices.certificate.objective, machine, value))
 
 
-def _profile(prices: ShadowPrices) -> Iterator[Line]:
+def _profile(prices: ShadowPrices) -> Iterator[Part]:
     """The price of the scratchpad along the steps."""
     price = np.where(prices.counted, prices.spm_price, 0.0)
     steps, total = price.size, float(price.sum())

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from math import floor, log10
 
 from spmopt.core.units import si, size
-from spmopt.hardware.settings import shown_setting
 
 __all__ = [
     "duration",
@@ -15,7 +14,6 @@ __all__ = [
     "share",
     "shares_text",
     "shown_bandwidth",
-    "shown_setting",
     "si",
     "size",
 ]

@@ -113,7 +113,7 @@ def instance_record(instance: Instance) -> Record:
     """Return the name and size of an instance, its lowering and its machine."""
     area = area_report(instance.machine)
     return {
-        **_fields(instance, "name", "source", "lowering"),
+        **named_fields(instance, "name", "source", "lowering"),
         "operations": len(instance.operations),
         "tensors": len(instance.tensors),
         "tensor_bytes": tensor_bytes(instance),
@@ -142,20 +142,20 @@ def result_record(machine: Machine, result: Result) -> Record:
         "own_order": result.order is None,
         "status": str(result.status),
         "verified": result.verified,
-        **_fields(totals, "makespan_cycles", "replay_cycles"),
-        **_fields(found, "time_s", "replay_s"),
-        **_fields(totals, "traffic_bytes", "dram_in_bytes", "dram_out_bytes"),
-        **_fields(None if found is None else found.energy, *_ENERGY),
-        **_fields(found, "compute_busy", "dma_busy"),
+        **named_fields(totals, "makespan_cycles", "replay_cycles"),
+        **named_fields(found, "time_s", "replay_s"),
+        **named_fields(totals, "traffic_bytes", "dram_in_bytes", "dram_out_bytes"),
+        **named_fields(None if found is None else found.energy, *_ENERGY),
+        **named_fields(found, "compute_busy", "dma_busy"),
         "dma_in_busy": inward,
         "dma_out_busy": outward,
-        **_fields(totals, "peak_spm_bytes", "dma_commands", "dma_descriptors"),
-        **_fields(result, "solve_s", "cpu_s"),
+        **named_fields(totals, "peak_spm_bytes", "dma_commands", "dma_descriptors"),
+        **named_fields(result, "solve_s", "cpu_s"),
         "class_bound": None if result.class_bound is None else asdict(result.class_bound),
         "notes": list(result.notes),
     }
     if machine.banks:
-        record |= _fields(totals, "moved_bytes")
+        record |= named_fields(totals, "moved_bytes")
         for name in ("bank_read_bytes", "bank_write_bytes"):
             record[name] = [float(size) for size in getattr(totals, name, ())]
     return record
@@ -166,7 +166,7 @@ def conflict_record(conflict: Conflict | None) -> Record | None:
     if conflict is None:
         return None
     members = [asdict(member) for member in conflict.members]
-    return {"line": str(conflict), **_fields(conflict, *_CONFLICT), "members": members}
+    return {"line": str(conflict), **named_fields(conflict, *_CONFLICT), "members": members}
 
 
 def conflict_rows(conflict: Conflict | None) -> list[str]:
@@ -197,8 +197,8 @@ def as_number(value: Fraction | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _fields(source: object, *names: str) -> Record:
-    """Attributes of a record by name; all null without one."""
+def named_fields(source: object, *names: str) -> Record:
+    """Return attributes of a record by name; all null without one."""
     return {name: getattr(source, name, None) for name in names}
 
 

@@ -18,7 +18,7 @@ from math import floor, inf, nextafter
 import numpy as np
 
 from spmopt.analysis import Cause
-from spmopt.analysis.stalls import inward
+from spmopt.analysis.stalls import inward, moved_bytes
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
 from spmopt.reporting.headings import describe
@@ -71,14 +71,12 @@ class _Tracer:
 
     def __init__(self, picture: ScheduleView) -> None:
         times, view = picture.times, picture.view
-        self._picture = picture
-        self._commands = view.schedule.commands
-        operations = [picture.instance.operations[k] for k in view.timeline.operation.tolist()]
-        self._operation = [operation.name for operation in operations]
+        self._picture, self._view = picture, view
+        operations = [picture.instance.operations[k].name for k in view.timeline.operation.tolist()]
+        self._operation = operations
         self._start = self._ns(times.start)
         self._end = self._ns(times.start + times.duration)
         self._command_start = self._ns(times.command_start)
-        self._command_end = self._ns(times.command_start + times.command_cycles)
 
     def events(self) -> Iterator[Event]:
         """All, each thread in the order of time."""
@@ -93,11 +91,12 @@ class _Tracer:
     def _metadata(self) -> Iterator[Event]:
         picture = self._picture
         title = f"{picture.instance.name}, {picture.result.scheduler}"
-        yield {"ph": "M", "pid": PROCESS, "name": "process_name", "args": {"name": title}}
+        about = {"ph": "M", "pid": PROCESS}
+        yield {**about, "name": "process_name", "args": {"name": title}}
         for thread, name in zip(THREADS, _NAMES, strict=True):
-            where = {"ph": "M", "pid": PROCESS, "tid": thread}
-            yield {**where, "name": "thread_name", "args": {"name": name}}
-            yield {**where, "name": "thread_sort_index", "args": {"sort_index": thread}}
+            yield {**about, "tid": thread, "name": "thread_name", "args": {"name": name}}
+            order = {"sort_index": thread}
+            yield {**about, "tid": thread, "name": "thread_sort_index", "args": order}
 
     def _operations(self) -> Iterator[Event]:
         of = self._picture.analysis.layers
@@ -108,7 +107,7 @@ class _Tracer:
 
     def _engine(self) -> Iterator[Event]:
         """What is computed, and the stall before and after it."""
-        times, cycles = self._picture.times, self._picture.view.timeline.compute_cycles
+        times, cycles = self._picture.times, self._view.timeline.compute_cycles
         begins, ends = self._ns(times.compute_start), self._ns(times.compute_start + cycles)
         columns = (cycles.tolist(), times.cause.tolist())
         spans = zip(self._start, begins, ends, self._end, *columns, strict=True)
@@ -123,51 +122,35 @@ class _Tracer:
                     yield _slice(STALLS, "stall", _CAUSES[cause], (since, until), why)
 
     def _transfers(self) -> Iterator[Event]:
-        table, view = self._commands, self._picture.view
+        table, view, times = self._view.schedule.commands, self._view, self._picture.times
         columns = zip(
             np.where(inward(view), DMA_IN, DMA_OUT).tolist(),
             table.step.tolist(),
-            table.kind.tolist(),
+            [_KINDS[kind] for kind in table.kind.tolist()],
             [view.name(tensor) for tensor in table.tensor.tolist()],
-            ((table.end - table.begin) * table.passes).tolist(),
+            moved_bytes(view).tolist(),
             self._picture.analysis.steps.stalls.cause.tolist(),
             self._command_start,
-            self._command_end,
+            self._ns(times.command_start + times.command_cycles),
             strict=True,
         )
         for thread, step, kind, tensor, size, cause, start, end in columns:
-            args: Event = {
-                "tensor": tensor,
-                "bytes": size,
-                "operation": self._operation[step],
-                "step": step,
-                "cause": _CAUSES[cause],
-            }
-            name = f"{_KINDS[kind]} {tensor}"
-            yield _slice(thread, _KINDS[kind], name, (start, end), args)
+            args: Event = {"tensor": tensor, "bytes": size, "operation": self._operation[step]}
+            args |= {"step": step, "cause": _CAUSES[cause]}
+            yield _slice(thread, kind, f"{kind} {tensor}", (start, end), args)
 
     def _moves(self) -> Iterator[Event]:
         """What changes its address on chip, between banks, as a step opens."""
-        moves, view = self._picture.view.schedule.moves, self._picture.view
         opened = [*self._start, self._end[-1]]
-        columns = (moves.step, moves.tensor, moves.begin, moves.end)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        for step, tensor, begin, end in sorted(rows):
-            name = view.name(tensor)
-            yield {
-                "ph": "i",
-                "s": "t",
-                "pid": PROCESS,
-                "tid": OPERATIONS,
-                "cat": "move",
-                "name": f"move {name}",
-                "ts": microseconds(opened[step]),
-                "args": {"tensor": name, "bytes": end - begin, "step": step},
-            }
+        for step, tensor, begin, end in sorted(self._view.schedule.moves.rows()):
+            name = self._view.name(tensor)
+            args = {"tensor": name, "bytes": end - begin, "step": step}
+            more = {"s": "t", "cat": "move", "args": args}
+            yield _event("i", OPERATIONS, f"move {name}", opened[step], **more)
 
     def _flows(self) -> Iterator[Event]:
         """From each load to the operation that first uses what it brings, if one does."""
-        table, view = self._commands, self._picture.view
+        table, view = self._view.schedule.commands, self._view
         load = np.flatnonzero(table.kind == Command.LOAD)
         before = view.accesses.last(table.tensor[load], table.step[load] - 1)
         first = view.timeline.first_access[table.tensor[load]]
@@ -175,11 +158,10 @@ class _Tracer:
         steps = pick(view.timeline.step, use, -1)
         for row, step in zip(load.tolist(), steps.tolist(), strict=True):
             if step >= 0:
-                start = self._command_start[row]
-                flow = {"cat": "load", "name": "load to use", "id": row, "pid": PROCESS}
-                yield {"ph": "s", "ts": microseconds(start), "tid": DMA_IN, **flow}
-                arrow = microseconds(max(start, self._start[step]))
-                yield {"ph": "f", "bp": "e", "ts": arrow, "tid": OPERATIONS, **flow}
+                start, flow = self._command_start[row], {"cat": "load", "id": row}
+                yield _event("s", DMA_IN, "load to use", start, **flow)
+                arrow = max(start, self._start[step])
+                yield _event("f", OPERATIONS, "load to use", arrow, bp="e", **flow)
 
     def _counters(self) -> Iterator[Event]:
         """Bytes by kind as steps change them, and nothing at the end."""
@@ -188,10 +170,13 @@ class _Tracer:
         names = [KINDS[kind] for kind in used.tolist()]
         changes = np.ones(occupied.shape[1], bool)
         changes[1:] = (occupied[:, 1:] != occupied[:, :-1]).any(axis=0)
-        for step in np.flatnonzero(changes).tolist():
-            sizes = occupied[used, step].tolist()
-            yield _counter(self._start[step], dict(zip(names, sizes, strict=True)))
-        yield _counter(self._end[-1], dict.fromkeys(names, 0))
+        rows = [
+            (self._start[step], occupied[used, step].tolist()) for step in np.flatnonzero(changes)
+        ]
+        for ns, sizes in (*rows, (self._end[-1], [0] * len(names))):
+            held = dict(zip(names, sizes, strict=True))
+            counter = {"ph": "C", "pid": PROCESS, "name": "SPM"}
+            yield {**counter, "ts": microseconds(ns), "args": held}
 
     def _ns(self, cycles: Ints) -> list[int]:
         """Nanoseconds, rounded; Python's integers, for 64 bits could overflow."""
@@ -199,19 +184,12 @@ class _Tracer:
         return [(2 * one * _NS_PER_S + clock) // (2 * clock) for one in cycles.tolist()]
 
 
+def _event(phase: str, thread: int, name: str, ns: int, **more: object) -> Event:
+    event = {"ph": phase, "pid": PROCESS, "tid": thread, "name": name}
+    return {**event, "ts": microseconds(ns), **more}
+
+
 def _slice(thread: int, kind: str, name: str, span: tuple[int, int], args: Event) -> Event:
     start, end = span
-    return {
-        "ph": "X",
-        "pid": PROCESS,
-        "tid": thread,
-        "cat": kind,
-        "name": name,
-        "ts": microseconds(start),
-        "dur": microseconds(end - start),
-        "args": args,
-    }
-
-
-def _counter(ns: int, args: dict[str, int]) -> Event:
-    return {"ph": "C", "pid": PROCESS, "name": "SPM", "ts": microseconds(ns), "args": args}
+    lasts = microseconds(end - start)
+    return _event("X", thread, name, start, cat=kind, dur=lasts, args=args)

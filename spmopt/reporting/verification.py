@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from fractions import Fraction
 
 from spmopt.audit import Audit
@@ -11,7 +12,7 @@ from spmopt.core.result import LARGEST_TOLERANCE, UNFINISHED, Result, Status, re
 from spmopt.metrics import in_unit
 from spmopt.reporting.headings import heading, spoken, standing, transfer_counts
 from spmopt.reporting.quantities import percent, si
-from spmopt.reporting.results import conflict_record, conflict_rows
+from spmopt.reporting.results import as_number, conflict_record, conflict_rows, named_fields
 from spmopt.schedulers.registry import find
 
 SHOWN = 5
@@ -60,20 +61,11 @@ def verification_record(instance: Instance, result: Result, found: Audit) -> dic
         "objective": spoken(result.objective),
         "unit": result.objective.unit,
         "verified": not found.violations,
-        "violations": [
-            {
-                "rule": violation.rule,
-                "step": violation.step,
-                "tensor": violation.tensor,
-                "message": violation.message,
-            }
-            for violation in found.violations
-        ],
-        "value": None if found.value is None else float(found.value),
-        "bound": None if found.bound is None else float(found.bound),
+        "violations": [asdict(violation) for violation in found.violations],
+        "value": as_number(found.value),
+        "bound": as_number(found.bound),
         "gap": _gap(found),
-        "dma_commands": None if found.totals is None else found.totals.dma_commands,
-        "dma_descriptors": None if found.totals is None else found.totals.dma_descriptors,
+        **named_fields(found.totals, "dma_commands", "dma_descriptors"),
         "status": str(result.status),
         "infeasible": None if found.infeasible is None else str(found.infeasible),
         "conflict": conflict_record(found.infeasible),
@@ -102,17 +94,11 @@ def _remarks(instance: Instance, result: Result) -> list[str]:
         )
     if result.schedule is not None and not result.verified:
         lines.append("the file says of its schedule that it was not verified; now it is")
-    if not _known(result.scheduler):
+    try:
+        find(result.scheduler)
+    except InputError:
         lines.append(f"not checked: no scheduler of this program is called {result.scheduler!r}")
     return [*lines, *(note for note in result.notes if note in UNFINISHED)]
-
-
-def _known(scheduler: str) -> bool:
-    try:
-        find(scheduler)
-    except InputError:
-        return False
-    return True
 
 
 def _gap(found: Audit) -> float | None:

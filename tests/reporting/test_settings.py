@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.core.units import Dimension, parse_quantity
-from spmopt.reporting.quantities import shown_bandwidth, shown_setting, size
+from spmopt.hardware.settings import shown_setting
+from spmopt.reporting.quantities import shown_bandwidth, size
 
 
 @pytest.mark.parametrize(

@@ -118,11 +118,11 @@ def chart_of(
         row = point[2]
         if not minimized or row["objective"] == y.label:
             groups.setdefault(tuple(row[key] for key in others), []).append(point)
-    told = [key for key in others if not (minimized and key == "objective")]
+    named = [key for key in others if not (minimized and key == "objective")]
     panels = [
         panel
         for points in groups.values()
-        if (panel := _panel(points, y, ranks, title(points[0][2], told))) is not None
+        if (panel := _panel(points, y, ranks, title(points[0][2], named))) is not None
     ]
     if not panels:
         return None

@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.axis import Axis
+from matplotlib.axis import Axis, XAxis
 from matplotlib.ticker import (
     EngFormatter,
     FixedLocator,
@@ -34,7 +34,7 @@ def label_axis(axis: Axis, label: str, unit: str) -> None:
 
     A linear x axis has no more ticks than their names find room beside each other.
     """
-    if axis.axis_name == "x" and axis.get_scale() == "linear":
+    if isinstance(axis, XAxis) and axis.get_scale() == "linear":
         axis.set_major_locator(MaxNLocator(_most_ticks(axis.axes), steps=[1, 2, 2.5, 4, 5, 10]))
     axis.set_label_text(legible(label), fontsize=TEXT, parse_math=False)
     axis.set_major_formatter(_formatter(unit))

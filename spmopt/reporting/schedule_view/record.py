@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from spmopt.analysis import Analysis, Cause
+from spmopt.analysis.stalls import moved_bytes
 from spmopt.analysis.steps import ridge_point
 from spmopt.core.schedule import Command
 from spmopt.reporting.analysis import Columns, detail, records, unit_of
@@ -124,18 +125,10 @@ def _steps(picture: ScheduleView) -> Json:
 def _tensors(picture: ScheduleView) -> Json:
     view = picture.view
     line, commands, tensors = view.timeline, view.schedule.commands, picture.instance.tensors
-    moved = (commands.end - commands.begin) * commands.passes
-    names = {
-        "loaded": Command.LOAD,
-        "stored": Command.STORE,
-        "streamed_in": Command.STREAM_IN,
-        "streamed_out": Command.STREAM_OUT,
-    }
+    names, moved = ("loaded", "stored", "streamed_in", "streamed_out"), moved_bytes(view)
     by_kind = {
-        name: per_step(
-            moved[commands.kind == kind], commands.tensor[commands.kind == kind], len(tensors)
-        ).tolist()
-        for name, kind in names.items()
+        name: per_step(moved * (commands.kind == kind), commands.tensor, len(tensors)).tolist()
+        for name, kind in zip(names, Command, strict=True)
     }
     order = np.lexsort((line.step, line.tensor))
     first = np.searchsorted(line.tensor[order], np.arange(len(tensors) + 1))
@@ -158,7 +151,7 @@ def _commands(picture: ScheduleView) -> Json:
         "step": commands.step.tolist(),
         "kind": commands.kind.tolist(),
         "tensor": commands.tensor.tolist(),
-        "bytes": ((commands.end - commands.begin) * commands.passes).tolist(),
+        "bytes": moved_bytes(picture.view).tolist(),
         "start": times.command_start.tolist(),
         "cycles": times.command_cycles.tolist(),
         "cause": picture.analysis.steps.stalls.cause.tolist(),
@@ -186,11 +179,8 @@ def _roofline(picture: ScheduleView) -> Json:
 
 def _prices(picture: ScheduleView) -> Json:
     prices, (_, unit) = picture.prices, picture.in_unit(Fraction(0))
-    if prices is None:
-        return {"per_mb": None, "per_gbps": None, "unit": unit, "little": picture.little_bytes}
-    return {
-        "per_mb": picture.in_unit(prices.per_spm_byte * MB)[0],
-        "per_gbps": picture.in_unit(prices.per_byte_per_s * GB)[0],
-        "unit": unit,
-        "little": picture.little_bytes,
+    slopes = {
+        "per_mb": None if prices is None else picture.in_unit(prices.per_spm_byte * MB)[0],
+        "per_gbps": None if prices is None else picture.in_unit(prices.per_byte_per_s * GB)[0],
     }
+    return {**slopes, "unit": unit, "little": picture.little_bytes}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
 
-from spmopt.core.schedule import Command, Placements
+from spmopt.core.schedule import Command, Commands, Moves, Placements
 from spmopt.core.table import Bools, Ints, Table
 from spmopt.reporting.schedule_view.times import Times, expand
 from spmopt.verifier import View
@@ -97,36 +97,34 @@ def _joined(table: Placements) -> Placements:
     order = np.lexsort((table.begin, *keys))
     rows = table.take(order)
     follows = (rows.begin[1:] == rows.end[:-1]) & (rows.tensor[1:] >= 0)
-    for name in ("spm_page", "pages", "tensor_page", "tensor"):
-        column = getattr(rows, name)
+    for column in (rows.spm_page, rows.pages, rows.tensor_page, rows.tensor):
         follows &= column[1:] == column[:-1]
     first = np.flatnonzero(np.concatenate(([True], ~follows)))[: len(rows)]
     last = np.concatenate((first[1:], [len(rows)]))[: first.size] - 1
-    joined = Placements(
-        tensor=rows.tensor[first],
-        tensor_page=rows.tensor_page[first],
-        pages=rows.pages[first],
-        spm_page=rows.spm_page[first],
-        begin=rows.begin[first],
-        end=rows.end[last],
-    )
+    joined = replace(rows.take(first), end=rows.end[last])
     return joined.take(np.lexsort((joined.spm_page, joined.begin)))
 
 
 def _touching(view: View, table: Placements) -> tuple[Ints, Ints]:
     """Pairs (rectangle, load or store of some of its bytes while it is there)."""
-    commands, steps, page = view.schedule.commands, view.timeline.steps, view.page_bytes
+    commands = view.schedule.commands
     chosen = np.flatnonzero((commands.kind == Command.LOAD) | (commands.kind == Command.STORE))
-    order = chosen[np.lexsort((commands.step[chosen], commands.tensor[chosen]))]
-    key = commands.tensor[order] * (steps + 1) + commands.step[order]
-    first, last = (
-        np.searchsorted(key, table.tensor * (steps + 1) + step) for step in (table.begin, table.end)
-    )
-    row, place = expand(first, last)
-    command = order[place]
+    row, place = _meeting(view, table, commands.take(chosen), (table.begin, table.end))
+    return row, chosen[place]
+
+
+def _meeting(
+    view: View, table: Placements, ranges: Commands | Moves, during: tuple[Ints, Ints]
+) -> tuple[Ints, Ints]:
+    """Pairs (rectangle, range of bytes that it has some of, in steps ``during``)."""
+    page, stride = view.page_bytes, view.timeline.steps + 1
+    order = np.lexsort((ranges.step, ranges.tensor))
+    key = (ranges.tensor * stride + ranges.step)[order]
+    row, place = expand(*(np.searchsorted(key, table.tensor * stride + step) for step in during))
+    found = order[place]
     low, high = table.tensor_page[row] * page, (table.tensor_page + table.pages)[row] * page
-    meets = (commands.begin[command] < high) & (commands.end[command] > low)
-    return row[meets], command[meets]
+    meets = (ranges.begin[found] < high) & (ranges.end[found] > low)
+    return row[meets], found[meets]
 
 
 def _came(view: View, table: Placements, loaded: Ints) -> Ints:
@@ -151,17 +149,8 @@ def _left(view: View, table: Placements) -> Ints:
 
 def _moved(view: View, table: Placements, step: Ints) -> Bools:
     """(r,) Whether some bytes of a rectangle get another address as ``step`` opens."""
-    moves, page, stride = view.schedule.moves, view.page_bytes, view.timeline.steps + 1
-    found = np.zeros(len(table), bool)
-    if len(moves):
-        order = np.lexsort((moves.step, moves.tensor))
-        key = (moves.tensor * stride + moves.step)[order]
-        wanted = table.tensor * stride + step
-        row, place = expand(*(np.searchsorted(key, wanted, side) for side in ("left", "right")))
-        low, high = table.tensor_page[row] * page, (table.tensor_page + table.pages)[row] * page
-        move = order[place]
-        found[row[(moves.begin[move] < high) & (moves.end[move] > low)]] = True
-    return found
+    row, _ = _meeting(view, table, view.schedule.moves, (step, step + 1))
+    return np.isin(np.arange(len(table)), row)
 
 
 def _next_use(view: View, tensor: Ints, step: Ints) -> Ints:

@@ -15,7 +15,6 @@ from spmopt.analysis.steps import Reals
 from spmopt.audit import Audit, audit
 from spmopt.core.errors import InputError, ScheduleError, unknown
 from spmopt.core.instance import Instance
-from spmopt.core.order import same_order
 from spmopt.core.result import Result, Totals
 from spmopt.core.table import Ints, Table
 from spmopt.io.files import StoredResult
@@ -126,8 +125,10 @@ class ScheduleView:
         checked, totals, run = _verified(instance, result)
         analysis = Analysis.of(instance, result.schedule)
         figures, view = analysis.steps, analysis.steps.view
-        replayed = timing == "replay"
-        times = replay_times(figures, run) if replayed else step_times(figures)
+        times = replay_times(figures, run) if timing == "replay" else step_times(figures)
+        prices = None  # banks have prices of their own
+        if not instance.machine.banks:
+            prices = ShadowPrices.of_result(instance, result, checked.bound)
         return cls(
             instance=instance,
             result=replace(result, verified=True),
@@ -137,7 +138,7 @@ class ScheduleView:
             residencies=residencies(view, times),
             copies=copies(view),
             occupied=occupied_bytes(view),
-            prices=_prices(instance, result, checked.bound),
+            prices=prices,
             source=source,
         )
 
@@ -200,18 +201,6 @@ def _verified(instance: Instance, result: Result) -> tuple[Audit, Totals, Replay
         shown = "; ".join(str(violation) for violation in found.violations[:SHOWN])
         raise ScheduleError(f"{instance.name}, {result.scheduler}: not verified: {shown}")
     return found, found.totals, found.replay
-
-
-def _prices(instance: Instance, result: Result, proved: Fraction | None) -> ShadowPrices | None:
-    """Those of the certificate, if it is for this order; banks have prices of their own.
-
-    ``proved`` is the bound that they prove.
-    """
-    certificate = result.certificate
-    known = certificate is not None and same_order(certificate.order, result.order)
-    if certificate is None or not known or instance.machine.banks:
-        return None
-    return ShadowPrices.of(instance, certificate, proved)
 
 
 MARKS = ("A", "B")

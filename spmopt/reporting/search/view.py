@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from spmopt.core.errors import InputError
 from spmopt.hardware.settings import shown_setting
@@ -83,10 +84,8 @@ def _figures(trial: TrialRecord, setup: Setup) -> dict[str, float]:
 
 def _keys(setup: Setup, figures: Iterable[Figures]) -> tuple[str, ...]:
     """Objectives, constraints, what else varies, and the trials themselves."""
-    values: dict[str, set[float]] = {}
-    for each in figures:
-        for key, value in each.items():
-            values.setdefault(key, set()).add(value)
+    known = list(figures)
+    values = {key: {each[key] for each in known if key in each} for key in chain(*known)}
     varying = [key for key in values if len(values[key]) > 1 and key != TRIAL]
     return tuple(dict.fromkeys((*setup.names, *varying, TRIAL)))
 

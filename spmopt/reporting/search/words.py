@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from math import prod
 from typing import Any
 
@@ -19,13 +19,9 @@ from spmopt.search.storage import LOST
 from spmopt.sweeps.cases import Network
 
 STATES = {
-    "solved": "solved",
+    **{field.name: field.name for field in fields(Tally)},
     "as_before": "as before",
     "excluded": "excluded by proof",
-    "impossible": "impossible",
-    "failed": "failed",
-    "running": "running",
-    "lost": "lost",
     "put_back": "lost and begun again",
 }
 """How the counts of a study are called."""
@@ -50,8 +46,9 @@ def header_lines(setup: Setup) -> Iterator[str]:
     yield f"machine: {space.machine.name or 'without a name'}{fixed}{rate}"
     made = f"{'bounds' if setup.bound_only else 'schedules'} for {setup.schedule_for}"
     yield f"objectives: {', '.join(setup.objectives)}; {made}, by {setup.scheduler}"
-    if parts := [part for part in (_weighted(setup), _sampled(setup)) if part]:
-        yield f"times, energies and bytes are {', '.join(parts)}"
+    parts = (_weighted(setup), "for one sample" * space.has_batch)
+    if any(parts):
+        yield f"times, energies and bytes are {', '.join(filter(None, parts))}"
     if text := _caution(setup):
         yield text
 
@@ -65,23 +62,19 @@ def _weighted(setup: Setup) -> str:
     return "sums over networks" if len(weights) > 1 else ""
 
 
-def _sampled(setup: Setup) -> str:
-    return "for one sample" if setup.space.has_batch else ""
-
-
 def _rate_of_array(space: Space) -> str:
     """What throughput an array and a clock that are fields come to, where it follows them."""
     machine, array = space.machine, space.machine.array
-    fields = {axis.key: axis.ends for axis in space.axes}
-    fields |= {key: (value,) for key, value in space.fixed.items()}
-    rated = fields.keys() & {"array.rows", "array.columns", "clock"}
-    if array is None or not (rated and machine.has_rate_of_array) or "throughput" in fields:
+    ends = {axis.key: axis.ends for axis in space.axes}
+    ends |= {key: (value,) for key, value in space.fixed.items()}
+    rated = ends.keys() & {"array.rows", "array.columns", "clock"}
+    if array is None or not (rated and machine.has_rate_of_array) or "throughput" in ends:
         return ""
     own = {"array.rows": array.rows, "array.columns": array.columns, "clock": machine.clock_hz}
-    factors = [list(map(int, fields.get(key, (value,)))) for key, value in own.items()]
+    factors = [list(map(int, ends.get(key, (value,)))) for key, value in own.items()]
     rates = dict.fromkeys(2 * prod(map(which, factors)) for which in (min, max))
     shown = " to ".join(shown_setting("throughput", rate) for rate in rates)
-    return f"; throughput = {shown}{' a core' * ('cores' in fields)}, that of the array"
+    return f"; throughput = {shown}{' a core' * ('cores' in ends)}, that of the array"
 
 
 def _network(network: Network, *, has_batch: bool) -> str:

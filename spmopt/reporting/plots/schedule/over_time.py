@@ -18,6 +18,7 @@ from spmopt.analysis.steps import Reals
 from spmopt.core.errors import InputError
 from spmopt.core.table import Ints
 from spmopt.reporting.contrast import require_comparable
+from spmopt.reporting.occupancy import fullest
 from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
 from spmopt.reporting.plots.schedule.addresses import HATCHES, capacity_line, kind_legend
 from spmopt.reporting.plots.schedule.axes import (
@@ -54,8 +55,8 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     stop = times.start + times.duration
     held = np.vstack([means(bounds, (times.start, stop), row) for row in picture.occupied])
     _stack(ax, bounds / clock, held, KIND_COLORS, hatches=HATCHES)
-    if bounds.size < times.start.size:
-        most = _most(bounds, times.start, stop, picture.occupied.sum(axis=0))
+    if not np.isin(times.start, bounds).all():
+        most = fullest(picture.occupied.sum(axis=0), times.duration, bounds.size - 1)
         ax.stairs(most, bounds / clock, color=LINE, linewidth=0.5, baseline=None)
     capacity_line(ax, picture)
     kind_legend(ax, np.flatnonzero(held.any(axis=1)).tolist())
@@ -221,18 +222,6 @@ def _stack(
                 linewidth=0,
                 snap=True,  # whole pixels: sharp, and files a quarter smaller
             )
-
-
-def _most(bounds: Reals, start: Ints, stop: Ints, value: Ints) -> Ints:
-    """(bins,) The most in every bin, of steps that follow each other."""
-    lasts = stop > start
-    start, stop, value = start[lasts], stop[lasts], value[lasts]
-    first = np.searchsorted(stop, bounds[:-1], side="right")
-    found = np.maximum.reduceat(np.append(value, 0), first)
-    # A bin ends with the step that runs on into the next one.
-    last = np.searchsorted(start, bounds[1:], side="left") - 1
-    most: Ints = np.maximum(np.where(first < value.size, found, 0), value[last])
-    return most
 
 
 def edges(cycles: int, *marks: Ints) -> Reals:

@@ -78,7 +78,7 @@ def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
     if name != "roofline":
         _label_last(axes)
     if name in ("lanes", "all"):
-        _say_lanes(axes[-1], pictures[0])
+        _explain_lanes(axes[-1], pictures[0])
     return figure
 
 
@@ -98,7 +98,7 @@ def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
         retitle(below, f"Engine and DMA channel of {heads[place]}")
     plot_gain(first, second, axes[4])
     _label_last(axes)
-    _say_lanes(axes[4], first)
+    _explain_lanes(axes[4], first)
     return figure
 
 
@@ -130,7 +130,7 @@ def _along_time(pictures: Sequence[ScheduleView]) -> list[str]:
     return [*names, "price"] if priced else names
 
 
-def _say_lanes(ax: Axes, picture: ScheduleView) -> None:
+def _explain_lanes(ax: Axes, picture: ScheduleView) -> None:
     """How lanes are meant, below the name of the time axis."""
     said = wrap(LANES_SAID[picture.times.timing], _MOST_LETTERS * 3 // 4)
     ax.set_xlabel("\n".join((ax.get_xlabel(), *said)))

@@ -49,17 +49,17 @@ class Analysis:
         return int(self.steps.dram_in_bytes.sum()) - needed_bytes(self.steps.view, self.reuse)
 
     def network(self) -> Breakdown:
-        """One group: everything."""
+        """Sum up everything in one group."""
         group = np.zeros(self.steps.cycles.size, np.int64)
         return break_down(self.steps, group, (self.instance.name,), ("",))
 
     def types(self) -> Breakdown:
-        """Type I and type II."""
+        """Sum up type I and type II."""
         group = np.where(self.layers.product, 0, 1)
         return break_down(self.steps, group, TYPES, _TYPE_LABELS)
 
     def by_operation(self) -> Breakdown:
-        """Each step by itself, labeled with the kind of its operation."""
+        """Measure each step by itself, labeled with the kind of its operation."""
         order = self.steps.view.timeline.operation
         operations = [self.instance.operations[index] for index in order.tolist()]
         return break_down(
@@ -70,7 +70,7 @@ class Analysis:
         )
 
     def by_layer(self) -> Breakdown:
-        """Each layer in each pass, labeled forward or backward, in order of its first step."""
+        """Sum up each layer in each pass, forward or backward, in order of its first step."""
         of = self.layers
         _, first, inverse = np.unique(
             2 * of.layer + of.backward, return_index=True, return_inverse=True
@@ -86,15 +86,15 @@ class Analysis:
         )
 
     def by_tensor(self) -> Columns:
-        """Each tensor."""
+        """Measure each tensor."""
         return tensor_columns(self.steps, self.reuse)
 
     def by_use(self) -> Columns:
-        """Each tensor in each operation."""
+        """Measure each tensor in each operation."""
         return use_columns(self.steps, self.reuse)
 
     def scopes(self) -> tuple[ScopeFigures, ...]:
-        """Reuse by scope, shorter ones first."""
+        """Measure reuse by scope, shorter ones first."""
         return tuple(
             scope_figures(self.steps.view, self.layers, self.reuse, scope) for scope in Scope
         )

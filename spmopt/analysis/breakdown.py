@@ -126,6 +126,6 @@ def break_down(
 
 
 def _ratio(above: Ints | Reals, below: Ints | Reals) -> Reals:
-    """The quotient; 0 where both are 0, and where nothing is below something, infinity."""
+    """Divide; 0 where both are 0, and where nothing is below something, infinity."""
     result = np.where(np.asarray(above) > 0, np.inf, 0.0)
     return np.divide(above, below, out=result, where=np.asarray(below) > 0)

@@ -34,7 +34,7 @@ MOST = 0.9
 
 
 def exact_bytes(view: View, found: Reuse, scopes: Collection[Scope]) -> int:
-    """Smallest scratchpad that captures all reuse of ``scopes``, in whole pages of bytes."""
+    """Return the smallest scratchpad, in whole pages, that captures all reuse of ``scopes``."""
     line = view.timeline
     interval = np.isin(found.scope, list(scopes))
     held = interval | line.stationary
@@ -52,7 +52,7 @@ def exact_bytes(view: View, found: Reuse, scopes: Collection[Scope]) -> int:
 def formula_bytes(
     view: View, of: StepLayers, found: Reuse, scope: Scope
 ) -> tuple[int, int] | tuple[None, None]:
-    """Capacity by the paper's formula for all of a scope, and for :data:`MOST` of its intervals.
+    """Evaluate the paper's formula for all of a scope, and for :data:`MOST` of its intervals.
 
     None each for the scope that has no formula, zeros when nothing is reused. An interval is taken
     to be captured where the formula's need is met in all layers from its first to its second use.
@@ -74,7 +74,7 @@ def formula_bytes(
 
 
 def _range_maxima(values: Ints, begin: Ints, end: Ints) -> Ints:
-    """Largest of ``values[begin]`` to ``values[end]``, both included, per pair."""
+    """Return the largest of ``values[begin]`` to ``values[end]``, both included, per pair."""
     table = [values]  # row k: maxima of 2**k neighbors
     while 2 ** len(table) <= values.size:
         half = 2 ** (len(table) - 1)
@@ -88,7 +88,7 @@ def _range_maxima(values: Ints, begin: Ints, end: Ints) -> Ints:
 
 
 def _between(begin: Ints, end: Ints, size: Ints, count: int) -> Ints:
-    """(count,) Sum of the sizes of the intervals that a place lies in, without their ends."""
+    """Sum up (count,) the sizes of the intervals that a place lies in, without their ends."""
     change = np.zeros(count + 1, np.int64)
     open_ = end > begin
     np.add.at(change, begin[open_] + 1, size[open_])
@@ -97,7 +97,7 @@ def _between(begin: Ints, end: Ints, size: Ints, count: int) -> Ints:
 
 
 def _forward(view: View, of: StepLayers) -> Bools:
-    """(m,) Tensors that forward operations write, and weights that they read."""
+    """Return (m,) tensors that forward operations write, and weights that they read."""
     line = view.timeline
     weight = np.array([t.kind is TensorKind.WEIGHT for t in view.instance.tensors], bool)
     chosen = ~of.backward[line.step] & ((line.kind != Access.READ) | weight[line.tensor])

@@ -110,7 +110,7 @@ class Explanation:
         return total
 
     def largest(self, count: int) -> list[int]:
-        """The steps with the largest stalls, largest first, as far as they stall at all."""
+        """Return the steps with the largest stalls, largest first, as far as they stall at all."""
         stall = self.figures.stall_cycles
         order = np.argsort(-stall, kind="stable")[:count]
         return [int(step) for step in order if stall[step] > 0]
@@ -120,13 +120,13 @@ class Explanation:
         return self.instance.operations[int(self.figures.view.timeline.operation[step])].name
 
     def transfers(self, step: int) -> list[Transfer]:
-        """What a step waits for, most of it first."""
+        """List what a step waits for, most of it first."""
         rows = range(*np.searchsorted(self._step, (step, step + 1)).tolist())
         found = [self.transfer(row) for row in rows]
         return sorted(found, key=lambda transfer: -transfer.stall_cycles)
 
     def transfer(self, row: int) -> Transfer:
-        """One row of the obstacles."""
+        """Return one row of the obstacles."""
         of, stalls = self.obstacles, self.figures.stalls
         command = int(of.command[row])
         table = self.figures.view.schedule.commands
@@ -192,7 +192,7 @@ class Explanation:
         return self.figures.view.schedule.commands.step[self.obstacles.command]
 
     def _until(self, row: int) -> int:
-        """The last step in which the tensor of a residency row is on chip."""
+        """Return the last step in which the tensor of a residency row is on chip."""
         table = self.figures.view.schedule.residency
         while (
             row + 1 < len(table)

@@ -69,14 +69,14 @@ def layers(instance: Instance, line: Timeline) -> StepLayers:
 
 
 def touched_bytes(line: Timeline, group: Ints, count: int) -> Ints:
-    """(count,) Bytes of all tensors that the steps of each group touch, each tensor once."""
+    """Return (count,) bytes of all tensors that the steps of each group touch, each tensor once."""
     tensors = line.size_bytes.size
     pairs = np.unique(group[line.step] * tensors + line.tensor)
     return per_step(line.size_bytes[pairs % tensors], pairs // tensors, count)
 
 
 def _layer(operation: Operation, forward: set[str]) -> str:
-    """The forward operation that ``operation`` is a gradient of, or itself, by name."""
+    """Return the forward operation that ``operation`` is a gradient of, or itself, by name."""
     match = _GRADIENT_NAME.fullmatch(operation.name)
     if match and match[1] in forward and operation.name not in forward:
         return match[1]

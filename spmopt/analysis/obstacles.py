@@ -62,12 +62,12 @@ class Slack:
 
     @classmethod
     def of(cls, free: Ints, spare: Ints) -> Self:
-        """``spare`` per step."""
+        """Sum up ``spare``, which is per step, and look up lower steps."""
         upto = np.concatenate(([0], np.cumsum(spare)))
         return cls(free=free, spare=upto, lower=_nearest_lower(free))
 
     def movable(self, move: Shifts) -> Ints:
-        """Bytes that can go back, per move."""
+        """Return bytes that can go back, per move."""
         most, low = move.size_bytes.copy(), move.low
         behind = self.spare[move.step] - self.spare[np.clip(move.start + 1, low, move.step)]
         position = move.start.copy()
@@ -87,7 +87,7 @@ class Slack:
 
 
 def _nearest_lower(free: Ints) -> Ints:
-    """(n,) The nearest earlier step with fewer free bytes, or -1."""
+    """Return (n,) the nearest earlier step with fewer free bytes, or -1."""
     lower: list[int] = []
     values: list[int] = free.tolist()
     for step, value in enumerate(values):
@@ -179,7 +179,7 @@ def obstacles(figures: StepFigures) -> Obstacles:
 
 
 def _spare_bytes(figures: StepFigures, stall: StallShares, out: bool) -> Ints:
-    """(n,) Bytes of one more command that the step has time for without becoming longer."""
+    """Return (n,) bytes of one more command that the step has time for, becoming no longer."""
     view, machine = figures.view, figures.view.instance.machine
     busy, step = stall.cycles, view.schedule.commands.step
     if machine.duplex:
@@ -193,7 +193,7 @@ def _spare_bytes(figures: StepFigures, stall: StallShares, out: bool) -> Ints:
 
 
 def _amounts(slack: Slack, shifts: Shifts) -> Ints:
-    """(obstacles, k) Bytes behind each obstacle."""
+    """Return (obstacles, k) bytes behind each obstacle."""
     size, step, start = shifts.size_bytes, shifts.step, shifts.start
     # Room that is needed at once: in the step itself by what streams, and next to it.
     fits = np.where(start == step, np.minimum(size, slack.free[step]), size)
@@ -209,7 +209,7 @@ def _amounts(slack: Slack, shifts: Shifts) -> Ints:
 
 
 def _steps(shifts: Shifts, amounts: Ints, free: Ints) -> tuple[Ints, Ints]:
-    """(k,) The nearest full and the nearest busy step, or -1."""
+    """Return (k,) the nearest full and the nearest busy step, or -1."""
     last = free.size - 1
     step = np.where(shifts.later, last - shifts.step, shifts.step)
     near = np.where(shifts.later, step + 1, step - 1)

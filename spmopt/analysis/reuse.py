@@ -91,7 +91,7 @@ def reuse(view: View, of: StepLayers) -> Reuse:
 
 
 def scopes(instance: Instance, line: Timeline, of: StepLayers) -> Ints:
-    """(a,) :class:`Scope` of the interval after each access, or -1."""
+    """Return (a,) :class:`Scope` of the interval after each access, or -1."""
     scope = np.full(line.step.size, -1, np.int64)
     interval = np.flatnonzero((line.next >= 0) & line.live_after)
     begin, end = line.step[interval], line.step[line.next[interval]]
@@ -112,7 +112,7 @@ def scopes(instance: Instance, line: Timeline, of: StepLayers) -> Ints:
 
 
 def needed_bytes(view: View, found: Reuse) -> int:
-    """Bytes that must come in from DRAM, given what is captured and resident.
+    """Return bytes that must come in from DRAM, given what is captured and resident.
 
     Those of first reads, of intervals where they are not captured, and of repeated passes. Whatever
     a schedule brings in beyond that, it drops before it is used.
@@ -127,13 +127,13 @@ def needed_bytes(view: View, found: Reuse) -> int:
 
 
 def repeats(line: Timeline) -> Ints:
-    """(a,) How often each byte that is not on chip crosses the boundary beyond the first time."""
+    """Count (a,) how often a byte that is not on chip crosses the boundary after the first time."""
     inward, outward = _directions(line)
     return inward + outward
 
 
 def _directions(line: Timeline) -> tuple[Ints, Ints]:
-    """Repeats into the scratchpad and out of it (rules R3 and R4).
+    """Return repeats into the scratchpad and out of it (rules R3 and R4).
 
     A read of ``p`` passes has ``p - 1``; so have a result and its partial sums each, unless it
     is dead afterwards.
@@ -145,7 +145,7 @@ def _directions(line: Timeline) -> tuple[Ints, Ints]:
 
 
 def least_resident(table: Residency, first: Ints, last: Ints, begin: Ints, end: Ints) -> Ints:
-    """Fewest resident bytes of a tensor in steps begin to end, both included, per pair.
+    """Return the fewest resident bytes of a tensor in steps begin to end, both included, per pair.
 
     ``first`` and ``last`` are the rows with the latest begin at or before these steps, or -1.
     """
@@ -172,7 +172,7 @@ def _unbroken(table: Residency, low: Ints, high: Ints) -> Bools:
 
 
 def _kinds(instance: Instance, line: Timeline) -> Ints:
-    """(n,) A number for the kind of each step's operation; those without one are all distinct."""
+    """Number (n,) the kind of each step's operation; those without one are all distinct."""
     number: dict[str, int] = {}
     kinds = [instance.operations[index].kind for index in line.operation.tolist()]
     found = [number.setdefault(kind or f"\0{step}", len(number)) for step, kind in enumerate(kinds)]

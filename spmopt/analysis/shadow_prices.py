@@ -140,7 +140,7 @@ class ShadowPrices:
         return counted
 
     def stretches(self) -> list[Stretch]:
-        """Where the scratchpad has a price that counts, dearest first."""
+        """Find where the scratchpad has a price that counts, dearest first."""
         counted = self.counted
         price = np.where(counted, self.certificate.spm, 0)
         priced = np.concatenate(([0], counted, [0])).astype(np.int64)
@@ -166,14 +166,14 @@ def held_by_banks(machine: Machine) -> bool:
 
 
 def _channel(instance: Instance, certificate: Certificate) -> Ints:
-    """(n,) Prices of a byte's time in each step, both directions of a duplex machine."""
+    """Return (n,) prices of a byte's time in each step, both directions of a duplex machine."""
     if instance.machine.duplex:
         return certificate.dram_in + certificate.dram_out
     return certificate.dram_in
 
 
 def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -> Fraction:
-    """How much the bound falls for each byte per second more."""
+    """Return how much the bound falls for each byte per second more."""
     objective, rate = certificate.objective, instance.machine.dram_bytes_per_s
     if not objective.cycle or held_by_banks(instance.machine):
         return Fraction(0)
@@ -191,7 +191,7 @@ def _bandwidth(instance: Instance, certificate: Certificate, proved: Fraction) -
 
 
 def _computing(instance: Instance, certificate: Certificate) -> Fraction:
-    """What of the bound no bandwidth lowers: ``sum_i (w - theta_i) c_i``, and constants."""
+    """Sum up what of the bound no bandwidth lowers: ``sum_i (w - theta_i) c_i``, and constants."""
     objective, beta = certificate.objective, instance.machine.bytes_per_cycle
     if certificate.order is not None:
         instance = reordered(instance, certificate.order)

@@ -50,7 +50,7 @@ class Shifts:
 
     @classmethod
     def of(cls, view: View, command: Ints) -> Self:
-        """How every command may move."""
+        """Find how every command may move."""
         table = view.schedule.commands
         step, tensor, kind = (c[command] for c in (table.step, table.tensor, table.kind))
         size = (table.end - table.begin)[command]
@@ -92,12 +92,12 @@ class Shifts:
         return needs
 
     def take(self, rows: Ints) -> Self:
-        """Some of them."""
+        """Return some of them."""
         return type(self)(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
 
 def _inbound(view: View, command: Ints) -> tuple[Ints, Ints, Bools]:
-    """Start, low and supplied of what comes in.
+    """Find start, low and supplied of what comes in.
 
     It was on chip last where it was used last, or until it was dropped after that. The partial
     sums of a result are made by the step itself.
@@ -118,7 +118,7 @@ def _inbound(view: View, command: Ints) -> tuple[Ints, Ints, Bools]:
 
 
 def _first_need(view: View, command: Ints) -> Ints:
-    """The last step that may load what the first step loads for later ones; -1 for all others.
+    """Find the last step that may load what the first step loads for later ones; -1 for others.
 
     It is that of the first use, or where it is stationary, the one before; unused, the last of all.
     """
@@ -132,7 +132,7 @@ def _first_need(view: View, command: Ints) -> Ints:
 
 
 def _held_until(view: View, tensor: Ints, step: Ints, byte: Ints, since: Ints) -> Ints:
-    """Last step up to ``step``, after ``since``, in which ``byte`` of the tensor is resident."""
+    """Find the last step up to ``step``, after ``since``, in which ``byte`` is resident."""
     rows = view.schedule.residency
     row = view.rows.last(tensor, step)
     while True:
@@ -146,7 +146,7 @@ def _held_until(view: View, tensor: Ints, step: Ints, byte: Ints, since: Ints) -
 
 
 def _last_write(view: View, tensor: Ints, step: Ints) -> Ints:
-    """The step that made what is stored."""
+    """Return the step that made what is stored."""
     line = view.timeline
     write = np.flatnonzero(line.kind != Access.READ)
     row = StepIndex.of(line.tensor[write], line.step[write], line.steps).last(tensor, step)
@@ -154,7 +154,7 @@ def _last_write(view: View, tensor: Ints, step: Ints) -> Ints:
 
 
 def _outbound(view: View, command: Ints) -> tuple[Ints, Ints, Bools]:
-    """What goes out: first step in which keeping it takes space, last one to send it, supplied.
+    """Find the first step in which keeping it takes space, the last one to send it, supplied.
 
     It need never be sent if it can be kept until it is written over, or until its last use.
     """
@@ -169,7 +169,7 @@ def _outbound(view: View, command: Ints) -> tuple[Ints, Ints, Bools]:
 
 
 def _leaves(view: View) -> Ints:
-    """(rows,) The step from which on some of the bytes of each residency row are not resident."""
+    """Find (rows,) the step from which on bytes of each residency row are not resident."""
     table = view.schedule.residency
     follows = (table.tensor[1:] == table.tensor[:-1]) & (table.begin[1:] == table.end[:-1])
     goes_on = np.append(follows & (table.size_bytes[1:] >= table.size_bytes[:-1]), False)
@@ -180,7 +180,7 @@ def _leaves(view: View) -> Ints:
 
 
 def _needed_until(view: View) -> tuple[Ints, Bools]:
-    """(a,) The last step that needs the contents after each access; whether they are kept then.
+    """Find (a,) the last step that needs the contents after each access; whether they stay then.
 
     Up to and with the next update, or the last read; kept contents to the end.
     """

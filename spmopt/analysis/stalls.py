@@ -68,14 +68,14 @@ class StallShares:
 
 
 def inward(view: View) -> Bools:
-    """(k,) Commands into the scratchpad."""
+    """Return (k,) commands into the scratchpad."""
     kind = view.schedule.commands.kind
     into: Bools = (kind == Command.LOAD) | (kind == Command.STREAM_IN)
     return into
 
 
 def moved_bytes(view: View) -> Ints:
-    """(k,) Bytes that each command moves over the DRAM boundary."""
+    """Return (k,) bytes that each command moves over the DRAM boundary."""
     commands = view.schedule.commands
     return (commands.end - commands.begin) * commands.passes
 
@@ -101,7 +101,7 @@ def stalls(view: View, time: Durations) -> StallShares:
 
 
 def split(total: Ints, weight: Ints, group: Ints) -> Ints:
-    """(k,) Parts of ``total`` of each group, in proportion to ``weight``, that add up to it.
+    """Return (k,) parts of ``total`` of each group, in proportion to ``weight``, that add up to it.
 
     Rounded so that sums over first rows are rounded up. ``group`` never decreases; a group whose
     weights are all 0 gets nothing.
@@ -121,7 +121,7 @@ def split(total: Ints, weight: Ints, group: Ints) -> Ints:
 
 
 def _kinds(view: View) -> Ints:
-    """The cause that every command would be, stationary or not."""
+    """Return the cause that every command would be, stationary or not."""
     kind = view.schedule.commands.kind
     load = np.where(view.command_access >= 0, Cause.LOAD, Cause.PREFETCH)
     out = np.where(kind == Command.STORE, Cause.STORE, Cause.STREAM_OUT)

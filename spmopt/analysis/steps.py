@@ -23,12 +23,12 @@ Reals = NDArray[np.float64]
 
 
 def ridge_point(machine: Machine) -> float:
-    """Operations per byte at which computing takes as long as moving (Eq. 3.2)."""
+    """Return operations per byte at which computing takes as long as moving (Eq. 3.2)."""
     return machine.operations_per_s / machine.dram_bytes_per_s
 
 
 def attainable(machine: Machine, reuse_frequency: Reals) -> Reals:
-    """Operations per second at so many operations per byte, at most (Eq. 5.1)."""
+    """Return operations per second at so many operations per byte, at most (Eq. 5.1)."""
     return np.minimum(
         reuse_frequency * float(machine.dram_bytes_per_s), float(machine.operations_per_s)
     )
@@ -41,7 +41,7 @@ def bound_words(machine: Machine, reuse_frequency: Reals) -> NDArray[np.object_]
 
 
 def operations(machine: Machine, line: Timeline) -> Ints:
-    """(n,) Multiplications, additions and the like of every step.
+    """Return (n,) multiplications, additions and the like of every step.
 
     An instance has multiply-accumulates, which are two operations each, and of all other work
     the cycles only: those are taken at the machine's full throughput, which is too much by less
@@ -54,7 +54,7 @@ def operations(machine: Machine, line: Timeline) -> Ints:
 
 
 def sums(values: Reals, group: Ints, count: int) -> Reals:
-    """(count,) Sum of ``values`` by group."""
+    """Sum up ``values`` by group, (count,)."""
     total = np.zeros(count)
     np.add.at(total, group, values)
     return total

@@ -44,7 +44,7 @@ def tensor_columns(figures: StepFigures, found: Reuse) -> Columns:
 
 
 def _resident(figures: StepFigures, count: int) -> Reals:
-    """(m,) Mean over time of the part of each tensor that is resident."""
+    """Return (m,) the mean over time of the part of each tensor that is resident."""
     table, line = figures.view.schedule.residency, figures.view.timeline
     clock = np.concatenate((np.zeros(1), np.cumsum(figures.cycles, dtype=float)))
     byte_cycles = table.size_bytes * (clock[table.end] - clock[table.begin])

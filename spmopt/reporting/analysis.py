@@ -106,13 +106,13 @@ def as_lists(columns: Mapping[str, object]) -> Columns:
 
 
 def _groups(groups: Breakdown, label: str, names: Iterable[str] = ()) -> Columns:
-    """One row a group; ``label`` names the column of the labels."""
+    """Return one row a group; ``label`` names the column of the labels."""
     figures = {name: getattr(groups, name) for name in names or _TABLES["group"]["columns"]}
     return as_lists({"name": groups.names, label: groups.labels, **figures})
 
 
 def _scopes(analysis: Analysis) -> Columns:
-    """One row a reuse scope."""
+    """Return one row a reuse scope."""
     scopes = analysis.scopes()
     columns = {name: [getattr(each, name) for each in scopes] for name in _TABLES["scope"]["heads"]}
     return {**columns, "scope": [each.scope.words for each in scopes]}
@@ -127,7 +127,7 @@ def _group_grid(groups: Breakdown, name: str, label: str) -> Grid:
 
 
 def _grid(table: str, columns: Columns, first: Mapping[str, str] | None = None) -> Grid:
-    """A table for people; ``first`` are heads before those of the table."""
+    """Return a table for people; ``first`` are heads before those of the table."""
     how = _TABLES[table]
     heads = {**(first or {}), **how["heads"]}
     cells = [[_shown(unit_of(key), value) for value in columns[key]] for key in heads]
@@ -137,7 +137,7 @@ def _grid(table: str, columns: Columns, first: Mapping[str, str] | None = None) 
 
 
 def _shown(unit: str, value: object) -> str:
-    """A figure in a column; its head bears FLOP/B."""
+    """Write a figure in a column; its head bears FLOP/B."""
     if value is None or value == "":
         return "-"
     if not isinstance(value, int | float):

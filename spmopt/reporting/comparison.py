@@ -105,7 +105,7 @@ def compare_view(
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    """What optimizers remark, why there is no schedule, and which bounds are unfinished."""
+    """Return remarks of optimizers, why there is no schedule, and which bounds are unfinished."""
     speakers: dict[str, list[str]] = {}
     for result in results:
         name = result.scheduler
@@ -125,7 +125,7 @@ def _notes(results: Sequence[Result]) -> list[str]:
 
 
 def verdict(machine: Machine, results: Sequence[Result], subject: str = "belady") -> list[str]:
-    """One line on the optimum, one on ``subject``, one on the best policy if that is another.
+    """Return a line on the optimum, one on ``subject``, one on the best policy if it is another.
 
     Schedules in another order than the instance's have another optimum and are left out; where
     there are any, the lines say that they are about the listed order.

@@ -103,7 +103,7 @@ def gaps(first: ScheduleView, second: ScheduleView) -> KeptOtherwise:
 
 
 def _keys(picture: ScheduleView) -> tuple[Ints, Ints]:
-    """A number for (tensor, operation, next operation) of every interval, and its first access."""
+    """Number (tensor, operation, next operation) of every interval, and find its first access."""
     line = picture.view.timeline
     row = np.flatnonzero(picture.analysis.reuse.scope >= 0)
     operation = line.operation[line.step[row]]
@@ -210,7 +210,7 @@ def _only(picture: ScheduleView, other: ScheduleView) -> Json:
 
 
 def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> Json:
-    """Tables by what they are of; rows of the first are ``found``."""
+    """Return tables by what they are of; rows of the first are ``found``."""
     names = [operation.name for operation in first.instance.operations]
     runs = [names[operation] for operation in first.view.timeline.operation.tolist()]
     kept = {
@@ -234,7 +234,7 @@ def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> 
 
 
 def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) -> Json:
-    """A table of columns of texts, and of figures in ``unit`` unless their name says otherwise."""
+    """Return a table of texts, and of figures in ``unit`` unless their name says otherwise."""
     titles = {"_a_": " in A", "_b_": " in B"}
     heads, values = [], as_lists(columns).values()
     for name, cells in zip(columns, columns.values(), strict=True):
@@ -247,7 +247,7 @@ def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) ->
 
 
 def _named(picture: ScheduleView, tensors: Ints) -> dict[str, object]:
-    """Names and kinds of tensors."""
+    """Return names and kinds of tensors."""
     found = [picture.instance.tensors[tensor] for tensor in tensors.tolist()]
     kinds = [tensor.kind.replace("_", " ") for tensor in found]
     return {"tensor": [tensor.name for tensor in found], "kind": kinds}
@@ -269,7 +269,7 @@ def _tensors(first: ScheduleView, second: ScheduleView) -> Json:
 
 
 def _moved(picture: ScheduleView) -> tuple[Ints, Reals]:
-    """(m,) Bytes over the DRAM boundary, and byte-seconds on chip, of each tensor."""
+    """Return (m,) bytes over the DRAM boundary, and byte-seconds on chip, of each tensor."""
     tensors, residency = picture.analysis.by_tensor(), picture.view.schedule.residency
     edge = np.append(picture.times.start, picture.times.cycles) / picture.instance.machine.clock_hz
     held = residency.size_bytes * (edge[residency.end] - edge[residency.begin])
@@ -280,7 +280,7 @@ def _moved(picture: ScheduleView) -> tuple[Ints, Reals]:
 def _times(
     what: str, names: Sequence[str], group: Ints, pictures: tuple[ScheduleView, ScheduleView]
 ) -> Json:
-    """Time and stall of operations, by groups of them; largest differences first."""
+    """Return time and stall of operations, by groups of them; largest differences first."""
     clock, sides = pictures[0].instance.machine.clock_hz, {}
     for mark, each in zip("ab", pictures, strict=True):
         for name, cycles in (("time", each.times.duration), ("stall", each.stall)):
@@ -295,5 +295,5 @@ def _times(
 
 
 def _order(picture: ScheduleView) -> Ints:
-    """(n,) The step of each operation."""
+    """Return (n,) the step of each operation."""
     return np.argsort(picture.view.timeline.operation)

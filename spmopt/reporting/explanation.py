@@ -203,7 +203,7 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
 
 
 def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:
-    """A row for each transfer and what is in its way, the largest first."""
+    """Yield a row for each transfer and what is in its way, the largest first."""
     clock, transfers = found.instance.machine.clock_hz, found.transfers(step)
     shown = transfers if in_full else transfers[:_NAMED]
     where = (str(step), found.operation(step))
@@ -222,7 +222,7 @@ def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[
 
 
 def _detail(found: Explanation, of: Transfer, kind: Obstacle) -> str:
-    """What is in the way of another time, in short."""
+    """Say what is in the way of another time, in short."""
     match kind:
         case Obstacle.CAPACITY:
             return _full(found, of)
@@ -304,7 +304,7 @@ def _of_dram(machine: Machine, prices: ShadowPrices) -> str:
 
 
 def _at_most(machine: Machine, prices: ShadowPrices, value: Fraction) -> str:
-    """No more than all of the bound can be saved."""
+    """Show what is saved: no more than all of the bound can be."""
     return _shown(machine, prices, max(Fraction(0), min(value, prices.bound)))
 
 
@@ -313,7 +313,7 @@ def _shown(machine: Machine, prices: ShadowPrices, value: Fraction) -> str:
 
 
 def _profile(prices: ShadowPrices) -> Iterator[Part]:
-    """The price of the scratchpad along the steps."""
+    """Yield the price of the scratchpad along the steps."""
     price = np.where(prices.counted, prices.spm_price, 0.0)
     steps, total = price.size, float(price.sum())
     edges = np.unique(np.linspace(0, steps, _STRETCHES + 1).astype(int)).tolist()

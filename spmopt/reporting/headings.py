@@ -152,7 +152,7 @@ def _bases(machine: Machine) -> tuple[str, ...]:
 
 
 def _bandwidth(machine: Machine) -> str:
-    """Of the channel, and of the DRAM where the banks are slower."""
+    """Return that of the channel, and of the DRAM where the banks are slower."""
     shown = si(machine.dram_bytes_per_s, "B/s") + (" each way" if machine.duplex else "")
     memory = machine.memory
     if memory is None or memory.dram_bytes_per_s == machine.dram_bytes_per_s:

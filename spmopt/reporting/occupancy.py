@@ -17,13 +17,13 @@ KINDS = (*(kind.replace("_", " ") for kind in TensorKind), SCRATCH)
 
 
 def kind_numbers(instance: Instance) -> Ints:
-    """(m,) Place of each tensor's kind in :data:`KINDS`."""
+    """Return (m,) the place of each tensor's kind in :data:`KINDS`."""
     number = {kind: place for place, kind in enumerate(TensorKind)}
     return np.array([number[tensor.kind] for tensor in instance.tensors], np.int64)
 
 
 def occupied_bytes(view: View) -> Ints:
-    """(kinds, n) Bytes of the pages in use; their sums are those of rule R1."""
+    """Return (kinds, n) bytes of the pages in use; their sums are those of rule R1."""
     table, kind = (
         view.schedule.residency,
         kind_numbers(view.instance)[view.schedule.residency.tensor],
@@ -60,7 +60,7 @@ def occupancy_lines(instance: Instance, schedule: Schedule, width: int) -> tuple
 
 
 def fullest(occupied: Ints, cycles: Ints, parts: int) -> Ints:
-    """(parts,) Most of ``occupied`` (n,) in equal parts of the time that ``cycles`` (n,) add up to.
+    """Return (parts,) the most of ``occupied`` in equal parts of the sum of ``cycles``.
 
     Steps of no time count where they are. Where all of them are, every step is as long as any.
     """
@@ -81,6 +81,6 @@ def fullest(occupied: Ints, cycles: Ints, parts: int) -> Ints:
 
 
 def sparkline(values: Ints, full: int) -> str:
-    """A character for each value, by its share of ``full``: a blank for 0, a full block for all."""
+    """Write a character for each value, by its share of ``full``: from a blank to a full block."""
     level = np.ceil(values / full * len(BLOCKS)).astype(np.int64)
     return "".join((" " + BLOCKS)[min(each, len(BLOCKS))] for each in level.tolist())

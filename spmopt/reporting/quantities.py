@@ -23,7 +23,7 @@ _LEAST_SHARE = 5e-4
 
 
 def percent(part: float, *, fill: bool = False) -> str:
-    """A relative difference: ``+13.4 %``, ``+7 %``; below 1 % two digits that count.
+    """Write a relative difference: ``+13.4 %``, ``+7 %``; below 1 % two digits that count.
 
     With ``fill`` no zero at the end is left out, so that a column lines up: ``+7.00 %``; and what
     is less than a column can tell from nothing is ``< 0.0001 %``.
@@ -42,29 +42,29 @@ def percent(part: float, *, fill: bool = False) -> str:
 
 
 def share(part: float) -> str:
-    """A part of a whole: ``90.5 %``."""
+    """Write a part of a whole: ``90.5 %``."""
     return f"{round(100 * part, 1):g} %"
 
 
 def shares_text(amounts: Mapping[str, int], whole: int) -> str:
-    """Parts of a whole by name, the largest first; without those that would show as 0 %."""
+    """Write parts of a whole by name, the largest first; none that would show as 0 %."""
     known = sorted(amounts.items(), key=lambda item: -item[1])
     parts = ((name, part / whole) for name, part in known if part >= _LEAST_SHARE * whole)
     return ", ".join(f"{share(part)} {name}" for name, part in parts)
 
 
 def seconds(value: float) -> str:
-    """Run time in a column: two digits after the point."""
+    """Write run time in a column: two digits after the point."""
     return f"{value:.2f}"
 
 
 def duration(value: float) -> str:
-    """Run time in a sentence, to three digits: ``1235 s``, ``17 s``, ``3.08 s``, ``4.21 ms``."""
+    """Write run time in a sentence, to three digits: ``1235 s``, ``3.08 s``, ``4.21 ms``."""
     return f"{value:.0f} s" if value >= 100 else si(float(f"{value:.3g}"), "s")
 
 
 def shown_bandwidth(dram_bytes_per_s: int, channel_bytes_per_s: int) -> str:
-    """What the DRAM could move, and what its channel moves where banks hold it back."""
+    """Write what the DRAM could move, and what its channel moves where banks hold it back."""
     nominal = si(dram_bytes_per_s, "B/s")
     if channel_bytes_per_s == dram_bytes_per_s:
         return nominal

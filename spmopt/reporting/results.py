@@ -219,7 +219,7 @@ def _costs(machine: Machine, totals: Totals) -> Iterator[Figure]:
 
 
 def _energy_note(report: EnergyReport) -> str:
-    """Who takes which share of the energy, and the power."""
+    """Say who takes which share of the energy, and the power."""
     power = f"{si(report.power_w, 'W')} on average"
     if not report.energy_j:
         return power
@@ -235,7 +235,7 @@ def _energy_note(report: EnergyReport) -> str:
 
 
 def _area_note(report: EnergyReport) -> str:
-    """Square millimeters of each part, and the products with energy and time."""
+    """Say how many square millimeters each part takes, and the products with energy and time."""
     area = report.area
     if area.spm_mm2 is None or report.edap_js_mm2 is None:
         return ""

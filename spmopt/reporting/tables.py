@@ -145,7 +145,7 @@ def csv_text(columns: Mapping[str, Sequence[object]]) -> str:
 
 
 def terminal_width(console: Console) -> int | None:
-    """Characters of a line; None where the output is no terminal, and has room for all."""
+    """Return characters of a line; None where the output is no terminal, and has room for all."""
     return console.width if console.file.isatty() else None
 
 

@@ -58,7 +58,7 @@ def trace_events(picture: ScheduleView) -> list[Event]:
 
 
 def microseconds(ns: int) -> float:
-    """``ns`` nanoseconds as a number that a viewer cuts back to just so many.
+    """Return ``ns`` nanoseconds as a number that a viewer cuts back to just so many.
 
     Next to 1.001 us, for one, is a double a little below: 1000 ns once it is cut.
     """
@@ -79,7 +79,7 @@ class _Tracer:
         self._command_start = self._ns(times.command_start)
 
     def events(self) -> Iterator[Event]:
-        """All, each thread in the order of time."""
+        """Yield all, each thread in the order of time."""
         yield from self._metadata()
         yield from self._operations()
         yield from self._engine()
@@ -106,7 +106,7 @@ class _Tracer:
             yield _slice(OPERATIONS, "operation", name, (start, end), args)
 
     def _engine(self) -> Iterator[Event]:
-        """What is computed, and the stall before and after it."""
+        """Yield what is computed, and the stall before and after it."""
         times, cycles = self._picture.times, self._view.timeline.compute_cycles
         begins, ends = self._ns(times.compute_start), self._ns(times.compute_start + cycles)
         columns = (cycles.tolist(), times.cause.tolist())
@@ -140,7 +140,7 @@ class _Tracer:
             yield _slice(thread, kind, f"{kind} {tensor}", (start, end), args)
 
     def _moves(self) -> Iterator[Event]:
-        """What changes its address on chip, between banks, as a step opens."""
+        """Yield what changes its address on chip, between banks, as a step opens."""
         opened = [*self._start, self._end[-1]]
         for step, tensor, begin, end in sorted(self._view.schedule.moves.rows()):
             name = self._view.name(tensor)
@@ -149,7 +149,7 @@ class _Tracer:
             yield _event("i", OPERATIONS, f"move {name}", opened[step], **more)
 
     def _flows(self) -> Iterator[Event]:
-        """From each load to the operation that first uses what it brings, if one does."""
+        """Yield a flow from each load to the operation that first uses what it brings, if any."""
         table, view = self._view.schedule.commands, self._view
         load = np.flatnonzero(table.kind == Command.LOAD)
         before = view.accesses.last(table.tensor[load], table.step[load] - 1)
@@ -164,7 +164,7 @@ class _Tracer:
                 yield _event("f", OPERATIONS, "load to use", arrow, bp="e", **flow)
 
     def _counters(self) -> Iterator[Event]:
-        """Bytes by kind as steps change them, and nothing at the end."""
+        """Yield bytes by kind as steps change them, and nothing at the end."""
         occupied = self._picture.occupied
         used = np.flatnonzero(occupied.any(axis=1))
         names = [KINDS[kind] for kind in used.tolist()]
@@ -179,7 +179,7 @@ class _Tracer:
             yield {**counter, "ts": microseconds(ns), "args": held}
 
     def _ns(self, cycles: Ints) -> list[int]:
-        """Nanoseconds, rounded; Python's integers, for 64 bits could overflow."""
+        """Round to nanoseconds, in Python's integers: 64 bits could overflow."""
         clock = self._picture.instance.machine.clock_hz
         return [(2 * one * _NS_PER_S + clock) // (2 * clock) for one in cycles.tolist()]
 

@@ -19,7 +19,7 @@ SHOWN = 5
 
 
 def verification_lines(instance: Instance, result: Result, found: Audit) -> list[str]:
-    """Lines for people: what holds, or what does not."""
+    """Return lines for people: what holds, or what does not."""
     lines = [heading(instance, result)]
     shown = [f"  {violation}" for violation in found.violations[:SHOWN]]
     more = len(found.violations) - len(shown)
@@ -83,7 +83,7 @@ def _status(result: Result) -> str:
 
 
 def _remarks(instance: Instance, result: Result) -> list[str]:
-    """What the file says that nothing here can check, or that is odd."""
+    """Say what the file says that nothing here can check, or that is odd."""
     lines = []
     known = result.class_bound
     if known is not None:

@@ -58,13 +58,13 @@ hold back."""
 
 
 def numbered(rows: Sequence[Row], extra: Iterable[str]) -> tuple[Quantity, ...]:
-    """Numbers that rows may range over; other settings swept where all values are numbers."""
+    """Return numbers that rows may range over; other settings swept where all are numbers."""
     settings = (key for key in extra if all(_number(row[key]) is not None for row in rows))
     return (*SWEPT, *(Quantity(key=key, label=key) for key in settings))
 
 
 def varying(rows: Sequence[Row], extra: Sequence[str]) -> tuple[str, ...]:
-    """Columns that tell rows of one scheduler apart; none that follows from the others."""
+    """Return columns that tell rows of one scheduler apart; none that follows from the others."""
     keys = dict.fromkeys((*_NAMED, *(each.key for each in SWEPT), "duplex", *extra, "objective"))
     found = [key for key in keys if len({row[key] for row in rows}) > 1]
     for key in (*reversed(extra), *_FOLLOWING):
@@ -81,7 +81,7 @@ def _follows(rows: Sequence[Row], key: str, others: Sequence[str]) -> bool:
 
 
 def number(row: Row, key: str) -> float:
-    """A number of a row; raises :class:`ValueError` where it has none."""
+    """Return a number of a row; raise :class:`ValueError` where it has none."""
     found = _number(row[key])
     if found is None:
         raise ValueError(f"{key} is {row[key]!r}")
@@ -98,7 +98,7 @@ def _number(value: Value) -> float | None:
 
 
 def shown(key: str, value: Value) -> str:
-    """A value of a column as people read it: ``SPM 24 MB``; empty if there is none."""
+    """Return a value of a column as people read it: ``SPM 24 MB``; empty if there is none."""
     if value is None or value == "":
         return ""
     if isinstance(value, int) and key in _BYTES:
@@ -111,12 +111,12 @@ def shown(key: str, value: Value) -> str:
 
 
 def title(row: Row, keys: Iterable[str]) -> str:
-    """A row by some of its columns, for a heading."""
+    """Return a row by some of its columns, for a heading."""
     return ", ".join(text for key in keys if (text := shown(key, row[key])))
 
 
 def fixed(rows: Sequence[Row], extra: Sequence[str]) -> str:
-    """What all rows have in common, for a heading."""
+    """Say what all rows have in common, for a heading."""
     keys = dict.fromkeys((*_NAMED, *(each.key for each in SWEPT), *extra, "objective"))
     alike = [key for key in keys if len({row[key] for row in rows}) == 1]
     silent = [key for key in alike if key == "dma_setup_cycles" and not rows[0][key]]

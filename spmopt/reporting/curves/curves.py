@@ -69,7 +69,7 @@ class Curves:
     remarks: tuple[str, ...]
 
     def view(self, x: str | None = None, y: str | None = None) -> Chart:
-        """The view of these quantities, by column or by label; by default the first.
+        """Return the chart of these quantities, by column or by label; by default the first.
 
         Raises
         ------
@@ -149,7 +149,7 @@ def _accounts(curves: Curves) -> Json:
 
 
 def _rows(curves: Curves) -> Json:
-    """All rows; columns that are alike in all of them come last."""
+    """Return all rows; columns that are alike in all of them come last."""
     alike = {name: len({row[name] for row in curves.rows}) == 1 for name in curves.names}
     names = sorted(curves.names, key=lambda name: alike[name])
     units = {each.key: each.unit for each in (*SWEPT, *MEASURED)}
@@ -165,7 +165,7 @@ def _rows(curves: Curves) -> Json:
 
 
 def _ranks(rows: Sequence[Row]) -> dict[str, int]:
-    """Places of the schedulers that have schedules, by when they come first."""
+    """Return places of the schedulers that have schedules, by when they come first."""
     names = dict.fromkeys(str(row["scheduler"]) for row in rows if row["verified"] is not None)
     return {name: rank for rank, name in enumerate(names)}
 
@@ -173,7 +173,7 @@ def _ranks(rows: Sequence[Row]) -> dict[str, int]:
 def _views(
     rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str], ranks: dict[str, int]
 ) -> tuple[tuple[Chart, ...], tuple[str, ...]]:
-    """What can be laid out, the objective over the longest range first; and what is left out."""
+    """Lay out what can be, the objective over the longest range first; and say what is left out."""
     found: list[Chart] = []
     crowded: list[str] = []
     for x in _ranges(rows, keys, extra):
@@ -191,7 +191,7 @@ def _views(
 
 
 def _ranges(rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str]) -> list[Quantity]:
-    """Numbers that vary, those with most values first; without any the first setting that does."""
+    """Return numbers that vary, most values first; without any the first setting that does."""
 
     def values(each: Quantity) -> int:
         return len({row[each.key] for row in rows})
@@ -206,7 +206,7 @@ def _ranges(rows: Sequence[Row], keys: Sequence[str], extra: Sequence[str]) -> l
 
 
 def _measures(rows: Sequence[Row]) -> list[Quantity]:
-    """What was minimized first; figures that are nothing everywhere are not known."""
+    """Return what was minimized first; figures that are nothing everywhere are not known."""
     objectives = {row["objective"] for row in rows}
     known = [each for each in MEASURED if any(row.get(each.key) for row in rows)]
     bounds = [each for each in MEASURED if each.label in objectives and each not in known]

@@ -131,7 +131,7 @@ def chart_of(
 
 
 def _places(rows: Sequence[Row], x: Quantity) -> tuple[list[float], tuple[str, ...]]:
-    """Where rows are along x, and names of the places if they are no numbers."""
+    """Find where rows are along x, and names of the places if they are no numbers."""
     try:
         return [number(row, x.key) for row in rows], ()
     except ValueError:
@@ -165,13 +165,13 @@ def _panel(
 
 
 def _order(points: Sequence[Point]) -> str:
-    """The order that the band is of: the listed one, else the one of most rows."""
+    """Return the order that the band is of: the listed one, else the one of most rows."""
     known = Counter(str(row["order"]) for _, _, row in points if row["order"])
     return LISTED if LISTED in known or not known else known.most_common(1)[0][0]
 
 
 def _band(points: Sequence[Point], order: str) -> Band | None:
-    """Of several bounds of one order the highest, of several schedules the lowest."""
+    """Take of several bounds of one order the highest, of several schedules the lowest."""
     low: dict[float, tuple[float, int]] = {}
     high: dict[float, tuple[float, int]] = {}
     for at, index, row in points:

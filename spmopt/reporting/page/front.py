@@ -69,7 +69,7 @@ def front_page(front: Front, schedules: Iterable[Shown] = (), *, room: int = ROO
 
 
 def _packed(shown: Shown, room: int) -> tuple[str, ...]:
-    """Both parts of a schedule as blocks; none where there is no schedule, or no room."""
+    """Return both parts of a schedule as blocks; none where there is no schedule, or no room."""
     if shown.record is None or room <= 0:
         return ()
     parts = tuple(packed(part) for part in parted(shown.record()))

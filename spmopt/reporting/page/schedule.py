@@ -75,11 +75,11 @@ def page_of(pictures: Sequence[ScheduleView]) -> str:
 
 
 def parted(record: Json) -> tuple[Json, Json]:
-    """A record in two: what pictures show, and what is read when they are drawn."""
+    """Return a record in two: what pictures show, and what is read when they are drawn."""
     at_once = {name: value for name, value in record.items() if name not in _LATER}
     return at_once, {name: record[name] for name in _LATER}
 
 
 def look() -> dict[str, object]:
-    """Colors by the numbers of kinds and causes; of compute-bound and memory-bound layers."""
+    """Return colors by numbers of kinds and causes; of compute-bound and memory-bound layers."""
     return {"kinds": KIND_COLORS, "causes": CAUSE_COLORS, "bounds": COLORS[:2]}

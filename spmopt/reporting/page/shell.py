@@ -86,7 +86,7 @@ _HTM = (
 
 
 def _policy(style: str, script: str) -> str:
-    """Content security policy: what is in the page, and nothing from elsewhere."""
+    """Return the content security policy: what is in the page, and nothing from elsewhere."""
     return "; ".join(
         (
             "default-src 'none'",

@@ -69,7 +69,7 @@ def plot_curves(view: Chart, panel: int = 0, ax: Axes | None = None) -> Axes:
 
 
 def _points(panel: Panel) -> tuple[Reals, Reals]:
-    """Where lines and the lower edge of the band are."""
+    """Find where lines and the lower edge of the band are."""
     pairs = [(line.x, line.y) for line in panel.lines]
     if panel.band is not None:
         pairs.append((panel.band.x, panel.band.low))
@@ -127,7 +127,7 @@ def _draw_band(ax: Axes, band: Band) -> None:
 
 
 def _draw_line(ax: Axes, line: Series, *, joined: bool) -> None:
-    """Schedulers beyond the last color have it again, with dashes and another mark."""
+    """Draw a series; beyond the last color it has dashes and another mark."""
     rank, turn = line.rank % len(COLORS), line.rank // len(COLORS)
     dense = line.x.size > _MOST_MARKED
     ax.plot(

@@ -137,7 +137,7 @@ Plane = tuple[Axis, Axis]
 
 
 def _places(plane: Plane, trials: Sequence[Trial]) -> list[tuple[float, float]]:
-    """Of the trials that have both figures."""
+    """Return places of the trials that have both figures."""
     return [place for trial in trials if (place := trial.place(*plane)) is not None]
 
 
@@ -150,7 +150,8 @@ def _draw_members(ax: Axes, front: Front, plane: Plane, members: Sequence[Trial]
         ax.step(*zip(*sorted(places), strict=True), where="post", color=_FRONT, lw=1.2)
     label = "front" if front.top is None else f"best {front.top}"
     label += " of lower bounds" if front.bounds_only else ""
-    ax.scatter(*zip(*places, strict=True), s=30, marker="D", color=_FRONT, zorder=3, label=label)
+    x_values, y_values = zip(*places, strict=True)
+    ax.scatter(x_values, y_values, s=30, marker="D", color=_FRONT, zorder=3, label=label)
     across, up = plane
     for number, trial in enumerate(members):
         place = trial.place(*plane)

@@ -60,13 +60,13 @@ def _most_ticks(ax: Axes) -> int:
 
 
 def columns_beside(ax: Axes) -> int:
-    """How many columns of axes the picture has."""
+    """Return how many columns of axes the picture has."""
     place = ax.get_subplotspec()
     return 1 if place is None else int(place.get_gridspec().ncols)
 
 
 def _apart(values: Sequence[float], most: int) -> list[float]:
-    """The least, and from there on those that are far enough from the one before."""
+    """Return the least, and from there on those that are far enough from the one before."""
     span = log(values[-1] / values[0]) or 1.0
     found = [values[0]]
     for value in values:
@@ -76,7 +76,7 @@ def _apart(values: Sequence[float], most: int) -> list[float]:
 
 
 def name_places(ax: Axes, names: Sequence[str]) -> None:
-    """Names along the x axis, for places from 0 on."""
+    """Write names along the x axis, for places from 0 on."""
     turned = len(names) > 6
     ax.set_xticks(
         np.arange(len(names)),

@@ -39,7 +39,7 @@ _LETTER_INCHES, _ENTRY_INCHES = 0.065, 0.6
 def canvas(
     rows: int, columns: int, height_inches: float, height_ratios: Sequence[float] | None = None
 ) -> tuple[Figure, list[list[Axes]]]:
-    """A figure of the common width with axes in rows; it belongs to no window."""
+    """Make a figure of the common width with axes in rows; it belongs to no window."""
     figure = Figure(figsize=(WIDTH_INCHES, height_inches), dpi=DPI, layout="constrained")
     FigureCanvasAgg(figure)
     grid = figure.subplots(rows, columns, squeeze=False, height_ratios=height_ratios)
@@ -83,7 +83,7 @@ def finish(figure: Figure, axes: Sequence[Axes], heading: str, path: Path) -> No
 
 
 def require_format(path: Path) -> str:
-    """Format that the name of a picture says; raises :class:`InputError` for any other."""
+    """Return the format that a picture's name says; raise :class:`InputError` for any other."""
     form = path.suffix.lower().removeprefix(".")
     if form not in METADATA:
         known = ", ".join(f".{name}" for name in METADATA)
@@ -92,7 +92,7 @@ def require_format(path: Path) -> str:
 
 
 def legible(text: str, most: int = 120) -> str:
-    """``text`` in one line of at most ``most`` letters, boxes for those the font does not have."""
+    """Return ``text`` in one line of at most ``most`` letters, boxes for those the font lacks."""
     line = " ".join(text.split())
     if len(line) > most:
         line = f"{line[: most * 2 // 3]}…{line[1 - most // 3 :]}"
@@ -100,7 +100,7 @@ def legible(text: str, most: int = 120) -> str:
 
 
 def paragraph(text: str, most: int) -> str:
-    """``text`` of at most ``most`` letters, in lines that fit a picture."""
+    """Return ``text`` of at most ``most`` letters, in lines that fit a picture."""
     return "\n".join(wrap(legible(text, most), _LINE_LETTERS))
 
 
@@ -110,7 +110,7 @@ def _letters() -> frozenset[int]:
 
 
 def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
-    """One legend below all axes; a label that several have is there once."""
+    """Draw one legend below all axes; a label that several have is there once."""
     found: dict[str, Artist] = {}
     for ax in axes:
         handles, labels = ax.get_legend_handles_labels()
@@ -128,7 +128,7 @@ def _legend(figure: Figure, axes: Sequence[Axes]) -> None:
 
 
 def legend_columns(labels: Sequence[str]) -> int:
-    """As many columns, up to six, as are sure to fit; entries go down the columns."""
+    """Return as many columns, up to six, as are sure to fit; entries go down the columns."""
     for columns in range(min(6, len(labels)), 1, -1):
         widest = [max(map(len, some)) for some in np.array_split(np.array(labels), columns)]
         if sum(_ENTRY_INCHES + _LETTER_INCHES * letters for letters in widest) <= WIDTH_INCHES:

@@ -26,7 +26,7 @@ from spmopt.verifier.durations import per_step
 
 
 def _tables(analysis: Analysis, stall_by_cause: list[int]) -> Json:
-    """Tables by name; ``stall_by_cause`` are the cycles of each cause in the picture's times."""
+    """Return tables by name; ``stall_by_cause`` are the cycles of each cause in the times shown."""
     named = {per: _table(detail(analysis, per)) for per in ("layer", "tensor", "operation")}
     return {**named, "cause": _table(_causes(analysis, stall_by_cause))}
 

@@ -92,7 +92,7 @@ def residencies(view: View, times: Times) -> Residencies:
 
 
 def _joined(table: Placements) -> Placements:
-    """Rows that follow each other in time, of the same pages at the same place, become one."""
+    """Join rows that follow each other in time, of the same pages at the same place."""
     keys = (table.spm_page, table.pages, table.tensor_page, table.tensor)
     order = np.lexsort((table.begin, *keys))
     rows = table.take(order)
@@ -106,7 +106,7 @@ def _joined(table: Placements) -> Placements:
 
 
 def _touching(view: View, table: Placements) -> tuple[Ints, Ints]:
-    """Pairs (rectangle, load or store of some of its bytes while it is there)."""
+    """Return pairs (rectangle, load or store of some of its bytes while it is there)."""
     commands = view.schedule.commands
     chosen = np.flatnonzero((commands.kind == Command.LOAD) | (commands.kind == Command.STORE))
     row, place = _meeting(view, table, commands.take(chosen), (table.begin, table.end))
@@ -116,7 +116,7 @@ def _touching(view: View, table: Placements) -> tuple[Ints, Ints]:
 def _meeting(
     view: View, table: Placements, ranges: Commands | Moves, during: tuple[Ints, Ints]
 ) -> tuple[Ints, Ints]:
-    """Pairs (rectangle, range of bytes that it has some of, in steps ``during``)."""
+    """Return pairs (rectangle, range of bytes that it has some of, in steps ``during``)."""
     page, stride = view.page_bytes, view.timeline.steps + 1
     order = np.lexsort((ranges.step, ranges.tensor))
     key = (ranges.tensor * stride + ranges.step)[order]
@@ -128,7 +128,7 @@ def _meeting(
 
 
 def _came(view: View, table: Placements, loaded: Ints) -> Ints:
-    """(r,) :class:`Came`; ``loaded`` are the rectangles that a load fills."""
+    """Return (r,) :class:`Came`; ``loaded`` are the rectangles that a load fills."""
     came = np.where(_moved(view, table, table.begin), Came.MOVED, Came.WRITTEN)
     came[loaded] = Came.LOADED
     came[table.tensor < 0] = Came.SCRATCH
@@ -136,7 +136,7 @@ def _came(view: View, table: Placements, loaded: Ints) -> Ints:
 
 
 def _left(view: View, table: Placements) -> Ints:
-    """(r,) :class:`Left`."""
+    """Return (r,) :class:`Left` of each rectangle."""
     tensor, after = np.maximum(table.tensor, 0), table.end - 1
     needed = view.live(tensor, table.end) & (table.tensor >= 0)
     again = _next_use(view, table.tensor, after) >= 0
@@ -148,13 +148,13 @@ def _left(view: View, table: Placements) -> Ints:
 
 
 def _moved(view: View, table: Placements, step: Ints) -> Bools:
-    """(r,) Whether some bytes of a rectangle get another address as ``step`` opens."""
+    """Find (r,) whether some bytes of a rectangle get another address as ``step`` opens."""
     row, _ = _meeting(view, table, view.schedule.moves, (step, step + 1))
     return np.isin(np.arange(len(table)), row)
 
 
 def _next_use(view: View, tensor: Ints, step: Ints) -> Ints:
-    """(r,) The first step after ``step`` that uses ``tensor``, or -1."""
+    """Return (r,) the first step after ``step`` that uses ``tensor``, or -1."""
     line, known = view.timeline, np.maximum(tensor, 0)
     row = view.accesses.last(known, step)
     following = np.where(row < 0, line.first_access[known], pick(line.next, row, -1))

@@ -105,7 +105,7 @@ def replay_times(figures: StepFigures, run: Replay) -> Times:
     compute_end = run.operation_start + figures.compute_cycles
 
     def idle(time: Ints, step: Ints) -> Ints:
-        """Cycles up to ``time``, within ``step``, in which the engine waits."""
+        """Return cycles up to ``time``, within ``step``, in which the engine waits."""
         waited = np.minimum(time, run.operation_start[step]) - start[step]
         return waited + np.maximum(0, time - compute_end[step])
 
@@ -132,7 +132,7 @@ def replay_times(figures: StepFigures, run: Replay) -> Times:
 
 
 def expand(first: Ints, last: Ints) -> tuple[Ints, Ints]:
-    """Pairs (row, place) for every place in ``first[row]:last[row]``, row after row."""
+    """Return pairs (row, place) for every place in ``first[row]:last[row]``, row after row."""
     counts = np.maximum(last - first, 0)
     row = np.repeat(np.arange(counts.size), counts)
     place = np.arange(row.size) - np.repeat(np.cumsum(counts) - counts, counts) + first[row]
@@ -140,7 +140,7 @@ def expand(first: Ints, last: Ints) -> tuple[Ints, Ints]:
 
 
 def _queued(cycles: Ints, step: Ints, queue: Bools, steps: int) -> Ints:
-    """(k,) Cycles of the commands of the ``queue`` that are ahead of each in its step."""
+    """Return (k,) cycles of the commands of the ``queue`` that are ahead of each in its step."""
     upto = np.concatenate(([0], np.cumsum(np.where(queue, cycles, 0))))
     first = np.searchsorted(step, np.arange(steps))
     ahead: Ints = upto[:-1] - upto[first][step]

@@ -185,7 +185,7 @@ class ScheduleView:
         )
 
     def in_unit(self, value: Fraction) -> tuple[float, str]:
-        """A value of the objective as people read it: cycles become seconds."""
+        """Return a value of the objective as people read it: cycles become seconds."""
         return in_unit(self.result.objective, self.instance.machine, value)
 
 
@@ -218,7 +218,7 @@ LANES_SAID = {
 
 
 def names(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
-    """Schedulers; what tells two of one scheduler apart follows: the file, else the objective."""
+    """Return schedulers; the file, else the objective follows where it tells two of one apart."""
     schedulers = [picture.result.scheduler for picture in pictures]
     columns = [schedulers]
     if _differ(instances := [picture.instance.name for picture in pictures]):
@@ -231,7 +231,7 @@ def names(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
 
 
 def headings(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
-    """The same, marked A and B where there are two."""
+    """Return the same, marked A and B where there are two."""
     found = names(pictures)
     if len(found) < 2:
         return found
@@ -239,7 +239,7 @@ def headings(pictures: Sequence[ScheduleView]) -> tuple[str, ...]:
 
 
 def conditions(pictures: Sequence[ScheduleView]) -> str:
-    """Machine, lowering, objectives and times of pictures of one instance, in a line."""
+    """Return machine, lowering, objectives and times of pictures of one instance, in a line."""
     first, goals = pictures[0], [spoken(picture.result.objective) for picture in pictures]
     goal = f"objective {goals[0]}"
     if _differ(goals):

@@ -89,7 +89,7 @@ class Trial:
     networks: tuple[str, ...] = ()
 
     def place(self, x: Axis, y: Axis) -> tuple[float, float] | None:
-        """Where it is in a plane: by its figures, else by what any schedule takes at least."""
+        """Return its place in a plane: by its figures, else by what any schedule takes at least."""
         known = {**self.least, **self.figures}
         return (known[x.key], known[y.key]) if x.key in known and y.key in known else None
 
@@ -145,14 +145,14 @@ class Front:
         return tuple(axis for axis in self.axes if axis.is_objective)
 
     def axis(self, name: str) -> Axis:
-        """The axis of that key or label; raises :class:`~spmopt.core.errors.InputError`."""
+        """Return the axis of that key or label; raise :class:`~spmopt.core.errors.InputError`."""
         for each in self.axes:
             if name in (each.key, each.label):
                 return each
         raise unknown("figure of the study", name, [each.label for each in self.axes])
 
     def pair(self, x: str | None = None, y: str | None = None) -> tuple[Axis, Axis]:
-        """What to draw over what: by default the second objective over the first.
+        """Return what to draw over what: by default the second objective over the first.
 
         A single objective is drawn over the first other figure.
 
@@ -220,7 +220,7 @@ def _trials(front: Front) -> Json:
 
 
 def _prices(front: Front) -> Json:
-    """What a little more of each resource saves."""
+    """Say what a little more of each resource saves."""
     unit = front.shadow_prices[0][2].unit if front.shadow_prices else ""
     titles = {
         "bound": "bound",

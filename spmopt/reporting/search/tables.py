@@ -29,7 +29,7 @@ _ALIKE = "Worth of SPM: speed of its banks, energies and leakage stay as they ar
 
 
 def search_parts(findings: Findings) -> Iterator[Part]:
-    """All that ``spmopt tune show`` says of a study, from top to bottom."""
+    """Yield all that ``spmopt tune show`` prints of a study, from top to bottom."""
     setup = findings.setup
     labels = ", ".join(network.label for network in setup.networks)
     yield f"study {findings.name}: {labels}; {counts_text(findings.counts)}"
@@ -47,7 +47,7 @@ def search_parts(findings: Findings) -> Iterator[Part]:
 
 
 def _trials(findings: Findings) -> Grid:
-    """One line a trial; ``~`` at those that another may be as good as, ``*`` beyond a fit."""
+    """Return a line a trial; ``~`` at those that another may be as good as, ``*`` beyond a fit."""
     setup, built = findings.setup, findings.built
     fields = [axis.key for axis in setup.space.axes]
     if "bandwidth" not in fields and any(each and each.is_held_back for each in built.values()):

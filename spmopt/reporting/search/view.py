@@ -65,7 +65,7 @@ def front_view(findings: Findings) -> Front:
 
 
 def _figures(trial: TrialRecord, setup: Setup) -> dict[str, float]:
-    """Figures of a trial by the keys of axes: measured, of the machine, of its fields."""
+    """Return figures of a trial by the keys of axes: measured, of the machine, of its fields."""
     found: dict[str, float] = {TRIAL: trial.number}
     try:
         candidate = candidate_of(setup, trial)
@@ -83,7 +83,7 @@ def _figures(trial: TrialRecord, setup: Setup) -> dict[str, float]:
 
 
 def _keys(setup: Setup, figures: Iterable[Figures]) -> tuple[str, ...]:
-    """Objectives, constraints, what else varies, and the trials themselves."""
+    """Return objectives, constraints, what else varies, and the trials themselves."""
     known = list(figures)
     values = {key: {each[key] for each in known if key in each} for key in chain(*known)}
     varying = [key for key in values if len(values[key]) > 1 and key != TRIAL]
@@ -134,14 +134,14 @@ def _trial(trial: TrialRecord, findings: Findings, keys: Sequence[str], figures:
 
 
 def _least(trial: TrialRecord, setup: Setup) -> dict[str, float]:
-    """Bounds: of a proof that excluded the trial, or beside the figures of its schedules."""
+    """Return bounds: of a proof that excluded the trial, or beside the figures of its schedules."""
     if trial.proof is not None:
         return dict(trial.proof.get("bounds", {}))
     return {} if setup.bound_only or not has_bounds(trial) else least_of(trial, setup)
 
 
 def _texts(trial: TrialRecord, setup: Setup, figures: Figures, least: Figures) -> dict[str, str]:
-    """Figures as they are shown; of what a proof excluded the bounds in their place."""
+    """Return figures as they are shown; of what a proof excluded the bounds in their place."""
     known = [key for key in setup.names if key in figures]
     found = {key: words.figure_text(key, figures[key], setup) for key in known}
     if trial.proof is not None:

@@ -37,7 +37,7 @@ def shown_fields(values: Mapping[str, Setting], built: BuiltMachine | None) -> d
 
 
 def header_lines(setup: Setup) -> Iterator[str]:
-    """What a study is of: networks, machine, objectives, schedules."""
+    """Yield what a study is of: networks, machine, objectives, schedules."""
     space = setup.space
     networks = ", ".join(_network(each, has_batch=space.has_batch) for each in setup.networks)
     yield f"networks: {networks}"
@@ -54,7 +54,7 @@ def header_lines(setup: Setup) -> Iterator[str]:
 
 
 def _weighted(setup: Setup) -> str:
-    """Of which sums, with which weights, figures are; empty where nothing is weighed or summed."""
+    """Say which sums figures are, with which weights; empty where nothing is weighed or summed."""
     weights = {each.label: setup.space.weights.get(each.label, 1.0) for each in setup.networks}
     if set(weights.values()) != {1.0}:
         said = ", ".join(f"{label} x {weight:g}" for label, weight in weights.items())
@@ -63,7 +63,7 @@ def _weighted(setup: Setup) -> str:
 
 
 def _rate_of_array(space: Space) -> str:
-    """What throughput an array and a clock that are fields come to, where it follows them."""
+    """Say what throughput an array and a clock that are fields come to, where it follows them."""
     machine, array = space.machine, space.machine.array
     ends = {axis.key: axis.ends for axis in space.axes}
     ends |= {key: (value,) for key, value in space.fixed.items()}
@@ -84,7 +84,7 @@ def _network(network: Network, *, has_batch: bool) -> str:
 
 
 def _caution(setup: Setup) -> str:
-    """That figures are bounds, or that schedules minimize one of several; empty if of one."""
+    """Say that figures are bounds, or that schedules minimize one of several; empty if of one."""
     if setup.bound_only:
         return (
             "figures with ≥ are lower bounds, each by itself: no one schedule need reach them all"
@@ -100,13 +100,13 @@ def _caution(setup: Setup) -> str:
 
 
 def figure_text(name: str, value: float, setup: Setup) -> str:
-    """A figure; those that are lower bounds say so."""
+    """Show a figure; those that are lower bounds are marked so."""
     bounded = setup.bound_only and name not in STATIC
     return ("≥ " if bounded else "") + figures.figure_text(name, value)
 
 
 def network_text(one: Mapping[str, Any], setup: Setup) -> str:
-    """What a network of a trial comes to, and how that was found."""
+    """Say what a network of a trial comes to, and how that was found."""
     parts = [f"{one['scheduler']}, {one['status']}"]
     names = {"time": "time_s", "energy": "energy_j", "traffic": "traffic_bytes"}
     asked = setup.needs if setup.bound_only else names
@@ -120,7 +120,7 @@ def network_text(one: Mapping[str, Any], setup: Setup) -> str:
 
 
 def importance_lines(found: Mapping[str, Importance]) -> Iterator[str]:
-    """What each objective varies with, and what that rests on."""
+    """Yield what each objective varies with, and what that rests on."""
     for name, each in found.items():
         if each.parts:
             said = ", ".join(f"{key} {share(part)}" for key, part in each.parts.items())
@@ -129,7 +129,7 @@ def importance_lines(found: Mapping[str, Importance]) -> Iterator[str]:
 
 
 def counts_text(counts: Tally) -> str:
-    """How many trials came to what."""
+    """Count how many trials came to what, in words."""
     numbers = {text: asdict(counts)[name] for name, text in STATES.items()}
     said = [f"{number} {text}" for text, number in numbers.items() if number]
     total = sum(numbers.values())
@@ -138,7 +138,7 @@ def counts_text(counts: Tally) -> str:
 
 
 def proof_text(proof: Mapping[str, Any]) -> str:
-    """Why a trial was not solved, in a sentence."""
+    """Say why a trial was not solved, in a sentence."""
     if "impossible" in proof:
         return f"no such machine: {proof['impossible']}"
     least = ", ".join(
@@ -152,7 +152,7 @@ def proof_text(proof: Mapping[str, Any]) -> str:
 
 
 def lead_text(number: int, lead: UncertainLead) -> str:
-    """What a member of the front is ahead of another trial, and why that may be nothing."""
+    """Say what a member of the front is ahead of another trial, and why that may be nothing."""
     said = [
         f"{name} {figures.figure_text(name, own)} against {figures.figure_text(name, other)} "
         f"({percent(own / other - 1)}), which may be {figures.figure_text(name, least)}"
@@ -162,7 +162,7 @@ def lead_text(number: int, lead: UncertainLead) -> str:
 
 
 def beyond_lines(built: Mapping[int, BuiltMachine | None]) -> Iterator[str]:
-    """Which trials rest on figures of a technology beyond what its fit was made from."""
+    """Yield which trials rest on figures of a technology beyond what its fit was made from."""
     whose: dict[str, list[str]] = {}
     for number, each in built.items():
         for name in () if each is None else each.beyond:

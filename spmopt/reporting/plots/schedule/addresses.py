@@ -104,13 +104,13 @@ def plot_map(
 
 
 def capacity_line(ax: Axes, picture: ScheduleView) -> None:
-    """The end of the scratchpad, until the end of the schedule."""
+    """Draw the end of the scratchpad, until the end of the schedule."""
     size = picture.instance.machine.spm_bytes
     ax.hlines(size, 0.0, seconds(picture), **_CAPACITY)
 
 
 def _bank_lines(ax: Axes, picture: ScheduleView) -> None:
-    """A line where one bank ends and the next begins, and the name of each at its first address."""
+    """Draw a line between two banks, and write the name of each at its first address."""
     machine, end = picture.instance.machine, seconds(picture)
     border = np.cumsum((0, *machine.bank_pages)) * machine.page_bytes
     for number, name in enumerate(bank_names(machine)):
@@ -224,7 +224,7 @@ def coverage(
     group: Ints,
     shape: tuple[int, int, int],
 ) -> Reals:
-    """(groups, height, width) Share of every pixel's area that rectangles of each group cover.
+    """Return (groups, height, width) the share of each pixel that rectangles of a group cover.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def coverage(
 
 
 def _changes(low: Reals, high: Reals) -> tuple[Ints, Reals]:
-    """(r, 4) Pixels at which the share changes, and by how much."""
+    """Return (r, 4) pixels at which the share changes, and by how much."""
     first, last = np.floor(low).astype(np.int64), np.floor(high).astype(np.int64)
     a, b = low - first, high - last
     return np.stack((first, first + 1, last, last + 1), 1), np.stack((1 - a, a, b - 1, -b), 1)

@@ -17,12 +17,12 @@ _PAD, _LINE = 6.0, 14.0
 
 
 def seconds(picture: ScheduleView) -> float:
-    """When everything has ended."""
+    """Return when everything has ended."""
     return picture.times.cycles / picture.instance.machine.clock_hz
 
 
 def time_axis(ax: Axes, picture: ScheduleView) -> None:
-    """From the start of a schedule to its end, or on to a limit that is set already."""
+    """Lay the time axis from the start of a schedule to its end, or on to a limit that is set."""
     until = 0.0 if ax.get_autoscalex_on() else ax.get_xlim()[1]
     ax.set_xlim(0.0, max(until, seconds(picture)))
     ax.xaxis.set_major_locator(MaxNLocator(8, steps=[1, 2, 2.5, 5, 10]))
@@ -31,21 +31,21 @@ def time_axis(ax: Axes, picture: ScheduleView) -> None:
 
 
 def byte_axis(ax: Axes, most: float) -> None:
-    """From nothing to a little above ``most`` bytes."""
+    """Lay the axis of bytes from nothing to a little above ``most``."""
     ax.set_ylim(0.0, 1.04 * most)
     ax.yaxis.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 4, 5, 8, 10]))
     ax.yaxis.set_major_formatter(EngFormatter(unit="B"))
 
 
 def entitled(ax: Axes, title: str, y_label: str) -> None:
-    """The title at the left, where a legend has room beside it."""
+    """Put the title at the left, where a legend has room beside it."""
     dress(ax)
     ax.set_ylabel(y_label, fontsize=TEXT)
     retitle(ax, title)
 
 
 def retitle(ax: Axes, title: str) -> None:
-    """A title beside the legend, or above it where both have no room in a line."""
+    """Put a title beside the legend, or above it where both have no room in a line."""
     found = ax.get_legend()
     labels = [] if found is None else [text.get_text() for text in found.get_texts()]
     inches = _LETTER * len(title) + sum(_KEY + _SMALL_LETTER * len(label) for label in labels)

@@ -94,7 +94,7 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
 
 
 def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:
-    """Edges of bins, and of each lane the share of every bin by causes, (causes, bins)."""
+    """Return edges of bins, and of each lane the share of every bin by causes, (causes, bins)."""
     times, causes = picture.times, len(Cause)
     stop = times.command_start + times.command_cycles
     compute_stop = times.compute_start + picture.view.timeline.compute_cycles
@@ -117,7 +117,7 @@ def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:
 
 
 def _stalls(picture: ScheduleView, bounds: Reals) -> Reals:
-    """Where the engine waits, by the causes of the step's whole stall in proportion."""
+    """Find where the engine waits, by the causes of the step's whole stall in proportion."""
     times, causes = picture.times, len(Cause)
     compute_stop = times.compute_start + picture.view.timeline.compute_cycles
     whole = times.stall_by_cause.sum(axis=0)
@@ -225,7 +225,7 @@ def _stack(
 
 
 def edges(cycles: int, *marks: Ints) -> Reals:
-    """Edges of bins from 0 to ``cycles``: the ``marks`` themselves where they are few enough."""
+    """Return edges of bins from 0 to ``cycles``: the ``marks`` themselves if these are few."""
     found = np.unique(np.concatenate((*marks, [0, max(1, cycles)])))
     if found.size - 1 <= MOST_BINS:
         return found.astype(float)
@@ -238,7 +238,7 @@ def means(
     value: Reals | Ints,
     grouped: tuple[Ints, int] | None = None,
 ) -> Reals:
-    """(groups, bins) Mean over every bin of what is ``value`` in [start, stop), 0 elsewhere.
+    """Return (groups, bins) the mean over every bin of what is ``value`` in [start, stop), else 0.
 
     ``grouped`` has the group of each span and their number; without it there is one. What lasts no
     time counts for nothing. The sums of all bins, times their widths, are those of the spans,
@@ -257,7 +257,7 @@ def means(
 
 
 def _upto(edges: Reals, since: Ints, value: Reals | Ints) -> Reals:
-    """(edges,) Integral up to every edge of values that begin at ``since`` and never end."""
+    """Integrate up to every edge, (edges,), values that begin at ``since`` and never end."""
     order = np.argsort(since, kind="stable")
     place = np.searchsorted(since[order], edges, side="left")
     rate = np.concatenate(([0.0], np.cumsum(value[order], dtype=float)))[place]

@@ -65,7 +65,7 @@ def save_picture(name: str, pictures: Sequence[ScheduleView], path: Path) -> Non
 
 
 def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
-    """The same panels of every picture, one below the other."""
+    """Draw the same panels of every picture, one below the other."""
     names, heads = _along_time(pictures) if name == "all" else [name], headings(pictures)
     chosen = [(each, one) for each in names for one in zip(pictures, heads, strict=True)]
     figure, axes = _column([_PANELS[each][1] for each, _ in chosen])
@@ -83,7 +83,7 @@ def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
 
 
 def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
-    """Maps with what the other does not keep in full color, lanes, and the time gained."""
+    """Draw maps with what the other does not keep in full color, lanes, and the time gained."""
     figure, axes = _column(_COMPARED)
     pairs = ((first, second), (second, first))
     heads = headings((first, second))
@@ -108,7 +108,7 @@ def _column(heights: Sequence[float]) -> tuple[Figure, list[Axes]]:
 
 
 def _span(ax: Axes, pictures: Sequence[ScheduleView]) -> None:
-    """One time axis for all; the end of each."""
+    """Lay one time axis for all, and mark the end of each."""
     ends = [seconds(picture) for picture in pictures]
     ax.set_xlim(0.0, max(ends))
     for end in ends[1:] + ends[:1]:
@@ -117,27 +117,27 @@ def _span(ax: Axes, pictures: Sequence[ScheduleView]) -> None:
 
 
 def _label_last(axes: Sequence[Axes]) -> None:
-    """The time axis is named and numbered once, at the bottom."""
+    """Name and number the time axis once, at the bottom."""
     for ax in axes[:-1]:
         ax.set_xlabel("")
         ax.tick_params(labelbottom=False)
 
 
 def _along_time(pictures: Sequence[ScheduleView]) -> list[str]:
-    """Panels of ``all``; of prices only where every schedule has them."""
+    """Return panels of ``all``; of prices only where every schedule has them."""
     names = ["map", "occupancy", "lanes"]
     priced = all(picture.prices is not None for picture in pictures)
     return [*names, "price"] if priced else names
 
 
 def _explain_lanes(ax: Axes, picture: ScheduleView) -> None:
-    """How lanes are meant, below the name of the time axis."""
+    """Say how lanes are meant, below the name of the time axis."""
     said = wrap(LANES_SAID[picture.times.timing], _MOST_LETTERS * 3 // 4)
     ax.set_xlabel("\n".join((ax.get_xlabel(), *said)))
 
 
 def _heading(pictures: Sequence[ScheduleView]) -> str:
-    """What is shown, by the figures that the page and the tables have too."""
+    """Say what is shown, by the figures that the page and the tables have too."""
     name = legible(pictures[0].instance.name, 70)
     said = [
         f"{head}: {_headline(picture)}"
@@ -149,7 +149,7 @@ def _heading(pictures: Sequence[ScheduleView]) -> str:
 
 
 def _headline(picture: ScheduleView) -> str:
-    """The objective with its value, then the other costs; the replay's time where it is drawn."""
+    """Return the objective and its value, then other costs; the replay's time if it is drawn."""
     result = picture.result
     texts = {
         figure.key: figure.text for figure in figures(picture.instance, result, picture.totals)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from spmopt.core.machine import Machine
     from spmopt.io.files import StoredResult
-    from spmopt.reporting.page.front import Shown as TrialView
+    from spmopt.reporting.page.front import TrialSchedule
     from spmopt.reporting.search.front import Front
     from spmopt.reporting.tables import Part
     from spmopt.search.records import Findings, TrialRecord
@@ -198,9 +198,9 @@ class HardwareSearch(Shown):
                     prices.append((trial.number, network.label, own))
         return front_view(replace(self.found, shadow_prices=tuple(prices)))
 
-    def _views(self, kept: Mapping[tuple[int, str], StoredResult]) -> Iterator[TrialView]:
+    def _views(self, kept: Mapping[tuple[int, str], StoredResult]) -> Iterator[TrialSchedule]:
         """Yield schedules of the members, the best first; and what shows those without room."""
-        from spmopt.reporting.page.front import Shown as TrialView
+        from spmopt.reporting.page.front import TrialSchedule
 
         if self.setup.bound_only:
             return
@@ -211,7 +211,7 @@ class HardwareSearch(Shown):
                 several = ("--network", network.label) if len(self.setup.networks) > 1 else ()
                 name = f"trial-{trial.number}"
                 written = ("tune", "show", *options, "--trial", str(trial.number), *several)
-                yield TrialView(
+                yield TrialSchedule(
                     trial=trial.number,
                     network=network.label,
                     commands=(

@@ -31,7 +31,7 @@ COLUMNS = (
 _NONE = "-"
 _STYLES = {"optimal": "green", "infeasible": "red"}
 _LISTED = " in the listed order"
-_COLUMN_OF_UNIT = {"cycles": 1, "bytes": 2, "joules": 3}
+_COLUMN_OF_UNIT = {"cycles": "time", "bytes": "traffic", "joules": "energy"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,20 +72,9 @@ def compare_view(
 
     ``not_run`` names schedulers that were asked for, but that an interrupt left out.
     """
-    values = [result.value for result in results if result.value is not None]
-    best = min(values, default=None)
-    rows = []
-    for result in results:
-        row = _figures(instance.machine, result)
-        over = _NONE
-        if result.value is not None and best is not None:
-            over = (
-                "best"
-                if result.value == best
-                else percent(float(result.value / best - 1), fill=True)
-            )
-        rows.append((*row, over, *_quality(result)))
-    rows += [(name, *[_NONE] * 5, "not run", _NONE) for name in not_run]
+    best = min((result.value for result in results if result.value is not None), default=None)
+    rows = [_row(instance.machine, result, best) for result in results]
+    rows += [{"scheduler": name, "status": "not run"} for name in not_run]
     infeasible = any(result.status is Status.INFEASIBLE for result in results)
     minimized = spoken(results[0].objective)
     time = "replay" if results[0].objective.replayed else "time"
@@ -93,7 +82,7 @@ def compare_view(
     return Comparison(
         heading=heading(instance, results[0]),
         columns=tuple(time if name == "time" else name for name in COLUMNS),
-        rows=tuple(rows),
+        rows=tuple(tuple(row.get(name, _NONE) for name in COLUMNS) for row in rows),
         dispensable=("seconds", *others, "vs best", "status"),
         remarks=(
             *_notes(results),
@@ -180,24 +169,20 @@ def _cost(tested: Result, best: Result, name: str) -> str:
     return f"{name} {cost.format(span)} the optimum."
 
 
-def _figures(machine: Machine, result: Result) -> tuple[str, ...]:
-    if result.totals is None:
-        if result.bound is None or result.status is Status.INFEASIBLE:
-            return (result.scheduler, _NONE, _NONE, _NONE)
-        value = f"≥ {si(*in_unit(result.objective, machine, result.bound), fill=True)}"
-        row = [result.scheduler, _NONE, _NONE, _NONE]
-        row[_COLUMN_OF_UNIT.get(result.objective.unit, 1)] = value
-        return tuple(row)
-    figures = metrics(machine, result.totals)
-    replayed = result.objective.replayed
-    return (
-        result.scheduler,
-        si(figures.replay_s if replayed else figures.time_s, "s", fill=True),
-        si(result.totals.traffic_bytes, "B", fill=True),
-        si(figures.energy_j, "J", fill=True),
-    )
-
-
-def _quality(result: Result) -> tuple[str, ...]:
-    gap = _NONE if result.gap is None else percent(result.gap, fill=True)
-    return (gap, standing(result), seconds(result.solve_s))
+def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, str]:
+    """Return texts by the names of columns; those that are left out are unknown."""
+    found = {"scheduler": result.scheduler}
+    if result.totals is not None:
+        figures, replayed = metrics(machine, result.totals), result.objective.replayed
+        found["time"] = si(figures.replay_s if replayed else figures.time_s, "s", fill=True)
+        found["traffic"] = si(result.totals.traffic_bytes, "B", fill=True)
+        found["energy"] = si(figures.energy_j, "J", fill=True)
+    elif result.bound is not None and result.status is not Status.INFEASIBLE:
+        least = si(*in_unit(result.objective, machine, result.bound), fill=True)
+        found[_COLUMN_OF_UNIT.get(result.objective.unit, "time")] = f"≥ {least}"
+    if result.value is not None and best is not None:
+        is_best = result.value == best
+        found["vs best"] = "best" if is_best else percent(float(result.value / best - 1), fill=True)
+    if result.gap is not None:
+        found["gap to bound"] = percent(result.gap, fill=True)
+    return {**found, "status": standing(result), "seconds": seconds(result.solve_s)}

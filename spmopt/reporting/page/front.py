@@ -15,7 +15,7 @@ ROOM = 12_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class TrialSchedule:
     """A schedule of a trial.
 
     Attributes
@@ -35,7 +35,7 @@ class Shown:
     record: Callable[[], Json] | None = None
 
 
-def front_page(front: Front, schedules: Iterable[Shown] = (), *, room: int = ROOM) -> str:
+def front_page(front: Front, schedules: Iterable[TrialSchedule] = (), *, room: int = ROOM) -> str:
     """Return a self-contained page; it holds the first ``schedules``, up to ``room`` bytes."""
     blocks: dict[str, Json | str] = {
         "front": front_record(front),
@@ -68,7 +68,7 @@ def front_page(front: Front, schedules: Iterable[Shown] = (), *, room: int = ROO
     )
 
 
-def _packed(shown: Shown, room: int) -> tuple[str, ...]:
+def _packed(shown: TrialSchedule, room: int) -> tuple[str, ...]:
     """Return both parts of a schedule as blocks; none where there is no schedule, or no room."""
     if shown.record is None or room <= 0:
         return ()

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 
-from spmopt.reporting.page.front import Shown, front_page
+from spmopt.reporting.page.front import TrialSchedule, front_page
 from spmopt.reporting.search.front import front_record
 from tests.reporting.page.reading import Document
 from tests.reporting.search.fronts import front
@@ -12,8 +12,8 @@ ODD = "</script><img src=x onerror=alert(1)>\"'&🙂"
 MADE: Mapping[str, object] = {"title": ODD, "tables": {}, "roofline": {}}
 
 
-def shown(trial: int, *, made: bool = True) -> Shown:
-    return Shown(
+def shown(trial: int, *, made: bool = True) -> TrialSchedule:
+    return TrialSchedule(
         trial=trial,
         network=ODD,
         commands=("spmopt tune show", "spmopt report"),

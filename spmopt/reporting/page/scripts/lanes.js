@@ -6,7 +6,7 @@ const LANE_MARK = 5;
 const PRICE_LANE = 44;
 
 /**
- * Stretches that do not overlap, each with the part of the lane's height that it takes.
+ * Stretches that do not overlap, each with the part of the height that it takes.
  * @typedef {{color: string, start: Float64Array, cycles: Float64Array, part: Float64Array|null,
  *   owner: Int32Array}} Spans
  */
@@ -107,29 +107,14 @@ class ByteStack {
   /** @param {Schedule} schedule @param {{kinds: string[]}} look */
   constructor(schedule, look) {
     Object.assign(this, { schedule, look });
-    /** Byte-cycles of each kind up to each step. */
-    this.upto = schedule.steps.occupied.map((bytes) => {
-      const sums = new Float64Array(bytes.length + 1);
-      bytes.forEach(
-        (held, step) => (sums[step + 1] = sums[step] + held * schedule.steps.cycles[step]),
-      );
-      return sums;
-    });
-  }
-
-  /** Mean part of the scratchpad that a kind takes in each column of pixels. */
-  means(kind, from, to, columns) {
-    const { spm_pages: pages, page_bytes: page, edges, steps, cycles: end } = this.schedule;
-    const per = (to - from) / columns;
-    const held = Float64Array.from({ length: columns + 1 }, (_, at) => {
-      const cycles = Math.min(from + at * per, end);
-      const step = this.schedule.stepAt(cycles);
-      return this.upto[kind][step] + steps.occupied[kind][step] * (cycles - edges[step]);
-    });
-    return Float64Array.from(
-      { length: columns },
-      (_, at) => (held[at + 1] - held[at]) / (per * pages * page),
-    );
+    const { start, cycles, occupied } = schedule.steps;
+    const full = schedule.spm_pages * schedule.page_bytes;
+    /** Of each kind the part of the scratchpad that it takes in each step. */
+    this.spans = occupied.map((bytes) => ({
+      start,
+      cycles,
+      part: bytes.map((held) => held / full),
+    }));
   }
 
   /** @param {Sheet} sheet @param {TimeAxis} axis @param {Theme} theme */
@@ -147,7 +132,7 @@ class ByteStack {
     context.fillRect(box.left, box.top, box.width, box.height);
     const columns = Math.max(1, Math.round(box.width));
     const layers = kinds.map((color, kind) => [
-      this.means(kind, from, to, columns),
+      coverage(this.spans[kind], from, to, columns),
       kind === kinds.length - 1 ? hatching(context, color) : color,
     ]);
     paintStack(context, box, layers);

@@ -10,7 +10,7 @@ from spmopt.reporting.contrast import contrast_record
 from spmopt.reporting.curves import Curves
 from spmopt.reporting.page import page
 from spmopt.reporting.page.curves import curves_page
-from spmopt.reporting.page.front import Shown, front_page
+from spmopt.reporting.page.front import TrialSchedule, front_page
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from tests import banks_by_hand
 from tests.reporting.curves.rows import curves, relaxed, schedule
@@ -62,7 +62,7 @@ def _banks() -> str:
 
 
 def _search() -> str:
-    opened = Shown(trial=0, network="net", commands=(), record=lambda: record("page"))
+    opened = TrialSchedule(trial=0, network="net", commands=(), record=lambda: record("page"))
     return front_page(front(AWKWARD[0]), [opened])
 
 

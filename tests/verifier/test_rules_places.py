@@ -69,6 +69,16 @@ def test_r8_scratch_has_an_address() -> None:
     keep = case.schedule.placements.tensor != -1
     rest = replace(case.schedule, placements=case.schedule.placements.take(keep))
     assert broken(case.instance, rest) == {"R8"}
+    messages = [violation.message for violation in verify(case.instance, rest).violations]
+    assert messages == ["page 0 of scratch has no address"]
+
+
+def test_r8_names_the_tensor() -> None:
+    case = reuse()
+    keep = case.schedule.placements.tensor != 0
+    rest = replace(case.schedule, placements=case.schedule.placements.take(keep))
+    messages = {violation.message for violation in verify(case.instance, rest).violations}
+    assert {message.split(" of ")[1] for message in messages} == {"y has no address"}
 
 
 def test_r9_predecessors_run_first() -> None:
@@ -119,6 +129,8 @@ def test_empty_and_unknown_things_are_format_errors() -> None:
         ("residency", "size_bytes", 0, 12),
         ("residency", "size_bytes", 0, 0),
         ("residency", "end", 0, 3),
+        ("residency", "begin", 0, -1),
+        ("placements", "begin", 0, -1),
         ("residency", "tensor", 0, 2),
         ("commands", "kind", 0, len(Command)),
         ("commands", "end", 0, 9),

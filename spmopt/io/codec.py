@@ -15,6 +15,7 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import cache
 from inspect import getdoc
+from math import isfinite
 from types import NoneType, UnionType
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -97,6 +98,8 @@ def _plain(value: Any) -> object:
         return str(value)
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
+    if isinstance(value, float) and not isfinite(value):
+        raise ValueError(f"{value} is no JSON number")
     return encode(value) if is_dataclass(value) else value
 
 

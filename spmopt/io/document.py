@@ -10,6 +10,8 @@ from math import isfinite
 from pathlib import Path
 from typing import Never
 
+import msgspec
+
 from spmopt.core.errors import InputError
 
 _FOLDERS = ("/dev/fd", "/proc/self/fd")
@@ -47,8 +49,7 @@ def write_json(path: Path, document: Mapping[str, object]) -> None:
     InputError
         The file cannot be written.
     """
-    text = json.dumps(document, separators=(",", ":"), allow_nan=False)
-    write_text(path, text + "\n")
+    write_text(path, msgspec.json.encode(document).decode() + "\n")
 
 
 def write_text(path: Path, text: str) -> None:

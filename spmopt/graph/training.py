@@ -133,7 +133,7 @@ class _TrainingStep:
     def _gradient(self, node: Node, rule: GradientRule) -> None:
         """Append one gradient node."""
         spec = operators.lookup(rule.operator)
-        inputs = [self.contributions[node.outputs[k]][0] for k in rule.dy if self._has(node, k)]
+        inputs = [self.contributions[v][0] for v in node.outputs if v in self.contributions]
         for place, position in rule.reads:
             inputs.append((node.inputs if place == "x" else node.outputs)[position])
         outputs: list[int] = []
@@ -151,9 +151,6 @@ class _TrainingStep:
                 inputs.append(result)
             outputs.append(result)
         self._append(f"{node.name}.d{rule.of[0]}", rule.operator, inputs, outputs, node.attributes)
-
-    def _has(self, node: Node, position: int) -> bool:
-        return position < len(node.outputs) and node.outputs[position] in self.contributions
 
     def _contribute(self, value: int) -> int:
         """A new gradient of ``value``, to be summed with the others."""

@@ -5,45 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib.resources import files
-from itertools import chain
 from os import PathLike
 from pathlib import Path
 
 from spmopt.core.errors import InputError
 from spmopt.core.plugins import Registry
-from spmopt.graph.operators import (
-    activation,
-    arithmetic,
-    assumed,
-    convolution,
-    elementwise,
-    expansion,
-    loss,
-    matmul,
-    movement,
-    normalization,
-    pooling,
-    recurrent,
-    views,
-)
 from spmopt.graph.operators.spec import Attributes, OperatorSpec, Shape, Shapes
 from spmopt.graph.operators.table import operators_of, read_operators
-
-_FAMILIES = (
-    activation,
-    arithmetic,
-    assumed,
-    convolution,
-    elementwise,
-    expansion,
-    loss,
-    matmul,
-    movement,
-    normalization,
-    pooling,
-    recurrent,
-    views,
-)
 
 
 def _operator(name: str, found: object) -> OperatorSpec:
@@ -65,10 +33,7 @@ SPECS: Registry[OperatorSpec] = Registry(
     make=_operator,
     own={
         spec.name: spec
-        for spec in chain(
-            read_operators(files("spmopt.graph.operators").joinpath("operators.toml")),
-            *(family.SPECS for family in _FAMILIES),
-        )
+        for spec in read_operators(files("spmopt.graph.operators").joinpath("operators.toml"))
     },
 )
 """Rules of the operators by name."""

@@ -61,7 +61,7 @@ def positions(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
     return result
 
 
-def broadcast(*shapes: Shape) -> Shape:
+def broadcast_shape(*shapes: Shape) -> Shape:
     """Shape of an element-wise result (multidirectional broadcasting of ONNX)."""
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
@@ -73,14 +73,6 @@ def broadcast(*shapes: Shape) -> Shape:
             raise InputError(f"shapes {joined} do not broadcast")
         result.append(sizes.pop() if sizes else 1)
     return tuple(result)
-
-
-def expect_inputs(shapes: tuple[Shape, ...], least: int, most: int | None = None) -> None:
-    """Check the number of inputs."""
-    most = least if most is None else most
-    if not least <= len(shapes) <= most:
-        wanted = f"{least}" if least == most else f"{least} to {most}"
-        raise InputError(f"takes {wanted} inputs, was given {len(shapes)}")
 
 
 def expect_rank(shape: Shape, least: int, what: str) -> None:

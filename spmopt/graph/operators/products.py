@@ -1,68 +1,105 @@
-"""What all matrix products share: their work, and the gradients of ``x W (+ bias)``."""
+"""Matrix products behind operators, and those behind their gradients.
+
+``operators.toml`` calls the rules by their names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from math import prod
 
-from spmopt.graph.operators.spec import (
-    Attributes,
-    Gemm,
-    GradientRule,
-    Needed,
-    OperatorSpec,
-    Shapes,
-    Style,
-)
+from spmopt.graph.operators.attributes import broadcast_shape, integer
+from spmopt.graph.operators.spec import Attributes, Gemm, Shape, Shapes
 
 GemmRule = Callable[[Shapes, Shapes, Attributes], Gemm]
-ShapeRule = Callable[[Shapes, Attributes], Shapes]
-Gradients = Callable[[Shapes, Shapes, Attributes, Needed], tuple[GradientRule, ...]]
 
 
-def product_gradients(operator: str, needed: Needed) -> tuple[GradientRule, ...]:
-    """Rules of a product of input 0 and weight 1 with an optional bias 2.
+def convolution(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """By im2col: result positions (N OH OW) by taps (C / group kh kw) by filters of a group."""
+    w, y, group = inputs[1], outputs[0], integer(attributes, "group", 1)
+    return Gemm(batch=group, m=y[0] * prod(y[2:]), k=prod(w[1:]), n=w[0] // group)
 
-    dW comes first, so that dX is fresh when the operation before reads it. The bias gradient
-    is summed while dY passes by for dW; alone if no dW is needed.
+
+def transposed_convolution(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """The input gradient of a convolution, run forward.
+
+    X by rows of positions times W gives columns (M / group kh kw), added up where windows overlap.
     """
-    rules = []
-    if 1 in needed:
-        of = (1, 2) if 2 in needed else (1,)
-        rules.append(GradientRule(of=of, reads=(("x", 0),), operator=f"{operator}WeightGradient"))
-    elif 2 in needed:
-        rules.append(GradientRule(of=(2,), reads=(), operator="ReduceSum"))
-    if 0 in needed:
-        rules.append(GradientRule(of=(0,), reads=(("x", 1),), operator=f"{operator}InputGradient"))
-    return tuple(rules)
+    x, w, group = inputs[0], inputs[1], integer(attributes, "group", 1)
+    return Gemm(batch=group, m=x[0] * prod(x[2:]), k=x[1] // group, n=prod(w[1:]))
 
 
-def product_spec(
-    name: str,
-    gemm: GemmRule,
-    shapes: ShapeRule | None = None,
-    *,
-    gradients: Gradients | None = None,
-    accumulates: bool = False,
-) -> OperatorSpec:
-    """A matrix product of 2 operations a MAC; the additions of a bias are not counted.
+def gemm(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """A (m, k), perhaps given transposed, by B (k, n)."""
+    m, k = turned(inputs[0], attributes, "transA")
+    return Gemm(m=m, k=k, n=outputs[0][1])
 
-    A forward product without ``gradients`` has those of ``x W (+ bias)``.
-    """
 
-    def operations(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:
-        return 2 * gemm(inputs, outputs, attributes).macs
+def matmul(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """A batch of products; an operand shared by all of them makes it one large product."""
+    a, b = matrices(inputs[0], inputs[1])
+    m, k, n = a[-2], a[-1], b[-1]
+    batch = prod(broadcast_shape(a[:-2], b[:-2]))
+    own_a, own_b = prod(a[:-2]), prod(b[:-2])
+    if own_b == 1:
+        return Gemm(m=batch * m, k=k, n=n)
+    if own_a == 1:
+        return Gemm(m=m, k=k, n=batch * n)
+    return Gemm(batch=batch, m=m, k=k, n=n, slices=(own_a, own_b, batch))
 
-    def default(
-        inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
-    ) -> tuple[GradientRule, ...]:
-        return product_gradients(name, needed)
 
-    return OperatorSpec(
-        name=name,
-        style=Style.GEMM,
-        shapes=shapes,
-        operations=operations,
-        gemm=gemm,
-        gradients=gradients or (default if shapes else None),
-        accumulates=accumulates,
-    )
+def gate(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """[x, h] (N, I + H) by W (I + H, H)."""
+    x, _, w = inputs
+    return Gemm(m=x[0], k=w[0], n=w[1], a=(0, 1), b=(2,))
+
+
+def gate_input(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """DX, dh (N, I + H) = dY (N, H) W^T; only the columns that are needed."""
+    dy = inputs[0]
+    columns = sum(shape[1] for shape in outputs)
+    return Gemm(m=dy[0], k=dy[1], n=columns, c=tuple(range(len(outputs))))
+
+
+def gate_weight(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+    """DW (I + H, H) = [x, h]^T dY; inputs dY, x, h."""
+    w = outputs[0]
+    return Gemm(m=w[0], k=inputs[0][0], n=w[1], a=(1, 2), b=(0,))
+
+
+_RULES = (convolution, transposed_convolution, gemm, matmul, gate, gate_input, gate_weight)
+PRODUCTS: dict[str, GemmRule] = {rule.__name__: rule for rule in _RULES}
+"""The rules by name."""
+
+
+def input_gradient(forward: GemmRule) -> GemmRule:
+    """Return the product dX (m, k) = dY (m, n) W^T of X (m, k) W (k, n); inputs dY, W."""
+
+    def backward(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+        of = forward((outputs[0], inputs[1]), (inputs[0],), attributes)
+        x, w, y = of.slices
+        return replace(of, k=of.n, n=of.k, slices=(y, w, x))
+
+    return backward
+
+
+def weight_gradient(forward: GemmRule) -> GemmRule:
+    """Return the product dW (k, n) = X^T dY of X (m, k) W (k, n); inputs dY, X."""
+
+    def backward(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
+        of = forward((inputs[1], outputs[0]), (inputs[0],), attributes)
+        x, w, y = of.slices
+        return replace(of, m=of.k, k=of.m, a=(1,), b=(0,), slices=(x, y, w))
+
+    return backward
+
+
+def turned(shape: Shape, attributes: Attributes, name: str) -> Shape:
+    """A matrix as the product takes it: transposed where attribute ``name`` says so."""
+    return shape[::-1] if integer(attributes, name, 0) else shape
+
+
+def matrices(a: Shape, b: Shape) -> tuple[Shape, Shape]:
+    """Operands of ``MatMul`` with vectors made matrices, as numpy does."""
+    return (a if len(a) > 1 else (1, *a)), (b if len(b) > 1 else (*b, 1))

@@ -56,8 +56,8 @@ class Gemm:
 class GradientRule:
     """One gradient operation of a node.
 
-    Its inputs are the gradients of the node's outputs ``dy`` (those that have one: a loss at
-    the end of the graph has none, its gradient is 1), then what ``reads`` names:
+    Its inputs are the gradients of the node's outputs (those that have one: a loss at the end
+    of the graph has none, its gradient is 1), then what ``reads`` names:
     ``("x", 0)`` is input 0 of the node, ``("y", 0)`` its output 0. Its outputs are the
     gradients of the node's inputs ``of``. It inherits the node's attributes.
     """
@@ -65,7 +65,6 @@ class GradientRule:
     of: tuple[int, ...]
     reads: tuple[tuple[str, int], ...]
     operator: str
-    dy: tuple[int, ...] = (0,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

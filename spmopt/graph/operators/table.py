@@ -3,36 +3,61 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from importlib.resources.abc import Traversable
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.graph.operators.attributes import broadcast
-from spmopt.graph.operators.pointwise import gradient_reads, same_shape
-from spmopt.graph.operators.spec import Attributes, OperatorSpec, Shapes, Style
+from spmopt.graph.operators.attributes import integer
+from spmopt.graph.operators.gradients import (
+    FACTORS,
+    GRADIENTS,
+    Factor,
+    Gradients,
+    product_gradients,
+)
+from spmopt.graph.operators.products import (
+    PRODUCTS,
+    GemmRule,
+    input_gradient,
+    weight_gradient,
+)
+from spmopt.graph.operators.shapes import SHAPES, ShapeRule
+from spmopt.graph.operators.spec import (
+    Attributes,
+    GradientRule,
+    Needed,
+    OperatorSpec,
+    Shapes,
+    Style,
+    TrainingForm,
+)
 
+T = TypeVar("T")
+_OF_WORK = {"operations": int, "of_input": int, "of_results": int, "times": str}
+_OF_GRADIENT = {**_OF_WORK, "of": list, "reads": list, "operator": str}
 _KEYS = {
-    "operations": int,
-    "of_input": int,
+    **_OF_WORK,
+    "inputs": list,
     "shapes": str,
     "style": str,
-    "element_bytes": int,
+    "product": str,
+    "element_bytes": int | list,
     "constants": list,
+    "states": list,
+    "training": dict,
+    "loss": bool,
+    "accumulates": bool,
     "gradient": dict,
+    "gradients": str | list,
 }
-_OF_GRADIENT = {"reads": list, "operations": int}
-
-
-def joined_shapes(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """One result, of the shape that all inputs broadcast to."""
-    if not inputs:
-        raise InputError("takes at least 1 input")
-    return (broadcast(*inputs),)
-
-
-_SHAPES = {"same": same_shape, "broadcast": joined_shapes, "given": None}
+_STYLES = {str(style): style for style in (Style.POINTWISE, Style.VIEW)}
+# Bytes of the element types of ONNX (TensorProto.DataType) that networks use.
+_TYPE_BYTES = {1: 4, 2: 1, 3: 1, 4: 2, 5: 2, 6: 4, 7: 8, 9: 1, 10: 2, 11: 8, 12: 4, 13: 8, 16: 2}
+_Read = tuple[tuple[str, int], int | None]
+"""A tensor that a gradient reads, and the input whose gradient it is read for, if for one only."""
 
 
 def read_operators(source: Traversable) -> tuple[OperatorSpec, ...]:
@@ -53,7 +78,7 @@ def read_operators(source: Traversable) -> tuple[OperatorSpec, ...]:
 
 
 def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
-    """Return the operator of a table, and its gradient's where it has one.
+    """Return the operator of a table, and those of its gradients that have no table.
 
     Raises
     ------
@@ -62,57 +87,165 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
     """
     where = f"operator {name}"
     rule = _checked(table, _KEYS, where)
-    shapes, style = rule.get("shapes", "same"), rule.get("style", str(Style.POINTWISE))
-    if shapes not in _SHAPES:
-        raise unknown(f"shapes of {where}", shapes, _SHAPES)
-    if style not in (Style.POINTWISE, Style.VIEW):
-        raise unknown(f"style of {where}", style, (Style.POINTWISE, Style.VIEW))
-    size = rule.get("element_bytes")
-    gradient = None
-    backward: tuple[OperatorSpec, ...] = ()
-    if "gradient" in rule:
-        of_gradient = _checked(rule["gradient"], _OF_GRADIENT, f"gradient of {where}")
-        reads = tuple(_read(text, where) for text in of_gradient.get("reads", ()))
-        gradient = gradient_reads(f"{name}Gradient", reads)
-        work = _work(of_gradient.get("operations", 0), 0)
-        backward = (
-            OperatorSpec(
-                name=f"{name}Gradient", style=Style.POINTWISE, shapes=None, operations=work
-            ),
-        )
-    forward = OperatorSpec(
+    shapes = _named(rule.get("shapes", "same"), SHAPES, f"shapes of {where}")
+    spec = OperatorSpec(
         name=name,
-        style=Style(style),
-        shapes=_SHAPES[shapes],
-        operations=_work(rule.get("operations", 0), rule.get("of_input", 0)),
-        gradients=gradient,
-        result_bytes=None if size is None else lambda inputs, attributes: (size,),
+        style=_named(rule.get("style", "pointwise"), _STYLES, f"style of {where}"),
+        shapes=_counted(shapes, rule["inputs"]) if shapes and "inputs" in rule else shapes,
+        operations=_work(rule, where),
+        accumulates=rule.get("accumulates", False),
+        result_bytes=_result_bytes(rule["element_bytes"]) if "element_bytes" in rule else None,
         constants=dict(enumerate(rule["constants"], start=1)) if "constants" in rule else None,
+        states=tuple(rule.get("states", ())),
+        training=_training(rule["training"]) if "training" in rule else None,
+        loss=rule.get("loss", False),
     )
-    return (forward, *backward)
-
-
-def _work(of_result: int, of_input: int) -> Any:
-    return lambda inputs, outputs, attributes: (
-        of_result * prod(outputs[0]) + (of_input * prod(inputs[0]) if of_input else 0)
+    if "product" not in rule:
+        return _with_gradients(spec, rule, where)
+    product = _named(rule["product"], PRODUCTS, f"product of {where}")
+    spec = _multiplied(spec, product)
+    if shapes is None or "gradients" in rule:
+        return _with_gradients(spec, rule, where)
+    return (
+        replace(spec, gradients=product_gradients(name)),
+        _multiplied(_backward(f"{name}InputGradient"), input_gradient(product)),
+        _multiplied(_backward(f"{name}WeightGradient"), weight_gradient(product)),
     )
 
 
-def _read(text: object, where: str) -> tuple[str, int]:
-    word = str(text)
-    if word[:1] not in ("x", "y") or not word[1:].isdecimal():
-        raise InputError(
-            f"{where}: its gradient reads {text!r}; write x0 for input 0, y0 for result 0"
+def _with_gradients(
+    spec: OperatorSpec, rule: Mapping[str, Any], where: str
+) -> tuple[OperatorSpec, ...]:
+    """The operator with its gradients, and the operators of these that have no table."""
+    where = f"gradient of {where}"
+    given = rule.get("gradients", [rule["gradient"]] if "gradient" in rule else [])
+    if isinstance(given, str):
+        return (replace(spec, gradients=_named(given, GRADIENTS, where)),)
+    if not given:
+        return (spec,)
+    tables = [_checked(table, _OF_GRADIENT, where) for table in given]
+    own = f"{spec.name}Gradient"
+    backward = (
+        replace(_backward(own), operations=_work(table, where))
+        for table in tables
+        if "operator" not in table
+    )
+    rules = [
+        (
+            table.get("of", [0]),
+            [_read(text, where) for text in table.get("reads", ())],
+            table.get("operator", own),
         )
-    return word[0], int(word[1:])
+        for table in tables
+    ]
+    return (replace(spec, gradients=_gradients(rules)), *backward)
 
 
-def _checked(table: object, keys: Mapping[str, type], where: str) -> Mapping[str, Any]:
+def _gradients(rules: Sequence[tuple[list[int], list[_Read], str]]) -> Gradients:
+    """Operations that give gradients of some inputs (none: all), read tensors, and have a name."""
+
+    def gradients(
+        inputs: Shapes, outputs: Shapes, attributes: Attributes, needed: Needed
+    ) -> tuple[GradientRule, ...]:
+        found = []
+        for of, reads, operator in rules:
+            own = tuple(sorted(needed.intersection(of) if of else needed))
+            if own:
+                kept = tuple(read for read, wanted in reads if wanted is None or wanted in needed)
+                found.append(GradientRule(of=own, reads=kept, operator=operator))
+        return tuple(found)
+
+    return gradients
+
+
+def _training(table: Mapping[str, Any]) -> TrainingForm:
+    return TrainingForm(operator=table["operator"], inputs=tuple(table["inputs"]))
+
+
+def _backward(name: str) -> OperatorSpec:
+    return OperatorSpec(name=name, style=Style.POINTWISE, shapes=None, operations=lambda *shapes: 0)
+
+
+def _multiplied(spec: OperatorSpec, product: GemmRule) -> OperatorSpec:
+    """The operator as a matrix product: 2 operations a MAC; additions of a bias do not count."""
+    return replace(
+        spec,
+        style=Style.GEMM,
+        gemm=product,
+        operations=lambda inputs, outputs, attributes: (
+            2 * product(inputs, outputs, attributes).macs
+        ),
+    )
+
+
+def _work(rule: Mapping[str, Any], where: str) -> Factor:
+    """Operations for each element of the first result, of the first input, and of all results."""
+    of_result: int = rule.get("operations", 0)
+    of_input: int = rule.get("of_input", 0)
+    of_results: int = rule.get("of_results", 0)
+    factor = _named(rule.get("times", "once"), FACTORS, f"times of {where}")
+
+    def work(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:
+        count = of_result * prod(outputs[0]) + of_results * sum(map(prod, outputs))
+        if of_input:
+            count += of_input * prod(inputs[0])
+        return count * factor(inputs, outputs, attributes)
+
+    return work
+
+
+def _counted(shapes: ShapeRule, numbers: Sequence[int]) -> ShapeRule:
+    """The rule for one of these numbers of inputs."""
+
+    def counted(inputs: Shapes, attributes: Attributes) -> Shapes:
+        if len(inputs) not in numbers:
+            wanted = " to ".join(map(str, numbers))
+            raise InputError(f"takes {wanted} inputs, was given {len(inputs)}")
+        return shapes(inputs, attributes)
+
+    return counted
+
+
+def _result_bytes(
+    sizes: int | list[int | str],
+) -> Callable[[tuple[int, ...], Attributes], tuple[int, ...]]:
+    """Bytes of one element of each result: a number, those of an input, or of attribute ``to``."""
+
+    def bytes_of(size: int | str, inputs: tuple[int, ...], attributes: Attributes) -> int:
+        if isinstance(size, int):
+            return size
+        if size != "to":
+            return inputs[int(size.removeprefix("x"))]
+        target = integer(attributes, "to")
+        if target not in _TYPE_BYTES:
+            raise InputError(f"attribute to: element type {target} of ONNX is not supported")
+        return _TYPE_BYTES[target]
+
+    given = sizes if isinstance(sizes, list) else [sizes]
+    return lambda inputs, attributes: tuple(bytes_of(size, inputs, attributes) for size in given)
+
+
+def _read(text: object, where: str) -> _Read:
+    word, _, wanted = str(text).partition(" for ")
+    if word[:1] not in ("x", "y") or not word[1:].isdecimal() or not (wanted or "0").isdecimal():
+        raise InputError(f"{where}: reads {text!r}; write x0 for input 0, y0 for result 0")
+    return (word[0], int(word[1:])), int(wanted) if wanted else None
+
+
+def _named(name: str, known: Mapping[str, T], what: str) -> T:
+    if name not in known:
+        raise unknown(what, name, known)
+    return known[name]
+
+
+def _checked(table: object, keys: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     if not isinstance(table, Mapping):
         raise InputError(f"{where}: must be a table")
     for key, value in table.items():
         if key not in keys:
             raise InputError(f"{where}: {unknown('key', key, keys)}")
-        if not isinstance(value, keys[key]) or (isinstance(value, int) and value < 0):
-            raise InputError(f"{where}: {key} = {value!r} is no {keys[key].__name__} that will do")
+        kind = keys[key]
+        if not isinstance(value, kind) or (isinstance(value, int) and value < 0):
+            wanted = getattr(kind, "__name__", kind)
+            raise InputError(f"{where}: {key} = {value!r} is no {wanted} that will do")
     return table

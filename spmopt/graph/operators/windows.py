@@ -42,6 +42,32 @@ def window_shape(spatial: Shape, kernel: Shape, attributes: Attributes) -> Shape
     return tuple(result)
 
 
+def transposed_window_shape(spatial: Shape, kernel: Shape, attributes: Attributes) -> Shape:
+    """Spatial result shape of a transposed convolution, whose windows overlap in the result."""
+    rank = len(spatial)
+    ones, zeros = (1,) * rank, (0,) * rank
+    strides = integers(attributes, "strides", ones)
+    if text(attributes, "auto_pad", "NOTSET").startswith("SAME"):
+        return tuple(size * stride for size, stride in zip(spatial, strides, strict=True))
+    wanted = integers(attributes, "output_shape", ())
+    if wanted:
+        return wanted[-rank:]
+    dilations = integers(attributes, "dilations", ones)
+    extra = integers(attributes, "output_padding", zeros)
+    pads = integers(attributes, "pads", zeros + zeros)
+    if not len(strides) == len(dilations) == len(extra) == rank == len(pads) // 2:
+        raise InputError(f"strides, dilations and pads must suit {rank} spatial dimensions")
+    return tuple(
+        strides[axis] * (spatial[axis] - 1)
+        + extra[axis]
+        + dilations[axis] * (kernel[axis] - 1)
+        + 1
+        - pads[axis]
+        - pads[rank + axis]
+        for axis in range(rank)
+    )
+
+
 def _per_axis(attributes: Attributes, name: str, rank: int) -> tuple[int, ...]:
     values = integers(attributes, name, (1,) * rank)
     if len(values) != rank:

@@ -9,6 +9,7 @@ from importlib import import_module
 from importlib.resources import files
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.frontends.zoo.layers import NetworkBuilder
 from spmopt.graph.ir import Graph
 
 
@@ -16,8 +17,8 @@ from spmopt.graph.ir import Graph
 class NetworkEntry:
     """One network of the zoo.
 
-    ``build`` is a ``module:function`` of this package that takes the name, the batch size and all
-    ``parameters``, defaults filled in.
+    ``build`` is a ``module:function`` of this package that takes a builder, the batch size and all
+    ``parameters`` by name, defaults filled in, and returns the outputs.
     """
 
     name: str
@@ -77,8 +78,8 @@ def network(name: str, *, batch: int | None = None, **parameters: int) -> Graph:
     size = found.batch if batch is None else _at_least(1, name, "batch", batch)
     module, _, function = found.build.partition(":")
     build = getattr(import_module(f"spmopt.frontends.zoo.{module}"), function)
-    graph: Graph = build(name, size, chosen)
-    return graph
+    net = NetworkBuilder(name)
+    return net.finish(build(net, size, **chosen))
 
 
 def _at_least(least: int, network: str, name: str, value: int) -> int:

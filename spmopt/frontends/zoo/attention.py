@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.zoo.layers import Layers
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,63 +36,71 @@ class Widths:
             )
 
 
-def project(net: Layers, name: str, x: int, features: int, *, bias: bool) -> int:
+def project(net: NetworkBuilder, name: str, x: int, features: int, *, bias: bool) -> int:
     """Fully connected layer on (batch, length, inputs)."""
-    batch, length, inputs = net.builder.shape(x)
+    batch, length, inputs = net.shape(x)
     rows = net.reshape(x, batch * length, inputs)
     return net.reshape(net.linear(name, rows, features, bias=bias), batch, length, features)
 
 
-def attention(net: Layers, name: str, x: int, memory: int, widths: Widths) -> int:
+def attention(net: NetworkBuilder, name: str, x: int, memory: int, widths: Widths) -> int:
     """Sublayer: queries from ``x``, keys and values from ``memory``; residual and norm."""
     return _residual(net, name, x, attend(net, name, x, memory, widths))
 
 
 def attend(
-    net: Layers, name: str, x: int, memory: int, widths: Widths, *, positions: int | None = None
+    net: NetworkBuilder,
+    name: str,
+    x: int,
+    memory: int,
+    widths: Widths,
+    *,
+    positions: int | None = None,
 ) -> int:
     """Attention itself; ``positions`` (heads, length, span) is added to the scores."""
-    batch, length, hidden = net.builder.shape(x)
-    span = net.builder.shape(memory)[1]
+    batch, length, hidden = net.shape(x)
+    span = net.shape(memory)[1]
     heads, width = widths.heads, hidden // widths.heads
     bias = widths.attention_bias
-    query = project(net, f"{name}.query", x, hidden, bias=bias)
-    key = project(net, f"{name}.key", memory, hidden, bias=bias)
-    value = project(net, f"{name}.value", memory, hidden, bias=bias)
-    scores = net.pointwise(
-        "MatMul",
-        f"{name}.scores",
-        net.reshape(query, batch, heads, length, width),
-        net.reshape(key, batch, heads, width, span),
+    query, key, value = (
+        project(net, f"{name}.{what}", source, hidden, bias=bias)
+        for what, source in (("query", x), ("key", memory), ("value", memory))
     )
+    query = net.reshape(query, batch, heads, length, width)
+    key = net.reshape(key, batch, heads, width, span)
+    scores = net.layer("MatMul", f"{name}.scores", query, key)
     if positions is not None:
-        scores = net.pointwise("Add", f"{name}.positions", scores, positions)
-    weights = net.builder.add("Softmax", [scores], name=f"{name}.softmax", axis=-1)
-    weights = net.pointwise("Dropout", f"{name}.softmax.drop", weights)
-    context = net.pointwise(
-        "MatMul",
-        f"{name}.context",
-        weights,
-        net.reshape(value, batch, heads, span, width),
-    )
+        scores = net.layer("Add", f"{name}.positions", scores, positions)
+    weights = net.layer("Softmax", f"{name}.softmax", scores, axis=-1)
+    weights = net.dropout(f"{name}.softmax.drop", weights)
+    value = net.reshape(value, batch, heads, span, width)
+    context = net.layer("MatMul", f"{name}.context", weights, value)
     joined = net.reshape(context, batch, length, hidden)
     return project(net, f"{name}.output", joined, hidden, bias=bias)
 
 
-def feed_forward(net: Layers, name: str, x: int, widths: Widths) -> int:
+def feed_forward(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int:
     """Sublayer of two fully connected layers; residual and norm."""
     y = project(net, f"{name}.1", x, widths.inner, bias=True)
-    y = net.pointwise(widths.activation, f"{name}.activation", y)
+    y = net.layer(widths.activation, f"{name}.activation", y)
     y = project(net, f"{name}.2", y, widths.hidden, bias=True)
     return _residual(net, name, x, y)
 
 
-def _residual(net: Layers, name: str, x: int, y: int) -> int:
-    y = net.pointwise("Dropout", f"{name}.drop", y)
-    return net.layer_norm(f"{name}.norm", net.pointwise("Add", f"{name}.add", x, y))
+def _residual(net: NetworkBuilder, name: str, x: int, y: int) -> int:
+    y = net.dropout(f"{name}.drop", y)
+    return net.layer_norm(f"{name}.norm", net.layer("Add", f"{name}.add", x, y))
 
 
-def embed(net: Layers, name: str, table: int, batch: int, length: int) -> int:
+def embed(net: NetworkBuilder, name: str, table: int, batch: int, length: int) -> int:
     """Rows of ``table`` for (batch, length) tokens; token numbers are a network input."""
-    tokens = net.builder.input(name, (batch, length))
-    return net.builder.add("Gather", [table, tokens], name=f"{name}.embedding", axis=0)
+    tokens = net.input(name, (batch, length))
+    return net.layer("Gather", f"{name}.embedding", table, tokens, axis=0)
+
+
+def word_probabilities(net: NetworkBuilder, x: int, table: int) -> int:
+    """Softmax of the products of each token with the rows of the embedding ``table``."""
+    batch, length, hidden = net.shape(x)
+    rows = net.reshape(x, batch * length, hidden)
+    scores = net.layer("Gemm", "projection", rows, table, transB=1)
+    return net.layer("Softmax", "softmax", scores, axis=-1)

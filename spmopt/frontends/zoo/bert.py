@@ -6,58 +6,61 @@ training are left out.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from spmopt.core.errors import InputError
 from spmopt.frontends.zoo.attention import Widths, attention, embed, feed_forward
-from spmopt.frontends.zoo.layers import Layers
-from spmopt.graph.ir import Graph
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _VOCABULARY = 30522
 _POSITIONS = 512
 _SEGMENTS = 2
 
 
-def bert(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def bert(
+    net: NetworkBuilder,
+    batch: int,
+    *,
+    layers: int,
+    sequence: int,
+    hidden: int,
+    heads: int,
+    inner: int | None = None,
+) -> list[int]:
     """Build BERT."""
-    hidden, length = parameters["hidden"], parameters["sequence"]
-    if length > _POSITIONS:
-        raise InputError(f"network {name}: sequence must be at most {_POSITIONS}, is {length}")
+    if sequence > _POSITIONS:
+        raise InputError(
+            f"network {net.name}: sequence must be at most {_POSITIONS}, is {sequence}"
+        )
     widths = Widths(
         hidden=hidden,
-        heads=parameters["heads"],
-        inner=parameters.get("inner", 4 * hidden),
+        heads=heads,
+        inner=inner or 4 * hidden,
         activation="Gelu",
         attention_bias=True,
     )
-    net = Layers(name)
-    x = _embedded(net, batch, length, hidden)
-    for index in range(parameters["layers"]):
+    x = _embedded(net, batch, sequence, hidden)
+    for index in range(layers):
         x = attention(net, f"layer{index}.self", x, x, widths)
         x = feed_forward(net, f"layer{index}.ffn", x, widths)
-    first = net.builder.add("Slice", [x], name="first", starts=(0,), ends=(1,), axes=(1,))
+    first = net.layer("Slice", "first", x, starts=(0,), ends=(1,), axes=(1,))
     pooled = net.linear("pooler", net.reshape(first, batch, hidden), hidden)
-    return net.finish(x, net.pointwise("Tanh", "pooler.tanh", pooled))
+    return [x, net.layer("Tanh", "pooler.tanh", pooled)]
 
 
-def _embedded(net: Layers, batch: int, length: int, hidden: int) -> int:
+def _embedded(net: NetworkBuilder, batch: int, length: int, hidden: int) -> int:
     """Sum of the embeddings of tokens, segments and positions; norm and dropout."""
-    tables = {
-        what: net.builder.weight(f"embedding.{what}", (rows, hidden))
+    tokens, segments, positions = (
+        net.weight(f"embedding.{what}", (rows, hidden))
         for what, rows in (
             ("tokens", _VOCABULARY),
             ("segments", _SEGMENTS),
             ("positions", _POSITIONS),
         )
-    }
-    x = net.pointwise(
-        "Add",
-        "embedding.add1",
-        embed(net, "tokens", tables["tokens"], batch, length),
-        embed(net, "segments", tables["segments"], batch, length),
     )
-    positions = net.builder.add(
-        "Slice", [tables["positions"]], name="positions", starts=(0,), ends=(length,), axes=(0,)
-    )
-    x = net.pointwise("Add", "embedding.add2", x, positions)
-    return net.pointwise("Dropout", "embedding.drop", net.layer_norm("embedding.norm", x))
+    rows = [
+        embed(net, what, table, batch, length)
+        for what, table in (("tokens", tokens), ("segments", segments))
+    ]
+    x = net.layer("Add", "embedding.add1", *rows)
+    first = net.layer("Slice", "positions", positions, starts=(0,), ends=(length,), axes=(0,))
+    x = net.layer("Add", "embedding.add2", x, first)
+    return net.dropout("embedding.drop", net.layer_norm("embedding.norm", x))

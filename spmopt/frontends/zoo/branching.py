@@ -6,10 +6,7 @@ classifiers, and a 3x3 kernel in the branch that the paper gives a 5x5 one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from spmopt.frontends.zoo.layers import Layers
-from spmopt.graph.ir import Graph
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 # Filters: 1x1; 3x3 reduced, 3x3; "5x5" reduced, "5x5"; projection after pooling.
 _INCEPTION = {
@@ -35,12 +32,13 @@ _FIRE = (  # squeezed, expanded (each of two branches), pooled afterwards
 )
 
 
-def _conv(net: Layers, name: str, x: int, channels: int, kernel: int, *, stride: int = 1) -> int:
-    y = net.conv(f"{name}.conv", x, channels, kernel, stride=stride, pad=kernel // 2)
-    return net.relu(f"{name}.relu", net.batch_norm(f"{name}.norm", y))
+def _conv(
+    net: NetworkBuilder, name: str, x: int, channels: int, kernel: int, *, stride: int = 1
+) -> int:
+    return net.relu(f"{name}.relu", net.conv_norm(name, x, channels, kernel, stride=stride))
 
 
-def _inception(net: Layers, name: str, x: int, filters: tuple[int, ...]) -> int:
+def _inception(net: NetworkBuilder, name: str, x: int, filters: tuple[int, ...]) -> int:
     one, reduce3, three, reduce5, five, projection = filters
     pooled = net.max_pool(f"{name}.pool", x, 3, 1, pad=1, ceil=True)
     branches = (
@@ -49,13 +47,12 @@ def _inception(net: Layers, name: str, x: int, filters: tuple[int, ...]) -> int:
         _conv(net, f"{name}.5x5", _conv(net, f"{name}.5x5_reduce", x, reduce5, 1), five, 3),
         _conv(net, f"{name}.projection", pooled, projection, 1),
     )
-    return net.builder.add("Concat", branches, name=f"{name}.concat", axis=1)
+    return net.join(f"{name}.concat", *branches)
 
 
-def googlenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def googlenet(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list[int]:
     """Build GoogLeNet."""
-    net = Layers(name)
-    x = _conv(net, "1", net.image(batch, parameters["image"]), 64, 7, stride=2)
+    x = _conv(net, "1", net.image(batch, image), 64, 7, stride=2)
     x = net.max_pool("1.pool", x, 3, 2, ceil=True)
     x = _conv(net, "2.3x3", _conv(net, "2.reduce", x, 64, 1), 192, 3)
     x = net.max_pool("2.pool", x, 3, 2, ceil=True)
@@ -65,30 +62,24 @@ def googlenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
             x = net.max_pool("3.pool", x, 3, 2, ceil=True)
         elif module == "4e":
             x = net.max_pool("4.pool", x, 2, 2, ceil=True)
-    x = net.pointwise("Dropout", "drop", net.global_pool("pool", x))
-    return net.finish(net.linear("classifier", x, parameters["classes"]))
+    return [net.linear("classifier", net.dropout("drop", net.global_pool("pool", x)), classes)]
 
 
-def _conv_relu(net: Layers, name: str, x: int, channels: int, kernel: int) -> int:
+def _conv_relu(net: NetworkBuilder, name: str, x: int, channels: int, kernel: int) -> int:
     y = net.conv(name, x, channels, kernel, pad=kernel // 2, bias=True)
     return net.relu(f"{name}.relu", y)
 
 
-def squeezenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def squeezenet(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list[int]:
     """Build SqueezeNet."""
-    net = Layers(name)
-    x = net.conv("conv1", net.image(batch, parameters["image"]), 96, 7, stride=2, bias=True)
+    x = net.conv("conv1", net.image(batch, image), 96, 7, stride=2, bias=True)
     x = net.max_pool("pool1", net.relu("conv1.relu", x), 3, 2, ceil=True)
     for index, (squeezed, expanded, pooled) in enumerate(_FIRE, 2):
         fire = f"fire{index}"
         x = _conv_relu(net, f"{fire}.squeeze", x, squeezed, 1)
-        branches = (
-            _conv_relu(net, f"{fire}.expand1x1", x, expanded, 1),
-            _conv_relu(net, f"{fire}.expand3x3", x, expanded, 3),
-        )
-        x = net.builder.add("Concat", branches, name=f"{fire}.concat", axis=1)
+        branches = [_conv_relu(net, f"{fire}.expand{k}x{k}", x, expanded, k) for k in (1, 3)]
+        x = net.join(f"{fire}.concat", *branches)
         if pooled:
             x = net.max_pool(f"pool{index}", x, 3, 2, ceil=True)
-    x = net.pointwise("Dropout", "drop", x)
-    x = _conv_relu(net, "conv10", x, parameters["classes"], 1)
-    return net.finish(net.global_pool("pool", x))
+    x = _conv_relu(net, "conv10", net.dropout("drop", x), classes, 1)
+    return [net.global_pool("pool", x)]

@@ -17,12 +17,9 @@ proposals and of the regions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from spmopt.core.errors import InputError
 from spmopt.frontends.zoo import mobilenetv3, residual
-from spmopt.frontends.zoo.layers import Layers
-from spmopt.graph.ir import Graph
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _PYRAMID = 256
 _PYRAMID_ANCHORS = 15
@@ -37,99 +34,80 @@ class _Proposals:
     """
 
     def __init__(
-        self, net: Layers, inputs: int, channels: int, *, anchors: int, scores: int
+        self, net: NetworkBuilder, inputs: int, channels: int, *, anchors: int, scores: int
     ) -> None:
         self._net = net
-        self._weights: dict[str, tuple[int, int]] = {}
-        self._declare("inner", inputs, channels, 3)
-        self._declare("scores", channels, scores * anchors, 1)
-        self._declare("boxes", channels, 4 * anchors, 1)
+        self._weights = {
+            part: (net.weight(f"{name}.weight", shape), net.weight(f"{name}.bias", shape[:1]))
+            for part, shape in (
+                ("inner", (channels, inputs, 3, 3)),
+                ("scores", (scores * anchors, channels, 1, 1)),
+                ("boxes", (4 * anchors, channels, 1, 1)),
+            )
+            for name in (f"proposals.{part}",)
+        }
 
     def of(self, x: int, name: str = "proposals") -> tuple[int, int]:
         """Scores and boxes of one map."""
         x = self._net.relu(f"{name}.relu", self._conv(name, "inner", x))
         return self._conv(name, "scores", x), self._conv(name, "boxes", x)
 
-    def _declare(self, part: str, inputs: int, channels: int, kernel: int) -> None:
-        builder, name = self._net.builder, f"proposals.{part}"
-        self._weights[part] = (
-            builder.weight(f"{name}.weight", (channels, inputs, kernel, kernel)),
-            builder.weight(f"{name}.bias", (channels,)),
-        )
-
     def _conv(self, name: str, part: str, x: int) -> int:
         weight, bias = self._weights[part]
-        kernel = self._net.builder.shape(weight)[2:]
-        pads = (kernel[0] // 2,) * 4
-        return self._net.builder.add("Conv", [x, weight, bias], name=f"{name}.{part}", pads=pads)
+        pads = (self._net.shape(weight)[2] // 2,) * 4
+        return self._net.layer("Conv", f"{name}.{part}", x, weight, bias, pads=pads)
 
 
-def _pooled(net: Layers, name: str, x: int, regions: int, size: int) -> int:
+def _pooled(net: NetworkBuilder, name: str, x: int, regions: int, size: int) -> int:
     """Regions of ``x`` as maps of ``size`` x ``size``."""
-    boxes = net.builder.input(f"{name}.boxes", (regions, 4))
-    images = net.builder.input(f"{name}.images", (regions,))
-    return net.builder.add(
-        "RoiAlign",
-        [x, boxes, images],
-        name=name,
-        output_height=size,
-        output_width=size,
-        sampling_ratio=2,
-    )
+    boxes = net.input(f"{name}.boxes", (regions, 4))
+    images = net.input(f"{name}.images", (regions,))
+    window = {"output_height": size, "output_width": size, "sampling_ratio": 2}
+    return net.layer("RoiAlign", name, x, boxes, images, **window)
 
 
-def _pyramid(net: Layers, low: int, high: int) -> tuple[int, int]:
+def _pyramid(net: NetworkBuilder, *maps: int) -> list[int]:
     """Two maps of equal size, the second added to the first on its way down."""
-    inner = [
-        net.conv(f"pyramid{index}.inner", x, _PYRAMID, 1, bias=True)
-        for index, x in enumerate((low, high))
-    ]
-    inner[0] = net.pointwise("Add", "pyramid.add", *inner)
-    first, second = (
-        net.conv(f"pyramid{index}", x, _PYRAMID, 3, pad=1, bias=True)
-        for index, x in enumerate(inner)
+    low, high = (
+        net.conv(f"pyramid{k}.inner", x, _PYRAMID, 1, bias=True) for k, x in enumerate(maps)
     )
-    return first, second
+    inner = (net.layer("Add", "pyramid.add", low, high), high)
+    return [net.conv(f"pyramid{k}", x, _PYRAMID, 3, pad=1, bias=True) for k, x in enumerate(inner)]
 
 
-def _found(net: Layers, x: int, classes: int) -> tuple[int, int]:
+def _found(net: NetworkBuilder, x: int, classes: int) -> tuple[int, int]:
     """Classes (one more for the background) and boxes of each region."""
     return net.linear("classes", x, classes), net.linear("boxes", x, 4 * classes)
 
 
-def faster_rcnn(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def faster_rcnn(
+    net: NetworkBuilder, batch: int, *, image: int, regions: int, classes: int
+) -> list[int]:
     """Build Faster R-CNN on MobileNetV3."""
-    if parameters["regions"] % 2:
-        raise InputError(f"network {name}: regions must be even, is {parameters['regions']}")
-    net = Layers(name)
-    image = net.image(batch, parameters["image"])
-    maps = _pyramid(net, *mobilenetv3.maps(net, image))
+    if regions % 2:
+        raise InputError(f"network {net.name}: regions must be even, is {regions}")
+    maps = _pyramid(net, *mobilenetv3.maps(net, net.image(batch, image)))
     proposals = _Proposals(net, _PYRAMID, _PYRAMID, anchors=_PYRAMID_ANCHORS, scores=1)
     coarse = net.max_pool("pyramid.pool", maps[1], 1, 2)
-    found = [
-        value
-        for index, x in enumerate((*maps, coarse))
-        for value in proposals.of(x, f"proposals{index}")
-    ]
-    half = batch * parameters["regions"] // 2
+    found = [y for k, x in enumerate((*maps, coarse)) for y in proposals.of(x, f"proposals{k}")]
+    half = batch * regions // 2
     parts = [_pooled(net, f"regions{k}", x, half, 7) for k, x in enumerate(maps)]
-    x = net.flatten(net.builder.add("Concat", parts, name="regions", axis=0))
+    x = net.flatten(net.layer("Concat", "regions", *parts, axis=0))
     for layer in ("head1", "head2"):
         x = net.relu(f"{layer}.relu", net.linear(layer, x, _INNER))
-    return net.finish(*found, *_found(net, x, parameters["classes"]))
+    return [*found, *_found(net, x, classes)]
 
 
-def faster_rcnn_resnet50(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def faster_rcnn_resnet50(
+    net: NetworkBuilder, batch: int, *, image: int, regions: int, classes: int
+) -> list[int]:
     """Build Faster R-CNN on ResNet-50."""
-    net = Layers(name)
-    image = net.image(batch, parameters["image"])
-    x = residual.stages(net, image, residual.bottleneck, residual.DEPTHS[:3])
-    proposals = _Proposals(net, 1024, 512, anchors=_ANCHORS, scores=2)
-    found: tuple[int, ...] = proposals.of(x)
-    if parameters["regions"]:
-        y = _pooled(net, "regions", x, batch * parameters["regions"], 14)
-        for index in range(residual.DEPTHS[3]):
-            stride = 1 if index else 2
-            y = residual.bottleneck(net, f"stage4.{index}", y, residual.WIDTHS[3], stride)
-        found = (*found, *_found(net, net.global_pool("pool", y), parameters["classes"]))
-    return net.finish(*found)
+    x = residual.stages(net, net.image(batch, image), residual.bottleneck, residual.DEPTHS[:3])
+    found = [*_Proposals(net, 1024, 512, anchors=_ANCHORS, scores=2).of(x)]
+    if not regions:
+        return found
+    y = _pooled(net, "regions", x, batch * regions, 14)
+    for index in range(residual.DEPTHS[3]):
+        stride = 1 if index else 2
+        y = residual.bottleneck(net, f"stage4.{index}", y, residual.WIDTHS[3], stride)
+    return [*found, *_found(net, net.global_pool("pool", y), classes)]

@@ -19,40 +19,60 @@ do to reuse the weights; ``stepwise=1`` runs all layers of a step before the nex
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import product
 
-from spmopt.frontends.zoo.layers import Layers
+from spmopt.frontends.zoo.layers import NetworkBuilder
 from spmopt.frontends.zoo.lstm import AdditiveAttention, Lstm
-from spmopt.graph.ir import Graph
 
 _FIRST_RESIDUAL = 2  # the third layer
 
 
-def gnmt(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def gnmt(
+    net: NetworkBuilder,
+    batch: int,
+    *,
+    layers: int,
+    steps: int,
+    hidden: int,
+    vocabulary: int,
+    stepwise: int,
+    plain: int,
+) -> list[int]:
     """Build GNMT."""
-    hidden, steps = parameters["hidden"], parameters["steps"]
-    net = Layers(name)
-    zero = net.builder.state("initial", (batch, hidden))
-    source = _embedded_steps(net, "source", batch, parameters)
-    encoded = _encoder(net, source, zero, parameters)
-    rows = [net.reshape(x, batch, 1, hidden) for x in encoded]
-    memory = net.builder.add("Concat", rows, name="memory", axis=1)
-    target = _embedded_steps(net, "target", batch, parameters)
-    decoded = _decoder(net, target, memory, zero, parameters)
-    top = net.builder.add("Concat", decoded, name="decoded", axis=0)
-    scores = net.linear("projection", top, parameters["vocabulary"])
-    probabilities = net.builder.add("Softmax", [scores], name="softmax", axis=-1)
-    return net.finish(net.reshape(probabilities, steps, batch, parameters["vocabulary"]))
+    zero = net.state("initial", (batch, hidden))
+    source = _embedded_steps(net, "source", (steps, batch), (vocabulary, hidden))
+    bottom, first = (source, 0) if plain else (_both_directions(net, source, zero), 1)
+    encoder = [
+        Lstm(net, f"encoder{k}", net.shape(bottom[0])[1] if k == first else hidden, zero)
+        for k in range(first, layers)
+    ]
+    order = _order(len(encoder), steps, stepwise)
+    encoded = _run(net, "encoder", encoder, bottom, order, first=first, plain=plain)
+    memory = net.join("memory", *(net.reshape(x, batch, 1, hidden) for x in encoded))
+    target = _embedded_steps(net, "target", (steps, batch), (vocabulary, hidden))
+    attention = AdditiveAttention(net, "attention", memory)
+    decoder = [
+        Lstm(net, f"decoder{k}", hidden if plain and k else 2 * hidden, zero) for k in range(layers)
+    ]
+    order = _order(layers, steps, stepwise)
+    decoded = _run(net, "decoder", decoder, target, order, plain=plain, attention=attention)
+    top = net.layer("Concat", "decoded", *decoded, axis=0)
+    probabilities = net.layer(
+        "Softmax", "softmax", net.linear("projection", top, vocabulary), axis=-1
+    )
+    return [net.reshape(probabilities, steps, batch, vocabulary)]
 
 
-def _embedded_steps(net: Layers, name: str, batch: int, parameters: Mapping[str, int]) -> list[int]:
-    """Embeddings of a sentence, one (batch, hidden) tensor a step."""
-    steps, hidden = parameters["steps"], parameters["hidden"]
-    tokens = net.builder.input(f"{name}.tokens", (steps, batch))
-    table = net.builder.weight(f"{name}.embedding.weight", (parameters["vocabulary"], hidden))
-    x = net.builder.add("Gather", [table, tokens], name=f"{name}.embedding", axis=0)
-    parts = net.builder.add_many("Split", [x], name=f"{name}.steps", axis=0, split=(1,) * steps)
+def _embedded_steps(
+    net: NetworkBuilder, name: str, tokens: tuple[int, int], table: tuple[int, int]
+) -> list[int]:
+    """Embeddings of a sentence, (steps, batch) ``tokens``: one (batch, hidden) tensor a step."""
+    (steps, batch), (_, hidden) = tokens, table
+    numbers = net.input(f"{name}.tokens", tokens)
+    rows = net.weight(f"{name}.embedding.weight", table)
+    x = net.layer("Gather", f"{name}.embedding", rows, numbers, axis=0)
+    parts = net.add_many("Split", [x], name=f"{name}.steps", axis=0, split=(1,) * steps)
     return [net.reshape(part, batch, hidden) for part in parts]
 
 
@@ -60,64 +80,45 @@ def _order(layers: int, steps: int, stepwise: int) -> Iterator[tuple[int, int]]:
     """Cells (layer, step) in the order in which they run."""
     if stepwise:
         return ((layer, step) for step, layer in product(range(steps), range(layers)))
-    return iter(product(range(layers), range(steps)))
+    return product(range(layers), range(steps))
 
 
-def _encoder(net: Layers, inputs: list[int], zero: int, parameters: Mapping[str, int]) -> list[int]:
-    hidden, layers, steps = parameters["hidden"], parameters["layers"], len(inputs)
-    plain = parameters["plain"]
-    bottom = inputs if plain else _both_directions(net, inputs, zero, hidden)
-    first = 0 if plain else 1
-    stack = [
-        Lstm(net, f"encoder{layer}", net.builder.shape(bottom[0])[1], hidden, zero)
-        if layer == first
-        else Lstm(net, f"encoder{layer}", hidden, hidden, zero)
-        for layer in range(first, layers)
-    ]
-    grid = [bottom, *([0] * steps for _ in stack)]
-    for row, step in _order(len(stack), steps, parameters["stepwise"]):
-        x = grid[row][step]
-        y = stack[row].step(x)
-        if first + row >= _FIRST_RESIDUAL and not plain:
-            y = net.pointwise("Add", f"encoder{first + row}.residual{step}", x, y)
-        grid[row + 1][step] = y
-    return grid[-1]
-
-
-def _both_directions(net: Layers, inputs: list[int], zero: int, hidden: int) -> list[int]:
+def _both_directions(net: NetworkBuilder, inputs: list[int], zero: int) -> list[int]:
     """First encoder layer: outputs of both directions side by side, (N, 2H) a step."""
-    forward = Lstm(net, "encoder0.forward", hidden, hidden, zero)
-    backward = Lstm(net, "encoder0.backward", hidden, hidden, zero)
+    hidden = net.shape(zero)[1]
+    forward = Lstm(net, "encoder0.forward", hidden, zero)
+    backward = Lstm(net, "encoder0.backward", hidden, zero)
     ahead = [forward.step(x) for x in inputs]
     behind = [backward.step(x) for x in reversed(inputs)][::-1]
     return [
-        net.builder.add("Concat", pair, name=f"encoder0.both{step}", axis=1)
+        net.join(f"encoder0.both{step}", *pair)
         for step, pair in enumerate(zip(ahead, behind, strict=True))
     ]
 
 
-def _decoder(
-    net: Layers, inputs: list[int], memory: int, zero: int, parameters: Mapping[str, int]
+def _run(
+    net: NetworkBuilder,
+    name: str,
+    stack: list[Lstm],
+    inputs: list[int],
+    order: Iterable[tuple[int, int]],
+    *,
+    first: int = 0,
+    plain: int,
+    attention: AdditiveAttention | None = None,
 ) -> list[int]:
-    hidden, layers, steps = parameters["hidden"], parameters["layers"], len(inputs)
-    attention = AdditiveAttention(net, "attention", memory)
-    plain = parameters["plain"]
-    stack = [
-        Lstm(net, f"decoder{layer}", hidden if plain and layer else 2 * hidden, hidden, zero)
-        for layer in range(layers)
-    ]
-    grid = [inputs, *([0] * steps for _ in stack)]
-    contexts = [0] * steps
-    for layer, step in _order(layers, steps, parameters["stepwise"]):
-        if layer == 0:
-            contexts[step] = attention.context(stack[0].output)
-        x = grid[layer][step]
+    """Results (steps) of a stack of layers, of which the lowest is layer ``first``."""
+    grid = [inputs, *([0] * len(inputs) for _ in stack)]
+    contexts = [0] * len(inputs)
+    for row, step in order:
+        layer, x = first + row, grid[row][step]
         y = x
-        if layer == 0 or not plain:
-            name = f"decoder{layer}.input{step}"
-            y = net.builder.add("Concat", [x, contexts[step]], name=name, axis=1)
-        y = stack[layer].step(y)
+        if attention is not None and layer == 0:
+            contexts[step] = attention.context(stack[0].output)
+        if attention is not None and (layer == 0 or not plain):
+            y = net.join(f"{name}{layer}.input{step}", x, contexts[step])
+        y = stack[row].step(y)
         if layer >= _FIRST_RESIDUAL and not plain:
-            y = net.pointwise("Add", f"decoder{layer}.residual{step}", x, y)
-        grid[layer + 1][step] = y
+            y = net.layer("Add", f"{name}{layer}.residual{step}", x, y)
+        grid[row + 1][step] = y
     return grid[-1]

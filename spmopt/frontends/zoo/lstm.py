@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spmopt.frontends.zoo.layers import Layers
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _GATES = (("i", "Sigmoid"), ("f", "Sigmoid"), ("o", "Sigmoid"), ("g", "Tanh"))
 
@@ -14,15 +14,15 @@ class Lstm:
     activation each, and the point-wise update of the state. ``output`` is the latest (N, H).
     """
 
-    def __init__(self, net: Layers, name: str, inputs: int, hidden: int, zero: int) -> None:
+    def __init__(self, net: NetworkBuilder, name: str, inputs: int, zero: int) -> None:
         self.net = net
         self.name = name
         self.output = zero
         self._state = zero
         self._steps = 0
+        hidden = net.shape(zero)[1]
         self._weights = [
-            net.builder.weight(f"{name}.{gate}.weight", (inputs + hidden, hidden))
-            for gate, _ in _GATES
+            net.weight(f"{name}.{gate}.weight", (inputs + hidden, hidden)) for gate, _ in _GATES
         ]
 
     def step(self, x: int) -> int:
@@ -30,9 +30,9 @@ class Lstm:
         cell = f"{self.name}.{self._steps}"
         gates = []
         for (gate, activation), weight in zip(_GATES, self._weights, strict=True):
-            y = self.net.pointwise("LSTMGate", f"{cell}.{gate}", x, self.output, weight)
-            gates.append(self.net.pointwise(activation, f"{cell}.{gate}.{activation}", y))
-        self._state, self.output = self.net.builder.add_many(
+            y = self.net.layer("LSTMGate", f"{cell}.{gate}", x, self.output, weight)
+            gates.append(self.net.layer(activation, f"{cell}.{gate}.{activation}", y))
+        self._state, self.output = self.net.add_many(
             "LSTMCell", [*gates, self._state], name=f"{cell}.update"
         )
         self._steps += 1
@@ -42,29 +42,29 @@ class Lstm:
 class AdditiveAttention:
     """Scores v tanh(W q + U m) over ``memory`` (N, S, H); the keys U m are computed once."""
 
-    def __init__(self, net: Layers, name: str, memory: int) -> None:
+    def __init__(self, net: NetworkBuilder, name: str, memory: int) -> None:
         self.net = net
         self.name = name
         self._memory = memory
-        self._batch, self._span, self._hidden = net.builder.shape(memory)
+        self._batch, self._span, self._hidden = net.shape(memory)
         rows = net.reshape(memory, self._batch * self._span, self._hidden)
         keys = net.linear(f"{name}.keys", rows, self._hidden, bias=False)
         self._keys = net.reshape(keys, self._batch, self._span, self._hidden)
-        self._query = net.builder.weight(f"{name}.query.weight", (self._hidden, self._hidden))
-        self._scores = net.builder.weight(f"{name}.scores.weight", (self._hidden, 1))
+        self._query = net.weight(f"{name}.query.weight", (self._hidden, self._hidden))
+        self._scores = net.weight(f"{name}.scores.weight", (self._hidden, 1))
         self._steps = 0
 
     def context(self, query: int) -> int:
         """Weighted mean (N, H) of the memory for ``query`` (N, H)."""
         net, step = self.net, f"{self.name}.{self._steps}"
         self._steps += 1
-        query = net.pointwise("Gemm", f"{step}.query", query, self._query)
+        query = net.layer("Gemm", f"{step}.query", query, self._query)
         query = net.reshape(query, self._batch, 1, self._hidden)
-        x = net.pointwise("Add", f"{step}.add", self._keys, query)
-        x = net.pointwise("Tanh", f"{step}.tanh", x)
+        x = net.layer("Add", f"{step}.add", self._keys, query)
+        x = net.layer("Tanh", f"{step}.tanh", x)
         x = net.reshape(x, self._batch * self._span, self._hidden)
-        x = net.pointwise("Gemm", f"{step}.scores", x, self._scores)
+        x = net.layer("Gemm", f"{step}.scores", x, self._scores)
         x = net.reshape(x, self._batch, 1, self._span)
-        x = net.builder.add("Softmax", [x], name=f"{step}.softmax", axis=-1)
-        x = net.pointwise("MatMul", f"{step}.mean", x, self._memory)
+        x = net.layer("Softmax", f"{step}.softmax", x, axis=-1)
+        x = net.layer("MatMul", f"{step}.mean", x, self._memory)
         return net.reshape(x, self._batch, self._hidden)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from spmopt.frontends.zoo.layers import Layers
-from spmopt.graph.ir import Graph
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _SEPARABLE = (  # channels, stride (paper of the first, table 1)
     *((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2)),
@@ -23,52 +20,44 @@ _STAGES = (  # expansion, channels, blocks, stride of the first block (paper of 
 
 
 def _conv(
-    net: Layers, name: str, x: int, channels: int, kernel: int, *, stride: int = 1, groups: int = 1
+    net: NetworkBuilder,
+    name: str,
+    x: int,
+    channels: int,
+    kernel: int,
+    *,
+    stride: int = 1,
+    groups: int = 1,
 ) -> int:
-    y = net.conv(f"{name}.conv", x, channels, kernel, stride=stride, pad=kernel // 2, groups=groups)
-    y = net.batch_norm(f"{name}.norm", y)
-    return net.builder.add("Clip", [y], name=f"{name}.relu6", min=0.0, max=6.0)
+    y = net.conv_norm(name, x, channels, kernel, stride=stride, groups=groups)
+    return net.layer("Clip", f"{name}.relu6", y, min=0.0, max=6.0)
 
 
-def mobilenet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def _depthwise(net: NetworkBuilder, name: str, x: int, stride: int) -> int:
+    width = net.shape(x)[1]
+    return _conv(net, f"{name}.depthwise", x, width, 3, stride=stride, groups=width)
+
+
+def mobilenet(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list[int]:
     """Build MobileNet."""
-    net = Layers(name)
-    x = _conv(net, "stem", net.image(batch, parameters["image"]), 32, 3, stride=2)
+    x = _conv(net, "stem", net.image(batch, image), 32, 3, stride=2)
     for index, (channels, stride) in enumerate(_SEPARABLE, 1):
-        inputs = net.builder.shape(x)[1]
-        x = _conv(net, f"block{index}.depthwise", x, inputs, 3, stride=stride, groups=inputs)
+        x = _depthwise(net, f"block{index}", x, stride)
         x = _conv(net, f"block{index}.pointwise", x, channels, 1)
-    x = net.global_pool("pool", x)
-    return net.finish(net.linear("classifier", x, parameters["classes"]))
+    return [net.linear("classifier", net.global_pool("pool", x), classes)]
 
 
-def _block(net: Layers, name: str, x: int, *, expansion: int, channels: int, stride: int) -> int:
-    inputs = net.builder.shape(x)[1]
-    width = inputs * expansion
-    y = x if expansion == 1 else _conv(net, f"{name}.expand", x, width, 1)
-    y = _conv(net, f"{name}.depthwise", y, width, 3, stride=stride, groups=width)
-    y = net.conv(f"{name}.project.conv", y, channels, 1)
-    y = net.batch_norm(f"{name}.project.norm", y)
-    if stride == 1 and inputs == channels:
-        y = net.pointwise("Add", f"{name}.add", x, y)
-    return y
-
-
-def mobilenetv2(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def mobilenetv2(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list[int]:
     """Build MobileNetV2."""
-    net = Layers(name)
-    x = _conv(net, "stem", net.image(batch, parameters["image"]), 32, 3, stride=2)
-    for stage, (expansion, channels, blocks, stride) in enumerate(_STAGES, 1):
+    x = _conv(net, "stem", net.image(batch, image), 32, 3, stride=2)
+    for stage, (expansion, channels, blocks, first_stride) in enumerate(_STAGES, 1):
         for index in range(blocks):
-            block = f"stage{stage}.{index}"
-            x = _block(
-                net,
-                block,
-                x,
-                expansion=expansion,
-                channels=channels,
-                stride=1 if index else stride,
-            )
+            name, inputs, before = f"stage{stage}.{index}", net.shape(x)[1], x
+            stride = 1 if index else first_stride
+            if expansion > 1:
+                x = _conv(net, f"{name}.expand", x, inputs * expansion, 1)
+            x = net.conv_norm(f"{name}.project", _depthwise(net, name, x, stride), channels, 1)
+            if stride == 1 and inputs == channels:
+                x = net.layer("Add", f"{name}.add", before, x)
     x = net.global_pool("pool", _conv(net, "head", x, 1280, 1))
-    x = net.pointwise("Dropout", "drop", x)
-    return net.finish(net.linear("classifier", x, parameters["classes"]))
+    return [net.linear("classifier", net.dropout("drop", x), classes)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spmopt.frontends.zoo.layers import Layers
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 # kernel, channels inside and after, squeeze and excitation, activation, stride (paper, table 1)
 _BLOCKS = (
@@ -25,56 +25,47 @@ _BLOCKS = (
 _LAST_STRIDE = 12  # the block that begins the last stage
 
 
-def maps(net: Layers, image: int) -> tuple[int, int]:
+def maps(net: NetworkBuilder, image: int) -> tuple[int, int]:
     """Maps of stride 32: that of the block which begins the stage, and the last one."""
-    x = _conv(net, "stem", image, 16, 3, stride=2)
-    marked = x
+    x = marked = _conv(net, "stem", image, 16, 3, stride=2)
     for index, (kernel, inside, channels, squeezed, activation, stride) in enumerate(_BLOCKS):
         name, before = f"block{index}", x
-        if inside != net.builder.shape(x)[1]:
+        if inside != net.shape(x)[1]:
             x = _conv(net, f"{name}.expand", x, inside, 1, activation=activation)
-        x = _conv(
-            net,
-            f"{name}.depthwise",
-            x,
-            inside,
-            kernel,
-            stride=stride,
-            groups=inside,
-            activation=activation,
-        )
+        like = {"stride": stride, "groups": inside}
+        x = _conv(net, f"{name}.depthwise", x, inside, kernel, activation=activation, **like)
         if squeezed:
             x = _squeeze(net, f"{name}.squeeze", x)
         x = net.batch_norm(f"{name}.project.norm", net.conv(f"{name}.project", x, channels, 1))
-        if net.builder.shape(before) == net.builder.shape(x):
-            x = net.pointwise("Add", f"{name}.add", before, x)
+        if net.shape(before) == net.shape(x):
+            x = net.layer("Add", f"{name}.add", before, x)
         marked = x if index == _LAST_STRIDE else marked
-    return marked, _conv(net, "last", x, 6 * net.builder.shape(x)[1], 1)
+    return marked, _conv(net, "last", x, 6 * net.shape(x)[1], 1)
 
 
 def _conv(
-    net: Layers,
+    net: NetworkBuilder,
     name: str,
     x: int,
     channels: int,
     kernel: int,
     *,
+    activation: str = "HardSwish",
     stride: int = 1,
     groups: int = 1,
-    activation: str = "HardSwish",
 ) -> int:
     y = net.conv(name, x, channels, kernel, stride=stride, pad=kernel // 2, groups=groups)
-    return net.pointwise(activation, f"{name}.activation", net.batch_norm(f"{name}.norm", y))
+    return net.layer(activation, f"{name}.activation", net.batch_norm(f"{name}.norm", y))
 
 
-def _squeeze(net: Layers, name: str, x: int) -> int:
+def _squeeze(net: NetworkBuilder, name: str, x: int) -> int:
     """Scale each channel by a gate made of the means of all channels."""
-    channels = net.builder.shape(x)[1]
-    y = net.builder.add("GlobalAveragePool", [x], name=f"{name}.pool")
+    channels = net.shape(x)[1]
+    y = net.layer("GlobalAveragePool", f"{name}.pool", x)
     y = net.conv(f"{name}.1", y, _divisible(channels // 4), 1, bias=True)
     y = net.conv(f"{name}.2", net.relu(f"{name}.relu", y), channels, 1, bias=True)
-    gate = net.pointwise("HardSigmoid", f"{name}.gate", y)
-    return net.pointwise("Mul", f"{name}.scale", x, gate)
+    gate = net.layer("HardSigmoid", f"{name}.gate", y)
+    return net.layer("Mul", f"{name}.scale", x, gate)
 
 
 def _divisible(channels: int) -> int:

@@ -7,10 +7,7 @@ with another image size its first layer has another width.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from spmopt.frontends.zoo.layers import Layers
-from spmopt.graph.ir import Graph
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _VGG16 = ((2, 64), (2, 128), (3, 256), (3, 512), (3, 512))
 # filters, kernel, stride, pad, pooled afterwards
@@ -23,34 +20,32 @@ _ALEXNET = (
 )
 
 
-def _dense(net: Layers, name: str, x: int) -> int:
+def _dense(net: NetworkBuilder, name: str, x: int) -> int:
     return net.relu(f"{name}.relu", net.linear(name, x, 4096))
 
 
-def vgg16(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def vgg16(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list[int]:
     """Build VGG-16."""
-    net = Layers(name)
-    x = net.image(batch, parameters["image"])
+    x = net.image(batch, image)
     for block, (depth, channels) in enumerate(_VGG16, 1):
         for index in range(1, depth + 1):
             layer = f"conv{block}_{index}"
             x = net.relu(f"{layer}.relu", net.conv(layer, x, channels, 3, pad=1, bias=True))
         x = net.max_pool(f"pool{block}", x, 2, 2)
-    x = net.pointwise("Dropout", "drop6", _dense(net, "fc6", net.flatten(x)))
-    x = net.pointwise("Dropout", "drop7", _dense(net, "fc7", x))
-    return net.finish(net.linear("fc8", x, parameters["classes"]))
+    x = net.dropout("drop6", _dense(net, "fc6", net.flatten(x)))
+    x = net.dropout("drop7", _dense(net, "fc7", x))
+    return [net.linear("fc8", x, classes)]
 
 
-def alexnet(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def alexnet(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list[int]:
     """Build AlexNet."""
-    net = Layers(name)
-    x = net.image(batch, parameters["image"])
+    x = net.image(batch, image)
     for index, (channels, kernel, stride, pad, pooled) in enumerate(_ALEXNET, 1):
         layer = f"conv{index}"
         x = net.conv(layer, x, channels, kernel, stride=stride, pad=pad, bias=True)
         x = net.relu(f"{layer}.relu", x)
         if pooled:
             x = net.max_pool(f"pool{index}", x, 3, 2)
-    x = _dense(net, "fc6", net.pointwise("Dropout", "drop6", net.flatten(x)))
-    x = _dense(net, "fc7", net.pointwise("Dropout", "drop7", x))
-    return net.finish(net.linear("fc8", x, parameters["classes"]))
+    x = _dense(net, "fc6", net.dropout("drop6", net.flatten(x)))
+    x = _dense(net, "fc7", net.dropout("drop7", x))
+    return [net.linear("fc8", x, classes)]

@@ -15,11 +15,10 @@ code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from spmopt.core.errors import InputError
-from spmopt.frontends.zoo.layers import Layers
-from spmopt.graph.ir import Graph
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _ROWS = (
     *(39884406, 39043, 17289, 7420, 20263, 3, 7120, 1543, 63, 38532951, 2953546, 403346, 10),
@@ -28,13 +27,13 @@ _ROWS = (
 _TOP = (1024, 1024, 512, 256)
 
 
-def _looked_up(net: Layers, name: str, batch: int, width: int, table: int) -> int:
+def _looked_up(net: NetworkBuilder, name: str, batch: int, width: int, table: int) -> int:
     """Rows of a table, one a sample: (batch, width)."""
-    rows = net.builder.weight(f"{name}.rows", (batch, width))
-    return net.builder.add("Lookup", [rows], name=name, table=table)
+    rows = net.weight(f"{name}.rows", (batch, width))
+    return net.layer("Lookup", name, rows, table=table)
 
 
-def _perceptron(net: Layers, name: str, x: int, widths: Sequence[int]) -> int:
+def _perceptron(net: NetworkBuilder, name: str, x: int, widths: Sequence[int]) -> int:
     """Fully connected layers with rectifiers."""
     for index, width in enumerate(widths):
         layer = f"{name}{index}"
@@ -42,50 +41,47 @@ def _perceptron(net: Layers, name: str, x: int, widths: Sequence[int]) -> int:
     return x
 
 
-def ncf(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def ncf(
+    net: NetworkBuilder, batch: int, *, users: int, items: int, factors: int, width: int
+) -> list[int]:
     """Build NCF."""
-    factors, width = parameters["factors"], parameters["width"]
-    net = Layers(name)
-    looked_up = {
-        (part, side): _looked_up(net, f"{part}.{side}", batch, columns, parameters[side])
+    factor, embedding = (
+        [
+            _looked_up(net, f"{part}.{side}", batch, columns, table)
+            for side, table in (("users", users), ("items", items))
+        ]
         for part, columns in (("factors", factors), ("perceptron", width))
-        for side in ("users", "items")
-    }
-    product = net.pointwise(
-        "Mul", "product", looked_up["factors", "users"], looked_up["factors", "items"]
     )
-    pair = looked_up["perceptron", "users"], looked_up["perceptron", "items"]
+    product = net.layer("Mul", "product", *factor)
     hidden = (2 * width, width, max(1, width // 2))
-    x = _perceptron(net, "perceptron", net.join("perceptron.join", *pair), hidden)
-    x = net.linear("prediction", net.join("join", product, x), 1)
-    return net.finish(net.pointwise("Sigmoid", "prediction.sigmoid", x))
+    x = _perceptron(net, "perceptron", net.join("perceptron.join", *embedding), hidden)
+    return [_predicted(net, net.join("join", product, x))]
 
 
-def dlrm(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def dlrm(net: NetworkBuilder, batch: int, *, dense: int, width: int, tables: int) -> list[int]:
     """Build DLRM."""
-    width, tables = parameters["width"], parameters["tables"]
     if tables > len(_ROWS):
-        raise InputError(f"network {name}: tables must be at most {len(_ROWS)}, is {tables}")
-    net = Layers(name)
-    dense = net.builder.input("dense", (batch, parameters["dense"]))
-    dense = _perceptron(net, "bottom", dense, (512, 256, width))
-    vectors = [dense] + [
+        raise InputError(f"network {net.name}: tables must be at most {len(_ROWS)}, is {tables}")
+    x = _perceptron(net, "bottom", net.input("dense", (batch, dense)), (512, 256, width))
+    vectors = [x] + [
         _looked_up(net, f"table{index}", batch, width, rows)
         for index, rows in enumerate(_ROWS[:tables])
     ]
     pairs = _interaction(net, vectors)
-    x = _perceptron(net, "top", net.join("top.join", dense, pairs), _TOP)
-    x = net.linear("prediction", x, 1)
-    return net.finish(net.pointwise("Sigmoid", "prediction.sigmoid", x))
+    return [_predicted(net, _perceptron(net, "top", net.join("top.join", x, pairs), _TOP))]
 
 
-def _interaction(net: Layers, vectors: Sequence[int]) -> int:
+def _predicted(net: NetworkBuilder, x: int) -> int:
+    return net.layer("Sigmoid", "prediction.sigmoid", net.linear("prediction", x, 1))
+
+
+def _interaction(net: NetworkBuilder, vectors: Sequence[int]) -> int:
     """Scalar products of all pairs, (batch, pairs)."""
-    batch, width = net.builder.shape(vectors[0])
+    batch, width = net.shape(vectors[0])
     count = len(vectors)
     rows = net.reshape(net.join("vectors", *vectors), batch, count, width)
     columns = net.reshape(rows, batch, width, count)  # a strided view
-    square = net.pointwise("MatMul", "interaction", rows, columns)
-    which = net.builder.state("pairs", (count * (count - 1) // 2,))
+    square = net.layer("MatMul", "interaction", rows, columns)
+    which = net.state("pairs", (count * (count - 1) // 2,))
     flat = net.reshape(square, batch, count * count)
-    return net.builder.add("Gather", [flat, which], name="interaction.pairs", axis=1)
+    return net.layer("Gather", "interaction.pairs", flat, which, axis=1)

@@ -7,34 +7,40 @@ projection. Scaling the embedding and adding the sinusoids is one ``Add``; dropo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from spmopt.frontends.zoo.attention import (
+    Widths,
+    attention,
+    embed,
+    feed_forward,
+    word_probabilities,
+)
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
-from spmopt.frontends.zoo.attention import Widths, attention, embed, feed_forward
-from spmopt.frontends.zoo.layers import Layers
-from spmopt.graph.ir import Graph
 
-
-def _embedded(net: Layers, name: str, table: int, positions: int, batch: int) -> int:
-    length = net.builder.shape(positions)[0]
+def _embedded(net: NetworkBuilder, name: str, table: int, positions: int, batch: int) -> int:
+    length = net.shape(positions)[0]
     x = embed(net, name, table, batch, length)
-    x = net.pointwise("Add", f"{name}.positions", x, positions)
-    return net.pointwise("Dropout", f"{name}.drop", x)
+    x = net.layer("Add", f"{name}.positions", x, positions)
+    return net.dropout(f"{name}.drop", x)
 
 
-def transformer(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def transformer(
+    net: NetworkBuilder,
+    batch: int,
+    *,
+    layers: int,
+    sequence: int,
+    hidden: int,
+    heads: int,
+    inner: int,
+    vocabulary: int,
+) -> list[int]:
     """Build the Transformer."""
-    hidden, length = parameters["hidden"], parameters["sequence"]
-    vocabulary, layers = parameters["vocabulary"], parameters["layers"]
     widths = Widths(
-        hidden=hidden,
-        heads=parameters["heads"],
-        inner=parameters["inner"],
-        activation="Relu",
-        attention_bias=False,
+        hidden=hidden, heads=heads, inner=inner, activation="Relu", attention_bias=False
     )
-    net = Layers(name)
-    table = net.builder.weight("embedding.weight", (vocabulary, hidden))
-    positions = net.builder.state("positions", (length, hidden))
+    table = net.weight("embedding.weight", (vocabulary, hidden))
+    positions = net.state("positions", (sequence, hidden))
     x = _embedded(net, "source", table, positions, batch)
     for index in range(layers):
         x = attention(net, f"encoder{index}.self", x, x, widths)
@@ -44,6 +50,4 @@ def transformer(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
         y = attention(net, f"decoder{index}.self", y, y, widths)
         y = attention(net, f"decoder{index}.cross", y, x, widths)
         y = feed_forward(net, f"decoder{index}.ffn", y, widths)
-    rows = net.reshape(y, batch * length, hidden)
-    scores = net.builder.add("Gemm", [rows, table], name="projection", transB=1)
-    return net.finish(net.builder.add("Softmax", [scores], name="softmax", axis=-1))
+    return [word_probabilities(net, y, table)]

@@ -7,10 +7,7 @@ The outputs are the maps of the last convolutions; decoding and selecting boxes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from spmopt.frontends.zoo.layers import Layers
-from spmopt.graph.ir import Graph
+from spmopt.frontends.zoo.layers import NetworkBuilder
 
 _BOX = 5  # four coordinates and a confidence
 _TINY_ANCHORS = 5
@@ -18,53 +15,48 @@ _TINY = (16, 32, 64, 128, 256, 512)  # each followed by pooling, the last with s
 _ANCHORS = 3  # of each of the three maps of YOLOv5
 
 
-def _leaky(net: Layers, name: str, x: int, channels: int) -> int:
+def _leaky(net: NetworkBuilder, name: str, x: int, channels: int) -> int:
     y = net.batch_norm(f"{name}.norm", net.conv(name, x, channels, 3, pad=1))
-    return net.builder.add("LeakyRelu", [y], name=f"{name}.leaky", alpha=0.1)
+    return net.layer("LeakyRelu", f"{name}.leaky", y, alpha=0.1)
 
 
-def yolov2_tiny(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def yolov2_tiny(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list[int]:
     """Build Tiny YOLOv2."""
-    net = Layers(name)
-    x = net.image(batch, parameters["image"])
+    x = net.image(batch, image)
     for index, channels in enumerate(_TINY, 1):
         x = _leaky(net, f"conv{index}", x, channels)
         if channels == _TINY[-1]:
-            x = _pool_in_place(net, f"pool{index}", x)
+            # Windows of 2x2 at every pixel; the padding at the end keeps the size.
+            window = {"kernel_shape": (2, 2), "strides": (1, 1), "pads": (0, 0, 1, 1)}
+            x = net.layer("MaxPool", f"pool{index}", x, **window)
         else:
             x = net.max_pool(f"pool{index}", x, 2, 2)
     x = _leaky(net, "conv8", _leaky(net, "conv7", x, 1024), 512)
-    filters = _TINY_ANCHORS * (_BOX + parameters["classes"])
-    return net.finish(net.conv("conv9", x, filters, 1, bias=True))
-
-
-def _pool_in_place(net: Layers, name: str, x: int) -> int:
-    """Windows of 2x2 at every pixel; the padding at the end keeps the size."""
-    return net.builder.add(
-        "MaxPool", [x], name=name, kernel_shape=(2, 2), strides=(1, 1), pads=(0, 0, 1, 1)
-    )
+    return [net.conv("conv9", x, _TINY_ANCHORS * (_BOX + classes), 1, bias=True)]
 
 
 def _conv(
-    net: Layers, name: str, x: int, channels: int, kernel: int = 1, *, stride: int = 1
+    net: NetworkBuilder, name: str, x: int, channels: int, kernel: int = 1, *, stride: int = 1
 ) -> int:
-    pad = 2 if kernel == 6 else kernel // 2
-    y = net.conv(f"{name}.conv", x, channels, kernel, stride=stride, pad=pad)
-    return net.pointwise("Swish", f"{name}.swish", net.batch_norm(f"{name}.norm", y))
+    return net.layer(
+        "Swish", f"{name}.swish", net.conv_norm(name, x, channels, kernel, stride=stride)
+    )
 
 
-def _c3(net: Layers, name: str, x: int, channels: int, depth: int, *, add: bool = True) -> int:
+def _c3(
+    net: NetworkBuilder, name: str, x: int, channels: int, depth: int, *, add: bool = True
+) -> int:
     """Two halves side by side, one through ``depth`` bottlenecks, joined by a convolution."""
     y = _conv(net, f"{name}.1", x, channels // 2)
     for index in range(depth):
         z = _conv(net, f"{name}.{index}.a", y, channels // 2)
         z = _conv(net, f"{name}.{index}.b", z, channels // 2, 3)
-        y = net.pointwise("Add", f"{name}.{index}.add", y, z) if add else z
+        y = net.layer("Add", f"{name}.{index}.add", y, z) if add else z
     both = (y, _conv(net, f"{name}.2", x, channels // 2))
     return _conv(net, f"{name}.3", net.join(f"{name}.join", *both), channels)
 
 
-def _pyramid(net: Layers, x: int) -> int:
+def _pyramid(net: NetworkBuilder, x: int) -> int:
     """Pooling of three sizes as three poolings in a row ("SPPF")."""
     x = _conv(net, "pyramid.1", x, 512)
     maps = [x]
@@ -73,7 +65,7 @@ def _pyramid(net: Layers, x: int) -> int:
     return _conv(net, "pyramid.2", net.join("pyramid.join", *maps), 1024)
 
 
-def _backbone(net: Layers, image: int) -> tuple[int, int, int]:
+def _backbone(net: NetworkBuilder, image: int) -> tuple[int, int, int]:
     """Maps of stride 8, 16 and 32."""
     x = _conv(net, "stem", image, 64, 6, stride=2)
     maps = []
@@ -84,28 +76,21 @@ def _backbone(net: Layers, image: int) -> tuple[int, int, int]:
     return maps[1], maps[2], _pyramid(net, x)
 
 
-def _doubled(net: Layers, name: str, x: int) -> int:
-    batch, channels, height, width = net.builder.shape(x)
-    shape = (batch, channels, 2 * height, 2 * width)
-    return net.builder.add("Resize", [x], name=name, shape=shape)
+def _doubled(net: NetworkBuilder, name: str, x: int) -> int:
+    batch, channels, height, width = net.shape(x)
+    return net.layer("Resize", name, x, shape=(batch, channels, 2 * height, 2 * width))
 
 
-def yolov5l(name: str, batch: int, parameters: Mapping[str, int]) -> Graph:
+def yolov5l(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list[int]:
     """Build YOLOv5l."""
-    net = Layers(name)
-    eighth, sixteenth, top = _backbone(net, net.image(batch, parameters["image"]))
+    eighth, sixteenth, top = _backbone(net, net.image(batch, image))
     top = _conv(net, "up1", top, 512)
     x = net.join("up1.join", _doubled(net, "up1.double", top), sixteenth)
     middle = _conv(net, "up2", _c3(net, "up1.stage", x, 512, 3, add=False), 256)
     x = net.join("up2.join", _doubled(net, "up2.double", middle), eighth)
-    low = _c3(net, "up2.stage", x, 256, 3, add=False)
-    x = net.join("down5.join", _conv(net, "down5", low, 256, 3, stride=2), middle)
-    mid = _c3(net, "down5.stage", x, 512, 3, add=False)
-    x = net.join("down6.join", _conv(net, "down6", mid, 512, 3, stride=2), top)
-    high = _c3(net, "down6.stage", x, 1024, 3, add=False)
-    filters = _ANCHORS * (_BOX + parameters["classes"])
-    found = [
-        net.conv(f"detect{index}", x, filters, 1, bias=True)
-        for index, x in enumerate((low, mid, high))
-    ]
-    return net.finish(*found)
+    maps = [_c3(net, "up2.stage", x, 256, 3, add=False)]
+    for name, channels, beside in (("down5", 256, middle), ("down6", 512, top)):
+        x = net.join(f"{name}.join", _conv(net, name, maps[-1], channels, 3, stride=2), beside)
+        maps.append(_c3(net, f"{name}.stage", x, 2 * channels, 3, add=False))
+    filters = _ANCHORS * (_BOX + classes)
+    return [net.conv(f"detect{k}", x, filters, 1, bias=True) for k, x in enumerate(maps)]

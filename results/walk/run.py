@@ -13,7 +13,7 @@ from spmopt.assemble import assemble
 from spmopt.core.errors import ScheduleError
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import find
-from spmopt.verifier import View, replay, require_legal
+from spmopt.verifier import Arrays, replay, require_legal
 
 STAGES = ("policy_s", "assemble_s", "verify_s", "replay_s")
 
@@ -31,7 +31,7 @@ def walk(case: Case, policy: str) -> Figures:
         raise ScheduleError(f"{policy}: no schedule")
     schedule, assembling = timed(lambda: assemble(instance, plan))
     report, verifying = timed(lambda: require_legal(instance, schedule))
-    _, replaying = timed(lambda: replay(View.of(instance, schedule)))
+    _, replaying = timed(lambda: replay(Arrays.of(instance, schedule)))
     taken = (scheduling, assembling, verifying, replaying)
     return {
         "operations": len(instance.operations),

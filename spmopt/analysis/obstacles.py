@@ -38,8 +38,8 @@ from spmopt.analysis.shifts import Shifts
 from spmopt.analysis.stalls import StallShares, inward, split
 from spmopt.analysis.steps import StepFigures
 from spmopt.core.table import Ints
+from spmopt.verifier.arrays import AFTER, BEFORE
 from spmopt.verifier.durations import per_step
-from spmopt.verifier.view import AFTER, BEFORE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

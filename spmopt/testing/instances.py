@@ -47,7 +47,7 @@ class Features:
     energy: bool = True
 
 
-class Choices(Protocol):
+class ChooseInteger(Protocol):
     """A source of integers; the low end is the simplest choice."""
 
     def __call__(self, low: int, high: int) -> int:
@@ -62,7 +62,7 @@ def random_instance(seed: int, **features: Any) -> Instance:
     return build_instance(lambda low, high: int(generator.integers(low, high + 1)), wanted)
 
 
-def build_instance(choose: Choices, features: Features) -> Instance:
+def build_instance(choose: ChooseInteger, features: Features) -> Instance:
     """Build a feasible instance from ``choose``'s answers."""
     sizes = _sizes(choose, features)
     in_dram = [choose(0, 1) == 1 for _ in sizes]
@@ -94,7 +94,7 @@ def pages(size_bytes: int, page_bytes: int) -> int:
     return -(-size_bytes // page_bytes)
 
 
-def _sizes(choose: Choices, features: Features) -> list[int]:
+def _sizes(choose: ChooseInteger, features: Features) -> list[int]:
     count = choose(1, features.max_tensors)
     page = features.page_bytes
     if features.aligned:
@@ -103,7 +103,7 @@ def _sizes(choose: Choices, features: Features) -> list[int]:
 
 
 def _operation(
-    choose: Choices, features: Features, exists: list[bool], earlier: list[Operation]
+    choose: ChooseInteger, features: Features, exists: list[bool], earlier: list[Operation]
 ) -> Operation:
     reads: list[int] = []
     writes: list[int] = []
@@ -133,7 +133,7 @@ def _operation(
     )
 
 
-def _access(choose: Choices, features: Features, exists: bool) -> tuple[bool, bool]:
+def _access(choose: ChooseInteger, features: Features, exists: bool) -> tuple[bool, bool]:
     """Return (reads, writes) of one operand, or neither when nothing is allowed."""
     if not exists:
         return False, True
@@ -147,7 +147,7 @@ def _access(choose: Choices, features: Features, exists: bool) -> tuple[bool, bo
     return kinds[0] if picked < len(kinds) else kinds[picked - len(kinds) + 1]
 
 
-def _mode(choose: Choices, features: Features, operands: int) -> Mode:
+def _mode(choose: ChooseInteger, features: Features, operands: int) -> Mode:
     page = features.page_bytes
     scratch = choose(0, 2 * page) if features.scratch and choose(0, 2) == 2 else 0
     return Mode(
@@ -160,7 +160,7 @@ def _mode(choose: Choices, features: Features, operands: int) -> Mode:
     )
 
 
-def _operand(choose: Choices, features: Features) -> Operand:
+def _operand(choose: ChooseInteger, features: Features) -> Operand:
     if features.stationary and choose(0, 4) == 4:
         return Operand(stationary=True)
     # One pass is more likely than all other numbers of passes.
@@ -168,7 +168,7 @@ def _operand(choose: Choices, features: Features) -> Operand:
 
 
 def _machine(
-    choose: Choices, features: Features, sizes: list[int], operations: list[Operation]
+    choose: ChooseInteger, features: Features, sizes: list[int], operations: list[Operation]
 ) -> Machine:
     page = features.page_bytes
     least = max(_needed_pages(op, mode, sizes, page) for op in operations for mode in op.modes)

@@ -157,7 +157,7 @@ def random_instances(count: int) -> Iterator[Instance]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Known:
+class KnownOptimum:
     """A tiny instance, and the optimum of all its legal schedules in the listed order."""
 
     instance: Instance
@@ -166,11 +166,11 @@ class Known:
 
 
 @cache
-def _known() -> tuple[Known, ...]:
+def _known() -> tuple[KnownOptimum, ...]:
     """Read ``optima.json``, found by trying every schedule."""
     text = files("spmopt.testing").joinpath("optima.json").read_text(encoding="utf-8")
     return tuple(
-        Known(
+        KnownOptimum(
             instance=decode_instance(entry["instance"]),
             makespan=Fraction(entry["makespan"]),
             traffic=Fraction(entry["traffic"]),

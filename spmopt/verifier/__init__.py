@@ -1,16 +1,16 @@
 """The verifier: a schedule's rules, its replay and its bound, without scheduler or solver."""
 
+from spmopt.verifier.arrays import Arrays
 from spmopt.verifier.bound import bound
 from spmopt.verifier.check import Report, require_legal, verify
 from spmopt.verifier.descriptors import descriptors
 from spmopt.verifier.replay import Replay, replay
-from spmopt.verifier.view import View
 from spmopt.verifier.violation import Violation
 
 __all__ = [
+    "Arrays",
     "Replay",
     "Report",
-    "View",
     "Violation",
     "bound",
     "descriptors",

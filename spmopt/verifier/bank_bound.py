@@ -156,7 +156,7 @@ def _steps(
 def _all_paths(line: Timeline, steps: list[_Step], shares: Shares) -> int:
     """``sum_t s_t DP_t``, walking all tensors through the steps together."""
     banks = len(steps[0].hold)
-    waiting, final = _Waiting(line, banks), _final_store(steps, banks)
+    waiting, final = _BankPaths(line, banks), _final_store(steps, banks)
     accesses = touches(line)
     first, size = line.first.tolist(), line.size_bytes.tolist()
     total = 0
@@ -216,7 +216,7 @@ def _access(old: State, touch: Touch, step: _Step, own: State, out: State) -> St
     return [min(cost, INFINITE) for cost in (streamed, *clean, *dirty)] + [INFINITE]
 
 
-class _Waiting:
+class _BankPaths:
     """States of the tensors between two accesses, as in ``spmopt.verifier.bound``."""
 
     def __init__(self, line: Timeline, banks: int) -> None:

@@ -20,8 +20,8 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import Command
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.table import Ints
+from spmopt.verifier.arrays import Arrays
 from spmopt.verifier.extents import Addresses, Extent
-from spmopt.verifier.view import View
 
 Table = list[list[Fraction]]
 """By step, then by bank."""
@@ -42,12 +42,12 @@ class BankUse:
         )
 
 
-def bank_use(view: View) -> BankUse:
+def bank_use(view: Arrays) -> BankUse:
     """Follow the addresses of a schedule, step by step; there must be banks."""
     return _Count(view).use()
 
 
-def port_cycles(view: View, use: BankUse) -> Ints:
+def port_cycles(view: Arrays, use: BankUse) -> Ints:
     """(n,) Cycles that the busiest port needs for each step, rounded up; 0 without rates."""
     machine = view.instance.machine
     ports = [
@@ -72,7 +72,7 @@ def _port_cycles(machine: Machine, read: list[Fraction], write: list[Fraction]) 
 class _Count:
     """Adds up what every step reads and writes."""
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: Arrays) -> None:
         self._view = view
         pages = view.instance.machine.bank_pages
         self._edges = [0, *accumulate(pages)]

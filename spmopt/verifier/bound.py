@@ -25,7 +25,7 @@ being resident and for being moved. What a byte does in a legal schedule is a pa
 
 * N: valid in DRAM only; R: in SPM and DRAM; D: dirty, in SPM only; U: of no further use
 
-along the arcs of ``_access`` and ``_Waiting.pass_step`` (R2 to R5, R7), so it pays at least the
+along the arcs of ``_access`` and ``_BytePaths.pass_step`` (R2 to R5, R7), so it pays at least the
 shortest path, which is the same for all bytes of a tensor. Several modes: the least of each figure
 (``relaxed_timeline``). DMA set-up, rounding up and the waste of part-filled pages are dropped.
 
@@ -89,7 +89,7 @@ def bound(instance: Instance, certificate: Certificate) -> Fraction:
 
 def _all_paths(line: Timeline, prices: CheckedPrices) -> int:
     """``sum_t s_t DP_t``, walking all tensors through the steps together."""
-    waiting, final = _Waiting(line), _final_store(prices)
+    waiting, final = _BytePaths(line), _final_store(prices)
     accesses = touches(line)
     first, size = line.first.tolist(), line.size_bytes.tolist()
     total = 0
@@ -138,7 +138,7 @@ def _access(old: State, touch: Touch, step: int, prices: CheckedPrices) -> State
     return (min(streamed, INFINITE), min(clean, INFINITE), min(dirty, INFINITE), INFINITE)
 
 
-class _Waiting:
+class _BytePaths:
     """States of the tensors between two accesses, in arrays.
 
     Before its first access a tensor is in DRAM (N, at no cost, or R, loaded ahead: the same cost

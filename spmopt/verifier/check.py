@@ -9,10 +9,10 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
+from spmopt.verifier.arrays import Arrays
 from spmopt.verifier.durations import durations
 from spmopt.verifier.replay import Replay, replay
 from spmopt.verifier.rules import RULES, rule_r0, rule_r6, totals
-from spmopt.verifier.view import View
 from spmopt.verifier.violation import Violation
 
 SHOWN = 3
@@ -54,7 +54,7 @@ def verify(instance: Instance, schedule: Schedule, claimed: Totals | None = None
     violations = rule_r0(instance, schedule)
     if violations:
         return Report(violations=tuple(violations))
-    view = View.of(instance, schedule)
+    view = Arrays.of(instance, schedule)
     violations = [violation for rule in RULES for violation in rule(view)]
     if violations:
         return Report(violations=tuple(violations))

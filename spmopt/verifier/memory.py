@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from spmopt.verifier.arrays import Arrays
 from spmopt.verifier.extents import Extent
 from spmopt.verifier.runs import Runs
-from spmopt.verifier.view import View
 
 NOTHING = 0
 Piece = tuple[int, int, int]
@@ -23,7 +23,7 @@ class MemoryContents:
     what is there, right or wrong; only what is used is compared.
     """
 
-    def __init__(self, view: View) -> None:
+    def __init__(self, view: Arrays) -> None:
         sizes = view.timeline.size_bytes
         self._page = view.page_bytes
         self._size: list[int] = sizes.tolist()

@@ -38,12 +38,12 @@ import numpy as np
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
+from spmopt.verifier.arrays import AFTER, BEFORE, DURING, Arrays
 from spmopt.verifier.dram_order import DramOrder
 from spmopt.verifier.durations import Durations, durations
 from spmopt.verifier.extents import Addresses, Extent
 from spmopt.verifier.memory import MemoryContents
 from spmopt.verifier.moving import Moving, PageTimes
-from spmopt.verifier.view import AFTER, BEFORE, DURING, View
 from spmopt.verifier.violation import MAX_PER_CHECK, Violation
 
 SCRATCH = -1
@@ -65,7 +65,7 @@ class Replay:
     violations: tuple[Violation, ...]
 
 
-def replay(view: View, time: Durations | None = None) -> Replay:
+def replay(view: Arrays, time: Durations | None = None) -> Replay:
     """Run a schedule in correct format (R0); ``time`` is that of ``view``, where it is known.
 
     Of a schedule that breaks other rules the times mean nothing, but the contents are still
@@ -95,7 +95,7 @@ def replay(view: View, time: Durations | None = None) -> Replay:
 class _Machine:
     """State of the replay; times in cycles."""
 
-    def __init__(self, view: View, time: Durations) -> None:
+    def __init__(self, view: Arrays, time: Durations) -> None:
         commands, line = view.schedule.commands, view.timeline
         self._view = view
         self._memory = MemoryContents(view)

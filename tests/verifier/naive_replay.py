@@ -8,9 +8,9 @@ import numpy as np
 
 from spmopt.core.schedule import Command
 from spmopt.core.timeline import Access
-from spmopt.verifier import View
+from spmopt.verifier import Arrays
+from spmopt.verifier.arrays import AFTER, BEFORE, DURING
 from spmopt.verifier.durations import durations
-from spmopt.verifier.view import AFTER, BEFORE, DURING
 
 Wrong = tuple[int | None, int]
 """Step (None: the end) and tensor of contents that are not what they should be."""
@@ -22,7 +22,7 @@ LOADS, STORES, OPERATIONS = "loads", "stores", "operations"
 class NaiveReplay:
     """Runs at birth: ``spans`` of the commands, ``operations``, and what was ``wrong``."""
 
-    view: View
+    view: Arrays
     spans: dict[int, tuple[int, int]] = field(default_factory=dict)
     operations: list[tuple[int, int]] = field(default_factory=list)
     wrong: list[Wrong] = field(default_factory=list)

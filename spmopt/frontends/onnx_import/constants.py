@@ -9,7 +9,7 @@ import onnx
 
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.facts import Array, Fact
-from spmopt.frontends.onnx_import.network import Network
+from spmopt.frontends.onnx_import.network import ModelParts
 from spmopt.frontends.onnx_import.topology import describe
 from spmopt.graph.build import GraphBuilder
 
@@ -22,7 +22,7 @@ class Constants:
     then its nodes stay, so that the initializer remains one tensor.
     """
 
-    def __init__(self, network: Network, facts: Mapping[str, Fact]) -> None:
+    def __init__(self, network: ModelParts, facts: Mapping[str, Fact]) -> None:
         self._facts = facts
         self._producer = {name: node for node in network.nodes for name in node.output if name}
         self._roots: dict[str, frozenset[str]] = {}

@@ -17,7 +17,7 @@ from spmopt.frontends.onnx_import.batch import repeated_constants, rescaled_shap
 from spmopt.frontends.onnx_import.evaluate import constant_node, evaluate, shape_value
 from spmopt.frontends.onnx_import.facts import Fact, Shape, array_fact, node_attributes
 from spmopt.frontends.onnx_import.infer import inferred, open_shape
-from spmopt.frontends.onnx_import.network import Declared, Network
+from spmopt.frontends.onnx_import.network import Declared, ModelParts
 from spmopt.frontends.onnx_import.topology import describe, first_result
 
 Facts = dict[str, Fact]
@@ -31,7 +31,9 @@ class Written:
     batches: tuple[int, int]
 
 
-def deduce(network: Network, shapes: Mapping[str, Shape], written: Written | None = None) -> Facts:
+def deduce(
+    network: ModelParts, shapes: Mapping[str, Shape], written: Written | None = None
+) -> Facts:
     """Facts of all names when the inputs have ``shapes``.
 
     ``written`` is given when ``shapes`` has another batch size than the file: it tells which
@@ -58,7 +60,7 @@ def deduce(network: Network, shapes: Mapping[str, Shape], written: Written | Non
     return facts
 
 
-def _declared(network: Network, written: Written | None) -> Mapping[str, Declared]:
+def _declared(network: ModelParts, written: Written | None) -> Mapping[str, Declared]:
     """Shapes that the file states, a leading batch of its own replaced by the new one."""
     if written is None:
         return network.declared

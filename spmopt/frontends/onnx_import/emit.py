@@ -9,7 +9,7 @@ import onnx
 from spmopt.core.errors import InputError
 from spmopt.frontends.onnx_import.constants import Constants
 from spmopt.frontends.onnx_import.facts import Fact, Shape, node_attributes
-from spmopt.frontends.onnx_import.network import Network
+from spmopt.frontends.onnx_import.network import ModelParts
 from spmopt.frontends.onnx_import.rules import SHAPED, plain_attributes, settle
 from spmopt.frontends.onnx_import.topology import describe, first_result
 from spmopt.graph import operators
@@ -25,7 +25,7 @@ class Emitter:
 
     def __init__(
         self,
-        network: Network,
+        network: ModelParts,
         facts: Mapping[str, Fact],
         *,
         assume_pointwise: bool,

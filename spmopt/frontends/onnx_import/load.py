@@ -12,7 +12,7 @@ from spmopt.frontends.onnx_import.emit import Emitter
 from spmopt.frontends.onnx_import.facts import Fact
 from spmopt.frontends.onnx_import.modelfile import read_model
 from spmopt.frontends.onnx_import.network import (
-    Network,
+    ModelParts,
     input_shapes,
     take_apart,
     written_batch,
@@ -59,7 +59,7 @@ def load_onnx(
         raise InputError(f"{path}: {' '.join(str(error).split())}") from error
 
 
-def _facts(network: Network, batch: int | None, sizes: Mapping[str, int]) -> dict[str, Fact]:
+def _facts(network: ModelParts, batch: int | None, sizes: Mapping[str, int]) -> dict[str, Fact]:
     shapes = input_shapes(network.inputs, batch, sizes)
     baked = written_batch(network.inputs)
     if not isinstance(baked, int) or batch is None or batch == baked:

@@ -24,7 +24,7 @@ class Declared:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Network:
+class ModelParts:
     """The parts of a model that matter.
 
     ``inputs`` are true inputs: before IR version 4 a file lists its initializers among the
@@ -40,7 +40,7 @@ class Network:
     opsets: Mapping[str, int]
 
 
-def take_apart(model: onnx.ModelProto, folder: Path) -> Network:
+def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
     """Parts of ``model``, whose file lies in ``folder``.
 
     Raises
@@ -64,7 +64,7 @@ def take_apart(model: onnx.ModelProto, folder: Path) -> Network:
             )
     used = {*outputs, *(name for node in nodes for name in node.input)}
     inputs = {name: _declared(value) for name, value in given.items() if name in used}
-    return Network(
+    return ModelParts(
         name=graph.name or "model",
         inputs=inputs,
         constants=constants,

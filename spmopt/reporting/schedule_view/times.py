@@ -20,8 +20,8 @@ from spmopt.analysis.stalls import Cause, inward
 from spmopt.analysis.steps import StepFigures
 from spmopt.core.table import Bools, Ints
 from spmopt.verifier import Replay
+from spmopt.verifier.arrays import AFTER, BEFORE
 from spmopt.verifier.durations import per_step
-from spmopt.verifier.view import AFTER, BEFORE
 
 TIMINGS = ("steps", "replay")
 

@@ -16,8 +16,8 @@ from spmopt.reporting.schedule_view import TIMINGS, ScheduleView
 from spmopt.reporting.schedule_view.times import expand
 from spmopt.schedulers.registry import find
 from spmopt.verifier import replay
+from spmopt.verifier.arrays import AFTER, BEFORE
 from spmopt.verifier.durations import durations
-from spmopt.verifier.view import AFTER, BEFORE
 from tests.reporting.schedule_view.small import pictures, result_of
 from tests.strategies import instances
 

@@ -11,7 +11,7 @@ from spmopt.core.instance import Instance
 from spmopt.testing.instances import (
     RATES,
     WHOLE_RATES,
-    Choices,
+    ChooseInteger,
     Features,
     build_instance,
     pages,
@@ -21,7 +21,7 @@ from spmopt.testing.instances import (
 __all__ = [
     "RATES",
     "WHOLE_RATES",
-    "Choices",
+    "ChooseInteger",
     "Features",
     "build_instance",
     "instances",

@@ -94,10 +94,6 @@ def _check_banks(where: str, banks: Sequence[Bank], spm_bytes: int, page_bytes: 
         )
 
 
-def _product(count: int, value: int | None) -> int | None:
-    return None if value is None else count * value
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SystolicArray:
     """Dimensions of a systolic array; ``dataflow`` is ``os``, ``ws`` or ``is``."""
@@ -205,17 +201,17 @@ class SpmTechnology:
 
     def times(self, count: int) -> SpmTechnology:
         """``count`` of these scratchpads, with a DRAM each."""
+        known = {name: getattr(self, name) for name in _OF_ALL}
         return replace(
-            self,
-            spm_bytes=count * self.spm_bytes,
-            area_mm2=count * self.area_mm2,
-            dram_bytes_per_s=count * self.dram_bytes_per_s,
-            banks=_product(count, self.banks),
-            read_bytes_per_s=_product(count, self.read_bytes_per_s),
-            write_bytes_per_s=_product(count, self.write_bytes_per_s),
+            self, **{k: count * value for k, value in known.items() if value is not None}
         )
 
 
+_OF_ALL = (
+    *("spm_bytes", "area_mm2", "dram_bytes_per_s", "banks"),
+    *("read_bytes_per_s", "write_bytes_per_s"),
+)
+"""Figures of a technology that several scratchpads have as often as they are."""
 ENERGY_FIGURES = tuple(field.name for field in fields(Energy) if field.name != "source")
 AREA_FIGURES = tuple(field.name for field in fields(Area) if field.name != "source")
 

@@ -17,6 +17,9 @@ from spmopt.core.instance import Instance, Mode, Operand, Operation
 from spmopt.core.modes import fitting_modes
 from spmopt.core.table import Bools, Ints
 
+_OF_MODE = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes")
+"""Figures of a mode."""
+
 
 class Access(IntEnum):
     """How an operation touches a tensor."""
@@ -127,11 +130,7 @@ def relaxed_mode(operation: Operation) -> Mode:
     if len(modes) == 1:
         return modes[0]
     return Mode(
-        compute_cycles=min(mode.compute_cycles for mode in modes),
-        scratch_bytes=min(mode.scratch_bytes for mode in modes),
-        macs=min(mode.macs for mode in modes),
-        spm_read_bytes=min(mode.spm_read_bytes for mode in modes),
-        spm_write_bytes=min(mode.spm_write_bytes for mode in modes),
+        **{name: min(getattr(mode, name) for mode in modes) for name in _OF_MODE},
         operands=tuple(
             Operand(
                 passes=min(o.passes for o in column), stationary=all(o.stationary for o in column)
@@ -161,11 +160,7 @@ def _build(
     return Timeline(
         operation=operation,
         mode=mode,
-        compute_cycles=_ints([m.compute_cycles for m in modes]),
-        scratch_bytes=_ints([m.scratch_bytes for m in modes]),
-        macs=_ints([m.macs for m in modes]),
-        spm_read_bytes=_ints([m.spm_read_bytes for m in modes]),
-        spm_write_bytes=_ints([m.spm_write_bytes for m in modes]),
+        **{name: _ints([getattr(m, name) for m in modes]) for name in _OF_MODE},
         first=_ints([0, *accumulate(counts)]),
         step=step,
         tensor=tensor,

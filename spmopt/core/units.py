@@ -68,26 +68,17 @@ class Dimension(StrEnum):
     SQUARE_MILLIMETERS = "square_millimeter"
 
 
-_PLURAL = {
-    Dimension.BYTES: "bytes",
-    Dimension.BYTES_PER_S: "bytes per second",
-    Dimension.OPERATIONS_PER_S: "operations per second",
-    Dimension.HERTZ: "hertz",
-    Dimension.NANOSECONDS: "nanoseconds",
-    Dimension.PICOJOULES: "picojoules",
-    Dimension.MILLIWATTS: "milliwatts",
-    Dimension.SQUARE_MILLIMETERS: "square millimeters",
+_WORDS = {
+    Dimension.BYTES: ("bytes", "24MB, 24MiB or 25165824B"),
+    Dimension.BYTES_PER_S: ("bytes per second", "616GB/s"),
+    Dimension.OPERATIONS_PER_S: ("operations per second", "13.45TFLOP/s"),
+    Dimension.HERTZ: ("hertz", "1545MHz or 1.545GHz"),
+    Dimension.NANOSECONDS: ("nanoseconds", "2.91ns"),
+    Dimension.PICOJOULES: ("picojoules", "350pJ or 0.35nJ"),
+    Dimension.MILLIWATTS: ("milliwatts", "748mW or 0.748W"),
+    Dimension.SQUARE_MILLIMETERS: ("square millimeters", "5.53mm2"),
 }
-_EXAMPLE = {
-    Dimension.BYTES: "24MB, 24MiB or 25165824B",
-    Dimension.BYTES_PER_S: "616GB/s",
-    Dimension.OPERATIONS_PER_S: "13.45TFLOP/s",
-    Dimension.HERTZ: "1545MHz or 1.545GHz",
-    Dimension.NANOSECONDS: "2.91ns",
-    Dimension.PICOJOULES: "350pJ or 0.35nJ",
-    Dimension.MILLIWATTS: "748mW or 0.748W",
-    Dimension.SQUARE_MILLIMETERS: "5.53mm2",
-}
+"""Plural of the unit, and an example of what to write."""
 
 
 def parse_quantity(
@@ -113,7 +104,7 @@ def parse_quantity(
     if isinstance(text, str) and not has_unit:
         raise InputError(f"{what} {text!r}: has no unit; {write}")
     if number != number.to_integral_value():
-        raise InputError(f"{what} {text!r}: not a whole number of {_PLURAL[dimension]}; round it")
+        raise InputError(f"{what} {text!r}: not a whole number of {_WORDS[dimension][0]}; round it")
     return int(number)
 
 
@@ -135,7 +126,7 @@ def _read(
     text: str | int, dimension: Dimension, what: str, example: str | None
 ) -> tuple[Decimal, bool, str]:
     """The number in ``dimension``'s unit, whether it bears a unit, and what errors say to write."""
-    write = f"write for example {example or _EXAMPLE[dimension]}"
+    write = f"write for example {example or _WORDS[dimension][1]}"
     match = _QUANTITY.fullmatch(str(text).strip())
     if match is None:
         raise InputError(f"{what} {text!r}: not a number with a unit; {write}")
@@ -183,18 +174,8 @@ def require_small(where: str, what: str, value: int) -> None:
         )
 
 
-_SYMBOLS = {
-    -12: "p",
-    -9: "n",
-    -6: "µ",
-    -3: "m",
-    0: "",
-    3: "k",
-    6: "M",
-    9: "G",
-    12: "T",
-    15: "P",
-}
+_SYMBOLS = dict(zip(range(-12, 18, 3), ("p", "n", "µ", "m", "", *"kMGTP"), strict=True))
+"""Decimal prefixes by their power of 10."""
 
 
 def si(value: float, unit: str, *, fill: bool = False) -> str:

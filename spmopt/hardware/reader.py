@@ -14,6 +14,7 @@ from spmopt.core.errors import InputError, unknown
 from spmopt.core.units import Dimension, parse_measure, parse_quantity
 
 FOLDER = files("spmopt.hardware")
+_EXAMPLES = {"page": "4KiB or 4096B"}
 
 
 @cache
@@ -51,6 +52,13 @@ class Reader:
         for key in self.table:
             if key not in known:
                 raise InputError(f"{self.where}: {unknown(what, key, known)}")
+
+    def setting(self, key: str, kind: Dimension | type) -> object:
+        """Return what ``kind`` says: a quantity, or a text, count, number or switch."""
+        if isinstance(kind, Dimension):
+            return self.quantity(key, kind, _EXAMPLES.get(key))
+        read = {str: self.text, int: self.count, float: self.number, bool: self.switch}[kind]
+        return read(key)
 
     def text(self, key: str) -> str:
         """Return a text."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Bank, Machine, SpmTechnology
-from spmopt.hardware.technology import Basis, ScratchpadFigures, Technology
+from spmopt.hardware.technology import Basis, Technology
 
 
 def with_technology(
@@ -47,12 +47,17 @@ def with_technology(
     if banks is not None and banks < 1:
         raise InputError(f"technology {technology.name}: banks must be at least 1, is {banks}")
     old = machine.memory
-    memory = _memory(
-        scratchpad,
-        named or technology.name,
-        technology.source,
-        machine.dram_bytes_per_s if old is None else old.dram_bytes_per_s,
-        banks,
+    read_rate, write_rate = scratchpad.rates(banks)
+    memory = SpmTechnology(
+        technology=named or technology.name,
+        source=technology.source,
+        basis=str(scratchpad.basis),
+        spm_bytes=machine.spm_bytes,
+        area_mm2=scratchpad.point.area_mm2,
+        dram_bytes_per_s=machine.dram_bytes_per_s if old is None else old.dram_bytes_per_s,
+        banks=banks,
+        read_bytes_per_s=read_rate,
+        write_bytes_per_s=write_rate,
     )
     energy = replace(
         machine.energy,
@@ -62,25 +67,6 @@ def with_technology(
     )
     rate = min((memory.dram_bytes_per_s, *(memory.rates or ())))
     return replace(machine, dram_bytes_per_s=rate, energy=energy, memory=memory, banks=())
-
-
-def _memory(
-    scratchpad: ScratchpadFigures, named: str, source: str, dram_bytes_per_s: int, banks: int | None
-) -> SpmTechnology:
-    def all_banks(bytes_per_s: float) -> int | None:
-        return None if banks is None else max(1, int(banks * bytes_per_s))
-
-    return SpmTechnology(
-        technology=named,
-        source=source,
-        basis=str(scratchpad.basis),
-        spm_bytes=scratchpad.point.capacity_bytes,
-        area_mm2=scratchpad.point.area_mm2,
-        dram_bytes_per_s=dram_bytes_per_s,
-        banks=banks,
-        read_bytes_per_s=all_banks(scratchpad.read_bytes_per_s),
-        write_bytes_per_s=all_banks(scratchpad.write_bytes_per_s),
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,17 +118,14 @@ def with_banks(machine: Machine, banks: Sequence[BankOf]) -> Machine:
 
 def _bank(wanted: BankOf) -> Bank:
     pad = wanted.technology.at(wanted.spm_bytes)
-    rates: list[int | None] = [None, None]
-    if wanted.ports is not None:
-        alone = (pad.read_bytes_per_s, pad.write_bytes_per_s)
-        rates = [max(1, int(wanted.ports * rate)) for rate in alone]
+    read_rate, write_rate = pad.rates(wanted.ports)
     return Bank(
         spm_bytes=wanted.spm_bytes,
         read_pj_per_byte=pad.read_pj_per_byte,
         write_pj_per_byte=pad.write_pj_per_byte,
         leakage_w=pad.leakage_w,
-        read_bytes_per_s=rates[0],
-        write_bytes_per_s=rates[1],
+        read_bytes_per_s=read_rate,
+        write_bytes_per_s=write_rate,
         technology=wanted.named or wanted.technology.name,
         source=f"{wanted.technology.source}; {pad.basis}",
         area_mm2=pad.point.area_mm2,

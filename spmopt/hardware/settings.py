@@ -9,13 +9,13 @@ are left out then, and ``energy.leakage_w`` is that of all else. What :func:`to_
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
+from typing import Any, get_type_hints
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import (
-    AREA_FIGURES,
-    ENERGY_FIGURES,
     Area,
     Bank,
     Energy,
@@ -113,21 +113,23 @@ def _text(machine: Machine, bank: Bank) -> str:
 
 Setting = str | int | float | bool
 Settings = Mapping[str, Setting]
+Kind = Dimension | type[Setting]
 
-_FIELDS = {
-    "name": "name",
-    "spm": "spm_bytes",
-    "bandwidth": "dram_bytes_per_s",
-    "throughput": "operations_per_s",
-    "clock": "clock_hz",
-    "page": "page_bytes",
-    "dma_setup": "dma_setup_cycles",
-    "duplex": "duplex",
-    "source": "source",
+_OWN: Mapping[str, tuple[str, Kind]] = {
+    "name": ("name", str),
+    "spm": ("spm_bytes", Dimension.BYTES),
+    "bandwidth": ("dram_bytes_per_s", Dimension.BYTES_PER_S),
+    "throughput": ("operations_per_s", Dimension.OPERATIONS_PER_S),
+    "clock": ("clock_hz", Dimension.HERTZ),
+    "page": ("page_bytes", Dimension.BYTES),
+    "dma_setup": ("dma_setup_cycles", int),
+    "duplex": ("duplex", bool),
+    "source": ("source", str),
 }
-_ENERGY = tuple(f"energy.{field.name}" for field in fields(Energy))
-_AREA = tuple(f"area.{field.name}" for field in fields(Area))
-_ARRAY = tuple(f"array.{field.name}" for field in fields(SystolicArray))
+"""Field of a machine that each setting gives, and its kind."""
+_RECORDS: Mapping[str, type] = {"array": SystolicArray, "energy": Energy, "area": Area}
+_TABLES = {table: get_type_hints(record) for table, record in _RECORDS.items()}
+"""Records of a machine that are tables of settings: the kind of each field."""
 _MEMORY = ("technology", "banks")
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
 """What a technology says, and a machine that names one does not."""
@@ -135,7 +137,8 @@ OF_BANKS = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte")
 """What banks say, and a machine that has some does not."""
 SCRATCHPAD = ("spm", *_MEMORY)
 """What makes up a scratchpad without banks."""
-KEYS = (*_FIELDS, *_ARRAY, *_ENERGY, *_AREA, *_MEMORY, BANK)
+_DOTTED = tuple(f"{table}.{field}" for table, kinds in _TABLES.items() for field in kinds)
+KEYS = (*_OWN, *_DOTTED, *_MEMORY, BANK)
 
 
 def from_settings(settings: Settings, where: str) -> Machine:
@@ -169,29 +172,21 @@ def _with_banks(settings: Settings, where: str) -> Machine:
 
 
 def _bare(read: Reader) -> Machine:
-    return Machine(
-        name=read.text("name"),
-        spm_bytes=read.quantity("spm", Dimension.BYTES),
-        dram_bytes_per_s=read.quantity("bandwidth", Dimension.BYTES_PER_S),
-        operations_per_s=read.quantity("throughput", Dimension.OPERATIONS_PER_S),
-        clock_hz=read.quantity("clock", Dimension.HERTZ),
-        page_bytes=read.quantity("page", Dimension.BYTES, "4KiB or 4096B"),
-        dma_setup_cycles=read.count("dma_setup"),
-        duplex=read.switch("duplex"),
-        array=_array(read) if any(key in read.table for key in _ARRAY) else None,
-        energy=Energy(
-            **_figures(read, "energy", ENERGY_FIGURES), source=read.text("energy.source")
-        ),
-        area=Area(**_figures(read, "area", AREA_FIGURES), source=read.text("area.source")),
-        source=read.text("source"),
-    )
-
-
-def _figures(read: Reader, table: str, names: tuple[str, ...]) -> dict[str, float]:
-    keys = {name: f"{table}.{name}" for name in names}
-    if "technology" in read.table:
-        keys = {name: key for name, key in keys.items() if key not in OF_TECHNOLOGY}
-    return {name: read.number(key) for name, key in keys.items()}
+    """The machine with its scratchpad as it is; what a technology says is left at 0."""
+    said = OF_TECHNOLOGY if "technology" in read.table else ()
+    records: dict[str, Any] = {
+        table: _RECORDS[table](
+            **{
+                field: read.setting(f"{table}.{field}", kind)
+                for field, kind in kinds.items()
+                if f"{table}.{field}" not in said
+            }
+        )
+        for table, kinds in _TABLES.items()
+        if table != "array" or any(key.startswith("array.") for key in read.table)
+    }
+    own: dict[str, Any] = {field: read.setting(key, kind) for key, (field, kind) in _OWN.items()}
+    return Machine(**own, **records)
 
 
 def _with_memory(read: Reader, machine: Machine) -> Machine:
@@ -212,10 +207,10 @@ def to_settings(machine: Machine) -> dict[str, Setting]:
     InputError
         A bank with figures that are of no technology known here.
     """
-    settings: dict[str, Setting] = {k: getattr(machine, field) for k, field in _FIELDS.items()}
-    for record, keys in ((machine.array, _ARRAY), (machine.energy, _ENERGY), (machine.area, _AREA)):
-        if record is not None:
-            settings |= {key: getattr(record, key.split(".")[1]) for key in keys}
+    settings: dict[str, Setting] = {k: getattr(machine, field) for k, (field, _) in _OWN.items()}
+    for key in _DOTTED:
+        if machine.array is not None or not key.startswith("array."):
+            settings[key] = attrgetter(key)(machine)
     if machine.banks:
         left_out = ("spm", *OF_BANKS)
         own = {key: value for key, value in settings.items() if key not in left_out}
@@ -229,15 +224,11 @@ def to_settings(machine: Machine) -> dict[str, Setting]:
     return {key: value for key, value in settings.items() if key not in OF_TECHNOLOGY}
 
 
-def _array(read: Reader) -> SystolicArray:
-    return SystolicArray(
-        rows=read.count("array.rows"),
-        columns=read.count("array.columns"),
-        dataflow=read.text("array.dataflow"),
-    )
-
-
-_SETTING_UNITS = {"bandwidth": "B/s", "throughput": "FLOP/s", "clock": "Hz"}
+_UNITS: Mapping[object, str] = {
+    Dimension.BYTES_PER_S: "B/s",
+    Dimension.OPERATIONS_PER_S: "FLOP/s",
+    Dimension.HERTZ: "Hz",
+}
 
 
 def shown_setting(key: str, value: Setting) -> str:
@@ -246,7 +237,7 @@ def shown_setting(key: str, value: Setting) -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return value
-    if key in ("spm", "page"):
+    _, kind = _OWN.get(key, ("", float))
+    if kind is Dimension.BYTES:
         return size(int(value))
-    unit = _SETTING_UNITS.get(key)
-    return f"{value:.6g}" if unit is None else si(value, unit)
+    return si(value, _UNITS[kind]) if kind in _UNITS else f"{value:.6g}"

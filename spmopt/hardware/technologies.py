@@ -29,14 +29,14 @@ from spmopt.hardware.reader import FOLDER, Reader, preset_files, read_toml
 from spmopt.hardware.technology import FIGURES, Interpolation, Point, Technology
 
 _KEYS = ("cell", "source", "access", "between", "point")
-_MEASURES = {
-    "read_latency": ("read_latency_ns", Dimension.NANOSECONDS),
-    "write_latency": ("write_latency_ns", Dimension.NANOSECONDS),
-    "read_energy": ("read_energy_pj", Dimension.PICOJOULES),
-    "write_energy": ("write_energy_pj", Dimension.PICOJOULES),
-    "leakage": ("leakage_mw", Dimension.MILLIWATTS),
-    "area": ("area_mm2", Dimension.SQUARE_MILLIMETERS),
+_UNITS = {
+    "ns": Dimension.NANOSECONDS,
+    "pj": Dimension.PICOJOULES,
+    "mw": Dimension.MILLIWATTS,
+    "mm2": Dimension.SQUARE_MILLIMETERS,
 }
+_MEASURES = {figure.rpartition("_")[0]: figure for figure in FIGURES}
+"""Figure of each setting of a point: ``read_latency`` gives ``read_latency_ns``."""
 _NVSIM_CELLS = {
     "nvsim-sram": ("SRAM", "SRAM"),
     "nvsim-stt": ("STT-MRAM", "STT-MRAM"),
@@ -138,7 +138,10 @@ def _from_tables(tables: Mapping[str, object], name: str, where: str) -> Technol
 
 def _point(read: Reader) -> Point:
     read.require_known(("capacity", "configuration", *_MEASURES), "setting of a point")
-    values = {field: read.measure(key, kind) for key, (field, kind) in _MEASURES.items()}
+    values = {
+        figure: read.measure(key, _UNITS[figure.rpartition("_")[2]])
+        for key, figure in _MEASURES.items()
+    }
     read.text("capacity")
     return Point(
         capacity_bytes=read.quantity("capacity", Dimension.BYTES, "3MB or 3MiB"),

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from functools import cached_property
 from math import isfinite
 
 from spmopt.core.errors import InputError
 from spmopt.hardware.fit import Fit, fit
-
-FIGURES = (
-    "read_latency_ns",
-    "write_latency_ns",
-    "read_energy_pj",
-    "write_energy_pj",
-    "leakage_mw",
-    "area_mm2",
-)
-"""Names of the figures that depend on the capacity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +58,10 @@ class Point:
         return energy * (self.read_latency_ns + self.write_latency_ns) * self.area_mm2
 
 
+FIGURES = tuple(f.name for f in fields(Point) if f.name not in ("capacity_bytes", "configuration"))
+"""Names of the figures that depend on the capacity; they end in their units."""
+
+
 class Basis(StrEnum):
     """Where the figures come from."""
 
@@ -113,6 +107,14 @@ class ScratchpadFigures:
     def write_bytes_per_s(self) -> float:
         """What one bank writes."""
         return self.access_bytes / self.point.write_latency_ns * 1e9
+
+    def rates(self, banks: int | None) -> tuple[int, int] | tuple[None, None]:
+        """Return what so many banks read and write in a second; None where they are not counted."""
+        if banks is None:
+            return None, None
+        alone = (self.read_bytes_per_s, self.write_bytes_per_s)
+        read, write = (max(1, int(banks * rate)) for rate in alone)
+        return read, write
 
 
 FURTHEST = 8

@@ -19,7 +19,7 @@ from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.testing import CHECKS, check_policy
 from spmopt.testing import policies as suite
-from spmopt.testing.policies import Known
+from spmopt.testing.policies import KnownOptimum
 from tests.policies.optima import OPTIMA, entries
 
 _RUNS = count()
@@ -101,7 +101,7 @@ def test_optima_are_those_of_all_schedules() -> None:
     assert [(str(each.makespan), str(each.traffic)) for each in known[: len(again)]] == [
         (entry["makespan"], entry["traffic"]) for entry in again
     ]
-    assert all(isinstance(each, Known) for each in known)
+    assert all(isinstance(each, KnownOptimum) for each in known)
     assert any(each.makespan != each.traffic for each in known)
 
 

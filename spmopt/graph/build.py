@@ -27,10 +27,10 @@ class GraphBuilder:
     def __init__(self, name: str, *, element_bytes: int = 4) -> None:
         self.name = name
         self.element_bytes = element_bytes
-        self._values: list[Value] = []
-        self._nodes: list[Node] = []
-        self._value_names: set[str] = set()
-        self._node_names: set[str] = set()
+        self.values: list[Value] = []
+        self.nodes: list[Node] = []
+        self.value_names: set[str] = set()
+        self.node_names: set[str] = set()
 
     def input(self, name: str, shape: Shape, *, element_bytes: int | None = None) -> int:
         """Add a network input and return its index."""
@@ -46,7 +46,7 @@ class GraphBuilder:
 
     def shape(self, value: int) -> Shape:
         """Shape of a value."""
-        return self._values[value].shape
+        return self.values[value].shape
 
     def add(
         self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
@@ -67,38 +67,63 @@ class GraphBuilder:
         self, operator: str, inputs: Sequence[int], *, name: str = "", **attributes: Attribute
     ) -> tuple[int, ...]:
         """Add a node and return the indices of all its results, as :meth:`add` does for one."""
-        name = unused(name or f"{operator.lower()}_{len(self._nodes)}", self._node_names)
+        name = unused(name or f"{operator.lower()}_{len(self.nodes)}", self.node_names)
         spec = operators.lookup(operator)
-        operands = [self._values[index] for index in inputs]
+        operands = [self.values[index] for index in inputs]
         shapes = tuple(value.shape for value in operands)
         element_bytes = tuple(value.element_bytes for value in operands)
         try:
             results = operators.results(operator, shapes, element_bytes, attributes)
         except InputError as error:
             raise InputError(f"node {name} ({operator}): {error}") from error
-        self._mark_states([inputs[k] for k in spec.states if k < len(inputs)])
-        return self._node(name, operator, inputs, results, attributes)
+        for index in [inputs[k] for k in spec.states if k < len(inputs)]:
+            # A weight in the place of a running statistic is not trained.
+            if self.values[index].kind is TensorKind.WEIGHT:
+                self.values[index] = replace(self.values[index], kind=TensorKind.STATE)
+        return self._results(name, operator, inputs, results, attributes)
 
     def assume_pointwise(
         self, inputs: Sequence[int], shapes: Sequence[Shape], *, name: str = ""
     ) -> tuple[int, ...]:
         """Add a node of an operator without a rule, with results of the given ``shapes``."""
-        operator = "AssumedPointwise"
-        name = unused(name or f"assumed_{len(self._nodes)}", self._node_names)
-        first = self._values[inputs[0]].element_bytes if inputs else self.element_bytes
-        results = tuple((shape, first) for shape in shapes)
-        return self._node(name, operator, inputs, results, {})
+        name = unused(name or f"assumed_{len(self.nodes)}", self.node_names)
+        first = self.values[inputs[0]].element_bytes if inputs else self.element_bytes
+        return self._results(name, "AssumedPointwise", inputs, [(s, first) for s in shapes], {})
 
     def finish(self, outputs: Iterable[int]) -> Graph:
         """Return the graph, with ``outputs`` kept in DRAM at the end."""
         kept = set(outputs)
         values = tuple(
             replace(value, keep=True) if index in kept else value
-            for index, value in enumerate(self._values)
+            for index, value in enumerate(self.values)
         )
-        return Graph(name=self.name, values=values, nodes=tuple(self._nodes))
+        return Graph(name=self.name, values=values, nodes=tuple(self.nodes))
 
-    def _node(
+    def add_value(self, value: Value) -> int:
+        """Add a value, under another name where its own is taken; return its index."""
+        self.values.append(replace(value, name=unused(value.name, self.value_names)))
+        return len(self.values) - 1
+
+    def add_node(
+        self,
+        name: str,
+        operator: str,
+        inputs: Sequence[int],
+        outputs: Sequence[int],
+        attributes: Mapping[str, Attribute],
+    ) -> None:
+        """Add a node whose results are there; ``name`` is one that :func:`unused` gave."""
+        self.nodes.append(
+            Node(
+                name=name,
+                operator=operator,
+                inputs=tuple(inputs),
+                outputs=tuple(outputs),
+                attributes=attributes,
+            )
+        )
+
+    def _results(
         self,
         name: str,
         operator: str,
@@ -106,38 +131,16 @@ class GraphBuilder:
         results: Sequence[tuple[Shape, int]],
         attributes: Mapping[str, Attribute],
     ) -> tuple[int, ...]:
+        """Add a node and its results."""
         outputs = tuple(
-            self._append(name if k == 0 else f"{name}:{k}", shape, size, TensorKind.ACTIVATION)
+            self.add_value(
+                Value(name=f"{name}:{k}" if k else name, shape=shape, element_bytes=size)
+            )
             for k, (shape, size) in enumerate(results)
         )
-        self._nodes.append(
-            Node(
-                name=name,
-                operator=operator,
-                inputs=tuple(inputs),
-                outputs=outputs,
-                attributes=attributes,
-            )
-        )
+        self.add_node(name, operator, inputs, outputs, attributes)
         return outputs
 
     def _source(self, name: str, shape: Shape, element_bytes: int | None, kind: TensorKind) -> int:
         size = self.element_bytes if element_bytes is None else element_bytes
-        return self._append(name, shape, size, kind)
-
-    def _append(self, name: str, shape: Shape, element_bytes: int, kind: TensorKind) -> int:
-        self._values.append(
-            Value(
-                name=unused(name, self._value_names),
-                shape=shape,
-                element_bytes=element_bytes,
-                kind=kind,
-            )
-        )
-        return len(self._values) - 1
-
-    def _mark_states(self, inputs: Iterable[int]) -> None:
-        """Weights in the place of a running statistic are not trained."""
-        for index in inputs:
-            if self._values[index].kind is TensorKind.WEIGHT:
-                self._values[index] = replace(self._values[index], kind=TensorKind.STATE)
+        return self.add_value(Value(name=name, shape=shape, element_bytes=size, kind=kind))

@@ -9,9 +9,10 @@ from dataclasses import replace
 from spmopt.core.errors import InputError
 from spmopt.core.instance import TensorKind
 from spmopt.graph import operators
+from spmopt.graph.build import GraphBuilder
 from spmopt.graph.ir import Graph, Node, Value
 from spmopt.graph.naming import unused
-from spmopt.graph.operators.spec import Attributes, GradientRule, OperatorSpec, Style
+from spmopt.graph.operators.spec import GradientRule, OperatorSpec, Style
 
 _OPTIMIZERS: dict[str, tuple[str, tuple[str, ...]]] = {
     "sgd": ("SGD", ()),
@@ -64,19 +65,18 @@ def training_graph(forward: Graph, *, optimizer: str | None = None) -> Graph:
     step.seed()
     for node, spec in zip(reversed(step.forward), reversed(step.specs), strict=True):
         step.backward(node, spec)
-    return prune(step.graph())
+    return prune(step.finish(()))
 
 
-class _TrainingStep:
+class _TrainingStep(GraphBuilder):
     """The growing graph. ``contributions`` of a value are gradients still to be summed."""
 
     def __init__(self, forward: Graph, optimizer: str | None) -> None:
-        self.name = forward.name
+        super().__init__(forward.name)
         self.optimizer = optimizer
-        self.values = list(forward.values)
-        self.value_names = {value.name for value in self.values}
-        self.nodes: list[Node] = []
-        self.node_names = {node.name for node in forward.nodes}
+        self.values.extend(forward.values)
+        self.value_names.update(value.name for value in forward.values)
+        self.node_names.update(node.name for node in forward.nodes)
         self.contributions: dict[int, list[int]] = {}
         self.accumulators: dict[int, int] = {}
         self.seeds: set[int] = set()
@@ -85,10 +85,6 @@ class _TrainingStep:
         self.nodes.extend(self.forward)
         self.trained = self._find_trained()
         self.readers = Counter(v for node in self.forward for v in set(node.inputs))
-
-    def graph(self) -> Graph:
-        """Everything so far."""
-        return Graph(name=self.name, values=tuple(self.values), nodes=tuple(self.nodes))
 
     def seed(self) -> None:
         """Begin at the losses, or at gradients made from the outputs."""
@@ -150,7 +146,8 @@ class _TrainingStep:
                 result = total
                 inputs.append(result)
             outputs.append(result)
-        self._append(f"{node.name}.d{rule.of[0]}", rule.operator, inputs, outputs, node.attributes)
+        name = unused(f"{node.name}.d{rule.of[0]}", self.node_names)
+        self.add_node(name, rule.operator, inputs, outputs, node.attributes)
 
     def _contribute(self, value: int) -> int:
         """A new gradient of ``value``, to be summed with the others."""
@@ -166,7 +163,7 @@ class _TrainingStep:
         if len(parts) < 2:
             return
         total = self._like(value, f"{self.values[value].name}.sum", self.values[parts[0]].kind)
-        self._append(f"{self.values[value].name}.sum", "Sum", parts, [total], {})
+        self._append(f"{self.values[value].name}.sum", "Sum", parts, [total])
         self.contributions[value] = [total]
 
     def _complete_weight(self, weight: int) -> None:
@@ -184,11 +181,11 @@ class _TrainingStep:
         for state in states:
             updated.append(self._like(weight, f"{name}.{state}", TensorKind.STATE, keep=True))
         inputs = [weight, gradient, *updated[1:]]
-        self._append(f"{name}.update", operator, inputs, updated, {})
+        self._append(f"{name}.update", operator, inputs, updated)
 
     def _seed_output(self, output: int) -> None:
         value = self.values[output]
-        labels = self._value(
+        labels = self.add_value(
             Value(
                 name=f"{value.name}.labels",
                 shape=value.shape[:-1],
@@ -197,7 +194,7 @@ class _TrainingStep:
             )
         )
         gradient = self._contribute(output)
-        self._append(f"{value.name}.loss", "LossGradient", [output, labels], [gradient], {})
+        self._append(f"{value.name}.loss", "LossGradient", [output, labels], [gradient])
 
     def _training_form(self, node: Node) -> Node:
         """The node with what training needs: masks, saved statistics."""
@@ -206,11 +203,10 @@ class _TrainingStep:
             return node
         inputs = tuple(node.inputs[k] for k in form.inputs if k < len(node.inputs))
         element_bytes = tuple(self.values[index].element_bytes for index in inputs)
-        results = operators.results(
-            form.operator, self._shapes(inputs), element_bytes, node.attributes
-        )
+        shapes = self._shapes(inputs)
+        results = operators.results(form.operator, shapes, element_bytes, node.attributes)
         outputs = node.outputs + tuple(
-            self._value(Value(name=f"{node.name}:{k}", shape=shape, element_bytes=size))
+            self.add_value(Value(name=f"{node.name}:{k}", shape=shape, element_bytes=size))
             for k, (shape, size) in enumerate(results)
             if k >= len(node.outputs)
         )
@@ -228,29 +224,12 @@ class _TrainingStep:
         return tuple(self.values[index].shape for index in indices)
 
     def _like(self, value: int, name: str, kind: TensorKind, keep: bool = False) -> int:
-        return self._value(replace(self.values[value], name=name, kind=kind, keep=keep))
-
-    def _value(self, value: Value) -> int:
-        self.values.append(replace(value, name=unused(value.name, self.value_names)))
-        return len(self.values) - 1
+        return self.add_value(replace(self.values[value], name=name, kind=kind, keep=keep))
 
     def _append(
-        self,
-        name: str,
-        operator: str,
-        inputs: Sequence[int],
-        outputs: Sequence[int],
-        attributes: Attributes,
+        self, name: str, operator: str, inputs: Sequence[int], outputs: Sequence[int]
     ) -> None:
-        self.nodes.append(
-            Node(
-                name=unused(name, self.node_names),
-                operator=operator,
-                inputs=tuple(inputs),
-                outputs=tuple(outputs),
-                attributes=attributes,
-            )
-        )
+        self.add_node(unused(name, self.node_names), operator, inputs, outputs, {})
 
 
 def prune(graph: Graph) -> Graph:

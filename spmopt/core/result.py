@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 
 from spmopt.core.errors import InputError
-from spmopt.core.objective import Objective
+from spmopt.core.objective import BANK_WEIGHTS, WEIGHTS, Objective
 from spmopt.core.order import other_order
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.table import Ints
@@ -138,23 +138,19 @@ class Totals:
                 f"objective {objective.name}: has weights of {weighted} banks, the schedule is for "
                 f"{banks}; use the machine's own objective"
             )
-        of_banks = sum(
-            weight * size
-            for weights, sizes in (
-                (objective.bank_read_byte, self.bank_read_bytes),
-                (objective.bank_write_byte, self.bank_write_bytes),
-            )
-            for weight, size in zip(weights, sizes, strict=False)
+        value: Fraction = objective.cycle * (
+            self.replay_cycles if objective.replayed else self.makespan_cycles
         )
-        return (
-            of_banks
-            + objective.cycle * (self.replay_cycles if objective.replayed else self.makespan_cycles)
-            + objective.dram_in_byte * self.dram_in_bytes
-            + objective.dram_out_byte * self.dram_out_bytes
-            + objective.spm_read_byte * self.spm_read_bytes
-            + objective.spm_write_byte * self.spm_write_bytes
-            + objective.mac * self.macs
+        # The other weights are named by the event that these totals count.
+        value += sum(
+            getattr(objective, name) * getattr(self, f"{name}s")
+            for name in WEIGHTS
+            if name != "cycle"
         )
+        for name in BANK_WEIGHTS:
+            weights, sizes = getattr(objective, name), getattr(self, f"{name}s")
+            value += sum(w * size for w, size in zip(weights, sizes, strict=False))
+        return value
 
 
 @dataclass(frozen=True, kw_only=True)

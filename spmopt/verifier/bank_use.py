@@ -16,7 +16,6 @@ from math import ceil
 
 import numpy as np
 
-from spmopt.core.machine import Machine
 from spmopt.core.schedule import Command
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.table import Ints
@@ -50,23 +49,18 @@ def bank_use(view: Arrays) -> BankUse:
 def port_cycles(view: Arrays, use: BankUse) -> Ints:
     """(n,) Cycles that the busiest port needs for each step, rounded up; 0 without rates."""
     machine = view.instance.machine
-    ports = [
-        _port_cycles(machine, read, write) for read, write in zip(use.read, use.write, strict=True)
-    ]
-    return np.array(ports, np.int64)
-
-
-def _port_cycles(machine: Machine, read: list[Fraction], write: list[Fraction]) -> int:
-    """Of the busiest port, rounded up to whole cycles."""
-    busy = [Fraction(0)]
-    for bank, into, out in zip(machine.banks, write, read, strict=True):
-        seconds = Fraction(0)
-        if bank.read_bytes_per_s is not None:
-            seconds += out / bank.read_bytes_per_s
-        if bank.write_bytes_per_s is not None:
-            seconds += into / bank.write_bytes_per_s
-        busy.append(seconds * machine.clock_hz)
-    return ceil(max(busy))
+    cycles = []
+    for read, write in zip(use.read, use.write, strict=True):
+        busy = Fraction(0)
+        for bank, out, into in zip(machine.banks, read, write, strict=True):
+            seconds = Fraction(0)
+            if bank.read_bytes_per_s is not None:
+                seconds += out / bank.read_bytes_per_s
+            if bank.write_bytes_per_s is not None:
+                seconds += into / bank.write_bytes_per_s
+            busy = max(busy, seconds)
+        cycles.append(ceil(busy * machine.clock_hz))
+    return np.array(cycles, np.int64)
 
 
 class _Count:

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-
-class _Past(NamedTuple):
-    begin: int
-    end: int
-    finish: int
-    step: int
+Past = tuple[int, int, int, int]
+"""Bytes [begin, end) of an access, when it was over, and its step."""
 
 
 class DramOrder:
@@ -22,7 +16,7 @@ class DramOrder:
 
     def __init__(self, tensors: int, duplex: bool) -> None:
         self._duplex = duplex
-        self._past: tuple[list[list[_Past]], ...] = tuple(
+        self._past: tuple[list[list[Past]], ...] = tuple(
             [[] for _ in range(tensors)] for _ in range(2 * duplex)
         )
 
@@ -32,15 +26,15 @@ class DramOrder:
             return 0
         past = self._past[not outward][tensor]
         return max(
-            (p.finish for p in past if p.step < step and p.begin < end and begin < p.end), default=0
+            (over for low, high, over, at in past if at < step and low < end and begin < high),
+            default=0,
         )
 
-    def note(self, outward: bool, tensor: int, access: tuple[int, int, int, int], now: int) -> None:
-        """Remember (begin, end, finish, step); forget what was over at ``now``.
+    def note(self, outward: bool, tensor: int, access: Past, now: int) -> None:
+        """Remember ``access``; forget what was over at ``now``.
 
         ``now`` is when the other channel is free: what it starts later need not wait for that.
         """
         if self._duplex:
             past = self._past[outward]
-            past[tensor] = [p for p in past[tensor] if p.finish > now]
-            past[tensor].append(_Past(*access))
+            past[tensor] = [*(each for each in past[tensor] if each[2] > now), access]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable
-
-import numpy as np
 
 from spmopt.core.schedule import Placements
 from spmopt.core.table import Ints
@@ -28,7 +26,7 @@ class Addresses:
                 strict=True,
             )
         )
-        self._beginning, self._ending = _Agenda(table.begin), _Agenda(table.end)
+        self._beginning, self._ending = _by_step(table.begin), _by_step(table.end)
         # The scratch, tensor -1, takes the last place.
         self._rows: list[dict[int, Extent]] = [{} for _ in range(tensors + 1)]
 
@@ -38,10 +36,10 @@ class Addresses:
         Returns what is given up: tensor, since which step it lay there, and the extent.
         """
         given_up = []
-        for row in self._ending.until(step):
+        for row in self._ending.get(step, ()):
             tensor = self._tensor[row]
             given_up.append((tensor, self._begin[row], self._rows[tensor].pop(row)))
-        for row in self._beginning.until(step):
+        for row in self._beginning.get(step, ()):
             self._rows[self._tensor[row]][row] = self._extent[row]
         return given_up
 
@@ -58,17 +56,9 @@ class Addresses:
         ]
 
 
-class _Agenda:
-    """Rows by time."""
-
-    def __init__(self, time: Ints) -> None:
-        order = np.argsort(time, kind="stable")
-        self._order: list[int] = order.tolist()
-        self._time: list[int] = time[order].tolist()
-        self._next = 0
-
-    def until(self, step: int) -> list[int]:
-        """Rows not yet given, up to and with those of ``step``."""
-        first = self._next
-        self._next = bisect_right(self._time, step, first)
-        return self._order[first : self._next]
+def _by_step(step: Ints) -> dict[int, list[int]]:
+    """Rows of each step."""
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, at in enumerate(step.tolist()):
+        rows[at].append(row)
+    return rows

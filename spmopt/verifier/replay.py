@@ -31,6 +31,7 @@ Both are ``T_{i-1} + d_i = T_i``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -76,15 +77,7 @@ def replay(view: Arrays, time: Durations | None = None) -> Replay:
     if ((placed.spm_page < 0) | (placed.spm_page > available - placed.pages)).any():
         text = f"an address is outside the SPM of {available} pages"
         outside = Violation(rule="replay", step=None, tensor=None, message=text)
-        none = np.empty(0, np.int64)
-        return Replay(
-            cycles=0,
-            operation_start=none,
-            operation_end=none,
-            command_start=none,
-            command_end=none,
-            violations=(outside,),
-        )
+        return _result(0, [], [], [outside])
     machine = _Machine(view, durations(view) if time is None else time)
     for step in range(view.timeline.steps):
         machine.run(step)
@@ -165,16 +158,8 @@ class _Machine:
 
     def result(self) -> Replay:
         """All times."""
-        spans = np.array(self._spans, np.int64).reshape(-1, 2)
-        commands = np.array(self._command_spans, np.int64).reshape(-1, 2)
-        return Replay(
-            cycles=max(self._operation_end, *self._free),
-            operation_start=spans[:, 0],
-            operation_end=spans[:, 1],
-            command_start=commands[:, 0],
-            command_end=commands[:, 1],
-            violations=tuple(self._violations),
-        )
+        cycles = max(self._operation_end, *self._free)
+        return _result(cycles, self._spans, self._command_spans, self._violations)
 
     def _give_up(self, step: int) -> None:
         """Pages that change hands in this step were in use until the tensor's last use."""
@@ -274,3 +259,22 @@ class _Machine:
             self._violations.append(
                 Violation(rule="replay", step=step, tensor=tensor, message=text)
             )
+
+
+def _result(
+    cycles: int,
+    operations: Sequence[tuple[int, int]],
+    commands: Sequence[tuple[int, int]],
+    violations: Sequence[Violation],
+) -> Replay:
+    operation, command = (
+        np.array(spans, np.int64).reshape(-1, 2) for spans in (operations, commands)
+    )
+    return Replay(
+        cycles=cycles,
+        operation_start=operation[:, 0],
+        operation_end=operation[:, 1],
+        command_start=command[:, 0],
+        command_end=command[:, 1],
+        violations=tuple(violations),
+    )

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple
 
 from spmopt.core.errors import InputError
 from spmopt.core.instance import (
@@ -59,7 +58,7 @@ def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instanc
     modes = _Modes(graph=graph, machine=machine, sizes=sizes, tiled=lowering == "tiled")
     names: set[str] = set()
     kept = [
-        (node, spec, _Used.of(node, index))
+        (node, spec, _Used(*(tuple(index[v] for v in vs) for vs in (node.inputs, node.outputs))))
         for node, spec in zip(graph.nodes, specs, strict=True)
         if spec.style is not Style.VIEW
     ]
@@ -84,19 +83,11 @@ def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instanc
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Used:
+class _Used(NamedTuple):
     """Tensors of a node, by position; the same tensor may stand in several places."""
 
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-
-    @classmethod
-    def of(cls, node: Node, index: Mapping[int, int]) -> Self:
-        return cls(
-            inputs=tuple(index[v] for v in node.inputs),
-            outputs=tuple(index[v] for v in node.outputs),
-        )
 
     @property
     def reads(self) -> tuple[int, ...]:

@@ -23,20 +23,15 @@ def bert(
     sequence: int,
     hidden: int,
     heads: int,
-    inner: int | None = None,
+    inner: int = 0,
 ) -> list[int]:
-    """Build BERT."""
+    """Build BERT; ``inner`` is 4 ``hidden`` unless it is given."""
     if sequence > _POSITIONS:
         raise InputError(
             f"network {net.name}: sequence must be at most {_POSITIONS}, is {sequence}"
         )
-    widths = Widths(
-        hidden=hidden,
-        heads=heads,
-        inner=inner or 4 * hidden,
-        activation="Gelu",
-        attention_bias=True,
-    )
+    sizes = {"hidden": hidden, "heads": heads, "inner": inner or 4 * hidden}
+    widths = Widths(**sizes, activation="Gelu", attention_bias=True)
     x = _embedded(net, batch, sequence, hidden)
     for index in range(layers):
         x = attention(net, f"layer{index}.self", x, x, widths)

@@ -19,17 +19,8 @@ _STAGES = (  # expansion, channels, blocks, stride of the first block (paper of 
 )
 
 
-def _conv(
-    net: NetworkBuilder,
-    name: str,
-    x: int,
-    channels: int,
-    kernel: int,
-    *,
-    stride: int = 1,
-    groups: int = 1,
-) -> int:
-    y = net.conv_norm(name, x, channels, kernel, stride=stride, groups=groups)
+def _conv(net: NetworkBuilder, name: str, x: int, channels: int, kernel: int, **window: int) -> int:
+    y = net.conv_norm(name, x, channels, kernel, **window)
     return net.layer("Clip", f"{name}.relu6", y, min=0.0, max=6.0)
 
 

@@ -22,24 +22,20 @@ def t5(
     layers: int,
     sequence: int,
     target: int,
-    hidden: int,
-    heads: int,
-    inner: int,
     vocabulary: int,
+    **sizes: int,
 ) -> list[int]:
-    """Build T5."""
-    widths = Widths(
-        hidden=hidden, heads=heads, inner=inner, activation="Relu", attention_bias=False
-    )
-    table = net.weight("embedding.weight", (vocabulary, hidden))
+    """Build T5; ``sizes`` are ``hidden``, ``heads`` and ``inner``."""
+    widths = Widths(**sizes, activation="Relu", attention_bias=False)
+    table = net.weight("embedding.weight", (vocabulary, widths.hidden))
     x = net.dropout("source.drop", embed(net, "source", table, batch, sequence))
-    positions = _positions(net, "encoder", heads, sequence)
+    positions = _positions(net, "encoder", widths.heads, sequence)
     for index in range(layers):
         x = _attention(net, f"encoder{index}.self", x, None, widths, positions=positions)
         x = _feed_forward(net, f"encoder{index}.ffn", x, widths)
     x = _finished(net, "encoder", x)
     y = net.dropout("target.drop", embed(net, "target", table, batch, target))
-    positions = _positions(net, "decoder", heads, target)
+    positions = _positions(net, "decoder", widths.heads, target)
     for index in range(layers):
         y = _attention(net, f"decoder{index}.self", y, None, widths, positions=positions)
         y = _attention(net, f"decoder{index}.cross", y, x, widths)

@@ -25,22 +25,12 @@ def _embedded(net: NetworkBuilder, name: str, table: int, positions: int, batch:
 
 
 def transformer(
-    net: NetworkBuilder,
-    batch: int,
-    *,
-    layers: int,
-    sequence: int,
-    hidden: int,
-    heads: int,
-    inner: int,
-    vocabulary: int,
+    net: NetworkBuilder, batch: int, *, layers: int, sequence: int, vocabulary: int, **sizes: int
 ) -> list[int]:
-    """Build the Transformer."""
-    widths = Widths(
-        hidden=hidden, heads=heads, inner=inner, activation="Relu", attention_bias=False
-    )
-    table = net.weight("embedding.weight", (vocabulary, hidden))
-    positions = net.state("positions", (sequence, hidden))
+    """Build the Transformer; ``sizes`` are ``hidden``, ``heads`` and ``inner``."""
+    widths = Widths(**sizes, activation="Relu", attention_bias=False)
+    table = net.weight("embedding.weight", (vocabulary, widths.hidden))
+    positions = net.state("positions", (sequence, widths.hidden))
     x = _embedded(net, "source", table, positions, batch)
     for index in range(layers):
         x = attention(net, f"encoder{index}.self", x, x, widths)

@@ -63,7 +63,7 @@ def check_policy(policy: Checked) -> None:
 def check_legal(policy: Checked) -> None:
     """Require schedules that the verifier finds legal, on instances with all that there is."""
     for instance in random_instances(60):
-        totals = _legal(policy, instance, Request()).totals
+        _, totals = _legal(policy, instance, Request())
         assert totals.replay_cycles <= totals.makespan_cycles, instance
 
 
@@ -89,7 +89,7 @@ def check_bound(policy: Checked) -> None:
 def check_deterministic(policy: Checked) -> None:
     """Require the same schedule of the same instance."""
     for instance in random_instances(12):
-        first, second = (_legal(policy, instance, Request()).schedule for _ in range(2))
+        (first, _), (second, _) = (_legal(policy, instance, Request()) for _ in range(2))
         assert first.steps == second.steps, f"{instance}: two runs take different steps"
         assert first.commands == second.commands, f"{instance}: two runs move different bytes"
 
@@ -98,9 +98,9 @@ def check_optimum(policy: Checked) -> None:
     """Require that no schedule of tiny instances is better than the best of all legal ones."""
     for known in _known():
         for objective, least in ((MAKESPAN, known.makespan), (TRAFFIC, known.traffic)):
-            found = _legal(policy, known.instance, Request(objective=objective))
-            if other_order(found.schedule.steps.operation) is None:  # else it has another optimum
-                value = found.totals.value(objective)
+            schedule, totals = _legal(policy, known.instance, Request(objective=objective))
+            if other_order(schedule.steps.operation) is None:  # else it has another optimum
+                value = totals.value(objective)
                 assert value >= least, f"{known.instance}: {value} is less than the optimum {least}"
 
 
@@ -179,16 +179,8 @@ def _known() -> tuple[KnownOptimum, ...]:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Legal:
-    """A schedule that the verifier found legal, and its totals."""
-
-    schedule: Schedule
-    totals: Totals
-
-
-def _legal(policy: Checked, instance: Instance, request: Request) -> Legal:
-    """Schedule and verify, without a bound."""
+def _legal(policy: Checked, instance: Instance, request: Request) -> tuple[Schedule, Totals]:
+    """Schedule and verify, without a bound: a legal schedule, and its totals."""
     try:
         found = find(policy).load()(instance, request)
         assert found.schedule is not None or found.plan is not None, f"{instance}: no plan"
@@ -197,7 +189,7 @@ def _legal(policy: Checked, instance: Instance, request: Request) -> Legal:
     except (InfeasibleError, InputError, ScheduleError) as error:
         raise AssertionError(f"{instance}: {error}") from error
     assert totals is not None, instance
-    return Legal(schedule=schedule, totals=totals)
+    return schedule, totals
 
 
 def _edges() -> Iterator[Instance]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import onnx
 
@@ -20,25 +21,20 @@ from spmopt.graph.operators.spec import OperatorSpec
 Warn = Callable[[str], None]
 
 
+@dataclass(kw_only=True)
 class Emitter:
     """Walks the nodes in order and adds what moves data to a graph builder."""
 
-    def __init__(
-        self,
-        network: ModelParts,
-        facts: Mapping[str, Fact],
-        *,
-        assume_pointwise: bool,
-        warn: Warn,
-    ) -> None:
-        self._network = network
-        self._facts = facts
-        self._assume_pointwise = assume_pointwise
-        self._warn = warn
-        self._builder = GraphBuilder(network.name)
+    network: ModelParts
+    facts: Mapping[str, Fact]
+    assume_pointwise: bool
+    warn: Warn
+
+    def __post_init__(self) -> None:
+        self._builder = GraphBuilder(self.network.name)
         self._index: dict[str, int] = {}
         self._assumed: set[str] = set()
-        self._constants = Constants(network, facts)
+        self._constants = Constants(self.network, self.facts)
 
     def graph(self) -> Graph:
         """Return the whole graph.
@@ -48,22 +44,22 @@ class Emitter:
         InputError
             An operator without a rule, or no output that depends on an input.
         """
-        for name in self._network.inputs:
-            fact = self._facts[name]
+        for name in self.network.inputs:
+            fact = self.facts[name]
             self._index[name] = self._builder.input(
                 name, fact.shape, element_bytes=fact.element_bytes
             )
-        for node in self._network.nodes:
+        for node in self.network.nodes:
             if self._computes(node):
                 self._emit(node)
-        outputs = [self._index[name] for name in self._network.outputs if name in self._index]
+        outputs = [self._index[name] for name in self.network.outputs if name in self._index]
         if not outputs:
             raise InputError("no output depends on an input, so there is nothing to schedule")
         return self._builder.finish(outputs)
 
     def _computes(self, node: onnx.NodeProto) -> bool:
         """Whether the node works on data; constants are added where they are first read."""
-        result = self._facts[first_result(node)]
+        result = self.facts[first_result(node)]
         return result.live and result.data is None
 
     def _emit(self, node: onnx.NodeProto) -> None:
@@ -71,7 +67,7 @@ class Emitter:
         if spec is None:
             inputs = [self._operand(name) for name in node.input if name]
             names = [name for name in node.output if name]
-            shapes = [self._facts[name].shape for name in names]
+            shapes = [self.facts[name].shape for name in names]
             results = self._builder.assume_pointwise(inputs, shapes, name=_name(node))
         else:
             names = list(node.output)
@@ -101,8 +97,8 @@ class Emitter:
             operands.pop()
         if not all(operands):
             raise InputError(f"{describe(node)}: leaves out an inner input; not supported")
-        result = self._facts[first_result(node)].shape
-        opset = self._network.opsets.get(node.domain, 1)
+        result = self.facts[first_result(node)].shape
+        opset = self.network.opsets.get(node.domain, 1)
         attributes = settle(node, attributes, opset, result)
         inputs = [self._operand(name) for name in operands]
         if node.op_type == "Concat":
@@ -119,11 +115,11 @@ class Emitter:
                 )
             return operators.lookup(node.op_type)
         except InputError as error:
-            if not self._assume_pointwise:
+            if not self.assume_pointwise:
                 raise InputError(f"{describe(node)}: {error}") from None
         if node.op_type not in self._assumed:
             self._assumed.add(node.op_type)
-            self._warn(
+            self.warn(
                 f"{describe(node)}: no rule for {node.op_type}, assumed to be point-wise "
                 "(each operand streams once, one operation an element)"
             )
@@ -154,7 +150,7 @@ class Emitter:
 
     def _check(self, node: onnx.NodeProto, name: str, shape: Shape) -> None:
         """Our rule and the inference of ONNX must agree."""
-        expected = self._facts[name].shape if name in self._facts else shape
+        expected = self.facts[name].shape if name in self.facts else shape
         if shape != expected:
             raise InputError(
                 f"{describe(node)}: {name} has shape {list(expected)} by ONNX, but "
@@ -162,8 +158,8 @@ class Emitter:
             )
 
     def _is_read(self, name: str) -> bool:
-        read = {source for node in self._network.nodes for source in node.input}
-        return name in read or name in self._network.outputs
+        read = {source for node in self.network.nodes for source in node.input}
+        return name in read or name in self.network.outputs
 
 
 def _name(node: onnx.NodeProto) -> str:

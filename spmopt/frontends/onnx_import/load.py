@@ -54,7 +54,9 @@ def load_onnx(
     try:
         network = take_apart(model, Path(path).parent)
         facts = _facts(network, batch, sizes or {})
-        return Emitter(network, facts, assume_pointwise=assume_pointwise, warn=warn).graph()
+        return Emitter(
+            network=network, facts=facts, assume_pointwise=assume_pointwise, warn=warn
+        ).graph()
     except InputError as error:
         raise InputError(f"{path}: {' '.join(str(error).split())}") from error
 

@@ -16,27 +16,30 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.assemble.commands import derive_commands
+from spmopt.assemble.cost import transfer_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, fitting_timeline
 from spmopt.policies.belady import distance
 from spmopt.policies.outcome import in_first_modes
-from spmopt.policies.residency.ranked import keep_whole
-from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
-from spmopt.policies.transfers.kernel import Beside, loads_under_one, stores_under_one
-from spmopt.policies.transfers.moves import (
-    earliest_load,
-    heads,
-    load_moves,
+from spmopt.policies.residency.ranked import keep_by_rank
+from spmopt.policies.transfers.gaps import (
+    Gaps,
+    Parts,
+    earliest_loads,
+    latest_stores,
     moved_plan,
-    store_moves,
-    tails,
+    residency_of,
+    whole_gaps,
 )
-from spmopt.policies.transfers.rows import latest_store, whole_rows
+from spmopt.policies.transfers.idle import free_pages, idle_beside_streams
+from spmopt.policies.transfers.rows import whole_rows
+
+_SPAN = 512
 
 
 def autotm(instance: Instance, request: Request) -> Outcome:
@@ -49,25 +52,84 @@ def autotm(instance: Instance, request: Request) -> Outcome:
     """
     del request
     arrays = fitting_timeline(instance)
-    plan = keep_whole(instance, arrays, distance(arrays))
+    plan = keep_by_rank(instance, arrays, distance(arrays))
     moved = under_kernels(instance.machine, arrays, plan)
     return in_first_modes(instance, moved)
 
 
 def under_kernels(machine: Machine, timeline: Timeline, plan: Plan) -> Plan:
     """Return ``plan``, with the same residency at uses, each move whole and within one step."""
-    rows = whole_rows(machine, timeline, plan.residency)
-    used = rows.used()
-    inward, outward = idle_beside_streams(machine, timeline, derive_commands(timeline, plan))
-    room = free_pages(machine, timeline, used)
-    beside = Beside(idle=outward, room=room)
-    latest = np.minimum(rows.end - 1, latest_store(timeline, rows))
-    store_pieces = stores_under_one(machine, rows, latest, beside)
-    every = np.arange(rows.tensor.size)
-    stores = store_moves(machine.page_bytes, rows, every, store_pieces)
+    gaps = whole_gaps(timeline, whole_rows(machine, timeline, plan.residency))
+    none = Parts.empty()
+    inward, outward = idle_beside_streams(machine, timeline, gaps.held)
+    room = free_pages(machine, timeline, residency_of(gaps, none, none))
+    stores = _stores_under_one(machine, gaps, outward, room)
     # On one channel the stores have taken their time from the loads.
-    idle = inward if machine.duplex else beside.idle
-    earliest = earliest_load(rows, stores)
-    load_pieces = loads_under_one(machine, rows, earliest, Beside(idle=idle, room=room))
-    loads = load_moves(machine.page_bytes, rows, every, load_pieces)
-    return moved_plan(plan, rows, stores, used, tails(rows, stores), heads(rows, loads))
+    idle = inward if machine.duplex else outward
+    loads = _loads_under_one(machine, gaps, earliest_loads(gaps, stores), idle, room)
+    return moved_plan(gaps, stores, loads)
+
+
+def _stores_under_one(machine: Machine, gaps: Gaps, idle: Ints, room: Ints) -> Parts:
+    """Stores, each whole; the ``idle`` cycles (n,) and the ``room`` in pages (n,) get less.
+
+    A store goes under the first step after the use, up to the last one that it may move in, that
+    has the time, if the tensor can stay until then; otherwise it moves at the use.
+    """
+    timeline = gaps.timeline
+    access = _by_step(timeline, gaps.saved > 0)
+    size, use, write = gaps.saved[access], timeline.step[access], gaps.last_write[access]
+    cycles, pages, at = transfer_cycles(machine, size), machine.pages(size), use.copy()
+    serial = timeline.stationary[write] & (timeline.step[write] == use)
+    ends = np.minimum(gaps.trimmed, latest_stores(timeline) + 1)[access]
+    for k, (begin, end) in enumerate(zip((use + 1).tolist(), ends.tolist(), strict=True)):
+        ahead = _first(idle[begin:end], cycles[k], room[begin:end], pages[k])
+        if ahead is not None:
+            at[k] = begin + ahead
+            idle[at[k]] -= cycles[k]
+            room[begin : at[k] + 1] -= pages[k]
+        elif not serial[k]:
+            idle[use[k]] = max(0, idle[use[k]] - cycles[k])
+    return Parts(access=access, step=at, size_bytes=size)
+
+
+def _loads_under_one(machine: Machine, gaps: Gaps, earliest: Ints, idle: Ints, room: Ints) -> Parts:
+    """Loads, each whole; the ``idle`` cycles (n,) and the ``room`` in pages (n,) get less.
+
+    A load goes under the last step before the use, from ``earliest`` (a,) on, that has the time,
+    if there is room for the tensor from then on; otherwise it moves at the use.
+    """
+    timeline = gaps.timeline
+    access = _by_step(timeline, gaps.grown > 0)
+    size, use, serial = gaps.grown[access], timeline.step[access], timeline.stationary[access]
+    cycles, pages, at = transfer_cycles(machine, size), machine.pages(size), use.copy()
+    # What the uses must load anyway takes its time first; a load that is hidden gives it back.
+    np.subtract.at(idle, use[~serial], cycles[~serial])
+    for k, (begin, end) in enumerate(zip(earliest[access].tolist(), use.tolist(), strict=True)):
+        back = _first(idle[begin:end][::-1], cycles[k], room[begin:end][::-1], pages[k])
+        if back is not None:
+            at[k] = end - 1 - back
+            idle[at[k]] -= cycles[k]
+            room[at[k] : end] -= pages[k]
+            if not serial[k]:
+                idle[end] += cycles[k]
+    return Parts(access=access, step=at, size_bytes=size)
+
+
+def _by_step(timeline: Timeline, chosen: Bools) -> Ints:
+    """Accesses by step, then tensor."""
+    access = np.flatnonzero(chosen)
+    return access[np.lexsort((timeline.tensor[access], timeline.step[access]))]
+
+
+def _first(idle: Ints, cycles: int, room: Ints, pages: int) -> int | None:
+    """First place with the time for a transfer, before any without room for its tensor."""
+    for start in range(0, idle.size, _SPAN):
+        full = np.flatnonzero(room[start : start + _SPAN] < pages)
+        limit = start + (int(full[0]) if full.size else _SPAN)
+        fitting = np.flatnonzero(idle[start:limit] >= cycles)
+        if fitting.size:
+            return start + int(fitting[0])
+        if full.size:
+            return None
+    return None

@@ -37,11 +37,9 @@ from __future__ import annotations
 
 from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
-from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import Timeline
 from spmopt.policies.belady import distance
-from spmopt.policies.outcome import policy_outcome
+from spmopt.policies.outcome import ranked_outcome
 from spmopt.policies.residency.byte_aware import keep_by_bytes
 
 
@@ -56,9 +54,4 @@ def belady_size(instance: Instance, request: Request, *, granularity: str = "who
     InfeasibleError
         An operation fits in none of its modes.
     """
-
-    def rule(timeline: Timeline, reserve_pages: int) -> Plan:
-        ranking, partial = distance(timeline), granularity == "page"
-        return keep_by_bytes(instance, timeline, ranking, reserve_pages, partial=partial)
-
-    return policy_outcome(instance, request, rule, granularity=granularity)
+    return ranked_outcome(instance, request, distance, granularity, keep_by_bytes)

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 
-from spmopt.assemble.commands import derive_commands
-from spmopt.assemble.cost import step_cycles
+from spmopt.assemble.cost import plan_cost
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
-from spmopt.core.objective import Objective
 from spmopt.core.result import Outcome
-from spmopt.core.schedule import Command, Plan
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
-from spmopt.policies.residency.ranked import Ranking, keeper
+from spmopt.policies.residency.ranked import Ranking, keep_by_rank
 from spmopt.policies.transfers.hide import hide_transfers
-from spmopt.policies.transfers.hide_pages import hide_pages
 
 RESERVED_SHARES = (32, 8, 4)
 """Parts 1/k of the scratchpad that are left free in turn, as buffers for what comes next."""
@@ -54,9 +51,10 @@ def policy_outcome(
         if tried and request.remaining_s() <= 0:
             break
         request.report(f"keeping {capacity - reserve} of {capacity} pages", done / len(reserves))
-        hide = hide_transfers if granularity == "whole" else hide_pages
-        plan = hide(instance.machine, arrays, rule(arrays, reserve))
-        tried.append((_value(instance, arrays, plan, request.objective), reserve, plan))
+        plan = hide_transfers(instance.machine, arrays, rule(arrays, reserve), granularity)
+        cost = plan_cost(instance.machine, arrays, plan)
+        traffic = cost.dram_in_bytes + cost.dram_out_bytes
+        tried.append(((cost.value(request.objective, arrays), traffic), reserve, plan))
     _, reserve, plan = min(tried, key=lambda entry: entry[:2])
     reserved = f"{reserve} of {capacity} pages left free to prefetch into"
     return in_first_modes(instance, plan, *((reserved,) if reserve else ()))
@@ -67,31 +65,14 @@ def ranked_outcome(
     request: Request,
     rank: Callable[[Timeline], Ranking],
     granularity: str,
+    keep: Callable[[Instance, Timeline, Ranking, int, str], Plan] = keep_by_rank,
 ) -> Outcome:
-    """:func:`policy_outcome` of the rule that evicts by ``rank`` alone."""
-    keep = keeper(granularity)
+    """:func:`policy_outcome` of the rule that ranks by ``rank`` and keeps by ``keep``."""
 
     def rule(timeline: Timeline, reserve_pages: int) -> Plan:
-        return keep(instance, timeline, rank(timeline), reserve_pages)
+        return keep(instance, timeline, rank(timeline), reserve_pages, granularity)
 
     return policy_outcome(instance, request, rule, granularity=granularity)
-
-
-def _value(
-    instance: Instance, arrays: Timeline, plan: Plan, objective: Objective
-) -> tuple[Fraction, int]:
-    """What a plan can change of the objective, then its traffic."""
-    commands = derive_commands(arrays, plan)
-    size = (commands.end - commands.begin) * commands.passes
-    inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)
-    incoming, total = int(size[inward].sum()), int(size.sum())
-    cycles = int(step_cycles(instance.machine, arrays, commands).sum())
-    value = (
-        objective.cycle * cycles
-        + objective.dram_in_byte * incoming
-        + objective.dram_out_byte * (total - incoming)
-    )
-    return value, total
 
 
 def in_first_modes(instance: Instance, plan: Plan, *notes: str) -> Outcome:

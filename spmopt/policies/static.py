@@ -14,8 +14,12 @@ serves as a buffer for transfers, which are hidden afterwards where DMA time is 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from spmopt.assemble.commands import stream_passes
+from spmopt.assemble.cost import summed
 from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan, Residency, Stores
@@ -43,6 +47,26 @@ def static(instance: Instance, request: Request) -> Outcome:
     return policy_outcome(instance, request, rule)
 
 
+def stream(instance: Instance, request: Request) -> Outcome:
+    """Stream all but the stationary operands.
+
+    The order is the instance's, the modes are the first that fit.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its modes.
+    """
+    return policy_outcome(instance, request, lambda line, _: nothing_kept(line), shares=())
+
+
+def crossings(timeline: Timeline) -> tuple[Ints, Ints]:
+    """(a,) How often an operand crosses in and out if it comes from DRAM in every step."""
+    return stream_passes(
+        replace(timeline, passes=np.where(timeline.stationary, 1, timeline.passes))
+    )
+
+
 def saved_bytes(timeline: Timeline) -> Ints:
     """(m,) Bytes that cross less when the tensor is resident from its first use to its last.
 
@@ -50,17 +74,11 @@ def saved_bytes(timeline: Timeline) -> Ints:
     (PROBLEM.md, section 3, R3 and R4). That is too much for an operand that is stationary
     in one step and in the next: it stays between them in any case, yet counts as loaded in each.
     """
-    read, written = timeline.kind != Access.WRITE, timeline.kind != Access.READ
-    result = written & timeline.live_after
-    passes = np.where(timeline.stationary, 1, timeline.passes)
-    # Inwards a reader takes every pass, partial sums of a blind write all but one.
-    inward = np.where(read, passes, np.where(result, passes - 1, 0))
-    crossings = inward + np.where(result, passes, 0)
-    always = np.zeros(timeline.size_bytes.size, np.int64)
-    np.add.at(always, timeline.tensor, crossings)
+    inward, outward = crossings(timeline)
+    always = summed(timeline.size_bytes.size, timeline.tensor, inward + outward)
     used = timeline.first_access >= 0
     first, last = timeline.first_access[used], timeline.last_access[used]
-    once = read[first].astype(np.int64)
+    once = (timeline.kind[first] != Access.WRITE).astype(np.int64)
     once += _written(timeline)[used] & timeline.live_after[last]
     always[used] -= once
     saved: Ints = always * timeline.size_bytes
@@ -121,6 +139,11 @@ def kept(timeline: Timeline, keep: Bools) -> Plan:
             size_bytes=size[saved_tensor[order]],
         ),
     )
+
+
+def nothing_kept(timeline: Timeline) -> Plan:
+    """Plan that streams all that it may, and stores what stationary results leave."""
+    return kept(timeline, np.zeros(timeline.size_bytes.size, bool))
 
 
 def _written(timeline: Timeline) -> Bools:

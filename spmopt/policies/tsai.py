@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.assemble.commands import derive_commands
 from spmopt.assemble.cost import transfer_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
@@ -41,11 +40,11 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies.outcome import in_first_modes
-from spmopt.policies.residency.ranked import Ranking, keep_whole, next_use
-from spmopt.policies.transfers.budget import free_pages, idle_beside_streams
+from spmopt.policies.residency.ranked import Ranking, keep_by_rank, next_use
 from spmopt.policies.transfers.channel import Asked, Budget, run_channel
-from spmopt.policies.transfers.moves import heads, load_moves, moved_plan, store_moves, tails
-from spmopt.policies.transfers.rows import WholeRows, latest_store, whole_rows
+from spmopt.policies.transfers.gaps import latest_stores, moved_plan, parts_of, whole_gaps
+from spmopt.policies.transfers.idle import free_pages, idle_beside_streams
+from spmopt.policies.transfers.rows import WholeRows, whole_rows
 
 
 def tsai(
@@ -76,7 +75,7 @@ def tsai(
     del request
     operation = depth_first(instance) if order == "depth-first" else listed_order(instance)
     arrays = timeline(instance, operation, fitting_modes(instance)[operation])
-    plan = keep_whole(instance, arrays, brought_in(arrays))
+    plan = keep_by_rank(instance, arrays, brought_in(arrays))
     moved = through_channel(instance.machine, arrays, plan, prefetch, offload)
     return in_first_modes(instance, moved)
 
@@ -96,21 +95,25 @@ def through_channel(
     ahead = offload == "ahead"
     gone = rows.last_use + 1 if ahead else rows.end
     held = Residency(tensor=rows.tensor, begin=rows.first_use, end=gone, size_bytes=rows.size_bytes)
-    inward, outward = idle_beside_streams(machine, timeline, derive_commands(timeline, plan))
-    needed = np.maximum(gone - 1, latest_store(timeline, rows)) if ahead else gone - 1
+    gaps = whole_gaps(timeline, rows)
+    inward, outward = idle_beside_streams(machine, timeline, gaps.held)
+    latest = latest_stores(timeline)[rows.last]
     asked = Asked(
         load=np.maximum(_listed(machine, timeline, rows, prefetch), rows.previous_use + 1),
         store=gone - 1,
-        needed=needed,
+        needed=np.maximum(gone - 1, latest) if ahead else gone - 1,
         gone=gone,
     )
     budget = Budget(inward=inward, outward=outward, room=free_pages(machine, timeline, held))
-    load_pieces, store_pieces = run_channel(machine, rows, asked, budget)
-    every = np.arange(rows.tensor.size)
-    loads = load_moves(machine.page_bytes, rows, every, load_pieces)
-    stores = store_moves(machine.page_bytes, rows, every, store_pieces)
-    after_use = tails(rows, stores) if ahead else Residency.empty()
-    return moved_plan(plan, rows, stores, held, after_use, heads(rows, loads))
+    loads, stores = run_channel(machine, rows, asked, budget)
+    left = timeline.step + 1
+    left[rows.last] = gone
+    return moved_plan(
+        gaps,
+        parts_of(machine.page_bytes, rows.last, rows.size_bytes, stores, short_first=True),
+        parts_of(machine.page_bytes, rows.first, rows.size_bytes, loads, short_first=False),
+        left,
+    )
 
 
 def _listed(machine: Machine, timeline: Timeline, rows: WholeRows, prefetch: str) -> Ints:

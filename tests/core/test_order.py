@@ -16,7 +16,7 @@ from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies import stream
-from spmopt.policies.stream import nothing_kept
+from spmopt.policies.static import nothing_kept
 from spmopt.verifier import verify
 from tests.strategies import instances
 from tests.tiny import Op, tiny

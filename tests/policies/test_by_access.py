@@ -8,9 +8,8 @@ from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan
 from spmopt.core.timeline import listed_timeline
 from spmopt.policies.frequency import accesses_so_far, rarity
-from spmopt.policies.residency.ranked import keep_whole
-from spmopt.policies.static import chosen, kept, saved_bytes
-from spmopt.policies.stream import nothing_kept
+from spmopt.policies.residency.ranked import keep_by_rank
+from spmopt.policies.static import chosen, kept, nothing_kept, saved_bytes
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 from tests.policies.owed import totals
 from tests.strategies import random_instance
@@ -137,7 +136,7 @@ def test_frequency_evicts_the_least_often_used_even_if_it_was_used_last() -> Non
     steps = listed_timeline(instance)
     # c displaces b (once) and not a (twice), though a is older; b then displaces nothing: c is
     # done.
-    assert rows_of(instance, keep_whole(instance, steps, rarity(steps)).residency) == [
+    assert rows_of(instance, keep_by_rank(instance, steps, rarity(steps)).residency) == [
         ("a", 0, 6, 4),
         ("b", 2, 3, 4),
         ("b", 4, 5, 4),

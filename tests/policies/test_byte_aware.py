@@ -12,7 +12,7 @@ from spmopt.core.timeline import listed_timeline
 from spmopt.policies import belady, belady_size
 from spmopt.policies.belady import distance
 from spmopt.policies.residency.byte_aware import keep_by_bytes
-from spmopt.policies.residency.ranked import keep_whole
+from spmopt.policies.residency.ranked import keep_by_rank
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 from tests.brute_force import optimum
 from tests.policies.owed import plan_of, totals
@@ -20,12 +20,12 @@ from tests.policies.owed import plan_of, totals
 
 def by_bytes(instance: Instance, reserve: int = 0, *, partial: bool = False) -> Plan:
     steps = listed_timeline(instance)
-    return keep_by_bytes(instance, steps, distance(steps), reserve, partial=partial)
+    return keep_by_bytes(instance, steps, distance(steps), reserve, "page" if partial else "whole")
 
 
 def by_distance(instance: Instance) -> Plan:
     steps = listed_timeline(instance)
-    return keep_whole(instance, steps, distance(steps))
+    return keep_by_rank(instance, steps, distance(steps))
 
 
 def traffic(instance: Instance, plan: Plan) -> int:

@@ -7,11 +7,9 @@ from hypothesis import given, settings
 
 from spmopt.assemble import derive_commands, step_cycles
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Machine
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
-from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.core.timeline import Timeline, timeline
+from spmopt.core.timeline import timeline
 from spmopt.policies import belady, belady_size, frequency, lru, static, stream
 from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
 from tests.policies.owed import beats_no_optimum, is_whole, plan_of, random_instances, totals
@@ -41,7 +39,7 @@ def test_hiding_is_legal_moves_no_more_and_never_costs_time(
 ) -> None:
     faster = 0
     for instance in random_instances(60):
-        monkeypatch.setattr(HIDING, lambda machine, steps, plan: plan)
+        monkeypatch.setattr(HIDING, lambda machine, steps, plan, granularity: plan)
         plain = totals(instance, plan_of(policy(instance, Request(objective=TRAFFIC))))
         monkeypatch.setattr(HIDING, hide_transfers)
         hidden = totals(instance, plan_of(policy(instance, Request(objective=TRAFFIC))))
@@ -56,13 +54,9 @@ def test_hiding_is_legal_moves_no_more_and_never_costs_time(
 def test_every_spread_plan_is_legal_even_where_it_is_not_taken(
     policy: Scheduler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(HIDING, _always_spread)
+    monkeypatch.setattr(HIDING, spread_transfers)
     for instance in random_instances(60):
         totals(instance, plan_of(policy(instance, Request())))
-
-
-def _always_spread(machine: Machine, steps: Timeline, plan: Plan) -> Plan:
-    return spread_transfers(machine, steps, plan, derive_commands(steps, plan))
 
 
 @each_policy

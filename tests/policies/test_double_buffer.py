@@ -14,9 +14,8 @@ from spmopt.core.machine import Machine
 from spmopt.core.schedule import Command
 from spmopt.core.scheduler import Request, Scheduler
 from spmopt.core.timeline import listed_timeline
-from spmopt.policies.double_buffer import double_buffer
+from spmopt.policies.double_buffer import buffered, double_buffer
 from spmopt.policies.double_buffer.batches import batches
-from spmopt.policies.double_buffer.policy import buffered
 from spmopt.tiles.layer import TileGrid
 from spmopt.tiles.order import ORDERS
 from spmopt.tiles.passes import backward

@@ -19,7 +19,7 @@ from spmopt.core.timeline import timeline
 from spmopt.policies import stream
 from spmopt.policies.msa import msa
 from spmopt.policies.msa.costs import costs
-from spmopt.policies.stream import nothing_kept
+from spmopt.policies.static import nothing_kept
 from tests.assemble.small import Op, data, problem
 from tests.policies.owed import beats_no_optimum, is_whole, plan_of, random_instances, totals
 from tests.strategies import instances

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from spmopt.core.timeline import listed_timeline
-from spmopt.policies.msa.costs import costs
-from spmopt.policies.msa.values import boundedness, by_boundedness, values
+from spmopt.policies.msa.costs import boundedness, by_boundedness, costs, live_ranges
 from tests.assemble.small import Op, data, made, problem
 
 
@@ -19,7 +18,7 @@ def test_benefits_add_up_where_operations_wait_and_are_divided_by_the_root_of_th
         ],
     )
     steps = listed_timeline(instance)
-    found = values(steps)
+    found = live_ranges(steps)
     benefit = costs(instance.machine, steps).benefit
     assert benefit.tolist() == [9, 4, 9, 4, -10, -10, -2]
     assert boundedness(steps, found, benefit).tolist() == [(9 + 9) / 3, (4 + 4) / 2, -2 / 4]
@@ -48,5 +47,5 @@ def test_a_blind_write_begins_a_value() -> None:
         {"t": data(4)},
         [Op(reads=["t"]), Op(reads=["t"], writes=["t"]), Op(writes=["t"]), Op(reads=["t"])],
     )
-    found = values(listed_timeline(instance))
+    found = live_ranges(listed_timeline(instance))
     assert (found.access.tolist(), found.first.tolist()) == ([0, 1, 2, 3], [0, 2, 4])

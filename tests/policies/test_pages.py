@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spmopt.assemble import derive_commands
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
@@ -23,8 +22,8 @@ from spmopt.policies.belady import distance
 from spmopt.policies.frequency import rarity
 from spmopt.policies.lru import recency
 from spmopt.policies.residency.byte_aware import keep_by_bytes
-from spmopt.policies.residency.ranked import keep_pages
-from spmopt.policies.transfers.hide_pages import hide_pages, spread_pages
+from spmopt.policies.residency.ranked import keep_by_rank
+from spmopt.policies.transfers.hide import hide_transfers, spread_transfers
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 from tests.assemble.small import plan as by_hand
 from tests.brute_force import optimum
@@ -34,10 +33,10 @@ from tests.strategies import instances
 Keep = Callable[[Instance, Timeline], Plan]
 
 KEEPS: dict[str, Keep] = {
-    "belady": lambda instance, steps: keep_pages(instance, steps, distance(steps)),
-    "lru": lambda instance, steps: keep_pages(instance, steps, recency(steps)),
-    "frequency": lambda instance, steps: keep_pages(instance, steps, rarity(steps), 2),
-    "size": lambda instance, steps: keep_by_bytes(instance, steps, distance(steps), partial=True),
+    "belady": lambda instance, steps: keep_by_rank(instance, steps, distance(steps), 0, "page"),
+    "lru": lambda instance, steps: keep_by_rank(instance, steps, recency(steps), 0, "page"),
+    "frequency": lambda instance, steps: keep_by_rank(instance, steps, rarity(steps), 2, "page"),
+    "size": lambda instance, steps: keep_by_bytes(instance, steps, distance(steps), 0, "page"),
 }
 POLICIES: tuple[Scheduler, ...] = tuple(
     partial(policy, granularity="page") for policy in (belady, lru, frequency, belady_size)
@@ -52,7 +51,8 @@ def arrays(instance: Instance) -> Timeline:
 
 def test_a_victim_is_trimmed_by_what_is_needed() -> None:
     instance = problem({"a": data(6), "b": data(4)}, [Op(reads=[name]) for name in "abba"], spm=8)
-    plan = keep_pages(instance, listed_timeline(instance), distance(listed_timeline(instance)))
+    steps = listed_timeline(instance)
+    plan = keep_by_rank(instance, steps, distance(steps), 0, "page")
     # b takes two pages of a; once b has gone, what is missing of a comes back.
     assert rows_of(instance, plan.residency) == [
         ("a", 0, 1, 6),
@@ -65,7 +65,8 @@ def test_a_victim_is_trimmed_by_what_is_needed() -> None:
 
 def test_an_operand_is_taken_in_as_far_as_it_may() -> None:
     instance = problem({"a": data(6), "b": data(4)}, [Op(reads=[n]) for n in "abab"], spm=8)
-    plan = keep_pages(instance, listed_timeline(instance), distance(listed_timeline(instance)))
+    steps = listed_timeline(instance)
+    plan = keep_by_rank(instance, steps, distance(steps), 0, "page")
     # a comes sooner than b, so that only two free pages are for b until a is done.
     assert rows_of(instance, plan.residency) == [("a", 0, 3, 6), ("b", 1, 3, 2), ("b", 3, 4, 4)]
     assert totals(instance, plan).traffic_bytes == 6 + 4 + 2
@@ -100,7 +101,8 @@ def test_a_tail_of_less_than_a_page_counts_as_one() -> None:
         spm=12,
         page=4,
     )
-    plan = keep_pages(instance, listed_timeline(instance), distance(listed_timeline(instance)))
+    steps = listed_timeline(instance)
+    plan = keep_by_rank(instance, steps, distance(steps), 0, "page")
     assert rows_of(instance, plan.residency) == [
         ("a", 0, 1, 9),
         ("a", 1, 2, 8),
@@ -126,7 +128,7 @@ def test_growth_and_write_back_move_into_idle_time() -> None:
         [(0, "y", 4)],
     )
     steps = listed_timeline(instance)
-    hidden = hide_pages(instance.machine, steps, plain)
+    hidden = hide_transfers(instance.machine, steps, plain, "page")
     # Stored in step 0: it must go before w comes. Of the load, 2 fit under the use, 2 earlier
     # of the 3 idle cycles of step 2; nothing has room in step 1.
     assert rows_of(instance, hidden.residency) == [
@@ -147,7 +149,7 @@ def test_plans_and_every_spread_plan_are_legal_and_move_no_more(keep: Keep) -> N
     for instance in random_instances(70):
         steps = arrays(instance)
         plain = keep(instance, steps)
-        spread = spread_pages(instance.machine, steps, plain, derive_commands(steps, plain))
+        spread = spread_transfers(instance.machine, steps, plain, "page")
         before, after = totals(instance, plain), totals(instance, spread)
         assert after.traffic_bytes <= before.traffic_bytes
         faster += after.makespan_cycles < before.makespan_cycles

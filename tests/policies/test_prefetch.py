@@ -161,7 +161,7 @@ def test_a_store_does_not_outlast_the_eviction() -> None:
     )
     before = plan(instance, [("y", 0, 2, 6)], [(1, "y", 6)])
     steps = arrays(instance, before)
-    after = spread_transfers(instance.machine, steps, before, derive_commands(steps, before))
+    after = spread_transfers(instance.machine, steps, before)
     assert stores_of(instance, after.stores) == [(0, "y", 2), (1, "y", 4)]
     assert makespan(instance, after) == makespan(instance, before) == 6 + 9
     assert hidden(instance, before) is before

@@ -7,19 +7,19 @@ from spmopt.core.schedule import Plan
 from spmopt.core.timeline import listed_timeline
 from spmopt.policies.belady import distance
 from spmopt.policies.lru import recency
-from spmopt.policies.residency.ranked import keep_whole
-from spmopt.policies.stream import nothing_kept
+from spmopt.policies.residency.ranked import keep_by_rank
+from spmopt.policies.static import nothing_kept
 from tests.assemble.small import Op, data, made, problem, rows_of, stores_of
 
 
 def by_lru(instance: Instance, reserve: int = 0) -> Plan:
     steps = listed_timeline(instance)
-    return keep_whole(instance, steps, recency(steps), reserve)
+    return keep_by_rank(instance, steps, recency(steps), reserve)
 
 
 def by_belady(instance: Instance, reserve: int = 0) -> Plan:
     steps = listed_timeline(instance)
-    return keep_whole(instance, steps, distance(steps), reserve)
+    return keep_by_rank(instance, steps, distance(steps), reserve)
 
 
 def trace(letters: str, spm: int, size: int = 4) -> Instance:

@@ -20,7 +20,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.policies.belady import distance
-from spmopt.policies.residency.ranked import keep_whole
+from spmopt.policies.residency.ranked import keep_by_rank
 from spmopt.reporting.comparison import compare_view
 from spmopt.solving import compare, runner, solve
 from spmopt.verifier import bound
@@ -54,7 +54,7 @@ def in_order(order: list[int]) -> Answer:
         del request
         operation = np.array(order)
         arrays = timeline(instance, operation, fitting_modes(instance)[operation])
-        return Outcome(plan=keep_whole(instance, arrays, distance(arrays)))
+        return Outcome(plan=keep_by_rank(instance, arrays, distance(arrays)))
 
     return scheduler
 

@@ -1,5 +1,70 @@
-"""Double buffering: the scratchpad is two halves, one computed in while the other is filled."""
+"""Double buffering: one half of the scratchpad computes while the other is emptied and filled.
 
-from spmopt.policies.double_buffer.policy import double_buffer
+J. Kim et al., "Improving Data Reuse in NPU On-chip Memory with Interleaved Gradient Order for DNN
+Training", MICRO 2023, sections 4.2 and 6.1, whose baseline and techniques all run so. The paper
+says only that what is used again is loaded again "when the distance exceeds the number of tiled
+computations that can be loaded in half of the SPM". Here:
 
-__all__ = ["double_buffer"]
+* *Batches.* Consecutive operations are a batch as long as all their operands together, in whole
+  pages, and the largest scratch fit in half of the scratchpad.
+* *Transfers.* While a batch computes, the results of the one before leave and the operands of the
+  next come, at a rate that is even over the batch's compute time. Results leave first.
+* *Reuse.* What two consecutive batches use stays between them (``shared``); what is used again
+  only after that leaves, and returns. With ``none`` a tensor leaves after each batch.
+
+Departures, all because a schedule moves bytes in steps. A tensor that returns must have been
+away for a step: what is in the scratchpad cannot be loaded (R2). So it stays over a batch of one
+operation (in the half that is refilled), and with ``none`` if its last use is one of the last two
+operations of its batch. Where results on their way out would be in the way of what comes (R1), as
+much of them as must be is stored when their own batch ends, if need be after its last operation.
+What the first batch needs comes as late as possible before its use, the results of the last one go
+as soon as they are there. What is dead is not stored.
+
+An operation that needs more than half of the scratchpad is a batch of its own, in all of it;
+nothing is then loaded or stored beside it or its neighbors. Of its operands those that are not
+stationary stream. Operands of other operations are all held, stationary or not.
+"""
+
+from __future__ import annotations
+
+from spmopt.core.instance import Instance
+from spmopt.core.machine import Machine
+from spmopt.core.result import Outcome
+from spmopt.core.schedule import Plan
+from spmopt.core.scheduler import Request
+from spmopt.core.timeline import Timeline, fitting_timeline
+from spmopt.policies.double_buffer.batches import batches, rows_of_batches
+from spmopt.policies.double_buffer.spread import spread
+from spmopt.policies.outcome import in_first_modes
+from spmopt.policies.transfers.gaps import moved_plan, whole_gaps
+
+__all__ = ["buffered", "double_buffer"]
+
+
+def double_buffer(instance: Instance, request: Request, *, reuse: str = "shared") -> Outcome:
+    """Schedule in the instance's own order; the modes are the first that fit.
+
+    Parameters
+    ----------
+    instance, request
+        The objective is not heeded.
+    reuse
+        ``shared``: what two batches, one after the other, both use stays; ``none``: it is loaded
+        again.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its modes.
+    """
+    del request
+    arrays = fitting_timeline(instance)
+    plan = buffered(instance.machine, arrays, shared=reuse == "shared")
+    return in_first_modes(instance, plan)
+
+
+def buffered(machine: Machine, timeline: Timeline, *, shared: bool) -> Plan:
+    """Plan by batches."""
+    cut = batches(machine, timeline)
+    moved = spread(machine, timeline, cut, rows_of_batches(machine, timeline, cut, shared=shared))
+    return moved_plan(whole_gaps(timeline, moved.rows), moved.stores, moved.loads)

@@ -9,11 +9,10 @@ import numpy as np
 
 from spmopt.assemble.cost import summed
 from spmopt.core.machine import Machine
+from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
-
-_SHORT = 64
-_UNKNOWN = 0
+from spmopt.policies.transfers.rows import WholeRows, whole_rows
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,91 +59,58 @@ def batches(machine: Machine, timeline: Timeline) -> Batches:
     operation that needs more is a batch of its own, in the whole of the scratchpad; those of its
     operands that need not be there then stream.
     """
-    page, half = machine.page_bytes, machine.spm_pages // 2
-    pages = -(-timeline.size_bytes // page)[timeline.tensor]
-    scratch = -(-timeline.scratch_bytes // page)
-    need = summed(timeline.steps, timeline.step, pages) + scratch
-    fits = need <= half
-    begin = _Need(timeline=timeline, pages=pages, scratch=scratch, half=half).begins()
+    half = machine.spm_pages // 2
+    pages = machine.pages(timeline.size_bytes)[timeline.tensor]
+    scratch = machine.pages(timeline.scratch_bytes)
+    needs = summed(timeline.steps, timeline.step, pages)
+    fits = needs + scratch <= half
+    begin = np.array(_begins(timeline, pages, needs, scratch, half), np.int64)
     return Batches(
         begin=begin, alone=~fits[begin[:-1]], held=timeline.stationary | fits[timeline.step]
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Need:
-    """Pages that a batch needs: each of its tensors once, and its largest scratch.
+def _begins(timeline: Timeline, pages: Ints, needs: Ints, scratch: Ints, half: int) -> list[int]:
+    """First step of every batch, and the number of steps.
 
-    Attributes
-    ----------
-    timeline
-    pages : (a,)
-        Of the tensor of each access.
-    scratch : (n,)
-        Pages of each step.
-    half
-        Pages that there are.
+    A step adds the pages of its accesses to a batch, less those of the tensors already there.
     """
+    previous, own = timeline.previous.tolist(), pages.tolist()
+    found, held, most, low, begun = [0], 0, 0, 0, 0
+    steps = zip(needs.tolist(), scratch.tolist(), timeline.first[1:].tolist(), strict=True)
+    for step, (need, scratch_pages, high) in enumerate(steps):
+        for access in range(low, high):
+            if previous[access] < begun:
+                held += own[access]
+        most = max(most, scratch_pages)
+        if held + most > half and step > found[-1]:
+            found.append(step)
+            held, most, begun = need, scratch_pages, low
+        low = high
+    return [*found, timeline.steps]
 
-    timeline: Timeline
-    pages: Ints
-    scratch: Ints
-    half: int
 
-    def begins(self) -> Ints:
-        """(g + 1,) First step of every batch, and the number of steps."""
-        ends: list[int] = self._short_ends().tolist()
-        begin, found = 0, [0]
-        while begin < len(ends):
-            begin = ends[begin] or self._long_end(begin)
-            found.append(begin)
-        return np.array(found, np.int64)
+def rows_of_batches(
+    machine: Machine, timeline: Timeline, batches: Batches, *, shared: bool
+) -> WholeRows:
+    """Rows from the first to the last use that a tensor stays for.
 
-    def _short_ends(self) -> Ints:
-        """(n,) End of the batch that would begin with each step, if that is soon.
-
-        Batches of all steps grow at once: with their next step all get the pages of those of its
-        accesses that have none of the same tensor so few steps before.
-        """
-        line, steps = self.timeline, self.timeline.steps
-        lag = np.where(line.previous >= 0, line.step - line.step[line.previous], _SHORT)
-        lag = np.minimum(lag, _SHORT).astype(np.uint8)
-        by_lag = np.argsort(lag, kind="stable")
-        groups = np.searchsorted(lag[by_lag], np.arange(_SHORT + 1))
-        new = summed(steps, line.step, self.pages)
-        ends = np.full(steps, _UNKNOWN, np.int64)
-        begin, taken, most = np.arange(steps), new.copy(), self.scratch
-        for length in range(1, _SHORT):
-            same = by_lag[groups[length] : groups[length + 1]]
-            np.subtract.at(new, line.step[same], self.pages[same])
-            if begin[-1] + length == steps:
-                ends[begin[-1]] = steps
-                begin, taken, most = begin[:-1], taken[:-1], most[:-1]
-            following = begin + length
-            taken = taken + new[following]
-            most = np.maximum(most, self.scratch[following])
-            fits = taken + most <= self.half
-            ends[begin[~fits]] = following[~fits]
-            begin, taken, most = begin[fits], taken[fits], most[fits]
-            if not begin.size:
-                break
-        return ends
-
-    def _long_end(self, begin: int) -> int:
-        """End of the batch that begins with a step, in stretches that double."""
-        line, steps = self.timeline, self.timeline.steps
-        low, width, taken, most = begin, 4 * _SHORT, 0, 0
-        while low < steps:
-            high = min(low + width, steps)
-            ends = line.first[low : high + 1]
-            own = slice(int(ends[0]), int(ends[-1]))
-            previous = line.previous[own]
-            new = (previous < 0) | (line.step[previous] < begin)
-            total = taken + np.append(0, np.cumsum(self.pages[own] * new))[ends[1:] - ends[0]]
-            peak = np.maximum(np.maximum.accumulate(self.scratch[low:high]), most)
-            over = np.flatnonzero(total + peak > self.half)
-            if over.size:
-                return low + int(over[0])
-            taken, most = int(total[-1]), int(peak[-1])
-            low, width = high, 2 * width
-        return steps
+    Between two uses in one batch it stays; with ``shared`` also from one batch to the next. Else
+    it leaves, if there is a step for it to be away in: contents that are there cannot be loaded
+    (R2), so a tensor of two batches with one operation between them stays where it is.
+    """
+    held = np.flatnonzero(batches.held)
+    held = held[np.argsort(timeline.tensor[held], kind="stable")]
+    tensor, step = timeline.tensor[held], timeline.step[held]
+    batch = batches.of_step[step]
+    away: Bools = batch[1:] > batch[:-1] + (1 if shared else 0)
+    away &= step[:-1] + 2 <= batches.last_chance[batch[1:]]
+    ends = np.append(away | (tensor[1:] != tensor[:-1]), True)[: held.size]
+    first, last = np.flatnonzero(np.roll(ends, 1)), np.flatnonzero(ends)
+    stays = Residency(
+        tensor=tensor[first],
+        begin=step[first],
+        end=step[last] + 1,
+        size_bytes=timeline.size_bytes[tensor[first]],
+    )
+    return whole_rows(machine, timeline, stays)

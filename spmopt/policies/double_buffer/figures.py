@@ -11,9 +11,9 @@ from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.policies.double_buffer.batches import batches
+from spmopt.policies.double_buffer.batches import batches, rows_of_batches
 from spmopt.policies.double_buffer.spread import Transfers, spread
-from spmopt.policies.double_buffer.stays import rows_of_batches
+from spmopt.policies.transfers.rows import NEVER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,21 +55,19 @@ def figures(machine: Machine, timeline: Timeline, *, shared: bool = True) -> Fig
 
 def _step_cycles(machine: Machine, timeline: Timeline, moved: Transfers) -> Ints:
     """(n,) Duration of every step (R6)."""
-    rows, loads, stores = moved.rows, moved.loads, moved.stores
-    steps = timeline.steps
-    load_cycles = transfer_cycles(machine, loads.size_bytes)
-    store_cycles = transfer_cycles(machine, stores.size_bytes)
-    inward = summed(steps, loads.step, load_cycles)
-    outward = summed(steps, stores.step, store_cycles)
-    own = np.flatnonzero(loads.step == rows.first_use[loads.row])
-    before = summed(steps, loads.step[own], load_cycles[own])
-    own = np.flatnonzero(stores.step == rows.last_write[stores.row])
-    after = summed(steps, stores.step[own], store_cycles[own])
+    written = np.full_like(timeline.step, NEVER)
+    written[moved.rows.last] = moved.rows.last_write
+    busy, serial = [], []
+    for parts, own in ((moved.loads, timeline.step), (moved.stores, written)):
+        cycles = transfer_cycles(machine, parts.size_bytes)
+        busy.append(summed(timeline.steps, parts.step, cycles))
+        waited = cycles * (parts.step == own[parts.access])
+        serial.append(summed(timeline.steps, parts.step, waited))
     return step_time(
         machine,
         compute=timeline.compute_cycles,
-        inward=inward,
-        outward=outward,
-        before=before,
-        after=after,
+        inward=busy[0],
+        outward=busy[1],
+        before=serial[0],
+        after=serial[1],
     )

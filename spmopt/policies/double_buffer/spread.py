@@ -1,31 +1,32 @@
-"""When the rows of batches are loaded and stored."""
+"""When the rows of batches are loaded and stored: in queues beside the computation."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spmopt.assemble.cost import summed, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 from spmopt.policies.double_buffer.batches import Batches
-from spmopt.policies.double_buffer.queues import Clock, Queued, evenly, late, soon
+from spmopt.policies.transfers.gaps import Parts, parts_of
 from spmopt.policies.transfers.idle import Pieces
-from spmopt.policies.transfers.moves import Moves, earliest_load, load_moves, store_moves
 from spmopt.policies.transfers.rows import WholeRows
 
+Times = NDArray[np.float64]
 _ALWAYS = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Transfers:
-    """Loads and stores of ``rows``, in pieces."""
+    """Loads and stores of ``rows``, in parts."""
 
     rows: WholeRows
-    loads: Moves
-    stores: Moves
+    loads: Parts
+    stores: Parts
 
 
 def spread(machine: Machine, timeline: Timeline, batches: Batches, rows: WholeRows) -> Transfers:
@@ -46,7 +47,8 @@ class _Spread:
     ) -> None:
         self._machine, self._timeline = machine, timeline
         self._batches, self._rows = batches, rows
-        self._clock = Clock.of(timeline)
+        # Compute time before each step, and in all, of steps that never wait.
+        self._clock = np.append(0.0, np.cumsum(timeline.compute_cycles, dtype=np.float64))
         self._cycles = transfer_cycles(machine, rows.size_bytes)
         self._used_from = batches.of_step[rows.first_use]
         self._used_to = batches.of_step[rows.last_use]
@@ -62,15 +64,21 @@ class _Spread:
 
     def transfers(self) -> Transfers:
         rows, page = self._rows, self._machine.page_bytes
-        every = np.arange(rows.tensor.size)
         loads, stores = self._beside()
-        stores = self._made_room(loads, stores)
-        stores = Pieces.together(stores, self._stores_elsewhere())
-        moves = store_moves(page, rows, every, stores)
+        stores = Pieces.together(self._made_room(loads, stores), self._stores_elsewhere())
         loads = Pieces.together(loads, self._loads_elsewhere())
-        earliest = np.minimum(earliest_load(rows, moves), rows.first_use)
-        loads = _at(loads, np.maximum(loads.step, earliest[loads.item]))
-        return Transfers(rows=rows, loads=load_moves(page, rows, every, loads), stores=moves)
+        # One step is without the tensor: else it would be no load but a part kept.
+        left = rows.last_use + 2
+        np.maximum.at(left, stores.item, stores.step + 2)
+        away = np.where(rows.previous_row >= 0, left[rows.previous_row], 0)
+        earliest = np.minimum(np.maximum(rows.previous_use + 1, away), rows.first_use)
+        loads = replace(loads, step=np.maximum(loads.step, earliest[loads.item]))
+        size = rows.size_bytes
+        return Transfers(
+            rows=rows,
+            loads=parts_of(page, rows.first, size, loads, short_first=False),
+            stores=parts_of(page, rows.last, size, stores, short_first=True),
+        )
 
     def _latest(self) -> Ints:
         """(k,) Last step in which a row may be stored, so that it is away before it is loaded."""
@@ -90,18 +98,12 @@ class _Spread:
         turn = np.concatenate((-rows.last_write[stored], rows.first_use[loaded]))
         order = np.lexsort((row, turn, is_load, window))
         row, window, is_load = row[order], window[order], is_load[order]
-        start, stop = evenly(self._cycles[row], window, self._clock.begin[begin])
-        pieces = self._clock.cut(
-            Queued(
-                pages=rows.pages[row],
-                start=start,
-                stop=stop,
-                first=begin[window],
-                last=begin[window + 1] - 1,
-            )
+        start, stop = evenly(self._cycles[row], window, self._clock[begin])
+        first, last = begin[window], begin[window + 1] - 1
+        loads, stores = (
+            self._cut(row[k], start[k], stop[k], first[k], last[k]) for k in (is_load, ~is_load)
         )
-        loads, stores = (_of(row, pieces.take(is_load[pieces.item] == kind)) for kind in (1, 0))
-        return loads, _at(stores, np.minimum(stores.step, self._last_store[stores.item]))
+        return loads, replace(stores, step=np.minimum(stores.step, self._last_store[stores.item]))
 
     def _made_room(self, loads: Pieces, stores: Pieces) -> Pieces:
         """Stores, of which as much as is in the way of loads is done before the batch begins.
@@ -152,22 +154,14 @@ class _Spread:
         last = np.flatnonzero(self._stored_last)
         last = last[np.argsort(rows.last_write[last], kind="stable")]
         written = rows.last_write[last]
-        start, stop = soon(self._cycles[last], self._clock.begin[written + 1])
-        pieces = self._clock.cut(
-            Queued(
-                pages=rows.pages[last],
-                start=start,
-                stop=stop,
-                first=np.minimum(written + 1, final),
-                last=np.full(last.size, final),
-            )
+        start, stop = soon(self._cycles[last], self._clock[written + 1])
+        pieces = self._cut(
+            last, start, stop, np.minimum(written + 1, final), np.full(last.size, final)
         )
         rest = np.flatnonzero(rows.stores & ~self._stored_last & ~self._stored_beside)
         end = self._batches.begin[self._used_to[rest] + 1] - 1
         step = np.minimum(end, self._last_store[rest])
-        return Pieces.together(
-            _of(last, pieces), Pieces(item=rest, step=step, pages=rows.pages[rest])
-        )
+        return Pieces.together(pieces, Pieces(item=rest, step=step, pages=rows.pages[rest]))
 
     def _loads_elsewhere(self) -> Pieces:
         """Loads of the first batch, as late as possible; others when their batch begins."""
@@ -175,27 +169,66 @@ class _Spread:
         first = np.flatnonzero(self._loaded_first)
         first = first[np.argsort(rows.first_use[first], kind="stable")]
         use = rows.first_use[first]
-        start, stop = late(self._cycles[first], self._clock.begin[use])
-        pieces = self._clock.cut(
-            Queued(
-                pages=rows.pages[first],
-                start=start,
-                stop=stop,
-                first=np.zeros(first.size, np.int64),
-                last=np.maximum(use - 1, 0),
-            )
-        )
+        start, stop = late(self._cycles[first], self._clock[use])
+        pieces = self._cut(first, start, stop, np.zeros_like(use), np.maximum(use - 1, 0))
         rest = np.flatnonzero(rows.loads & ~self._loaded_first & ~self._loaded_beside)
         begin = self._batches.begin[self._used_from[rest]]
-        return Pieces.together(
-            _of(first, pieces), Pieces(item=rest, step=begin, pages=rows.pages[rest])
-        )
+        return Pieces.together(pieces, Pieces(item=rest, step=begin, pages=rows.pages[rest]))
+
+    def _cut(self, row: Ints, start: Times, stop: Times, first: Ints, last: Ints) -> Pieces:
+        """Pages of each transfer by steps, in proportion to its time; the last step has the rest.
+
+        Of what lies before step ``first`` or after step ``last`` these two take the bytes. Rounded
+        pages and computation that waits change when bytes move, never how many.
+        """
+        end = self._clock[1:]
+        low = np.clip(np.searchsorted(end, start, "right"), first, last)
+        high = np.clip(np.searchsorted(end, stop, "left"), low, last)
+        count = high - low + 1
+        item = np.repeat(np.arange(low.size), count)
+        begins = np.cumsum(count) - count
+        step = np.arange(item.size) - begins[item] + low[item]
+        length = np.maximum(stop - start, np.finfo(float).tiny)
+        share = np.clip((end[step] - start[item]) / length[item], 0, 1)
+        pages = self._rows.pages[row[item]]
+        done = np.minimum(np.floor(share * pages).astype(np.int64), pages)
+        done = np.where(step == high[item], pages, done)
+        moved = np.diff(done, prepend=0)
+        moved[begins] = done[begins]
+        some = np.flatnonzero(moved)
+        return Pieces(item=row[item[some]], step=step[some], pages=moved[some])
 
 
-def _of(row: Ints, pieces: Pieces) -> Pieces:
-    """Pieces of transfers as pieces of their rows."""
-    return Pieces(item=row[pieces.item], step=pieces.step, pages=pieces.pages)
+def evenly(cycles: Ints, window: Ints, begin: Times) -> tuple[Times, Times]:
+    """Start and stop of transfers that follow one another, a queue for each batch.
+
+    Each queue takes exactly as long as its batch computes, however long its transfers are: in
+    every step of the batch transfers and computation then have the same ratio.
+
+    Parameters
+    ----------
+    cycles, window : (k,)
+        Of the transfers, in the order of the queues, by batch.
+    begin : (g + 1,)
+        When each batch begins, and when the last one ends.
+    """
+    stop = np.cumsum(cycles, dtype=np.float64)
+    total = np.bincount(window, cycles, begin.size - 1)
+    before = (np.cumsum(total) - total)[window]
+    ratio = np.diff(begin)[window] / np.maximum(total[window], 1)
+    start = begin[window] + (stop - cycles - before) * ratio
+    return start, start + cycles * ratio
 
 
-def _at(pieces: Pieces, step: Ints) -> Pieces:
-    return Pieces(item=pieces.item, step=step, pages=pieces.pages)
+def late(cycles: Ints, due: Times) -> tuple[Times, Times]:
+    """Start and stop of transfers, one at a time, each as late as possible; ``due`` increases."""
+    total = np.cumsum(cycles, dtype=np.float64)
+    slack = np.minimum.accumulate((due - total)[::-1])[::-1]
+    return slack + total - cycles, slack + total
+
+
+def soon(cycles: Ints, ready: Times) -> tuple[Times, Times]:
+    """Start and stop of transfers, one at a time, as soon as possible; ``ready`` increases."""
+    total = np.cumsum(cycles, dtype=np.float64)
+    delay = np.maximum.accumulate(ready - (total - cycles))
+    return delay + total - cycles, delay + total

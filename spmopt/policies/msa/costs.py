@@ -1,4 +1,4 @@
-"""What the assignment knows of time: an operation's elapsed time, an operand's part in it.
+"""What the assignment knows of time, and the order in which values are given room by that.
 
 Everything here assumes that all operands come from DRAM, as XLA's cost analysis does when it
 sorts values and measures intervals. These figures guide choices only, so they are floats.
@@ -11,10 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spmopt.assemble.cost import summed, transfer_cycles
+from spmopt.assemble.cost import step_time, summed, transfer_cycles
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
+from spmopt.policies.static import crossings
 
 Floats = NDArray[np.float64]
 
@@ -51,72 +52,84 @@ class Costs:
     copy: Ints
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Load:
-    """DMA time each way, and the parts of it that are serial with compute (R6)."""
-
-    incoming: Ints
-    outgoing: Ints
-    before: Ints
-    after: Ints
-
-    def memory(self, duplex: bool) -> Ints:
-        """Time of the transfers alone."""
-        if duplex:
-            longer: Ints = np.maximum(self.incoming + self.after, self.before + self.outgoing)
-            return longer
-        return self.incoming + self.outgoing
-
-    def elapsed(self, duplex: bool, compute: Ints) -> Ints:
-        """Duration of the step."""
-        whole: Ints = np.maximum(self.memory(duplex), self.before + compute + self.after)
-        return whole
-
-
 def costs(machine: Machine, timeline: Timeline) -> Costs:
     """Costs of every step and access with all operands in DRAM."""
-    own_in, own_out = _own_cycles(machine, timeline)
-    pinned, step = timeline.stationary, timeline.step
-    pinned_in, pinned_out = np.where(pinned, own_in, 0), np.where(pinned, own_out, 0)
-    load = _Load(
-        incoming=summed(timeline.steps, step, own_in),
-        outgoing=summed(timeline.steps, step, own_out),
-        before=summed(timeline.steps, step, pinned_in),
-        after=summed(timeline.steps, step, pinned_out),
+    pinned, step, compute = timeline.stationary, timeline.step, timeline.compute_cycles
+    size = timeline.size_bytes[timeline.tensor]
+    own_in, own_out = (
+        np.where(passes > 0, transfer_cycles(machine, size * passes), 0)
+        for passes in crossings(timeline)
     )
-    without = _Load(
-        incoming=load.incoming[step] - own_in,
-        outgoing=load.outgoing[step] - own_out,
-        before=load.before[step] - pinned_in,
-        after=load.after[step] - pinned_out,
-    )
-    duplex, compute = machine.duplex, timeline.compute_cycles
-    memory, elapsed = load.memory(duplex), load.elapsed(duplex, compute)
+    own = (own_in, own_out, np.where(pinned, own_in, 0), np.where(pinned, own_out, 0))
+    dma = [summed(timeline.steps, step, cycles) for cycles in own]
+    without = [total[step] - cycles for total, cycles in zip(dma, own, strict=True)]
+
+    def duration(dma: list[Ints], compute: Ints) -> Ints:
+        inward, outward, before, after = dma
+        return step_time(
+            machine, compute=compute, inward=inward, outward=outward, before=before, after=after
+        )
+
+    elapsed, memory = duration(dma, compute), duration(dma, np.zeros_like(compute))
     slack = (memory - compute)[step]
-    relief = np.where(slack > 0, memory[step] - without.memory(duplex), slack)
+    relief = np.where(slack > 0, memory[step] - duration(without, np.zeros_like(step)), slack)
     return Costs(
         elapsed=elapsed.astype(np.float64),
-        incoming=load.incoming - load.before,
-        outgoing=load.outgoing - load.after,
+        incoming=dma[0] - dma[2],
+        outgoing=dma[1] - dma[3],
         own_in=own_in,
         own_out=own_out,
-        saved=(elapsed[step] - without.elapsed(duplex, compute[step])).astype(np.float64),
+        saved=(elapsed[step] - duration(without, compute[step])).astype(np.float64),
         benefit=np.where(pinned, own_in + own_out, relief).astype(np.float64),
         copy=transfer_cycles(machine, timeline.size_bytes),
     )
 
 
-def _own_cycles(machine: Machine, timeline: Timeline) -> tuple[Ints, Ints]:
-    """(a,) DMA time into and out of the scratchpad when nothing stays (R3, R4)."""
-    kind, live = timeline.kind, timeline.live_after
-    passes = np.where(timeline.stationary, 1, timeline.passes)
-    result = kind != Access.READ
-    passes_in = np.where(kind == Access.WRITE, np.where(live, passes - 1, 0), passes)
-    passes_out = np.where(result & live, passes, 0)
-    size = timeline.size_bytes[timeline.tensor]
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LiveRanges:
+    """Contents of tensors, each from its definition to its last use.
 
-    def cycles(crossings: Ints) -> Ints:
-        time: Ints = np.where(crossings > 0, transfer_cycles(machine, size * crossings), 0)
-        return time
+    A value is what one blind write defines, or what DRAM holds at the start; updates in place
+    belong to the value they change, as XLA colocates the buffers of such a chain.
 
-    return cycles(passes_in), cycles(passes_out)
+    Attributes
+    ----------
+    access : (a,)
+        Accesses by value, in time order.
+    first : (v + 1,)
+        Value ``k`` has the accesses ``access[first[k]:first[k + 1]]``.
+    """
+
+    access: Ints
+    first: Ints
+
+
+def live_ranges(timeline: Timeline) -> LiveRanges:
+    """Split the accesses of every tensor at its blind writes."""
+    access = np.lexsort((timeline.step, timeline.tensor))
+    begins = (timeline.previous[access] < 0) | (timeline.kind[access] == Access.WRITE)
+    return LiveRanges(access=access, first=np.append(np.flatnonzero(begins), access.size))
+
+
+def boundedness(timeline: Timeline, found: LiveRanges, benefit: Floats) -> Floats:
+    """(v,) How much a value on chip helps: its benefits over the root of its size.
+
+    The benefits of a value are added up where they are positive (operations that wait for
+    DRAM); without any such, the largest counts (the operation nearest to that).
+    """
+    if not found.access.size:
+        return np.empty(0, np.float64)
+    starts = found.first[:-1]
+    ordered = benefit[found.access]
+    helps = np.add.reduceat(np.maximum(ordered, 0), starts)
+    nearest = np.maximum.reduceat(ordered, starts)
+    size = timeline.size_bytes[timeline.tensor[found.access[starts]]]
+    result: Floats = np.where(helps > 0, helps, nearest) / np.sqrt(size)
+    return result
+
+
+def by_boundedness(timeline: Timeline, found: LiveRanges, benefit: Floats) -> Ints:
+    """(v,) Values, the most bounded by DRAM first; then the larger, then by tensor."""
+    size = timeline.size_bytes[timeline.tensor[found.access[found.first[:-1]]]]
+    order: Ints = np.lexsort((-size, -boundedness(timeline, found, benefit)))
+    return order

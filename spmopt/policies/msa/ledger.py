@@ -6,9 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spmopt.assemble.cost import summed
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
-from spmopt.policies.msa.costs import Floats
+from spmopt.core.timeline import Timeline
+from spmopt.policies.msa.costs import Costs, Floats
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,11 +28,24 @@ class Ledger:
     share one channel unless the machine is duplex.
     """
 
-    def __init__(self, machine: Machine, free_pages: Ints, inward: Floats, outward: Floats) -> None:
+    def __init__(
+        self, machine: Machine, timeline: Timeline, cost: Costs, *, idle_only: bool
+    ) -> None:
+        """All room but that of scratch and stationary operands; all time, or the idle one."""
         self._setup = machine.dma_setup_cycles
         self._page_cycles = float(machine.page_bytes / machine.bytes_per_cycle)
-        self._free = free_pages
-        self._most_pages = 2.0**62 / (free_pages.size + 1)  # so that sums fit 64 bits
+        pinned = np.flatnonzero(timeline.stationary)
+        pages = machine.pages(timeline.size_bytes[timeline.tensor[pinned]])
+        scratch = machine.pages(timeline.scratch_bytes)
+        pinned_pages = summed(timeline.steps, timeline.step[pinned], pages)
+        self._free = machine.spm_pages - scratch - pinned_pages
+        self._most_pages = 2.0**62 / (self._free.size + 1)  # so that sums fit 64 bits
+        inward = outward = cost.elapsed
+        if idle_only:
+            compute = timeline.compute_cycles.astype(np.float64)
+            inward, outward = compute - cost.incoming, compute - cost.outgoing
+            if not machine.duplex:
+                inward = inward - cost.outgoing
         self.inward = self._channel(inward)
         self.outward = self._channel(outward) if machine.duplex else self.inward
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from spmopt.core.machine import Machine
+from spmopt.core.schedule import Plan, Residency, Stores
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.policies.msa.costs import Costs
+from spmopt.policies.msa.costs import by_boundedness, costs, live_ranges
 from spmopt.policies.msa.intervals import Intervals
 from spmopt.policies.msa.ledger import Ledger
-from spmopt.policies.msa.rows import Rows
-from spmopt.policies.msa.values import Values
+from spmopt.policies.transfers.rows import joined
 
 _NEVER = -1
 
@@ -40,34 +44,43 @@ class Segments:
     """Places values, each in the room and the DMA time that those before it left."""
 
     def __init__(
-        self,
-        timeline: Timeline,
-        *,
-        found: Values,
-        cost: Costs,
-        intervals: Intervals,
-        ledger: Ledger,
-        rows: Rows,
-        idle_only: bool,
-        load_late: bool,
+        self, machine: Machine, timeline: Timeline, *, idle_only: bool, load_late: bool
     ) -> None:
-        self._intervals, self._ledger, self._rows = intervals, ledger, rows
+        cost, found = costs(machine, timeline), live_ranges(timeline)
+        whole_copy = float(machine.spm_pages * machine.page_bytes / machine.bytes_per_cycle)
+        self._intervals = Intervals(cost.elapsed, whole_copy)
+        self._ledger = Ledger(machine, timeline, cost, idle_only=idle_only)
         self._idle_only, self._load_late = idle_only, load_late
-        self._steps = timeline.steps
+        self._timeline, self._page = timeline, machine.page_bytes
+        self._rows: list[tuple[int, int, int, int]] = []
+        self._stores: list[tuple[int, int, int]] = []
         self._access: list[int] = found.access.tolist()
         self._first: list[int] = found.first.tolist()
+        self._order: list[int] = by_boundedness(timeline, found, cost.benefit).tolist()
         self._step: list[int] = timeline.step.tolist()
         self._tensor: list[int] = timeline.tensor.tolist()
         self._kind: list[int] = timeline.kind.tolist()
         self._stationary: list[bool] = timeline.stationary.tolist()
         self._live: list[bool] = timeline.live_after.tolist()
-        self._pages: list[int] = (-(-timeline.size_bytes // rows.page_bytes)).tolist()
+        self._size: list[int] = timeline.size_bytes.tolist()
+        self._pages: list[int] = machine.pages(timeline.size_bytes).tolist()
         self._copy: list[int] = cost.copy.tolist()
         self._saved: list[float] = cost.saved.tolist()
         self._own_in: list[int] = cost.own_in.tolist()
         self._own_out: list[int] = cost.own_out.tolist()
 
-    def place(self, index: int) -> None:
+    def plan(self) -> Plan:
+        """Plan that assigns every value its place, segment by segment."""
+        for value in self._order:
+            self._place(value)
+        return Plan(
+            operation=self._timeline.operation,
+            mode=self._timeline.mode,
+            residency=joined(Residency.of_rows(sorted(self._rows))),
+            stores=Stores.of_rows(sorted(self._stores)),
+        )
+
+    def _place(self, index: int) -> None:
         """Decide every segment of a value."""
         chain = self._access[self._first[index] : self._first[index + 1]]
         tensor = self._tensor[chain[0]]
@@ -83,7 +96,7 @@ class Segments:
                 self._enter(value, access, following)
             self._use(value, access)
         if value.on_chip:
-            self._leave(value, self._steps, live=self._live[chain[-1]])
+            self._leave(value, self._timeline.steps, live=self._live[chain[-1]])
 
     def _stays(self, value: _Value, use: int) -> bool:
         """No copy: keep the value from its last access to ``use``, if that is possible."""
@@ -137,7 +150,9 @@ class Segments:
             return False
         steps, moved = ledger.copy(ledger.inward, start, step, value.pages)
         ledger.take(start, step + 1, value.pages)
-        self._rows.load(value.tensor, steps, moved, step)
+        size, begins = self._bytes(value, moved).tolist(), steps.tolist()
+        ends = [*begins[1:], step]
+        self._rows += [(value.tensor, *row) for row in zip(begins, ends, size, strict=True)]
         return True
 
     def _use(self, value: _Value, access: int) -> None:
@@ -159,7 +174,7 @@ class Segments:
         if live and value.written != _NEVER:
             end = self._evict(value, limit)
             value.valid_from = end
-        self._rows.stay(value.tensor, value.since, end)
+        self._rows.append((value.tensor, value.since, end, self._size[value.tensor]))
         value.since = value.written = _NEVER
 
     def _evict(self, value: _Value, limit: int) -> int:
@@ -173,9 +188,16 @@ class Segments:
                 steps, moved = ledger.copy(channel, start, limit, value.pages)
                 end = max(begin, int(steps[-1]) + 1)
                 ledger.take(begin, end, value.pages)
-                self._rows.store(value.tensor, steps, moved)
+                pieces = np.diff(self._bytes(value, moved), prepend=0).tolist()
+                stored = zip(steps.tolist(), pieces, strict=True)
+                self._stores += [(step, value.tensor, size) for step, size in stored]
                 return end
-        self._rows.store_at(value.tensor, value.written)
+        self._stores.append((value.written, value.tensor, self._size[value.tensor]))
         if not value.pinned:
             ledger.free_time(channel, value.written, -self._copy[value.tensor])
         return begin
+
+    def _bytes(self, value: _Value, pages: Ints) -> Ints:
+        """Bytes in the first ``pages``."""
+        found: Ints = np.minimum(pages * self._page, self._size[value.tensor])
+        return found

@@ -7,6 +7,7 @@ if that never comes; twice its size, if it is written back only because it goes;
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from heapq import heappop, heappush
 
 import numpy as np
@@ -14,9 +15,9 @@ import numpy as np
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Plan
-from spmopt.core.table import Bools, Ints
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.policies.residency.ranked import Ranking, Simulation, ranks_of
+from spmopt.policies.residency.ranked import Ranking, Simulation
 from spmopt.policies.residency.scratchpad import Scratchpad
 
 _FREE, _RELOAD, _WRITE_BACK = 0, 1, 2
@@ -28,23 +29,20 @@ def keep_by_bytes(
     timeline: Timeline,
     ranking: Ranking,
     reserve_pages: int = 0,
-    *,
-    partial: bool = False,
+    granularity: str = "whole",
 ) -> Plan:
     """Plan that keeps what saves the most bytes per page and step.
 
     Parameters
     ----------
-    instance, timeline
-        The instance, and its arrays.
+    instance, timeline, reserve_pages, granularity
+        As for :func:`~spmopt.policies.residency.ranked.keep_by_rank`.
     ranking
         By the step of the next use, the number of steps where there is none.
-    reserve_pages
-        As in :func:`~spmopt.policies.residency.ranked.keep_whole`.
-    partial
-        Keep heads of tensors, by pages.
     """
-    spm = _Scratchpad(instance.machine, timeline, ranking, partial=partial)
+    spm = _Scratchpad(
+        instance.machine, timeline.size_bytes, ranking.ranks, partial=granularity == "page"
+    )
     return _Simulation(instance, timeline, ranking, reserve_pages, spm).run()
 
 
@@ -52,16 +50,10 @@ class _Scratchpad(Scratchpad):
     """Ranks are steps of the next use; one heap for each number of crossings."""
 
     def __init__(
-        self, machine: Machine, timeline: Timeline, ranking: Ranking, *, partial: bool
+        self, machine: Machine, size_bytes: Ints, ranks: int, *, partial: bool = False
     ) -> None:
-        super().__init__(
-            timeline.size_bytes,
-            machine.page_bytes,
-            machine.spm_pages,
-            ranks_of(ranking),
-            partial=partial,
-        )
-        self._crossings = [_RELOAD] * timeline.size_bytes.size
+        super().__init__(machine, size_bytes, ranks, partial=partial)
+        self._crossings = [_RELOAD] * size_bytes.size
         self._heaps: tuple[list[tuple[int, int]], ...] = ([], [], [])
 
     def set_crossings(self, tensor: int, crossings: int) -> None:
@@ -145,17 +137,16 @@ class _Simulation(Simulation):
 
     _spm: _Scratchpad
 
-    def __init__(
-        self,
-        instance: Instance,
-        timeline: Timeline,
-        ranking: Ranking,
-        reserve_pages: int,
-        spm: _Scratchpad,
-    ) -> None:
-        super().__init__(instance, timeline, ranking, reserve_pages, spm)
-        self._saved_anyway: list[bool] = _final(timeline).tolist()
-        self._size: list[int] = timeline.size_bytes.tolist()
+    @cached_property
+    def _saved_anyway(self) -> list[bool]:
+        """(a,) The contents after the access are the last ones, which DRAM must have at the end."""
+        timeline = self._timeline
+        written = np.flatnonzero(timeline.kind != Access.READ)
+        last_write: Ints = np.full(timeline.size_bytes.size, -1, np.int64)
+        np.maximum.at(last_write, timeline.tensor[written], written)
+        final = np.arange(timeline.tensor.size) >= last_write[timeline.tensor]
+        result: list[bool] = (timeline.keep[timeline.tensor] & final).tolist()
+        return result
 
     def _giving_way(self, held: list[int], pages: int) -> list[int]:
         """The smallest that suffice together: what gives way is streamed now."""
@@ -178,7 +169,7 @@ class _Simulation(Simulation):
         if spm.partial:
             spm.trim_below(rate, needed, step, step)
         elif rate > 0 and needed <= spm.free + spm.pages_above(step):
-            limit = self._size[self._tensor[access]] * rate
+            limit = int(self._timeline.size_bytes[self._tensor[access]]) * rate
             for tensor in spm.cheapest(needed - spm.free, step, step, limit) or ():
                 spm.release(tensor, missing, step)
 
@@ -198,14 +189,3 @@ class _Simulation(Simulation):
         dirty = self._spm.is_dirty(tensor)
         self._spm.set_crossings(tensor, self._crossings(access, dirty=dirty))
         super()._rank(tensor, access)
-
-
-def _final(timeline: Timeline) -> Bools:
-    """(a,) The contents after the access are the last ones, which DRAM must have at the end."""
-    written = np.flatnonzero(timeline.kind != Access.READ)
-    last_write: Ints = np.full(timeline.size_bytes.size, -1, np.int64)
-    np.maximum.at(last_write, timeline.tensor[written], written)
-    final: Bools = timeline.keep[timeline.tensor] & (
-        np.arange(timeline.tensor.size) >= last_write[timeline.tensor]
-    )
-    return final

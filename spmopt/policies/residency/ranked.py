@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,11 +33,20 @@ class Ranking:
     after: Ints
     admit_above: Ints
 
+    @property
+    def ranks(self) -> int:
+        """One more than the highest rank."""
+        return int(max(self.now.max(initial=0), self.after.max(initial=0))) + 1
 
-def keep_whole(
-    instance: Instance, timeline: Timeline, ranking: Ranking, reserve_pages: int = 0
+
+def keep_by_rank(
+    instance: Instance,
+    timeline: Timeline,
+    ranking: Ranking,
+    reserve_pages: int = 0,
+    granularity: str = "whole",
 ) -> Plan:
-    """Plan that keeps whole tensors by ``ranking``; each step transfers at its use.
+    """Plan that keeps tensors by ``ranking``; each step transfers at its use.
 
     In each step, in this order: room for the scratch and the stationary operands (by rank,
     then from the step's other operands, which are streamed instead); the other operands, as
@@ -45,42 +54,16 @@ def keep_whole(
     needs is not taken in. After the step a tensor whose contents are dead, or clean and of no
     further use, is dropped. A dirty victim is stored in the step before it goes. Admission leaves
     ``reserve_pages`` free; for stationary operands only as far as unused tensors can go.
+
+    With ``granularity`` ``page`` heads of tensors, by pages: a victim is trimmed from its tail by
+    the pages that are needed, and what is written back is what DRAM lacks of those. Of an operand
+    as much is taken in as there is room for, and the rest is streamed; what is there of it already
+    stays, and grows.
     """
-    spm = scratchpad(instance, timeline, ranking, partial=False)
-    return Simulation(instance, timeline, ranking, reserve_pages, spm).run()
-
-
-def keep_pages(
-    instance: Instance, timeline: Timeline, ranking: Ranking, reserve_pages: int = 0
-) -> Plan:
-    """As :func:`keep_whole`, but heads of tensors, by pages.
-
-    A victim is trimmed from its tail by the pages that are needed, and what is written back is
-    what DRAM lacks of those. Of an operand as much is taken in as there is room for, and the
-    rest is streamed; what is there of it already stays, and grows.
-    """
-    spm = scratchpad(instance, timeline, ranking, partial=True)
-    return Simulation(instance, timeline, ranking, reserve_pages, spm).run()
-
-
-def keeper(granularity: str) -> Callable[[Instance, Timeline, Ranking, int], Plan]:
-    """:func:`keep_pages` for ``page``, else :func:`keep_whole`."""
-    return keep_pages if granularity == "page" else keep_whole
-
-
-def scratchpad(
-    instance: Instance, timeline: Timeline, ranking: Ranking, *, partial: bool
-) -> Scratchpad:
-    """Empty scratchpad of the instance's machine with room for the ranks of ``ranking``."""
-    machine, ranks = instance.machine, ranks_of(ranking)
-    return Scratchpad(
-        timeline.size_bytes, machine.page_bytes, machine.spm_pages, ranks, partial=partial
+    spm = Scratchpad(
+        instance.machine, timeline.size_bytes, ranking.ranks, partial=granularity == "page"
     )
-
-
-def ranks_of(ranking: Ranking) -> int:
-    """One more than the highest rank."""
-    return int(max(ranking.now.max(initial=0), ranking.after.max(initial=0))) + 1
+    return Simulation(instance, timeline, ranking, reserve_pages, spm).run()
 
 
 class Simulation:
@@ -97,9 +80,7 @@ class Simulation:
         self._reserve = reserve_pages
         self._spm = spm
         self._timeline = timeline
-        self._scratch: list[int] = (
-            -(-timeline.scratch_bytes // instance.machine.page_bytes)
-        ).tolist()
+        self._scratch: list[int] = instance.machine.pages(timeline.scratch_bytes).tolist()
         self._tensor: list[int] = timeline.tensor.tolist()
         self._stationary: list[bool] = timeline.stationary.tolist()
         self._written: list[bool] = (timeline.kind != Access.READ).tolist()
@@ -176,7 +157,7 @@ class Simulation:
         return accesses
 
     def _make_room(self, step: int, access: int, missing: int) -> None:
-        """Make room for an operand, at the cost of what the policy thinks worth less."""
+        """Make room for an operand, at the cost of what the policy values less."""
         spm, above = self._spm, self._above[access]
         needed = missing + self._reserve
         if spm.partial or needed <= spm.free + spm.pages_above(above):

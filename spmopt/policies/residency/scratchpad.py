@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from heapq import heappop, heappush
 
+from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency, Stores
 from spmopt.core.table import Ints
 
@@ -22,13 +23,13 @@ class Scratchpad:
     """
 
     def __init__(
-        self, size_bytes: Ints, page_bytes: int, capacity: int, ranks: int, *, partial: bool = False
+        self, machine: Machine, size_bytes: Ints, ranks: int, *, partial: bool = False
     ) -> None:
-        self.free = capacity
+        self.free = machine.spm_pages
         self.partial = partial
-        self._page = page_bytes
+        self._page = machine.page_bytes
         self._size: list[int] = size_bytes.tolist()
-        self._pages: list[int] = (-(-size_bytes // page_bytes)).tolist()
+        self._pages: list[int] = machine.pages(size_bytes).tolist()
         self._held = [0] * size_bytes.size
         self._rank = [_ABSENT] * size_bytes.size
         self._since = [0] * size_bytes.size

@@ -1,14 +1,22 @@
-"""Fill idle DMA time with transfers that may wait, page by page, the most urgent first."""
+"""Fill idle DMA time with transfers that may wait, page by page, the most urgent first.
+
+They wait in windows around the uses of a tensor; what finds no idle time in its window moves at its
+use.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 
 import numpy as np
 
+from spmopt.assemble.commands import stream_passes
+from spmopt.assemble.cost import summed, transfer_cycles
 from spmopt.core.machine import Machine
+from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints, Table
+from spmopt.core.timeline import Timeline
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,6 +50,84 @@ class Filled:
     pieces: Pieces
     returned: Ints
     idle_cycles: Ints
+
+
+def idle_beside_streams(machine: Machine, timeline: Timeline, held: Ints) -> tuple[Ints, Ints]:
+    """(n,) DMA cycles that cost no time beside the streams of each step: inward, and outward.
+
+    With one channel both are the same time. ``held`` (a,) are the bytes resident at each access.
+    """
+    missing = timeline.size_bytes[timeline.tensor] - held
+    into, out = (
+        summed(timeline.steps, timeline.step, np.where(size, transfer_cycles(machine, size), 0))
+        for size in (missing * passes for passes in stream_passes(timeline))
+    )
+    if not machine.duplex:
+        into = out = into + out
+    compute = timeline.compute_cycles
+    return np.maximum(compute - into, 0), np.maximum(compute - out, 0)
+
+
+def free_pages(machine: Machine, timeline: Timeline, residency: Residency) -> Ints:
+    """(n,) Free pages of every step, beside its scratch and what is resident."""
+    pages = machine.pages(residency.size_bytes)
+    change = np.zeros(timeline.steps + 1, np.int64)
+    np.add.at(change, residency.begin, pages)
+    np.subtract.at(change, residency.end, pages)
+    return machine.spm_pages - machine.pages(timeline.scratch_bytes) - np.cumsum(change)[:-1]
+
+
+def stores_in_windows(
+    machine: Machine, within: Waiting, until: Ints, idle_cycles: Ints, room_pages: Ints
+) -> Pieces:
+    """Pieces of stores that move up to the last use, and then beyond it.
+
+    Parameters
+    ----------
+    within
+        (k,) From the last write to the last use, where the whole tensor has its room anyway.
+    until : (k,)
+        Last step of the window beyond, in which what is still to go holds room.
+    idle_cycles, room_pages : (n,)
+        DMA time that costs nothing, and pages that are free after the last uses.
+    """
+    no_limit = np.full(room_pages.size, int(within.pages.sum()))
+    early = fill_idle(machine, within, idle_cycles, no_limit)
+    beyond = replace(
+        within,
+        home=within.last,
+        last=until,
+        pages=early.returned,
+        size_bytes=np.minimum(early.returned * machine.page_bytes, within.size_bytes),
+        at_home=np.zeros(until.size, bool),
+    )
+    late = fill_idle(machine, beyond, early.idle_cycles, room_pages)
+    return Pieces.together(early.pieces, late.pieces, _at(within.last, late.returned))
+
+
+def loads_in_windows(
+    machine: Machine, waiting: Waiting, idle_cycles: Ints, room_pages: Ints
+) -> Pieces:
+    """Pieces of loads that move backwards in time.
+
+    Parameters
+    ----------
+    waiting
+        (k,) From the use, ``home``, back to the earliest step, ``last``.
+    idle_cycles, room_pages : (n,)
+        DMA time that costs nothing, and pages that are free before the uses.
+    """
+    final = room_pages.size - 1
+    mirrored = replace(waiting, home=final - waiting.home, last=final - waiting.last)
+    filled = fill_idle(machine, mirrored, idle_cycles[::-1], room_pages[::-1])
+    pieces = replace(filled.pieces, step=final - filled.pieces.step)
+    return Pieces.together(pieces, _at(waiting.home, filled.returned))
+
+
+def _at(step: Ints, pages: Ints) -> Pieces:
+    """Pieces that move what was given back, each in its ``step``."""
+    item = np.flatnonzero(pages)
+    return Pieces(item=item, step=step[item], pages=pages[item])
 
 
 def fill_idle(machine: Machine, waiting: Waiting, idle_cycles: Ints, room_pages: Ints) -> Filled:

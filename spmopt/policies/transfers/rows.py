@@ -22,9 +22,10 @@ class WholeRows:
     Attributes
     ----------
     tensor, size_bytes, pages : (k,)
+    first, last : (k,)
+        The first and the last access.
     first_use, last_use, end : (k,)
-        Steps of the first and the last use, and the first step without the tensor as the
-        policy decided.
+        Their steps, and the first step without the tensor as the policy decided.
     last_write : (k,)
         Step of the last write, or -1.
     previous_use : (k,)
@@ -41,6 +42,8 @@ class WholeRows:
     tensor: Ints
     size_bytes: Ints
     pages: Ints
+    first: Ints
+    last: Ints
     first_use: Ints
     last_use: Ints
     end: Ints
@@ -70,9 +73,10 @@ def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> Wh
     writes = held[timeline.kind[held] != Access.READ]
     first = np.full(len(merged), timeline.tensor.size, np.int64)
     last, last_write = np.full((2, len(merged)), NEVER, np.int64)
-    np.minimum.at(first, row[held], held)
-    np.maximum.at(last, row[held], held)
-    np.maximum.at(last_write, row[writes], writes)
+    # Accesses are in the order of steps, and of two to one place the later assignment stays.
+    first[row[held][::-1]] = held[::-1]
+    last[row[held]] = held
+    last_write[row[writes]] = writes
     used = np.flatnonzero(last >= 0)
     first, last, last_write = first[used], last[used], last_write[used]
     rank = np.full(len(merged) + 1, NEVER, np.int64)
@@ -83,7 +87,9 @@ def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> Wh
     return WholeRows(
         tensor=merged.tensor[used],
         size_bytes=size,
-        pages=-(-size // machine.page_bytes),
+        pages=machine.pages(size),
+        first=first,
+        last=last,
         first_use=timeline.step[first],
         last_use=timeline.step[last],
         end=merged.end[used],
@@ -95,21 +101,6 @@ def whole_rows(machine: Machine, timeline: Timeline, residency: Residency) -> Wh
         pinned_load=timeline.stationary[first],
         pinned_store=written & timeline.stationary[last_write],
     )
-
-
-def latest_store(timeline: Timeline, rows: WholeRows) -> Ints:
-    """(k,) Last step in which the tensor's contents may be stored after the row.
-
-    One step before its next use is without it: a load onto the rest of it would be a part kept,
-    which whole tensors do not know.
-    """
-    count = timeline.steps
-    key = timeline.tensor * (count + 1) + timeline.step
-    order = np.argsort(key, kind="stable")
-    place = np.searchsorted(key[order], rows.tensor * (count + 1) + rows.last_use, side="right")
-    found = order[np.minimum(place, order.size - 1)]
-    same = (place < order.size) & (timeline.tensor[found] == rows.tensor)
-    return np.where(same, timeline.step[found] - 2, count - 1)
 
 
 def merge_equal(residency: Residency) -> Residency:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple, Self
 
 import numpy as np
 
 from formulations.contiguous.memory import SpmMap, Taken
 from formulations.contiguous.window import StepWindow
+from spmopt.core.machine import Machine
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
@@ -68,17 +69,20 @@ class UseSteps:
         inside = (steps >= begin) & (steps < end)
         return steps[inside], steps[inside & stationary]
 
-    def mark(self, blocks: list[Block]) -> None:
-        """Set the uses of each."""
+    def marked(self, blocks: list[Block]) -> list[Block]:
+        """Copies that know their uses."""
+        found = []
         for block in blocks:
-            block.uses, block.stationary = self.of(block.tensor, block.begin, block.end)
+            uses, stationary = self.of(block.tensor, block.begin, block.end)
+            found.append(replace(block, uses=uses, stationary=stationary))
+        return found
 
 
-def blocks_of(residency: Residency, page_bytes: int, uses: UseSteps) -> list[Block]:
+def blocks_of(residency: Residency, machine: Machine) -> list[Block]:
     """Rows that adjoin in time, tensor by tensor."""
     if not len(residency):
         return []
-    pages = -(-residency.size_bytes // page_bytes)
+    pages = machine.pages(residency.size_bytes)
     adjoins = (residency.tensor[1:] == residency.tensor[:-1]) & (
         residency.begin[1:] == residency.end[:-1]
     )
@@ -88,14 +92,11 @@ def blocks_of(residency: Residency, page_bytes: int, uses: UseSteps) -> list[Blo
         np.repeat(pages, residency.end - residency.begin),
         np.cumsum((residency.end[last] - residency.begin[first])[:-1]),
     )
-    blocks = []
-    for row, profile in zip(first.tolist(), heights, strict=True):
-        tensor, begin = int(residency.tensor[row]), int(residency.begin[row])
-        used, stationary = uses.of(tensor, begin, begin + profile.size)
-        blocks.append(
-            Block(tensor=tensor, begin=begin, heights=profile, uses=used, stationary=stationary)
-        )
-    return blocks
+    tensors, begins = residency.tensor[first].tolist(), residency.begin[first].tolist()
+    return [
+        Block(tensor=tensor, begin=begin, heights=profile)
+        for tensor, begin, profile in zip(tensors, begins, heights, strict=True)
+    ]
 
 
 class Dirty(NamedTuple):
@@ -139,7 +140,7 @@ class Holding:
 
 
 REACH = 30
-"""Steps before a tensor's first use, and after its last, in which it is worth having."""
+"""Steps before a tensor's first use, and after its last, in which it is of use."""
 
 
 def own_spans(blocks: list[Block], window: StepWindow) -> Ints:

@@ -80,11 +80,9 @@ def _scratch(step: int, pages: int, top: int) -> Buffer:
 
 
 _FEW = 3000  # bases looked at
-_IDLE = 0.3  # worth of a page between no two uses, one between two being worth 1
+_IDLE = 0.3  # weight of a page between no two uses, one between two having weight 1
 _FORBIDDEN = 1e12
 _SHAKEN = 0.3  # deviation, of the logarithm
-
-_Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 Order = Callable[[Block], tuple[float, ...]]
 
@@ -131,7 +129,7 @@ def pack(
     return complete
 
 
-def _losses(block: Block, taken: Taken, pages: int) -> tuple[Ints, _Floats]:
+def _losses(block: Block, taken: Taken, pages: int) -> tuple[Ints, Floats]:
     """Bases, lowest first, and what is lost at each."""
     bases = np.sort(np.concatenate(([0], taken.high, taken.low - block.peak)))
     bases = bases[(bases >= 0) & (bases < pages) & (np.diff(bases, prepend=-1) > 0)]
@@ -143,8 +141,8 @@ def _losses(block: Block, taken: Taken, pages: int) -> tuple[Ints, _Floats]:
         # To the use at its end, which needs the pages too.
         last = min(end + 1, block.end)
         wanted = int(block.heights[begin - block.begin : last - block.begin].max())
-        worth = 1.0 if begin in used and end in used and end < block.end else _IDLE
-        loss += worth * np.maximum(0, wanted - _room_above(bases, taken, begin, last, pages))
+        weight = 1.0 if begin in used and end in used and end < block.end else _IDLE
+        loss += weight * np.maximum(0, wanted - _room_above(bases, taken, begin, last, pages))
     for step in block.stationary.tolist():
         full = block.heights[step - block.begin]
         short = _room_above(bases, taken, step, step + 1, pages) < full
@@ -198,82 +196,80 @@ class Reuses:
     ----------
     pages : (m,)
         Of each tensor.
-    worth : (a,)
+    gain : (a,)
         Of a page kept from an access to the tensor's next one.
     """
 
     line: Timeline
     pages: Ints
-    worth: Floats
+    gain: Floats
 
     def spans(self, window: StepWindow) -> Iterator[tuple[int, int, int, int]]:
-        """Tensor, first and last step, pages of the tensor: worth most for its time first."""
+        """Tensor, first and last step, pages of the tensor: by gain for its time."""
         line = self.line
         inside = slice(int(line.first[window.begin]), int(line.first[window.end]))
         access = np.arange(inside.start, inside.stop)
-        again = (line.next[inside] >= 0) & line.live_after[inside] & (self.worth[inside] > 0)
+        again = (line.next[inside] >= 0) & line.live_after[inside] & (self.gain[inside] > 0)
         access = access[again]
         access = access[line.step[line.next[access]] < window.end]
         begin, end = line.step[access], line.step[line.next[access]]
-        order = np.argsort(-self.worth[access] / (end - begin), kind="stable")
+        order = np.argsort(-self.gain[access] / (end - begin), kind="stable")
         tensor = line.tensor[access]
         columns = (column[order].tolist() for column in (tensor, begin, end, self.pages[tensor]))
         return zip(*columns, strict=True)
 
 
-def fill(blocks: list[Block], memory: SpmMap, window: StepWindow, again: Reuses) -> int:
-    """Keep more of what is used again, where pages are free until then; how often that was so.
+def fill(blocks: list[Block], memory: SpmMap, window: StepWindow, again: Reuses) -> None:
+    """Keep more of what is used again, where pages are free until then.
 
     ``blocks`` have bases, as they are in ``memory``; they grow, and there are more of them, in
     steps of ``window`` only. They lose their uses.
     """
-    kept = _Kept(blocks)
-    count = 0
+    of_tensor: defaultdict[int, list[int]] = defaultdict(list)
+    for owner, block in enumerate(blocks):
+        of_tensor[block.tensor].append(owner)
     for tensor, begin, last, pages in again.spans(window):
         end = last + 1
-        found = kept.around(tensor, begin, end)
-        if found is None:
+        met = [k for k in of_tensor[tensor] if blocks[k].begin <= end and blocks[k].end >= begin]
+        if not met:
+            if _add(blocks, memory, (tensor, begin, end), pages):
+                of_tensor[tensor].append(len(blocks) - 1)
             continue
-        if not found:
-            owner = _add(blocks, memory, (tensor, begin, end), pages)
-            if owner is not None:
-                kept.add(owner)
-                count += 1
-        elif _grow(blocks[found[0]], found[0], memory, (begin, end), pages):
-            count += 1
-    return count
+        block = blocks[met[0]]
+        # Of several, or next to one, none can grow.
+        inside = block.begin < end and block.end > begin
+        if len(met) == 1 and inside and block.base >= 0:
+            _grow(block, met[0], memory, (begin, end), pages)
 
 
-def _add(
-    blocks: list[Block], memory: SpmMap, where: tuple[int, int, int], pages: int
-) -> int | None:
-    """A new block in the smallest run that holds all of it, else in the largest."""
+def _add(blocks: list[Block], memory: SpmMap, where: tuple[int, int, int], pages: int) -> bool:
+    """A new block in the smallest run that holds all of it, else in the largest, if any."""
     tensor, begin, end = where
     low, high = memory.around(begin, end, -2).free_runs(memory.pages)
     if not low.size:
-        return None
+        return False
     room = high - low
     enough = np.flatnonzero(room >= pages)
     run = enough[room[enough].argmin()] if enough.size else room.argmax()
     heights = np.full(end - begin, min(pages, int(room[run])))
     blocks.append(Block(tensor=tensor, begin=begin, heights=heights, base=int(low[run])))
     memory.take(len(blocks) - 1, int(low[run]), begin, heights)
-    return len(blocks) - 1
+    return True
 
 
-def _grow(block: Block, owner: int, memory: SpmMap, span: tuple[int, int], pages: int) -> bool:
+def _grow(block: Block, owner: int, memory: SpmMap, span: tuple[int, int], pages: int) -> None:
     """Make the block as high as it can be in the steps ``span``, and last as long."""
     begin, end = span
     inside = slice(max(begin - block.begin, 0), max(end - block.begin, 0))
     covered = block.begin <= begin and end <= block.end
     least = int(block.heights[inside].min()) if covered else 0
     if least >= pages:
-        return False
+        return
     taken = memory.around(begin, end, owner)
     above = taken.low[taken.high > block.base]
     room = min(pages, int(above.min(initial=memory.pages)) - block.base)
     if room <= least:
-        return False
+        return
     first, last = min(begin, block.begin), max(end, block.end)
     heights = np.zeros(last - first, np.int64)
     heights[block.begin - first : block.end - first] = block.heights
@@ -281,29 +277,3 @@ def _grow(block: Block, owner: int, memory: SpmMap, span: tuple[int, int], pages
     np.maximum(kept, room, out=kept)
     block.begin, block.heights = first, heights
     memory.take(owner, int(block.base), first, heights)
-    return True
-
-
-class _Kept:
-    """Blocks of each tensor."""
-
-    def __init__(self, blocks: list[Block]) -> None:
-        self._stays = blocks
-        self._of: defaultdict[int, list[int]] = defaultdict(list)
-        for owner in range(len(blocks)):
-            self.add(owner)
-
-    def add(self, owner: int) -> None:
-        self._of[self._stays[owner].tensor].append(owner)
-
-    def around(self, tensor: int, begin: int, end: int) -> list[int] | None:
-        """The one block that ``[begin, end)`` touches or adjoins, none, or None for several."""
-        met = [
-            owner
-            for owner in self._of[tensor]
-            if self._stays[owner].begin <= end and self._stays[owner].end >= begin
-        ]
-        if len(met) > 1 or any(self._stays[owner].base < 0 for owner in met):
-            return None
-        inside = [o for o in met if self._stays[o].begin < end and self._stays[o].end > begin]
-        return inside if len(inside) == len(met) else None

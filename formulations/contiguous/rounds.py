@@ -71,9 +71,8 @@ class Rounds:
 
     def filled(self, blocks: list[Block], window: StepWindow) -> tuple[list[Block], SpmMap]:
         """Copies that last longer, and some more, where room is left over."""
-        blocks, memory = [replace(block) for block in blocks], self.case.memory(window)
-        for owner, block in enumerate(blocks):
-            memory.take(owner, int(block.base), block.begin, block.heights)
+        blocks = [replace(block) for block in blocks]
+        memory = self.case.memory(window, dict(enumerate(blocks)))
         fill(blocks, memory, window, self.again)
         return blocks, memory
 
@@ -154,7 +153,7 @@ def _joined(block: Block, before: Block, window: StepWindow) -> Block:
 
 
 _CELLS = 40_000  # of the blocks in a window, about
-_LEAST = 2e-6  # of the objective: gain of a window that makes another one worth while there
+_LEAST = 2e-6  # of the objective: gain of a window after which another one follows there
 
 
 class WindowSweep:
@@ -169,7 +168,7 @@ class WindowSweep:
         self._half = False
 
     @property
-    def worth_while(self) -> bool:
+    def promising(self) -> bool:
         """Whether another sweep may gain something."""
         return bool(self._hope.sum() > self._least)
 

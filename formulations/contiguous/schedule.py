@@ -28,17 +28,17 @@ from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate, Outcome
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import Plan, Residency
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Access, Timeline, timeline
 
 _LARGE = 300_000  # cells, from which on a linear program would take too long
 _EACH, _MORE = 3, 12  # rounds from every order, then from the best of them
-_LEAST = Fraction(1, 5000)  # gain of a round that makes another one worth while
+_LEAST = Fraction(1, 5000)  # gain of a round after which another one follows
 _VAIN = 20  # starts by chance, one after the other, that led to nothing
 _SHARE = 16  # of the steps, at most, in which they differ from the best
 _FAR = Fraction(3, 1000)  # from the best, after one round
-_TINY = 1e-6  # worth of a page that saves time nowhere, of the largest
+_TINY = 1e-6  # gain of a page that saves time nowhere, of the largest
 
 
 class Repair:
@@ -49,99 +49,84 @@ class Repair:
     ) -> None:
         self._request = request
         line = timeline(instance, plan.operation, plan.mode)
-        page = instance.machine.page_bytes
         self._uses, self._whole = UseSteps(line), whole(line)
-        self._paged = blocks_of(plan.residency, page, self._uses)
+        self._paged = blocks_of(plan.residency, instance.machine)
         self._rounds = Rounds(
             case=ContiguousCase(instance, line, self._uses, request.objective),
             request=request,
             again=Reuses(
-                line=line, pages=instance.machine.pages(line.size_bytes), worth=_worth(line, prices)
+                line=line, pages=instance.machine.pages(line.size_bytes), gain=_gain(line, prices)
             ),
         )
         self._goal = plan_value(instance, plan, request.objective)
         self._goal *= 1 + Fraction(request.tolerance)
         self._large = sum(block.heights.size for block in self._paged) > _LARGE
+        self._best: ContiguousPlan | None = None
 
     def plans(self) -> Iterator[ContiguousPlan]:
         """One after the other, mostly better ones; all are legal."""
-        best: ContiguousPlan | None = None
+        for found in self._attempts():
+            if self._best is None or found.value < self._best.value:
+                self._best = found
+            yield found
+
+    def _attempts(self) -> Iterator[ContiguousPlan]:
         for start in self._begun():
             yield start
-            best = _better(best, start)
-            for found in self._after(start, _EACH):
-                yield found
-                best = _better(best, found)
-        if best is not None:
-            yield from self._swept(best) if self._large else self._searched(best)
+            yield from self._after(start, _EACH)
+        if self._best is not None:
+            yield from self._swept(self._best) if self._large else self._searched(self._best)
 
     def _searched(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
         """Rounds while they help; of the solutions that cost the same, one that moves less."""
         while self._request.remaining_s() > 0:
             before = best
-            for found in self._neighborhood(before):
-                yield found
-                best = _better(best, found)
+            yield from self._after(before, _MORE)
+            for order in ORDERS.values():  # its blocks placed anew
+                start = self._packed(before.held.blocks, order)
+                if start is not None:
+                    yield from self._after(start, _EACH)
+            best = self._best or before
             if best.value > before.value * (1 - _LEAST):
                 break
-        for found in self._shaken(best):
-            yield found
-            best = _better(best, found)
-        last = self._rounds.solved(best.held, self._whole, tie=True)
+        yield from self._shaken(best)
+        last = self._rounds.solved((self._best or best).held, self._whole, tie=True)
         if last is not None:
             yield last
-
-    def _neighborhood(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
-        """More rounds, and rounds from its blocks placed anew."""
-        yield from self._after(best, _MORE)
-        for order in ORDERS.values():
-            yield from self._anew(best, order)
-
-    def _anew(self, best: ContiguousPlan, order: Order) -> Iterator[ContiguousPlan]:
-        anew = self._packed(best.held.blocks, order)
-        if anew is not None:
-            yield from self._after(anew, _EACH)
 
     def _shaken(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
         """Rounds from the best blocks, some placed anew by chance, until that is long in vain."""
         random, vain = np.random.default_rng(0), 0
         while best.value > self._goal and vain < _VAIN and self._request.remaining_s() > 0:
-            vain += 1
             self._request.report("contiguous addresses, some placed anew", None)
             start = self._partly(best.held.blocks, random)
-            for found in () if start is None else self._hopeful(start, best):
+            for found in () if start is None else self._after(start, _EACH):
                 yield found
-                if found.value < best.value:
-                    best, vain = found, 0
+                # Where the first round ends far from the best there is no second one.
+                if found.value > best.value * (1 + _FAR):
+                    break
+            before, best = best, self._best or best
+            vain = vain + 1 if best is before else 0
 
     def _partly(self, blocks: list[Block], random: np.random.Generator) -> ContiguousPlan | None:
         """Those that are there in some steps placed anew, the others where they are."""
-        blocks = [replace(block) for block in blocks]
-        self._uses.mark(blocks)
+        blocks = self._uses.marked(blocks)
         steps = self._whole.steps
         begin, count = random.integers(steps), 1 + random.integers(steps // _SHARE + 1)
         apart = [block.begin < begin + count and block.end > begin for block in blocks]
-        memory = self._rounds.case.memory(self._whole)
-        for owner in np.flatnonzero(np.logical_not(apart)).tolist():
-            block = blocks[owner]
-            memory.take(owner, int(block.base), block.begin, block.heights)
+        memory = self._rounds.case.memory(
+            self._whole, {owner: blocks[owner] for owner, moved in enumerate(apart) if not moved}
+        )
         if not pack(blocks, memory, shaken(random), np.flatnonzero(apart).tolist()):
             return None
         return self._rounds.placed(blocks, self._whole)
 
-    def _hopeful(self, start: ContiguousPlan, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
-        """Rounds while they help, and no second one where the first leads far from the best."""
-        for found in self._after(start, _EACH):
-            yield found
-            if found.value > best.value * (1 + _FAR):
-                return
-
     def _swept(self, best: ContiguousPlan) -> Iterator[ContiguousPlan]:
-        """WindowSweep after sweep over windows, those of one between those of the one before."""
+        """Sweep after sweep over windows, those of one between those of the one before."""
         best = self._filled(best.held)
         yield best
         sweep = WindowSweep(self._rounds, best)
-        while sweep.worth_while and self._request.remaining_s() > 0:
+        while sweep.promising and self._request.remaining_s() > 0:
             best = self._filled(sweep.over(best.held))
             yield best
 
@@ -170,19 +155,17 @@ class Repair:
                 return
 
     def _fitted(self) -> ContiguousPlan | None:
-        blocks = [replace(block) for block in self._paged]
+        blocks = self._uses.marked(self._paged)
         request, case = self._request, self._rounds.case
         request.report("contiguous addresses, nothing cut", None)
         machine = case.instance.machine
         scratch = machine.pages(case.line.scratch_bytes)
         if not fit(blocks, machine.spm_pages, scratch, request.stop, request.remaining_s()):
             return None
-        self._uses.mark(blocks)
         return self._rounds.placed(blocks, self._whole)
 
     def _packed(self, blocks: list[Block], order: Order) -> ContiguousPlan | None:
-        blocks = [replace(block) for block in blocks]
-        self._uses.mark(blocks)
+        blocks = self._uses.marked(blocks)
         self._request.report("contiguous addresses, placed anew", None)
         if not pack(blocks, self._rounds.case.memory(self._whole), order):
             return None
@@ -207,24 +190,16 @@ class Repair:
     def _stationary(self) -> list[Block]:
         """Only what must be resident, only while it must."""
         line = self._rounds.case.line
-        found: list[Block] = []
-        order = np.lexsort((line.step, line.tensor))
-        for access in order[line.stationary[order]].tolist():
-            tensor, step = int(line.tensor[access]), int(line.step[access])
-            pages = int(self._rounds.again.pages[tensor])
-            last = found[-1] if found else None
-            if last is not None and last.tensor == tensor and last.end == step:
-                last.heights = np.append(last.heights, pages)
-                continue
-            found.append(Block(tensor=tensor, begin=step, heights=np.array([pages], np.int64)))
-        return found
+        access = np.lexsort((line.step, line.tensor))
+        access = access[line.stationary[access]]
+        tensor, step = line.tensor[access], line.step[access]
+        needed = Residency(
+            tensor=tensor, begin=step, end=step + 1, size_bytes=line.size_bytes[tensor]
+        )
+        return blocks_of(needed, self._rounds.case.instance.machine)
 
 
-def _better(best: ContiguousPlan | None, found: ContiguousPlan) -> ContiguousPlan:
-    return found if best is None or found.value < best.value else best
-
-
-def _worth(line: Timeline, prices: Certificate | None) -> Floats:
+def _gain(line: Timeline, prices: Certificate | None) -> Floats:
     """(a,) What a byte kept from an access to the next one saves, at the prices of the bound."""
     into = np.ones(line.steps)
     out = into
@@ -233,8 +208,8 @@ def _worth(line: Timeline, prices: Certificate | None) -> Floats:
     following = np.maximum(line.next, 0)
     read = np.where(line.next >= 0, into[line.step[following]] * line.passes[following], 0.0)
     written = np.where(line.kind != Access.READ, out[line.step] * line.passes, 0.0)
-    worth = np.where(line.next >= 0, read + written, 0.0)
-    result: Floats = np.maximum(worth, _TINY * worth.max(initial=1.0) * (line.next >= 0))
+    gain = np.where(line.next >= 0, read + written, 0.0)
+    result: Floats = np.maximum(gain, _TINY * gain.max(initial=1.0) * (line.next >= 0))
     return result
 
 

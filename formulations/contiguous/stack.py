@@ -9,6 +9,7 @@ and prefixes rounded down to pages keep all these rows.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -71,11 +72,14 @@ class ContiguousCase(NamedTuple):
     uses: UseSteps
     objective: Objective
 
-    def memory(self, window: StepWindow) -> SpmMap:
-        """All free but the scratch."""
+    def memory(self, window: StepWindow, held: Mapping[int, Block] | None = None) -> SpmMap:
+        """All free but the scratch, and what the blocks ``held``, by number, take."""
         machine, steps = self.instance.machine, slice(window.first, window.last)
         scratch = machine.pages(self.line.scratch_bytes[steps])
-        return SpmMap(machine.spm_pages, scratch, window.first)
+        memory = SpmMap(machine.spm_pages, scratch, window.first)
+        for owner, block in (held or {}).items():
+            memory.take(owner, int(block.base), block.begin, block.heights)
+        return memory
 
 
 def stack(

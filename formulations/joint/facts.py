@@ -8,7 +8,9 @@ made by updates in place: it begins with the contents at the start, or with a bl
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 
@@ -104,39 +106,27 @@ def analyze(instance: Instance, order: Ints | None = None) -> JointFacts:
     before = _closure(instance) if order is None else _total(order)
     through = (before.astype(np.int64) @ before.astype(np.int64)) > 0
     uses: list[OperandUse] = []
-    of_tensor: list[list[int]] = [[] for _ in instance.tensors]
-    of_operation: list[tuple[int, ...]] = []
-    of_version: list[int] = []  # tensors
-    readers: list[list[int]] = []
-    writer: list[int] = []
-    next_writer: list[int] = []
-
-    def version(tensor: int, written_by: int) -> int:
-        of_version.append(tensor)
-        readers.append([])
-        writer.append(written_by)
-        next_writer.append(NONE)
-        return len(of_version) - 1
-
-    current = [
-        version(t, NONE) if each.in_dram else NONE for t, each in enumerate(instance.tensors)
-    ]
-    segments = len(current)
-    segment = list(range(segments))
+    # Of each version: its tensor, and by number its uses.
+    contents = [t for t, tensor in enumerate(instance.tensors) if tensor.in_dram]
+    writer, next_writer = dict[int, int](), dict[int, int]()
+    readers: defaultdict[int, list[int]] = defaultdict(list)
+    current = dict(zip(contents, range(len(contents)), strict=True))
+    segment = list(range(len(instance.tensors)))
+    segments = count(len(segment))
     for index, operation in enumerate(instance.operations):
-        of_operation.append(tuple(range(len(uses), len(uses) + len(operation.tensors))))
         for place, tensor in enumerate(operation.tensors):
             number, reads, writes = len(uses), NONE, NONE
             if place < len(operation.reads):
                 reads = current[tensor]
                 readers[reads].append(number)
             else:
-                segment[tensor] = segments
-                segments += 1
+                segment[tensor] = next(segments)
             if tensor in operation.writes:
-                if current[tensor] != NONE:
+                if tensor in current:
                     next_writer[current[tensor]] = number
-                writes = current[tensor] = version(tensor, number)
+                writes = current[tensor] = len(contents)
+                contents.append(tensor)
+                writer[writes] = number
             kind = Access.WRITE if reads == NONE else Access.READ
             uses.append(
                 OperandUse(
@@ -149,7 +139,11 @@ def analyze(instance: Instance, order: Ints | None = None) -> JointFacts:
                     writes=writes,
                 )
             )
-            of_tensor[tensor].append(number)
+    of_tensor: list[list[int]] = [[] for _ in instance.tensors]
+    of_operation: list[list[int]] = [[] for _ in instance.operations]
+    for number, use in enumerate(uses):
+        of_tensor[use.tensor].append(number)
+        of_operation[use.operation].append(number)
     return JointFacts(
         instance=instance,
         before=before,
@@ -158,15 +152,15 @@ def analyze(instance: Instance, order: Ints | None = None) -> JointFacts:
         versions=tuple(
             Version(
                 tensor=tensor,
-                writer=writer[number],
-                readers=tuple(readers[number]),
-                next_writer=next_writer[number],
-                kept=instance.tensors[tensor].keep and next_writer[number] == NONE,
+                writer=writer.get(version, NONE),
+                readers=tuple(readers[version]),
+                next_writer=next_writer.get(version, NONE),
+                kept=instance.tensors[tensor].keep and version not in next_writer,
             )
-            for number, tensor in enumerate(of_version)
+            for version, tensor in enumerate(contents)
         ),
         of_tensor=tuple(map(tuple, of_tensor)),
-        of_operation=tuple(of_operation),
+        of_operation=tuple(map(tuple, of_operation)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -10,8 +10,6 @@ from formulations.joint.facts import JointFacts
 from formulations.joint.program import JointProgram, Literal, Number
 from spmopt.core.schedule import Commands, Placements, Plan, Residency, Schedule, Steps
 from spmopt.core.table import Ints
-
-Row = tuple[int, ...]
 
 
 def decoded(
@@ -50,22 +48,13 @@ def decoded(
         if holds(one.present):
             first = place[one.first]
             begin, end = steps[one.interval] if one.interval >= 0 else (first, first + 1)
-            placements.append((one.tensor, begin, end, 0, one.pages, value(one.address)))
+            placements.append((one.tensor, (begin, end), (0, one.pages, value(one.address))))
     return Schedule(
         steps=Steps(operation=operation, mode=np.array(mode, np.int64)),
-        residency=Residency(
-            **_columns(("tensor", "begin", "end", "size_bytes"), sorted(residency))
-        ),
-        commands=Commands(
-            **_columns(
-                ("step", "kind", "tensor", "begin", "end", "passes"),
-                [(row[0], *row[3:]) for row in queue],
-            )
-        ),
-        placements=Placements(
-            **_columns(
-                ("tensor", "begin", "end", "tensor_page", "pages", "spm_page"), sorted(placements)
-            )
+        residency=Residency.of_rows(sorted(residency)),
+        commands=Commands.of_rows([(row[0], *row[3:]) for row in queue]),
+        placements=Placements.of_rows(
+            [(tensor, *pages, *steps) for tensor, steps, pages in sorted(placements)]
         ),
     )
 
@@ -92,9 +81,7 @@ def hinted(program: JointProgram, plan: Plan) -> Iterator[tuple[Literal, bool]]:
 def _heads(facts: JointFacts, plan: Plan, place: list[int]) -> dict[int, int]:
     """Return the first use of the interval that each resident use is in."""
     held: Ints = np.zeros((len(facts.of_tensor), facts.operations), np.int64)
-    rows = plan.residency
-    columns = (getattr(rows, name).tolist() for name in ("tensor", "begin", "end", "size_bytes"))
-    for tensor, begin, end, size_bytes in zip(*columns, strict=True):
+    for tensor, begin, end, size_bytes in plan.residency.rows():
         held[tensor, begin:end] = size_bytes
     heads: dict[int, int] = {}
     for tensor, uses in enumerate(facts.of_tensor):
@@ -110,8 +97,3 @@ def _heads(facts: JointFacts, plan: Plan, place: list[int]) -> dict[int, int]:
             heads[use] = heads[last] if together else use
             last = use
     return heads
-
-
-def _columns(names: tuple[str, ...], rows: Sequence[Row]) -> dict[str, Ints]:
-    table = np.array(rows, np.int64).reshape(-1, len(names))
-    return {name: table[:, column] for column, name in enumerate(names)}

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -175,7 +174,9 @@ def _no_hole(buffers: Sequence[Buffer], capacity_bytes: int) -> Conflict | None:
         hole = _hole(buffer, near, capacity_bytes)
         if hole >= buffer.size_bytes:
             continue
-        others = irreducible(near, partial(_leave_room, buffer, capacity_bytes))
+        others = irreducible(
+            near, lambda some, one=buffer: _hole(one, some, capacity_bytes) >= one.size_bytes
+        )
         return Conflict(
             where=f"buffer {buffer.name}",
             need="beside the fixed buffers of its time it needs",
@@ -185,10 +186,6 @@ def _no_hole(buffers: Sequence[Buffer], capacity_bytes: int) -> Conflict | None:
             advice="move a fixed buffer, or give a larger --capacity",
         )
     return None
-
-
-def _leave_room(buffer: Buffer, capacity_bytes: int, fixed: Sequence[Buffer]) -> bool:
-    return _hole(buffer, fixed, capacity_bytes) >= buffer.size_bytes
 
 
 def _tried(buffers: Sequence[Buffer], capacity_bytes: int, height_bytes: int) -> Conflict:

@@ -29,18 +29,7 @@ def place(
     is also least, ``unknown`` when time ran out.
     """
     limit = SearchLimit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
-    return _explained(_decide(buffers, capacity_bytes, limit), buffers, capacity_bytes, limit)
-
-
-def _decide(buffers: Sequence[Buffer], capacity_bytes: int, limit: SearchLimit) -> Placed:
-    progress = Progress(buffers, limit)
-    early = _early(progress, buffers, capacity_bytes)
-    if early is not None:
-        return early
-    capacity = progress.units.floor(capacity_bytes)
-    if progress.bound_bytes <= capacity_bytes:
-        progress.fill(capacity)
-    return progress.answer(capacity_bytes)
+    return _explained(buffers, capacity_bytes, limit, lowest=False)
 
 
 def minimize(
@@ -55,39 +44,46 @@ def minimize(
     With a capacity this begins as :func:`place` does, and improves what that finds.
     """
     limit = SearchLimit(time_limit_s=time_limit_s, stop=stop, on_improved=on_improved)
-    return _explained(_lowest(buffers, capacity_bytes, limit), buffers, capacity_bytes, limit)
+    return _explained(buffers, capacity_bytes, limit, lowest=True)
 
 
-def _lowest(buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit) -> Placed:
+def _explained(
+    buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit, *, lowest: bool
+) -> Placed:
+    """Add why there is no placement; that takes no longer than the proof, and a little."""
+    found = _searched(buffers, capacity_bytes, limit, lowest=lowest)
+    unexplained = found.status is Status.INFEASIBLE and found.conflict is None
+    if not unexplained or capacity_bytes is None:
+        return found
+    own = SearchLimit(
+        time_limit_s=min(limit.left_s(), limit.spent_s() + _EXPLAINING_S), stop=limit.stop
+    )
+    conflict = explain(
+        buffers, capacity_bytes, lambda some: _searched(some, capacity_bytes, own, lowest=False)
+    )
+    return replace(found, conflict=conflict)
+
+
+def _searched(
+    buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit, *, lowest: bool
+) -> Placed:
     progress = Progress(buffers, limit)
     early = _early(progress, buffers, capacity_bytes)
-    if early is not None and early.status is not Status.FEASIBLE:
+    if early is not None and not (lowest and early.status is Status.FEASIBLE):
         return early
-    known = None if early is None or early.placement is None else early.placement.height_bytes
-    ceiling = _ceiling(progress, capacity_bytes, known)
-    if ceiling is not None and progress.bound <= ceiling and early is None:
+    # A placement is of use only if it fits, and is lower than the hints.
+    known = None if early is None or early.placement is None else early.placement.height_bytes - 1
+    limits = [height for height in (capacity_bytes, known) if height is not None]
+    most = min(limits, default=None)
+    ceiling = None if most is None else progress.units.floor(most)
+    if early is None and ceiling is not None and progress.may_reach(most):
         progress.fill(ceiling)
-    if ceiling is None or progress.bound <= ceiling:
+    if lowest and progress.may_reach(most):
         progress.descend(ceiling)
     found = progress.answer(capacity_bytes)
     if found.placement is None and early is not None:
         return replace(early, bound_bytes=found.bound_bytes)
     return found
-
-
-def _explained(
-    found: Placed, buffers: Sequence[Buffer], capacity_bytes: int | None, limit: SearchLimit
-) -> Placed:
-    """Add why there is no placement; that takes no longer than the proof, and a little."""
-    if found.status is not Status.INFEASIBLE or found.conflict is not None:
-        return found
-    if capacity_bytes is None:
-        return found
-    own = SearchLimit(
-        time_limit_s=min(limit.left_s(), limit.spent_s() + _EXPLAINING_S), stop=limit.stop
-    )
-    conflict = explain(buffers, capacity_bytes, lambda some: _decide(some, capacity_bytes, own))
-    return replace(found, conflict=conflict)
 
 
 def _early(
@@ -113,12 +109,6 @@ def _early(
         bound_bytes=progress.bound_bytes,
         method="hints",
     )
-
-
-def _ceiling(progress: Progress, capacity_bytes: int | None, known: int | None) -> int | None:
-    """Units that a placement may have at most to be of use."""
-    limits = [bytes_ for bytes_ in (capacity_bytes, known and known - 1) if bytes_ is not None]
-    return progress.units.floor(min(limits)) if limits else None
 
 
 def _hinted(buffers: Sequence[Buffer], capacity_bytes: int | None) -> Placement | None:

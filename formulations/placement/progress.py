@@ -48,6 +48,10 @@ class Progress:
         """A height that no placement is below."""
         return max(self.bound * self.units.unit_bytes, self._lowest)
 
+    def may_reach(self, height_bytes: int | None) -> bool:
+        """Whether a placement may be that low."""
+        return height_bytes is None or self.bound_bytes <= height_bytes
+
     @property
     def height(self) -> int | None:
         """Of what was found, in units; None until all parts have offsets."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from formulations.pulp_model.model import At, WholeModel, WholeProblem, share
 from spmopt.core.schedule import Plan, Residency, Stores
 
@@ -49,11 +47,9 @@ def _plan(case: WholeProblem, resident: Bytes, stores: Bytes) -> Plan:
         else:
             rows.append((tensor, step, step + 1, size))
     moved = sorted((step, tensor, size) for (tensor, step), size in stores.items() if size)
-    held = np.array(rows, np.int64).reshape(-1, 4).T
-    stored = np.array(moved, np.int64).reshape(-1, 3).T
     return Plan(
         operation=case.line.operation,
         mode=case.line.mode,
-        residency=Residency(tensor=held[0], begin=held[1], end=held[2], size_bytes=held[3]),
-        stores=Stores(step=stored[0], tensor=stored[1], size_bytes=stored[2]),
+        residency=Residency.of_rows(rows),
+        stores=Stores.of_rows(moved),
     )

@@ -127,14 +127,13 @@ def root(scaled: ScaledPart) -> Branch:
     crossing = np.zeros(totals.size + 1, dtype=np.int64)
     np.add.at(crossing, part.first, 1)
     np.add.at(crossing, part.last - 1, -1)
-    which = scaled.arrange(np.arange(len(part)), totals, 0)
-    sections, members = np.nonzero(scaled.needs[which].T)
+    sections, buffers = np.nonzero(scaled.needs.T)
     return _branch(
         scaled,
         origin=0,
-        which=which,
-        offsets=np.maximum(part.fixed[which], 0),
-        members=members,
+        chosen=np.arange(len(part)),
+        offsets=np.maximum(part.fixed, 0),
+        buffers=buffers,
         sections=sections,
         totals=totals,
         crossing=np.cumsum(crossing)[: totals.size - 1],
@@ -158,29 +157,16 @@ class Remainder:
 
     def branch(self) -> Branch:
         """A branch of its own, ranked anew."""
-        whole, scaled = self.whole, self.whole.scaled
-        totals = self.totals[self.begin : self.end]
-        origin = whole.origin + self.begin
-        old = whole.which[self.chosen]
-        which = scaled.arrange(old, totals, origin)
-        rank = np.full(len(scaled.part), -1, dtype=np.int64)
-        rank[which] = np.arange(which.size)
-        offsets = np.empty(which.size, dtype=np.int64)
-        offsets[rank[old]] = self.keys[self.chosen] // SCALE
+        whole = self.whole
         inside = slice(*np.searchsorted(whole.sections, (self.begin, self.end)))
-        # A buffer in place keeps no rank.
-        left = np.full(whole.which.size, -1, dtype=np.int64)
-        left[self.chosen] = rank[old]
-        members = left[whole.members[inside]]
-        kept = members >= 0
         return _branch(
-            scaled,
-            origin=origin,
-            which=which,
-            offsets=offsets,
-            members=members[kept],
-            sections=whole.sections[inside][kept] - self.begin,
-            totals=totals,
+            whole.scaled,
+            origin=whole.origin + self.begin,
+            chosen=whole.which[self.chosen],
+            offsets=self.keys[self.chosen] // SCALE,
+            buffers=whole.which[whole.members[inside]],
+            sections=whole.sections[inside] - self.begin,
+            totals=self.totals[self.begin : self.end],
             crossing=self.crossing[self.begin : self.end - 1],
         )
 
@@ -189,14 +175,26 @@ def _branch(
     scaled: ScaledPart,
     *,
     origin: int,
-    which: Ints,
+    chosen: Ints,
     offsets: Ints,
-    members: Ints,
+    buffers: Ints,
     sections: Ints,
     totals: Ints,
     crossing: Ints,
 ) -> Branch:
+    """Rank the ``chosen`` buffers with their least ``offsets``.
+
+    ``buffers`` are those of each of ``sections``, of which any that are in place keep no rank.
+    """
     part = scaled.part
+    which = scaled.arrange(chosen, totals, origin)
+    rank = np.full(len(part), -1, dtype=np.int64)
+    rank[which] = np.arange(which.size)
+    members = rank[buffers]
+    kept = members >= 0
+    members, sections = members[kept], sections[kept]
+    least = np.empty(which.size, dtype=np.int64)
+    least[rank[chosen]] = offsets
     ranks = np.arange(which.size)
     size = part.size[which]
     starts = np.searchsorted(sections, np.arange(totals.size))
@@ -213,7 +211,7 @@ def _branch(
         members=members if members.size else np.zeros(1, dtype=np.int64),
         sections=sections,
         starts=np.minimum(starts, max(0, members.size - 1)),
-        keys=offsets * SCALE + ranks,
+        keys=least * SCALE + ranks,
         totals=totals,
         crossing=crossing,
         special=bool((part.alignment[which] > 1).any() or (part.fixed[which] >= 0).any()),

@@ -117,27 +117,22 @@ def kept(timeline: Timeline, keep: Bools) -> Plan:
     final = np.flatnonzero(keep)
     first, last = timeline.first_access[final], timeline.last_access[final]
     passing = np.flatnonzero(timeline.stationary & ~keep[timeline.tensor])
-    step, tensor = timeline.step, timeline.tensor
-    rows = _sorted(
-        np.concatenate((final, tensor[passing])),
-        np.concatenate((step[first], step[passing])),
-        np.concatenate((step[last], step[passing])) + 1,
+    step, tensor, size = timeline.step, timeline.tensor, timeline.size_bytes
+    rows = Residency(
+        tensor=np.concatenate((final, tensor[passing])),
+        begin=np.concatenate((step[first], step[passing])),
+        end=np.concatenate((step[last], step[passing])) + 1,
+        size_bytes=np.concatenate((size[final], size[tensor[passing]])),
     )
     owed = _written(timeline)[final] & timeline.live_after[last]
     result = passing[timeline.live_after[passing] & (timeline.kind[passing] != Access.READ)]
-    saved_tensor = np.concatenate((final[owed], tensor[result]))
-    saved_step = np.concatenate((step[last[owed]], step[result]))
-    order = np.lexsort((saved_tensor, saved_step))
-    size = timeline.size_bytes
+    left = np.concatenate((last[owed], result))
+    left = left[np.lexsort((tensor[left], step[left]))]
     return Plan(
         operation=timeline.operation,
         mode=timeline.mode,
-        residency=Residency(tensor=rows[0], begin=rows[1], end=rows[2], size_bytes=size[rows[0]]),
-        stores=Stores(
-            step=saved_step[order],
-            tensor=saved_tensor[order],
-            size_bytes=size[saved_tensor[order]],
-        ),
+        residency=rows.take(np.lexsort((rows.begin, rows.tensor))),
+        stores=Stores(step=step[left], tensor=tensor[left], size_bytes=size[tensor[left]]),
     )
 
 
@@ -151,9 +146,3 @@ def _written(timeline: Timeline) -> Bools:
     written = np.zeros(timeline.size_bytes.size, bool)
     written[timeline.tensor[timeline.kind != Access.READ]] = True
     return written
-
-
-def _sorted(tensor: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints, Ints]:
-    """Rows by tensor and time."""
-    order = np.lexsort((begin, tensor))
-    return tensor[order], begin[order], end[order]

@@ -41,7 +41,7 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
 from spmopt.policies.outcome import in_first_modes
 from spmopt.policies.residency.ranked import Ranking, keep_by_rank, next_use
-from spmopt.policies.transfers.channel import Asked, Budget, run_channel
+from spmopt.policies.transfers.channel import RequestedTimes, run_channel
 from spmopt.policies.transfers.gaps import latest_stores, moved_plan, parts_of, whole_gaps
 from spmopt.policies.transfers.idle import free_pages, idle_beside_streams
 from spmopt.policies.transfers.rows import WholeRows, whole_rows
@@ -96,16 +96,16 @@ def through_channel(
     gone = rows.last_use + 1 if ahead else rows.end
     held = Residency(tensor=rows.tensor, begin=rows.first_use, end=gone, size_bytes=rows.size_bytes)
     gaps = whole_gaps(timeline, rows)
-    inward, outward = idle_beside_streams(machine, timeline, gaps.held)
     latest = latest_stores(timeline)[rows.last]
-    asked = Asked(
+    asked = RequestedTimes(
         load=np.maximum(_listed(machine, timeline, rows, prefetch), rows.previous_use + 1),
         store=gone - 1,
         needed=np.maximum(gone - 1, latest) if ahead else gone - 1,
         gone=gone,
     )
-    budget = Budget(inward=inward, outward=outward, room=free_pages(machine, timeline, held))
-    loads, stores = run_channel(machine, rows, asked, budget)
+    idle = idle_beside_streams(machine, timeline, gaps.held)
+    room = free_pages(machine, timeline, held)
+    loads, stores = run_channel(machine, rows, asked, idle, room)
     left = timeline.step + 1
     left[rows.last] = gone
     return moved_plan(

@@ -33,7 +33,7 @@ _Queue = deque[tuple[int, bool]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Asked:
+class RequestedTimes:
     """Columns over rows (k): when each is asked for.
 
     Attributes
@@ -54,21 +54,16 @@ class Asked:
     gone: Ints
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Budget:
-    """Columns over steps (n): idle DMA cycles inward and outward, and free pages."""
-
-    inward: Ints
-    outward: Ints
-    room: Ints
-
-
 def run_channel(
-    machine: Machine, rows: WholeRows, asked: Asked, budget: Budget
+    machine: Machine, rows: WholeRows, asked: RequestedTimes, idle: tuple[Ints, Ints], room: Ints
 ) -> tuple[Pieces, Pieces]:
-    """Pieces of all loads, and of all stores; ``item`` is the row."""
-    walk = _Walk(machine, rows, asked, budget)
-    for step in range(budget.room.size):
+    """Pieces of all loads, and of all stores; ``item`` is the row.
+
+    ``idle`` (n,) are the DMA cycles inward and outward that cost no time, ``room`` (n,) the free
+    pages.
+    """
+    walk = _ChannelWalk(machine, rows, asked, idle, room)
+    for step in range(room.size):
         walk.ask(step)
         walk.serve_at_once(step)
         waiting = walk.store_or_wait(step)
@@ -77,15 +72,22 @@ def run_channel(
     return Pieces.of_rows(walk.loads), Pieces.of_rows(walk.stores)
 
 
-class _Walk:
+class _ChannelWalk:
     """The state of the channel; what waits stands in a queue, one a direction if duplex."""
 
-    def __init__(self, machine: Machine, rows: WholeRows, asked: Asked, budget: Budget) -> None:
+    def __init__(
+        self,
+        machine: Machine,
+        rows: WholeRows,
+        asked: RequestedTimes,
+        idle: tuple[Ints, Ints],
+        room: Ints,
+    ) -> None:
         rate = machine.bytes_per_cycle
         self._bytes, self._per_cycles = rate.numerator, rate.denominator
         self._setup, self._page = machine.dma_setup_cycles, machine.page_bytes
-        self._rows, self._room = rows, np.append(budget.room, 0)
-        self._idle: tuple[list[int], list[int]] = (budget.inward.tolist(), budget.outward.tolist())
+        self._rows, self._room = rows, np.append(room, 0)
+        self._idle: tuple[list[int], list[int]] = (idle[0].tolist(), idle[1].tolist())
         self._queue: tuple[_Queue, _Queue] = (deque(), deque())
         self._lanes: tuple[int, ...] = (_IN, _OUT)
         if not machine.duplex:
@@ -102,7 +104,7 @@ class _Walk:
         self._left: list[int] = [0] * len(self._pages)
         self._storing: deque[int] = deque()
         self._pending = 0
-        steps = budget.room.size
+        steps = room.size
         self._asked_loads = _by_step(steps, asked.load, rows, rows.loads)
         self._due_loads = _by_step(steps, rows.first_use, rows, rows.loads)
         self._asked_stores = _by_step(steps, asked.store, rows, rows.stores)

@@ -145,7 +145,7 @@ def fill_idle(machine: Machine, waiting: Waiting, idle_cycles: Ints, room_pages:
         DMA time that costs nothing, and free pages, of every step.
     """
     idle: list[int] = idle_cycles.tolist()
-    walk = _Walk(machine, waiting, idle, room_pages.tolist())
+    walk = _IdleWalk(machine, waiting, idle, room_pages.tolist())
     walk.run(np.argsort(waiting.home, kind="stable").tolist(), waiting)
     pieces = Pieces.of_rows(walk.pieces)
     moved = np.zeros(waiting.home.size, np.int64)
@@ -155,7 +155,7 @@ def fill_idle(machine: Machine, waiting: Waiting, idle_cycles: Ints, room_pages:
     )
 
 
-class _Walk:
+class _IdleWalk:
     """One pass over the steps; the heap holds (last step, transfer)."""
 
     def __init__(

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -174,9 +175,7 @@ def _no_hole(buffers: Sequence[Buffer], capacity_bytes: int) -> Conflict | None:
         hole = _hole(buffer, near, capacity_bytes)
         if hole >= buffer.size_bytes:
             continue
-        others = irreducible(
-            near, lambda some, one=buffer: _hole(one, some, capacity_bytes) >= one.size_bytes
-        )
+        others = irreducible(near, partial(_leave_room, buffer, capacity_bytes))
         return Conflict(
             where=f"buffer {buffer.name}",
             need="beside the fixed buffers of its time it needs",
@@ -186,6 +185,10 @@ def _no_hole(buffers: Sequence[Buffer], capacity_bytes: int) -> Conflict | None:
             advice="move a fixed buffer, or give a larger --capacity",
         )
     return None
+
+
+def _leave_room(buffer: Buffer, capacity_bytes: int, fixed: Sequence[Buffer]) -> bool:
+    return _hole(buffer, fixed, capacity_bytes) >= buffer.size_bytes
 
 
 def _tried(buffers: Sequence[Buffer], capacity_bytes: int, height_bytes: int) -> Conflict:

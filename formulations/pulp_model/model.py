@@ -263,8 +263,8 @@ def fits(model: WholeModel, inside: Callable[[ReuseInterval, int], list[Any]]) -
 
 def variable(name: str, upper: float | None = None, *, integer: bool = False) -> Any:
     """Create a variable from 0 to ``upper``."""
-    with warnings.catch_warnings():  # PuLP 4 will have another way, PuLP 3.0 has this one only
-        warnings.simplefilter("ignore", DeprecationWarning)
+    # PuLP 4 will have another way, PuLP 3.0 has this one only.
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         return pulp.LpVariable(name, 0, upper, pulp.LpInteger if integer else pulp.LpContinuous)
 
 

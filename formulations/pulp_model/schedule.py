@@ -41,9 +41,7 @@ def schedule(instance: Instance, request: Request, *, solver: str) -> Outcome:
         An operation's stationary operands and scratch do not fit the SPM.
     """
     name = require(solver)
-    notes = []
-    if any(len(operation.modes) > 1 for operation in instance.operations):
-        notes.append(SEVERAL_MODES)
+    notes = [SEVERAL_MODES] if instance.several_modes else []
     case = WholeProblem(instance, request.objective)
     if case.interval_steps() > (_MOST_TIMED if request.objective.cycle > 0 else _MOST_STEPS):
         return Outcome(plan=request.start, notes=(*notes, _TOO_LARGE))

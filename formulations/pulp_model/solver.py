@@ -12,7 +12,7 @@ import re
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from inspect import signature
 from math import isfinite
@@ -74,7 +74,7 @@ def require(name: str) -> str:
     InputError
         No such solver, or it is not installed; with those that are.
     """
-    with _quiet():
+    with warnings.catch_warnings(action="ignore"):  # of what its next version will change
         known = _by_name(pulp.listSolvers())
         wanted = name.lower()
         if wanted not in known:
@@ -92,7 +92,7 @@ def require(name: str) -> str:
 
 def solver(name: str, limits: Limits, **more: Any) -> Any:
     """The PuLP solver ``name``, quiet, with those of the settings that it has."""
-    with _quiet():
+    with warnings.catch_warnings(action="ignore"):  # of what its next version will change
         accepted = signature(type(pulp.getSolver(name, msg=False)).__init__).parameters
         settings = {
             "gapRel": limits.gap,
@@ -173,7 +173,6 @@ def solved(instance: Instance, objective: Objective, name: str, limits: Limits) 
 def _run(problem: Any, name: str, limits: Limits) -> bool:
     """Whether the solver left a solution; whatever it calls it, it is checked."""
     with _told_to_stop(limits.folder / STOP) as more, _inside(limits.folder):
-        warnings.simplefilter("ignore")
         Highs.resetGlobalScheduler(True)  # else it keeps to the threads of the call before
         try:
             problem.solve(solver(name, limits, **more(name)))
@@ -192,8 +191,7 @@ def _is_solution(problem: Any) -> bool:
             return False
         if one.cat == pulp.LpInteger and abs(value - round(value)) > _MARGIN:
             return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+    with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         return all(_holds(row) for row in problem.constraints.values())
 
 
@@ -207,11 +205,13 @@ def _holds(row: Any) -> bool:
 @contextmanager
 def _inside(folder: Path) -> Iterator[None]:
     """Work in a folder, where some solvers leave their logs, and print there, not on screen."""
-    before = Path.cwd()
     screens = [os.dup(number) for number in (1, 2)]
-    os.chdir(folder)
     try:
-        with warnings.catch_warnings(), (folder / "printed").open("wb") as file:
+        with (
+            warnings.catch_warnings(action="ignore"),
+            chdir(folder),
+            (folder / "printed").open("wb") as file,
+        ):
             for number in (1, 2):
                 os.dup2(file.fileno(), number)
             yield
@@ -219,7 +219,6 @@ def _inside(folder: Path) -> Iterator[None]:
         for number, screen in zip((1, 2), screens, strict=True):
             os.dup2(screen, number)
             os.close(screen)
-        os.chdir(before)
 
 
 @contextmanager
@@ -266,14 +265,6 @@ def _callback(told: Event) -> dict[str, Any]:
             cb.HighsCallbackType.kCallbackMipInterrupt,
         ],
     }
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without PuLP's warnings of what its next version will change."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
 
 
 def _by_name(solvers: list[str]) -> dict[str, list[str]]:

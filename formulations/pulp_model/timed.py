@@ -78,8 +78,8 @@ class TimedPulpModel(WholeModel):
         case, objective = self.case, self.case.objective
         terms = [case.price(objective.cycle) * one for one in self.cycles]
         for weight, moves in (
-            (objective.dram_in_byte, _reads(self)),
-            (objective.dram_out_byte, _writes(self)),
+            (objective.dram_in_byte, _moves(self, inward=True)),
+            (objective.dram_out_byte, _moves(self, inward=False)),
         ):
             if weight:
                 price = case.price(weight)
@@ -195,7 +195,7 @@ def one_copy(model: TimedPulpModel) -> Rows:
 
 def channel(model: TimedPulpModel) -> Rows:
     """(S9) R6: ``cycles >= X``; with ``duplex`` ``cycles >= in + S`` and ``cycles >= L + out``."""
-    into, out = list(_reads(model)), list(_writes(model))
+    into, out = (list(_moves(model, inward=inward)) for inward in (True, False))
     if not model.case.instance.machine.duplex:
         yield from _lasts(model, "channel", [*into, *out])
         return
@@ -205,7 +205,9 @@ def channel(model: TimedPulpModel) -> Rows:
 
 def serial(model: TimedPulpModel) -> Rows:
     """(S9) R6: ``cycles >= L + c + S``: stationary loads, computing and stationary stores."""
-    moves = (move for way in (_reads(model), _writes(model)) for move in way if move.serial)
+    moves = (
+        move for inward in (True, False) for move in _moves(model, inward=inward) if move.serial
+    )
     computing = [float(cycles) for cycles in model.case.line.compute_cycles.tolist()]
     return _lasts(model, "serial", moves, computing)
 
@@ -237,26 +239,14 @@ class _Move:
     serial: bool = False
 
 
-def _reads(model: TimedPulpModel) -> Iterator[_Move]:
-    """What crosses into the SPM: loads and streams."""
+def _moves(model: TimedPulpModel, *, inward: bool) -> Iterator[_Move]:
+    """What crosses into the SPM, loads and streams; or out of it, stores and streams."""
     uses = model.case.uses
-    fixed = {(use.tensor, use.step) for use in uses if use.stationary}
-    yield from _moves(model, model.load, fixed, [use.streams_in for use in uses])
-
-
-def _writes(model: TimedPulpModel) -> Iterator[_Move]:
-    """What crosses out of the SPM: stores and streams."""
-    uses = model.case.uses
-    results = {(use.tensor, use.step) for use in uses if use.stationary and use.writes}
-    yield from _moves(model, model.store, results, [use.streams_out for use in uses])
-
-
-def _moves(
-    model: TimedPulpModel, shares: dict[At, Any], fixed: set[At], streams: list[int]
-) -> Iterator[_Move]:
-    for (tensor, step), part in shares.items():
-        yield _Move(step=step, tensor=tensor, share=part, serial=(tensor, step) in fixed)
-    for use, passes in zip(model.case.uses, streams, strict=True):
+    held = {(use.tensor, use.step) for use in uses if use.stationary and (inward or use.writes)}
+    for (tensor, step), part in (model.load if inward else model.store).items():
+        yield _Move(step=step, tensor=tensor, share=part, serial=(tensor, step) in held)
+    for use in uses:
+        passes = use.streams_in if inward else use.streams_out
         if passes:
             yield _Move(step=use.step, tensor=use.tensor, share=passes * (1 - model.is_here(use)))
 

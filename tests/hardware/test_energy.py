@@ -2,6 +2,7 @@
 
 from dataclasses import astuple, replace
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -99,9 +100,8 @@ def test_the_parts_are_the_objective(counts: tuple[int, ...], figures: tuple[flo
         *("makespan_cycles", "dram_in_bytes", "dram_out_bytes"),
         *("spm_read_bytes", "spm_write_bytes", "macs"),
     )
-    totals = replace(
-        NOTHING, **dict(zip(names, counts, strict=True)), bank_read_bytes=(), bank_write_bytes=()
-    )
+    counted: dict[str, Any] = dict(zip(names, counts, strict=True))
+    totals = replace(NOTHING, **counted, bank_read_bytes=(), bank_write_bytes=())
     dram, read, write, mac, leakage = figures
     energy = Energy(
         dram_pj_per_byte=dram,

@@ -253,6 +253,5 @@ def dual_value(
     ends = intervals.next < 0
     # Not np.dot: its threads wait for each other longer than these sums take.
     paths = float((intervals.size_bytes[ends] * best[ends]).sum())
-    computing = float((prices.slack_price(coefficients) * coefficients.compute_cycles).sum())
     held = float((prices.spm * coefficients.capacity_bytes).sum())
-    return coefficients.constant + computing + paths - held
+    return coefficients.constant + prices.computing(coefficients) + paths - held

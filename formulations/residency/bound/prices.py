@@ -122,6 +122,10 @@ class Multipliers:
         dma = self.load + self.store if coefficients.duplex else self.load
         return np.maximum(coefficients.cycle - coefficients.bytes_per_cycle * dma, 0.0)
 
+    def computing(self, coefficients: CostCoefficients) -> float:
+        """``sum_i rho_i c_i``: the price of all computing."""
+        return float((self.slack_price(coefficients) * coefficients.compute_cycles).sum())
+
 
 def certificate(
     instance: Instance,

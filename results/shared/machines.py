@@ -16,7 +16,8 @@ from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.hardware.technologies import load_technology
-from spmopt.search.exact_front import ExactFront, MachineOption, by_page, find_front
+from spmopt.search.exact_front import ExactFront, by_page, find_front
+from spmopt.search.front_bounds import MachineOption
 
 TECHNOLOGY = "nvsim-sram"
 

@@ -70,7 +70,7 @@ def search(
         kept, storage = folder_for(url, name, None), open_storage(url)
         study, schedules = begin(storage, name, setup, kept), Schedules(kept)
         run = partial(tune, study, setup, effort, storage=storage, schedules=schedules)
-        _, taken = timed(partial(run, tell=lambda message, part: None))
+        _, taken = timed(partial(run, report=lambda message, part: None))
         attributes = [trial.user_attrs for trial in study.get_trials(deepcopy=False)]
         points = np.array([trial.values for trial in front(study)], np.float64).reshape(-1, 2)
         counted = tally(trial_records(study))

@@ -107,18 +107,18 @@ class HardwareSearch(Shown):
         InputError
             No such trial or network, or the search gives bounds in place of schedules.
         """
-        from spmopt.search.replay import network_named, result_for, trial_numbered
+        from spmopt.search.trials import network_named, result_for, trial_numbered
 
         if self.setup.bound_only:
             raise InputError(f"scheduler {self.setup.scheduler} gives bounds, no schedules")
         found = trial_numbered(self.study, trial)
         which = network_named(self.setup, network)
-        tell = partial(_without_part, callbacks)
-        return Solution(result_for(self.setup, found, which, self.schedules, tell))
+        report = partial(_without_part, callbacks)
+        return Solution(result_for(self.setup, found, which, self.schedules, report))
 
     def trial(self, number: int) -> SearchTrial:
         """Return a trial; raises :class:`InputError` where there is none of that number."""
-        from spmopt.search.replay import trial_numbered
+        from spmopt.search.trials import trial_numbered
 
         return SearchTrial(trial_numbered(self.study, number), self.setup)
 
@@ -147,11 +147,19 @@ class HardwareSearch(Shown):
 
     def with_worth(self, *, callbacks: Callbacks = QUIET) -> HardwareSearch:
         """Return it with what more of each resource is worth on every machine of the front."""
-        from spmopt.search.findings import shadow_prices_for
+        from spmopt.search.findings import with_shadow_prices
+        from spmopt.search.trials import result_for
 
-        tell = partial(_without_part, callbacks)
-        prices = shadow_prices_for(self.found, self.schedules, tell)
-        return replace(self, found=replace(self.found, shadow_prices=prices))
+        report = partial(_without_part, callbacks)
+        return replace(
+            self,
+            found=with_shadow_prices(
+                self.found,
+                lambda trial, network: result_for(
+                    self.setup, trial, network, self.schedules, report
+                ),
+            ),
+        )
 
     def draw(self, x: str | None = None, y: str | None = None) -> Drawing:
         """Draw the front among all trials by two figures; by default the first two objectives."""
@@ -170,35 +178,35 @@ class HardwareSearch(Shown):
     def page(self, callbacks: Callbacks = QUIET) -> tuple[str, str, dict[str, object]]:
         """Return what a page shows in a line, its text, and a record of it."""
         from spmopt.reporting.page.front import front_page
-        from spmopt.search.trials import kept_results
+        from spmopt.search.trials import kept_result
 
         callbacks.progress("verifying the schedules of the front", None)
-        kept = kept_results(self.setup, self.found.members, self.schedules)
+        kept = {
+            (trial.number, network.label): kept_result(trial, network, self.schedules)
+            for trial in self.found.members
+            for network in self.setup.networks
+        }
         front = self._front(kept)
         callbacks.progress("making the page", None)
         text = front_page(front, self._views(kept))
-        schedules = sum(each.result.schedule is not None for each in kept.values())
+        schedules = sum(
+            each is not None and each.result.schedule is not None for each in kept.values()
+        )
         record = {"study": front.name, "front": list(front.members), "schedules": schedules}
         return f"study {front.name}, {len(front.members)} trials", text, record
 
-    def _front(self, kept: Mapping[tuple[int, str], StoredResult]) -> Front:
+    def _front(self, kept: Mapping[tuple[int, str], StoredResult | None]) -> Front:
         """Lay it out, with what more is worth on the machines whose results are kept."""
         from spmopt.reporting.search.view import front_view
-        from spmopt.search.shadow_prices import resource_prices_of
-        from spmopt.search.trials import candidate_of
+        from spmopt.search.findings import with_shadow_prices
 
-        setup, prices = self.setup, []
-        for trial in self.found.members:
-            for network in setup.networks:
-                stored = kept.get((trial.number, network.label))
-                if stored is None:
-                    continue
-                own = resource_prices_of(stored, candidate_of(setup, trial), network)
-                if own is not None:
-                    prices.append((trial.number, network.label, own))
-        return front_view(replace(self.found, shadow_prices=tuple(prices)))
+        return front_view(
+            with_shadow_prices(
+                self.found, lambda trial, network: kept.get((trial.number, network.label))
+            )
+        )
 
-    def _views(self, kept: Mapping[tuple[int, str], StoredResult]) -> Iterator[TrialSchedule]:
+    def _views(self, kept: Mapping[tuple[int, str], StoredResult | None]) -> Iterator[TrialSchedule]:
         """Yield schedules of the members, the best first; and what shows those without room."""
         from spmopt.reporting.page.front import TrialSchedule
 
@@ -493,7 +501,7 @@ def tune(
         guard = storage_errors(str(storage))
     try:
         with guard:
-            run(begun, setup, effort, storage=kept, schedules=schedules, tell=callbacks.progress)
+            run(begun, setup, effort, storage=kept, schedules=schedules, report=callbacks.progress)
     except callbacks.interrupts:
         left = "the same command goes on from here"
     where = None if storage is None else str(storage)

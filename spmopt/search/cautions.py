@@ -11,7 +11,7 @@ from spmopt.hardware.scratchpad import disagreement, sources_of
 from spmopt.hardware.settings import BANK, Setting, read_banks, split_banks
 from spmopt.hardware.technologies import load_technology
 from spmopt.search.candidate import Candidate
-from spmopt.search.figures import FIGURES, STATIC, needs, static_figures
+from spmopt.search.figures import HAVE_AREA, STATIC, needs, static_figures
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 
@@ -89,11 +89,8 @@ def _sources(space: Space) -> set[str]:
 
 def _candidates(space: Space) -> Iterator[Candidate]:
     """Machines at some points of the space."""
-    for point in islice(space.points(), _LOOKED_AT):
-        try:
-            yield space.candidate(point)
-        except InputError:
-            continue
+    found = map(space.possible, islice(space.points(), _LOOKED_AT))
+    return (candidate for candidate in found if candidate is not None)
 
 
 def _is_bandwidth_free(setup: Setup) -> bool:
@@ -115,7 +112,7 @@ def _is_array_without_area(setup: Setup) -> bool:
     """
     space = setup.space
     priced = {*setup.names, *(space.cost if "cost" in setup.names else ())}
-    if not any(name == "pes" or (name in FIGURES and FIGURES[name].has_area) for name in priced):
+    if priced.isdisjoint(("pes", *HAVE_AREA)):
         return False
     sides = [axis.key for axis in space.axes if axis.key in ("array.rows", "array.columns")]
     return bool(sides) and all(_is_idle(space, key, ("pes",)) for key in sides)

@@ -10,9 +10,10 @@ import json
 import platform
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from time import monotonic
+from typing import Any
 
 from spmopt import __version__
 from spmopt.core.errors import InputError
@@ -21,7 +22,6 @@ from spmopt.core.machine import Area, Bank, Energy, SpmTechnology
 from spmopt.core.objective import objective_entry
 from spmopt.core.result import Result, Status
 from spmopt.io.files import StoredResult, decode_result, encode_result
-from spmopt.metrics import metrics
 from spmopt.schedulers.registry import BOUNDER
 from spmopt.search.candidate import Candidate
 from spmopt.search.cuts import Cut
@@ -33,8 +33,8 @@ from spmopt.sweeps.cases import Network
 from spmopt.sweeps.work import SolveOptions
 from spmopt.verifier import bound, verify
 
-Near = Mapping[str, Cut]
-"""Prices of a neighboring machine, by network."""
+LEAST = "least"
+"""Of a network in a trial: what any schedule takes at least."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,36 +43,20 @@ class NetworkOutcome:
 
     Attributes
     ----------
-    scheduler, status, verified, notes
-        Of the schedule; without one there are bounds alone.
+    record
+        What a study keeps of it, as the README of this folder lists it.
     spent
         What the schedule takes, or what any schedule takes at least; None where there is neither.
-    least
-        What any schedule takes at least, by this one's bound too.
-    value, bound, gap
-        Of the objective of schedules, in ``unit``.
-    solve_s, checked_s
-        Seconds of the scheduler; wall seconds of all schedulers and the verifier.
     cut
         What the prices of the bound prove of other machines; None where they prove nothing.
-    stored
-        The result as a compressed file.
+    packed
+        The result as a compressed file; empty where it is not kept.
     """
 
-    scheduler: str
-    status: Status
-    verified: bool
-    notes: tuple[str, ...]
+    record: Mapping[str, Any]
     spent: Spent | None
-    least: Spent
-    value: Fraction | None
-    bound: Fraction | None
-    gap: float | None
-    unit: str
-    solve_s: float
-    checked_s: float
     cut: Cut | None
-    stored: bytes = b""
+    packed: bytes = b""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +70,7 @@ class TrialOutcome:
 def evaluate(
     setup: Setup,
     candidate: Candidate,
-    near: Near,
+    near: Mapping[str, Cut],
     keep: bool,
     known: Mapping[str, bytes] | None = None,
 ) -> TrialOutcome:
@@ -97,12 +81,12 @@ def evaluate(
     setup, candidate
         What on what.
     near
-        Prices to search from; whatever they are, schedules are legal and bounds true.
+        Prices to search from, by network; whatever they are, schedules are legal and bounds true.
     keep
         Whether to give the schedules, too.
     known
         Compressed results of a machine that schedules cannot tell from ``candidate``, by network:
-        they are verified and taken over, see :mod:`spmopt.search.evaluation`.
+        they are verified and taken over, see :func:`carried`.
 
     Raises
     ------
@@ -113,9 +97,18 @@ def evaluate(
     """
     started, known = monotonic(), known or {}
     found = {}
-    for name, network in ((network.label, network) for network in setup.networks):
-        given = (near.get(name), known.get(name))
-        found[name] = _solved(setup, candidate, network, given, keep)
+    for network in setup.networks:
+        # Lowering is cached, and done before the clock starts.
+        instance, label = candidate.instance(network), network.label
+        began = monotonic()
+        twin = carried(known[label], instance) if label in known else None
+        stored = twin or result_of(setup, candidate, network, near.get(label))
+        outcome = _outcome(setup, stored, began)
+        found[label] = replace(
+            outcome,
+            cut=outcome.cut if twin is None else None,  # that of a twin is known
+            packed=packed(stored) if keep else b"",
+        )
     return TrialOutcome(networks=found, seconds=monotonic() - started)
 
 
@@ -129,8 +122,10 @@ def result_of(
     instance = candidate.instance(network)
     names = setup.schedulers or (BOUNDER,)
     found = _run(setup, instance, names, setup.schedule_for, near)
-    with_value = [result for result in found if result.value is not None]
-    best = min(with_value, key=_value) if with_value else found[0]
+    valued = [
+        (result.value, place) for place, result in enumerate(found) if result.value is not None
+    ]
+    best = found[min(valued)[1] if valued else 0]
     versions = {"spmopt": __version__, "python": platform.python_version()}
     return StoredResult(instance=instance, result=best, versions=versions)
 
@@ -150,54 +145,37 @@ def cut_of(stored: StoredResult, *, proved: Fraction | None = None) -> Cut | Non
         return None
 
 
-def _solved(
-    setup: Setup,
-    candidate: Candidate,
-    network: Network,
-    given: tuple[Cut | None, bytes | None],
-    keep: bool,
-) -> NetworkOutcome:
-    lowered = candidate.instance(network)  # is kept, before the clock starts
-    began, (near, packed_twin) = monotonic(), given
-    twin = None if packed_twin is None else carried(packed_twin, lowered)
-    stored = result_of(setup, candidate, network, near) if twin is None else twin
+def _outcome(setup: Setup, stored: StoredResult, began: float) -> NetworkOutcome:
+    """Sum up a result that was begun at a time of the monotonic clock."""
     instance, result = stored.instance, stored.result
     if setup.bound_only:
-        spent: Spent | None = _bounds(setup, instance, result)
-    elif result.totals is None:
-        spent = None
+        spent = _bounds(setup, instance, result)
     else:
-        own = metrics(instance.machine, result.totals)
-        traffic = float(result.totals.traffic_bytes)
-        spent = Spent(time_s=own.time_s, energy_j=own.energy_j, traffic_bytes=traffic)
-    checked_s = monotonic() - began
+        totals = result.totals
+        spent = None if totals is None else Spent.of(instance.machine, totals)
+    checked_s, pool = monotonic() - began, CutPool()
     cut = cut_of(stored, proved=result.bound)
-    return NetworkOutcome(
-        scheduler=result.scheduler,
-        status=result.status,
-        verified=result.verified,
-        notes=result.notes,
-        spent=spent,
-        value=result.value,
-        bound=result.bound,
-        gap=result.gap,
-        unit=result.objective.unit,
-        solve_s=result.solve_s,
-        checked_s=checked_s,
-        least=_least(setup, instance, result, cut),
-        cut=cut if twin is None else None,  # that of a twin is known
-        stored=packed(stored) if keep else b"",
-    )
-
-
-def _least(setup: Setup, instance: Instance, result: Result, cut: Cut | None) -> Spent:
-    pool = CutPool()
     if cut is not None:
         pool.put(cut)
     least = least_of(instance, pool)
     if result.bound is not None:
         least = _raised(least, setup.schedule_for, result.bound)
-    return least.spent(instance.machine)
+    record = {
+        **({} if spent is None else asdict(spent)),
+        LEAST: asdict(least.spent(instance.machine)),
+        "scheduler": result.scheduler,
+        "status": str(result.status),
+        "verified": result.verified,
+        "value": None if result.value is None else float(result.value),
+        "bound": None if result.bound is None else float(result.bound),
+        "gap": result.gap,
+        "unit": result.objective.unit,
+        "seconds": result.solve_s,
+        "seconds_checked": checked_s,
+        "notes": list(result.notes),
+        "file": None,
+    }
+    return NetworkOutcome(record=record, spent=spent, cut=cut)
 
 
 def _bounds(setup: Setup, instance: Instance, result: Result) -> Spent | None:
@@ -208,7 +186,7 @@ def _bounds(setup: Setup, instance: Instance, result: Result) -> Spent | None:
     for name in setup.needs:
         own = result
         if name != setup.schedule_for:
-            (own,) = _run(setup, instance, (BOUNDER,), name, None)
+            (own,) = _run(setup, instance, (BOUNDER,), name)
         if own.bound is not None:
             least = _raised(least, name, own.bound)
     return least.spent(instance.machine)
@@ -229,20 +207,16 @@ def _run(
     instance: Instance,
     names: tuple[str, ...],
     objective: str,
-    near: Cut | None,
+    near: Cut | None = None,
 ) -> list[Result]:
-    search = SolveOptions(
+    options = SolveOptions(
         objective=objective, tolerance=setup.tolerance, time_limit_s=setup.time_limit_s
     )
-    request = search.request(instance)
+    request = options.request(instance)
     steps = len(instance.operations)
     if near is not None and objective == "time" and near.certificate.spm.size == steps:
         request = replace(request, prices=near.prices(instance.machine))
     return compare(instance, names, request)
-
-
-def _value(result: Result) -> Fraction:
-    return Fraction(0) if result.value is None else result.value
 
 
 def problem_of(candidate: Candidate, schedule_for: str) -> Candidate:
@@ -266,7 +240,11 @@ def carried(packed: bytes, instance: Instance) -> StoredResult | None:
     None if it is of other operations, or is no legal schedule with its value and bound.
     """
     stored = unpacked(packed, instance.name)
-    if stored is None or not _alike(stored.instance, instance):
+    if (
+        stored is None
+        or stored.instance.operations != instance.operations
+        or stored.instance.tensors != instance.tensors
+    ):
         return None
     result, totals = stored.result, stored.result.totals
     if result.schedule is not None:
@@ -291,10 +269,6 @@ def _rates(memory: SpmTechnology) -> SpmTechnology | None:
     if memory.rates is None:
         return None
     return replace(memory, technology="", source="", basis="", area_mm2=0.0, dram_bytes_per_s=1)
-
-
-def _alike(left: Instance, right: Instance) -> bool:
-    return left.operations == right.operations and left.tensors == right.tensors
 
 
 def packed(stored: StoredResult) -> bytes:

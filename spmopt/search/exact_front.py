@@ -26,13 +26,12 @@ from typing import Protocol
 
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import Instance
-from spmopt.core.machine import Machine
 from spmopt.core.modes import unfit
 from spmopt.core.objective import MAKESPAN
 from spmopt.core.result import Certificate
 from spmopt.core.scheduler import Request
 from spmopt.search.cuts import Cut
-from spmopt.search.front_bounds import Bounds
+from spmopt.search.front_bounds import BoundedMachine, Bounds, MachineOption
 from spmopt.solving import solve
 
 _CLOSER = 0.1
@@ -64,7 +63,7 @@ def find_front(
         raise InputError("front: no machine to choose from; give at least one")
     if not all(0 < option.cost < float("inf") for option in options):
         raise InputError("front: every machine must cost more than 0; add what is left out")
-    search = _Search(options, solver, request)
+    search = _FrontSearch(options, solver, request)
     search.run()
     for _ in range(closer):
         if not search.closer():
@@ -89,7 +88,7 @@ def by_page(request: Request) -> MachineSolver:
     return solver
 
 
-class _Search:
+class _FrontSearch:
     """State of a search."""
 
     def __init__(
@@ -97,7 +96,7 @@ class _Search:
     ) -> None:
         self._began = monotonic()
         self._options, self._solver, self._request = options, solver, request
-        self._bounds = Bounds([(each.machine, each.cost, each.lowered) for each in options])
+        self._bounds = Bounds(options)
         self._solved: dict[int, SolvedMachine] = {}
         self._excluded: dict[int, ExcludedMachine] = {}
         self._infeasible = _infeasible(options)
@@ -140,16 +139,12 @@ class _Search:
             solved=self._solved,
             excluded=self._excluded,
             infeasible=self._infeasible,
-            open={k: self._bounded(k) for k in sorted(self._left | self._given_up)},
+            open={k: self._bounds.exact(k) for k in sorted(self._left | self._given_up)},
             solves=self._solves,
             borrowed=self._bounds.borrowed,
             solve_s=self._solve_s,
             search_s=monotonic() - self._began,
         )
-
-    def _bounded(self, index: int) -> BoundedMachine:
-        least, cut = self._bounds.exact(index)
-        return BoundedMachine(least=least, cut=cut)
 
     def _place(self, index: int) -> tuple[float, int]:
         return self._options[index].cost, index
@@ -173,21 +168,23 @@ class _Search:
         if found.certificate is not None:
             self._bounds.add(index, Cut.of(instance, found.certificate, found.bound))
         time = Fraction(found.cycles, option.machine.clock_hz)
-        least, cut = self._bounds.exact(index)
+        bounded = self._bounds.exact(index)
         if before is not None:
             time = min(time, before.time)
-            least, cut = max((least, cut), (before.least, before.cut), key=lambda each: each[0])
-        if least > time:
+            bounded = max(bounded, before, key=lambda each: each.least)
+        if bounded.least > time:
             raise ScheduleError("front: a bound is above a verified schedule, one of them is wrong")
-        self._solved[index] = SolvedMachine(time=time, least=least, cut=cut, solution=found)
+        self._solved[index] = SolvedMachine(
+            time=time, least=bounded.least, cut=bounded.cut, solution=found
+        )
         self._bounds.settle(index, time)
 
     def _exclude(self) -> None:
         """Take away what is proved to be dominated, each proof in exact arithmetic."""
         for index, by in self._bounds.dominated(sorted(self._left)):
-            least, cut = self._bounds.exact(index)
-            if self._beaten(index, least, by):
-                self._excluded[index] = ExcludedMachine(by=by, least=least, cut=cut)
+            bounded = self._bounds.exact(index)
+            if self._beaten(index, bounded.least, by):
+                self._excluded[index] = ExcludedMachine(by=by, least=bounded.least, cut=bounded.cut)
                 self._left.discard(index)
 
     def _beaten(self, index: int, least: Fraction, by: int) -> bool:
@@ -204,11 +201,10 @@ class _Search:
         """Machines not excluded of which it is not proved that they do not dominate ``index``."""
         time, cost = self._solved[index].time, self._options[index].cost
         found = []
-        for other in (*self._solved, *self._left, *self._given_up):
-            known = self._solved.get(other)
-            least = (self._bounded(other) if known is None else known).least
-            cheaper, equal = self._options[other].cost < cost, self._options[other].cost == cost
-            if other != index and ((cheaper and least <= time) or (equal and least < time)):
+        for other in {*self._solved, *self._left, *self._given_up} - {index}:
+            least = (self._solved.get(other) or self._bounds.exact(other)).least
+            others = self._options[other].cost
+            if (others < cost and least <= time) or (others == cost and least < time):
                 found.append(other)
         return found
 
@@ -219,30 +215,13 @@ class _Search:
 
 def _infeasible(options: Sequence[MachineOption]) -> tuple[int, ...]:
     """Options on which an operation does not fit; each size of an instance is looked at once."""
-    fits: dict[tuple[int, int, int], bool] = {}
-    found = []
-    for index, option in enumerate(options):
-        machine = option.machine
-        key = (id(option.lowered), machine.spm_pages, machine.page_bytes)
-        if key not in fits:
-            fits[key] = unfit(option.instance) is None
-        if not fits[key]:
-            found.append(index)
-    return tuple(found)
 
+    def size(option: MachineOption) -> tuple[int, int, int]:
+        return id(option.lowered), option.machine.spm_pages, option.machine.page_bytes
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class MachineOption:
-    """A machine, what it costs, and its operations: one record for all that lower alike."""
-
-    machine: Machine
-    cost: float
-    lowered: Instance
-
-    @property
-    def instance(self) -> Instance:
-        """The operations on this machine."""
-        return replace(self.lowered, machine=self.machine)
+    each_size = {size(option): option for option in options}
+    small = {key for key, option in each_size.items() if unfit(option.instance) is not None}
+    return tuple(index for index, option in enumerate(options) if size(option) in small)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -262,14 +241,6 @@ class MachineSolver(Protocol):
     ) -> MachineSolution | None:
         """Solve to a gap of ``tolerance``, from the prices ``near``; None without a schedule."""
         ...
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoundedMachine:
-    """A machine takes at least ``least`` seconds, exact; ``cut`` proves it."""
-
-    least: Fraction
-    cut: Cut
 
 
 @dataclass(frozen=True, kw_only=True)

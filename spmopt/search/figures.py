@@ -7,14 +7,18 @@ bytes of several networks are summed by weight, and are for one sample where the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from types import MappingProxyType
+from typing import Self
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.machine import Machine
+from spmopt.core.result import Totals
 from spmopt.core.units import si
 from spmopt.hardware.energy import area_report
+from spmopt.metrics import metrics
 from spmopt.search.candidate import Candidate
 
 Cost = Mapping[str, float]
@@ -28,6 +32,14 @@ class Spent:
     time_s: float
     energy_j: float
     traffic_bytes: float
+
+    @classmethod
+    def of(cls, machine: Machine, totals: Totals) -> Self:
+        """Give what one verified schedule takes."""
+        own = metrics(machine, totals)
+        return cls(
+            time_s=own.time_s, energy_j=own.energy_j, traffic_bytes=float(totals.traffic_bytes)
+        )
 
     @property
     def power_w(self) -> float:
@@ -52,7 +64,7 @@ def _area(candidate: Candidate) -> float:
 
 
 @dataclass(frozen=True)
-class Figure:
+class FigureOfMerit:
     """A figure, with all that is to be known of it; :data:`FIGURES` has one record of each.
 
     Attributes
@@ -63,76 +75,50 @@ class Figure:
         What people call it; empty: as ``name`` says.
     unit
         Its values take decimal prefixes before it; empty: ``name`` says it, and they take none.
-    of_machine, of_schedules
-        Compute it: from the machine alone, or from what schedules take, too. The latter, unless
-        ``is_bounded`` is false, must rise with each part of what they take, rounding included.
     needs
-        Objectives of schedules that it depends on.
-    is_bounded
-        Whether what is computed from the least of each part is below what any schedule comes to.
-    has_area
-        Whether the area of the machine is part of it.
+        Objectives of schedules that it depends on; empty: the machine alone says it.
+    compute
+        From what schedules take, and the machine. It must rise with each part of what they take,
+        rounding included, or be one of :data:`NOT_BOUNDED`.
     """
 
     name: str
-    short: str = ""
-    unit: str = ""
-    of_machine: Callable[[Candidate], float] | None = None
-    of_schedules: Callable[[Spent, Candidate], float] | None = None
-    needs: tuple[str, ...] = ()
-    is_bounded: bool = True
-    has_area: bool = False
+    short: str
+    unit: str
+    needs: tuple[str, ...]
+    compute: Callable[[Spent, Candidate], float]
 
 
 _BOTH = ("time", "energy")
 _ALL = (
-    Figure("time_s", "time", "s", of_schedules=lambda spent, _: spent.time_s, needs=("time",)),
-    Figure(
-        "energy_j", "energy", "J", of_schedules=lambda spent, _: spent.energy_j, needs=("energy",)
-    ),
-    Figure(
-        "traffic_bytes",
-        "traffic",
-        "B",
-        of_schedules=lambda spent, _: spent.traffic_bytes,
-        needs=("traffic",),
-    ),
-    # Less energy and less time do not make less power.
-    Figure(
-        "power_w",
-        "power",
-        "W",
-        of_schedules=lambda spent, _: spent.power_w,
-        needs=_BOTH,
-        is_bounded=False,
-    ),
-    Figure("edp_js", "edp", "J s", of_schedules=lambda spent, _: spent.edp_js, needs=_BOTH),
-    Figure(
-        "edap_js_mm2",
-        "edap",
-        "J s mm2",
-        of_schedules=lambda spent, machine: spent.edp_js * _area(machine),
-        needs=_BOTH,
-        has_area=True,
-    ),
-    Figure("area_mm2", "area", of_machine=_area, has_area=True),
-    Figure("spm_mb", of_machine=lambda each: each.machine.spm_bytes / 1e6),
-    Figure("gbps", of_machine=lambda each: each.machine.dram_bytes_per_s / 1e9),
-    Figure("tflops", of_machine=lambda each: each.machine.operations_per_s / 1e12),
-    Figure("clock_ghz", of_machine=lambda each: each.machine.clock_hz / 1e9),
-    Figure("pes", of_machine=lambda each: float(each.mac_units)),
-    Figure("cores", of_machine=lambda each: float(each.cores)),
+    FigureOfMerit("time_s", "time", "s", ("time",), lambda spent, _: spent.time_s),
+    FigureOfMerit("energy_j", "energy", "J", ("energy",), lambda spent, _: spent.energy_j),
+    FigureOfMerit("traffic_bytes", "traffic", "B", ("traffic",), lambda one, _: one.traffic_bytes),
+    FigureOfMerit("power_w", "power", "W", _BOTH, lambda spent, _: spent.power_w),
+    FigureOfMerit("edp_js", "edp", "J s", _BOTH, lambda spent, _: spent.edp_js),
+    FigureOfMerit("edap_js_mm2", "edap", "J s mm2", _BOTH, lambda s, m: s.edp_js * _area(m)),
+    FigureOfMerit("area_mm2", "area", "", (), lambda _, each: _area(each)),
+    FigureOfMerit("spm_mb", "", "", (), lambda _, each: each.machine.spm_bytes / 1e6),
+    FigureOfMerit("gbps", "", "", (), lambda _, each: each.machine.dram_bytes_per_s / 1e9),
+    FigureOfMerit("tflops", "", "", (), lambda _, each: each.machine.operations_per_s / 1e12),
+    FigureOfMerit("clock_ghz", "", "", (), lambda _, each: each.machine.clock_hz / 1e9),
+    FigureOfMerit("pes", "", "", (), lambda _, each: float(each.mac_units)),
+    FigureOfMerit("cores", "", "", (), lambda _, each: float(each.cores)),
 )
-FIGURES: Mapping[str, Figure] = MappingProxyType({figure.name: figure for figure in _ALL})
+NOT_BOUNDED = ("power_w",)
+"""Less energy and less time do not make less power."""
+HAVE_AREA = ("edap_js_mm2", "area_mm2")
+"""Figures that the area of the machine is part of."""
+FIGURES: Mapping[str, FigureOfMerit] = MappingProxyType({figure.name: figure for figure in _ALL})
 COST = "cost"
 """The figure that a space has prices for: a sum over figures of the machine."""
-STATIC = (*(name for name, each in FIGURES.items() if each.of_machine), COST)
+STATIC = (*(name for name, each in FIGURES.items() if not each.needs), COST)
 NAMES = (*FIGURES, COST)
 OBJECTIVES: Mapping[str, str] = MappingProxyType(
     {each.short: name for name, each in FIGURES.items() if each.short} | {COST: COST}
 )
 """Short names of figures."""
-NOT_BOUNDED = tuple(name for name, each in FIGURES.items() if not each.is_bounded)
+_NOTHING = Spent(time_s=0.0, energy_j=0.0, traffic_bytes=0.0)
 
 
 def needs(name: str) -> tuple[str, ...]:
@@ -169,10 +155,8 @@ def static_figures(names: Iterable[str], candidate: Candidate, cost: Cost) -> di
         The area of a scratchpad without technology.
     """
     names = tuple(names)
-    found = {}
-    for name in names:
-        if name in FIGURES and (compute := FIGURES[name].of_machine) is not None:
-            found[name] = compute(candidate)
+    own = (name for name in names if name in STATIC and name != COST)
+    found = {name: FIGURES[name].compute(_NOTHING, candidate) for name in own}
     if COST in names:
         values = static_figures(cost, candidate, {})
         found[COST] = sum(price * values[name] for name, price in cost.items())
@@ -180,15 +164,13 @@ def static_figures(names: Iterable[str], candidate: Candidate, cost: Cost) -> di
 
 
 def figures(
-    names: Iterable[str], candidate: Candidate, cost: Cost, spent: Spent
+    names: Sequence[str], candidate: Candidate, cost: Cost, spent: Spent
 ) -> dict[str, float]:
     """Compute all of ``names``."""
-    names = tuple(names)
-    found = static_figures(names, candidate, cost)
-    for name in names:
-        if name in FIGURES and (compute := FIGURES[name].of_schedules) is not None:
-            found[name] = compute(spent, candidate)
-    return found
+    of_schedules = (name for name in names if name not in STATIC)
+    return static_figures(names, candidate, cost) | {
+        name: FIGURES[name].compute(spent, candidate) for name in of_schedules
+    }
 
 
 _FORM = re.compile(r"\s*([A-Za-z_0-9]+)\s*(<=|>=)\s*(\S+)\s*")

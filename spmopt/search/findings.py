@@ -3,30 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
+from itertools import product
 
 from optuna.study import Study
 
 from spmopt.core.errors import InputError
+from spmopt.io.files import StoredResult
+from spmopt.search.evaluation import LEAST
 from spmopt.search.figures import NOT_BOUNDED, STATIC, Spent
 from spmopt.search.importance import importances
-from spmopt.search.records import BuiltMachine, Findings, ResourcePrices, TrialRecord, UncertainLead
-from spmopt.search.replay import results_for
+from spmopt.search.records import BuiltMachine, Findings, TrialRecord, UncertainLead
 from spmopt.search.setup import Setup
 from spmopt.search.shadow_prices import resource_prices_of
 from spmopt.search.storage import LOST
-from spmopt.search.study import (
-    AS_BEFORE,
-    ERROR,
-    FIGURES,
-    LEAST,
-    MACHINE,
-    NETWORKS,
-    PROOF,
-    SECONDS,
-    Schedules,
-)
-from spmopt.search.trials import best, built_of, candidate_of, front, tally, trial_records
+from spmopt.search.study import AS_BEFORE, ERROR, FIGURES, MACHINE, NETWORKS, PROOF, SECONDS
+from spmopt.search.trials import built_of, candidate_of, front, tally, trial_records
+from spmopt.sweeps.cases import Network
 
 _OF_NETWORKS = ("scheduler", "status", "verified", "gap", "time_s", "energy_j", "traffic_bytes")
 
@@ -35,8 +28,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
     """Find the front of a study, or the ``top`` best, with all but shadow prices."""
     trials = trial_records(study)
     by_number = {trial.number: trial for trial in trials}
-    shown = front(study) if top is None else best(study, top)
-    members = tuple(by_number[trial.number] for trial in shown)
+    members = tuple(by_number[trial.number] for trial in front(study, top))
     return Findings(
         name=study.study_name,
         setup=setup,
@@ -50,19 +42,18 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
     )
 
 
-def shadow_prices_for(
-    findings: Findings, schedules: Schedules, report: Callable[[str], None]
-) -> tuple[tuple[int, str, ResourcePrices], ...]:
-    """Find what more of each resource is worth, on every machine and network that is shown.
-
-    ``report`` hears of schedules that are made again.
-    """
-    setup, rows = findings.setup, []
-    for trial, network, stored in results_for(setup, findings.members, schedules, report):
-        prices = resource_prices_of(stored, candidate_of(setup, trial), network)
-        if prices is not None:
-            rows.append((trial.number, network.label, prices))
-    return tuple(rows)
+def with_shadow_prices(
+    findings: Findings, read: Callable[[TrialRecord, Network], StoredResult | None]
+) -> Findings:
+    """Add what more of each resource is worth, on the machines whose results can be read."""
+    setup, prices = findings.setup, []
+    for trial, network in product(findings.members, setup.networks):
+        stored = read(trial, network)
+        if stored is not None:
+            own = resource_prices_of(stored, candidate_of(setup, trial), network)
+            if own is not None:
+                prices.append((trial.number, network.label, own))
+    return replace(findings, shadow_prices=tuple(prices))
 
 
 def require_feasible(findings: Findings) -> None:

@@ -17,8 +17,27 @@ from spmopt.core.timeline import relaxed_timeline
 from spmopt.search.cuts import Cut, Floats, fingerprint
 from spmopt.search.proofs import CutPool
 
-Place = tuple[Machine, float, Instance]
-"""A machine, its cost, and the operations that it lowers to."""
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MachineOption:
+    """A machine, what it costs, and its operations: one record for all that lower alike."""
+
+    machine: Machine
+    cost: float
+    lowered: Instance
+
+    @property
+    def instance(self) -> Instance:
+        """The operations on this machine."""
+        return replace(self.lowered, machine=self.machine)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundedMachine:
+    """A machine takes at least ``least`` seconds, exact; ``cut`` proves it."""
+
+    least: Fraction
+    cut: Cut
 
 
 def seconds(cycles: Fraction, machine: Machine) -> Fraction:
@@ -48,20 +67,20 @@ class _Group:
 
 
 class Bounds:
-    """For each of ``places`` (n) the best cut so far."""
+    """For each of ``options`` (n) the best cut so far."""
 
-    def __init__(self, places: Sequence[Place]) -> None:
-        self._places = places
-        self._cost = np.array([cost for _, cost, _ in places], np.float64)
-        self._least = np.zeros(len(places))
-        self._time = np.full(len(places), np.inf)
+    def __init__(self, options: Sequence[MachineOption]) -> None:
+        self._options = options
+        self._cost = np.array([option.cost for option in options], np.float64)
+        self._least = np.zeros(len(options))
+        self._time = np.full(len(options), np.inf)
         self._cut: dict[int, Cut] = {}
         self._pool = CutPool()
         self._groups: dict[bytes, list[_Group]] = {}
         self._group: dict[int, _Group] = {}
         self._asked: set[int] = set()
         self.borrowed = 0
-        for group in _groups(places):
+        for group in _groups(options):
             self._groups.setdefault(group.mark, []).append(group)
             self._group.update(dict.fromkeys(group.index.tolist(), group))
         for groups in self._groups.values():
@@ -77,16 +96,16 @@ class Bounds:
         """Take up the time of a verified schedule, in seconds."""
         self._time[index] = float(time)
 
-    def exact(self, index: int) -> tuple[Fraction, Cut]:
+    def exact(self, index: int) -> BoundedMachine:
         """Bound in seconds, exact, and the cut that it is from."""
-        cut, machine = self._cut[index], self._places[index][0]
+        cut, machine = self._cut[index], self._options[index].machine
         cycles = cut.least_cycles(self._group[index].compute_cycles, machine)
-        return seconds(cycles, machine), cut
+        return BoundedMachine(least=seconds(cycles, machine), cut=cut)
 
     def near(self, index: int) -> Certificate | None:
         """Prices to start from: those of the best cut, unless no solve found them."""
         cut = self._cut[index]
-        return cut.prices(self._places[index][0]) if cut.certificate.spm.any() else None
+        return cut.prices(self._options[index].machine) if cut.certificate.spm.any() else None
 
     def borrow(self, index: int) -> bool:
         """Evaluate the most promising prices of other operations, once; whether it helped."""
@@ -152,27 +171,26 @@ def _leading(cost: Floats, least: Floats) -> Bools:
     return found
 
 
-def _groups(places: Sequence[Place]) -> Iterator[_Group]:
+def _groups(options: Sequence[MachineOption]) -> Iterator[_Group]:
     lines: dict[tuple[int, bool], tuple[bytes, Ints]] = {}
     members: dict[tuple[bytes, bytes, int, int], list[int]] = {}
-    for index, (machine, _, lowered) in enumerate(places):
-        own = id(lowered), machine.duplex
+    for index, option in enumerate(options):
+        machine, own = option.machine, (id(option.lowered), option.machine.duplex)
         if own not in lines:
-            line = relaxed_timeline(lowered)
-            mark = fingerprint(replace(lowered, machine=machine), line)
-            lines[own] = mark, line.compute_cycles
+            line = relaxed_timeline(option.lowered)
+            lines[own] = fingerprint(option.instance, line), line.compute_cycles
         mark, cycles = lines[own]
         key = (mark, cycles.tobytes(), machine.clock_hz, machine.page_bytes)
         members.setdefault(key, []).append(index)
     for (mark, *_), own_places in members.items():
-        machine, _, lowered = places[own_places[0]]
-        machines = [places[k][0] for k in own_places]
+        first = options[own_places[0]]
+        machines = [options[index].machine for index in own_places]
         yield _Group(
             mark=mark,
             index=np.array(own_places, np.int64),
-            lowered=replace(lowered, machine=machine),
-            machine=machine,
-            compute_cycles=lines[id(lowered), machine.duplex][1],
+            lowered=first.instance,
+            machine=first.machine,
+            compute_cycles=lines[id(first.lowered), first.machine.duplex][1],
             spm_bytes=np.array([each.spm_bytes for each in machines], np.int64),
             dram_bytes_per_s=np.array([each.dram_bytes_per_s for each in machines], np.int64),
         )

@@ -11,8 +11,8 @@ from fractions import Fraction
 from spmopt.core.modes import unfit
 from spmopt.core.timeline import relaxed_timeline
 from spmopt.search.cuts import Cut
-from spmopt.search.exact_front import BoundedMachine, ExactFront, MachineOption, SolvedMachine
-from spmopt.search.front_bounds import seconds
+from spmopt.search.exact_front import ExactFront, SolvedMachine
+from spmopt.search.front_bounds import BoundedMachine, MachineOption, seconds
 
 
 def complaints(front: ExactFront) -> tuple[str, ...]:

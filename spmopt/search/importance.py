@@ -7,6 +7,7 @@ alone. Of schedules only the solved trials tell, and search has chosen them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -17,10 +18,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
 from spmopt.hardware.settings import Setting
-from spmopt.search.axes import SpaceAxis
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import problem_of
-from spmopt.search.figures import FIGURES, STATIC, static_figures
+from spmopt.search.figures import HAVE_AREA, STATIC, needs, static_figures
 from spmopt.search.records import Importance
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
@@ -98,10 +98,9 @@ def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
 
 def _seen(name: str, setup: Setup) -> Callable[[Candidate], Any]:
     """What a figure of schedules can depend on."""
-    figure = FIGURES[name]
-    if figure.has_area:
+    if name in HAVE_AREA:
         return lambda candidate: candidate
-    plain = "energy" not in figure.needs
+    plain = "energy" not in needs(name)
     return lambda candidate: problem_of(candidate, setup.schedule_for if plain else "energy")
 
 
@@ -117,41 +116,32 @@ def _shares(effects: Mapping[str, float]) -> dict[str, float]:
 
 def _lines(space: Space) -> Lines:
     """Over every point of a small space, else about some drawn ones; machines that there are."""
-    size = space.size
-    every = size is not None and size <= _MOST
+    every = space.size is not None and space.size <= _MOST
     bases = list(space.points() if every else _drawn(space))
-    made: dict[tuple[Setting, ...], Candidate | None] = {}
+    keys = [axis.key for axis in space.axes]
+
+    @cache
+    def machine(place: tuple[Setting, ...]) -> Candidate | None:
+        return space.possible(dict(zip(keys, place, strict=True)))
+
     found: dict[str, list[list[Candidate]]] = {}
     for axis in space.axes:
         values = tuple(axis.values()) if every else axis.ends
         others = {tuple((k, v) for k, v in base.items() if k != axis.key): base for base in bases}
         rows = [
-            [_made(space, {**base, axis.key: value}, made) for value in values]
+            [machine(tuple({**base, axis.key: value}.values())) for value in values]
             for base in others.values()
         ]
         found[axis.key] = [[each for each in row if each is not None] for row in rows]
     return found
 
 
-def _made(
-    space: Space, point: Mapping[str, Setting], made: dict[tuple[Setting, ...], Candidate | None]
-) -> Candidate | None:
-    place = tuple(point[axis.key] for axis in space.axes)
-    if place not in made:
-        try:
-            made[place] = space.candidate(point)
-        except InputError:
-            made[place] = None
-    return made[place]
-
-
 def _drawn(space: Space) -> Iterator[dict[str, Setting]]:
     draw = np.random.default_rng(0)
     for _ in range(_DRAWN):
-        yield {axis.key: _value(axis, draw) for axis in space.axes}
-
-
-def _value(axis: SpaceAxis, draw: np.random.Generator) -> Setting:
-    if axis.size is None:
-        return float(axis.low + (axis.high - axis.low) * draw.random())
-    return axis.value(int(draw.integers(axis.size)))
+        yield {
+            axis.key: float(axis.low + (axis.high - axis.low) * draw.random())
+            if axis.size is None
+            else axis.value(int(draw.integers(axis.size)))
+            for axis in space.axes
+        }

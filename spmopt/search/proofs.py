@@ -6,24 +6,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from operator import le, lt
+from typing import Any
 
 import numpy as np
 
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.objective import energy_objective
-from spmopt.core.result import Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 from spmopt.search.cuts import Cut, fingerprint, free_prices
 from spmopt.search.figures import Constraint, Spent
-
-
-@dataclass(frozen=True, kw_only=True)
-class CutBound:
-    """A bound on the makespan, in cycles of the machine, and the cut that it is from."""
-
-    cycles: Fraction
-    cut: Cut
 
 
 class CutPool:
@@ -35,15 +28,6 @@ class CutPool:
 
     def __init__(self) -> None:
         self._cuts: dict[bytes, list[Cut]] = {}
-
-    def __len__(self) -> int:
-        return sum(map(len, self._cuts.values()))
-
-    def add(
-        self, instance: Instance, certificate: Certificate, proved: Fraction | None = None
-    ) -> Cut:
-        """Keep the cut of a solved machine's prices; arguments and errors of :meth:`Cut.of`."""
-        return self.put(Cut.of(instance, certificate, proved))
 
     def put(self, cut: Cut) -> Cut:
         """Keep a cut."""
@@ -72,43 +56,6 @@ class CutPool:
         others = (cut for other, cuts in self._cuts.items() if other != mark for cut in cuts)
         found = {id(cut.certificate): cut for cut in others if cut.scratch_bytes.size == steps}
         return [cut for name, cut in found.items() if name not in known]
-
-    def elsewhere(self, instance: Instance, count: int) -> list[Cut]:
-        """Prices found on other operations and evaluated on these: the ``count`` most promising.
-
-        How they promise is what their cuts would prove here if they were for these operations.
-        The new cuts are kept.
-        """
-        mark, compute_cycles = fingerprint(instance), relaxed_timeline(instance).compute_cycles
-
-        def promise(cut: Cut) -> Fraction:
-            return cut.least_cycles(compute_cycles, instance.machine)
-
-        others = self.unused(mark, compute_cycles.size)
-        best = sorted(others, key=promise, reverse=True)[:count]
-        return [self.put(cut.on(instance)) for cut in best]
-
-    def best(self, instance: Instance, *, elsewhere: int = 0) -> CutBound:
-        """The best bound on the makespan; at least the computing and the compulsory traffic.
-
-        Parameters
-        ----------
-        elsewhere
-            Evaluate so many prices more that were found on other operations.
-        """
-        if elsewhere:
-            self.elsewhere(instance, elsewhere)
-        compute_cycles = relaxed_timeline(instance).compute_cycles
-        return best_of(
-            (cut.least_cycles(compute_cycles, instance.machine), cut)
-            for cut in self.alike(instance)
-        )
-
-
-def best_of(found: Iterable[tuple[Fraction, Cut]]) -> CutBound:
-    """The largest of several bounds, of equals the first."""
-    cycles, cut = max(found, key=lambda each: each[0])
-    return CutBound(cycles=cycles, cut=cut)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -178,41 +125,22 @@ def least_of(instance: Instance, cuts: CutPool | None = None) -> Least:
 
 
 @dataclass(frozen=True, kw_only=True)
-class KnownTrial:
-    """A solved trial that holds all constraints, with its objectives."""
-
-    number: int
-    values: tuple[float, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class ExclusionProof:
     """Bounds that exclude a machine.
 
     Attributes
     ----------
-    bounds
-        Figures that no schedule on it is below.
-    by
-        The trial that is better in one objective and as good in all others than the bounds;
-        None where a constraint excludes it.
-    values
-        Objectives of that trial.
+    record
+        For the storage of a study: figures that no schedule is below (``bounds``), with the
+        trial ``by`` that is better in one objective and as good in all others, and its
+        ``values``; or with the ``constraint`` that no schedule holds.
     constraint, excess
         What no schedule holds, and how far it is beyond it at least.
     """
 
-    bounds: Mapping[str, float]
-    by: int | None = None
-    values: tuple[float, ...] = ()
+    record: Mapping[str, Any]
     constraint: str = ""
     excess: float = 0.0
-
-    def record(self) -> dict[str, object]:
-        """For the storage of a study."""
-        if self.constraint:
-            return {"bounds": dict(self.bounds), "constraint": self.constraint}
-        return {"bounds": dict(self.bounds), "by": self.by, "values": list(self.values)}
 
 
 def excluded(
@@ -221,30 +149,32 @@ def excluded(
     """A constraint that no schedule holds whose figures are at least ``least``."""
     for constraint in constraints:
         if constraint.excluded(least):
-            bound = {constraint.figure: least[constraint.figure]}
-            excess = constraint.excess(least)
-            return ExclusionProof(bounds=bound, constraint=str(constraint), excess=excess)
+            name, bounds = str(constraint), {constraint.figure: least[constraint.figure]}
+            record = {"bounds": bounds, "constraint": name}
+            return ExclusionProof(record=record, constraint=name, excess=constraint.excess(least))
     return None
 
 
 def dominated(
-    objectives: Sequence[str], least: Mapping[str, float], known: Iterable[KnownTrial]
+    objectives: Sequence[str],
+    least: Mapping[str, float],
+    known: Mapping[int, Sequence[float]],
 ) -> ExclusionProof | None:
     """A trial that every schedule is worse than whose objectives are at least ``least``.
 
     It is as good in every objective and better in one, so that a point of the front, and one
     equal to such a point, is never excluded. An objective without a bound excludes nothing.
+
+    Parameters
+    ----------
+    known
+        Objectives of solved trials that hold all constraints, by number.
     """
     if any(name not in least for name in objectives):
         return None
-    bounds = tuple(least[name] for name in objectives)
-    for each in known:
-        if _below(each.values, bounds):
+    bounds = [least[name] for name in objectives]
+    for number, values in known.items():
+        if all(map(le, values, bounds)) and any(map(lt, values, bounds)):
             named = dict(zip(objectives, bounds, strict=True))
-            return ExclusionProof(bounds=named, by=each.number, values=each.values)
+            return ExclusionProof(record={"bounds": named, "by": number, "values": list(values)})
     return None
-
-
-def _below(values: tuple[float, ...], bounds: tuple[float, ...]) -> bool:
-    pairs = list(zip(values, bounds, strict=True))
-    return all(value <= bound for value, bound in pairs) and any(v < b for v, b in pairs)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from msgspec import convert
+
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import FEATURES
 from spmopt.core.objective import OBJECTIVES
@@ -15,6 +17,7 @@ from spmopt.search.figures import NOT_BOUNDED, Spent, figures, needs
 from spmopt.search.space import Space, space_of
 from spmopt.sweeps.cases import Network
 
+_OPTIONS = ("scheduler", "schedule_for", "tolerance", "time_limit_s")
 BOUND, BEST_POLICY = "bound", "best-policy"
 """Schedulers of a search beside those of the registry."""
 _OTHER_ORDER = {"tsai": "tsai:order=listed"}
@@ -137,21 +140,17 @@ class Setup:
             "networks": [asdict(network) for network in self.networks],
             "space": self.space.record(),
             "objectives": list(self.objectives),
-            "scheduler": self.scheduler,
-            "schedule_for": self.schedule_for,
-            "tolerance": self.tolerance,
-            "time_limit_s": self.time_limit_s,
+            **{name: getattr(self, name) for name in _OPTIONS},
         }
 
     @staticmethod
     def of_record(record: Mapping[str, Any]) -> Setup:
         """What :meth:`record` wrote."""
         return Setup(
-            networks=tuple(_network(each) for each in record["networks"]),
+            networks=convert(record["networks"], tuple[Network, ...]),
             space=space_of(record["space"], "space of the study"),
             objectives=tuple(record["objectives"]),
-            **{key: record[key] for key in ("scheduler", "schedule_for")},
-            **{key: record[key] for key in ("tolerance", "time_limit_s")},
+            **{name: record[name] for name in _OPTIONS},
         )
 
     def _require_objectives(self) -> None:
@@ -171,8 +170,3 @@ class Setup:
                 raise InputError(
                     f"{which} has no bound; name a scheduler that gives schedules, as page"
                 )
-
-
-def _network(record: Mapping[str, Any]) -> Network:
-    pairs = tuple((str(name), int(value)) for name, value in record["parameters"])
-    return Network(**{**record, "parameters": pairs})

@@ -73,6 +73,13 @@ class Space:
         """The machine at a point; raises :class:`InputError` where there is none."""
         return Candidate.of(self.machine, {**self.fixed, **values})
 
+    def possible(self, values: Mapping[str, Setting]) -> Candidate | None:
+        """The machine at a point; None where there is none."""
+        try:
+            return self.candidate(values)
+        except InputError:
+            return None
+
     def points(self) -> Iterator[dict[str, Setting]]:
         """Every point, or where they are too many each with all fields at an end."""
         size = self.size
@@ -231,21 +238,22 @@ def _require_settings(
     """
     keys = [axis.key for axis in axes]
     for ends in islice(product(*(axis.ends for axis in axes)), _MOST):
-        try:
-            Candidate.of(machine, {**alone, **dict(zip(keys, ends, strict=True))})
-        except InputError:
-            continue
-        return
+        if _error(machine, {**alone, **dict(zip(keys, ends, strict=True))}) is None:
+            return
     first = {**alone, **{axis.key: axis.ends[0] for axis in axes}}
     for axis in axes:
-        errors = []
-        for end in axis.ends:
-            try:
-                Candidate.of(machine, {**first, axis.key: end})
-            except InputError as error:
-                errors.append(error)
-        if len(errors) == len(axis.ends):
+        errors = [_error(machine, {**first, axis.key: end}) for end in axis.ends]
+        if None not in errors:
             raise InputError(f"{where}: {axis.key}: {errors[0]}")
+
+
+def _error(machine: Machine, values: Mapping[str, Setting]) -> InputError | None:
+    """What is wrong with a point."""
+    try:
+        Candidate.of(machine, values)
+    except InputError as error:
+        return error
+    return None
 
 
 def _require_technologies(space: Space, where: str) -> None:

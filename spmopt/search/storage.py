@@ -11,10 +11,10 @@ import os
 import platform
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from pathlib import Path
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from time import sleep
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -114,75 +114,64 @@ def sqlite_file(url: str) -> Path | None:
     return Path(name[1]) if name and name[1] != ":memory:" else None
 
 
-def put_back(study: Study, trial: FrozenTrial) -> None:
+def put_back(study: Study, number: int) -> None:
     """Fail a running trial, and let the same point be run again."""
-    told = study.tell(trial.number, state=TrialState.FAIL, skip_if_finished=True)
-    if told.state is TrialState.FAIL:
-        _again(study, told)
+    failed = study.tell(number, state=TrialState.FAIL, skip_if_finished=True)
+    if failed.state is TrialState.FAIL:
+        _again(study, failed)
 
 
 def recover(study: Study) -> int:
     """Put back the trials that were lost; return how many."""
-    lost = [trial for trial in study.get_trials(states=(TrialState.RUNNING,)) if is_lost(trial)]
+    lost = [trial for trial in _running(study) if is_lost(trial)]
     for trial in lost:
-        put_back(study, trial)
+        put_back(study, trial.number)
     with catch_warnings():
         simplefilter("ignore")
         optuna.storages.fail_stale_trials(study)
     return len(lost)
 
 
-class Beats:
-    """Signs of life of the running trials of this process, where the storage takes them."""
+def own_trials(study: Study) -> list[FrozenTrial]:
+    """List the running trials of this process."""
+    own = own_name()
+    return [trial for trial in _running(study) if trial.user_attrs.get(PROCESS) == own]
 
-    def __init__(self, storage: BaseStorage, study_name: str) -> None:
-        self._storage = storage if isinstance(storage, RDBStorage) else None
-        self._study_name = study_name
-        self._trials: dict[int, int] = {}
-        self._lock, self._done = Lock(), Event()
 
-    def add(self, number: int) -> None:
-        """Begin with a trial."""
-        if self._storage is None:
-            return
-        study = self._storage.get_study_id_from_name(self._study_name)
-        trial = self._storage.get_trial_id_from_study_id_trial_number(study, number)
-        self._storage.record_heartbeat(trial)
-        with self._lock:
-            self._trials[number] = trial
+def _running(study: Study) -> list[FrozenTrial]:
+    return study.get_trials(deepcopy=False, states=(TrialState.RUNNING,))
 
-    def remove(self, number: int) -> None:
-        """End with a trial."""
-        with self._lock:
-            self._trials.pop(number, None)
 
-    @contextmanager
-    def running(self) -> Iterator[Beats]:
-        """Beat in the background."""
-        thread = Thread(target=self._beat, daemon=True)
-        if self._storage is not None:
-            thread.start()
-        try:
-            yield self
-        finally:
-            self._done.set()
-            if thread.is_alive():
-                thread.join()
+def beat(storage: BaseStorage, study: Study, number: int) -> None:
+    """Record a sign of life of a trial, where the storage takes them."""
+    if isinstance(storage, RDBStorage):
+        study_id = storage.get_study_id_from_name(study.study_name)
+        trial_id = storage.get_trial_id_from_study_id_trial_number(study_id, number)
+        storage.record_heartbeat(trial_id)
 
-    def _beat(self) -> None:
-        storage = self._storage
-        if storage is None:
-            return
-        interval = storage.get_heartbeat_interval() or _BEAT_S
-        while not self._done.wait(interval):
-            with self._lock:
-                trials = list(self._trials.values())
-            for trial in trials:
-                # A beat that is missed is made up for by the next one.
-                try:
-                    storage.record_heartbeat(trial)
-                except SQLAlchemyError:
-                    break
+
+@contextmanager
+def beating(storage: BaseStorage, study: Study) -> Iterator[None]:
+    """Record signs of life of the running trials of this process, in the background."""
+    done = Event()
+    interval = storage.get_heartbeat_interval() if isinstance(storage, RDBStorage) else None
+
+    def run() -> None:
+        while not done.wait(interval or _BEAT_S):
+            # A beat that is missed is made up for by the next one.
+            with suppress(SQLAlchemyError, OptunaError):
+                for trial in own_trials(study):
+                    beat(storage, study, trial.number)
+
+    thread = Thread(target=run, daemon=True)
+    if isinstance(storage, RDBStorage):
+        thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        if thread.is_alive():
+            thread.join()
 
 
 def _quicken(engine: Engine) -> None:

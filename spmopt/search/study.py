@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from warnings import catch_warnings, simplefilter
@@ -19,15 +18,14 @@ from optuna.distributions import (
 )
 from optuna.storages import BaseStorage
 from optuna.study import Study, StudyDirection
-from optuna.trial import FrozenTrial, Trial, TrialState
+from optuna.trial import FrozenTrial, TrialState
 from sqlalchemy.exc import SQLAlchemyError
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.hardware.settings import Setting, shown_setting
 from spmopt.io.files import StoredResult
 from spmopt.search.axes import SpaceAxis
-from spmopt.search.candidate import Candidate
-from spmopt.search.evaluation import NetworkOutcome, TrialOutcome, unpacked
+from spmopt.search.evaluation import unpacked
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 from spmopt.search.storage import sqlite_file, why
@@ -37,8 +35,7 @@ SETUP, FOLDER = "spmopt", "schedules"
 ERROR, PROOF, AS_BEFORE = "error", "proof", "as_before"
 """Attributes of trials: why one came to nothing, why one was pruned, which one it repeats."""
 FIGURES, NETWORKS, MACHINE, SECONDS = "figures", "networks", "machine", "seconds"
-LEAST = "least"
-"""Of a network in a trial: what any schedule takes at least."""
+NOTED = (FIGURES, NETWORKS, MACHINE, SECONDS, PROOF, ERROR, AS_BEFORE)
 
 
 def distributions(space: Space) -> dict[str, BaseDistribution]:
@@ -69,7 +66,7 @@ def remember(study: Study, setup: Setup) -> None:
         study.set_user_attr(SETUP, wanted)
         study.set_metric_names(list(setup.objectives))
         return
-    differing = differences(_plain(known), _plain(wanted))
+    differing = differences(known, json.loads(json.dumps(wanted)))
     if differing:
         raise InputError(
             f"study {study.study_name}: is another one, of {'; '.join(differing)}; repeat its own "
@@ -107,45 +104,6 @@ def is_feasible(trial: FrozenTrial) -> bool:
     return trial.state is TrialState.COMPLETE and held
 
 
-def note_solved(
-    trial: Trial,
-    setup: Setup,
-    candidate: Candidate,
-    answer: TrialOutcome,
-    files: Mapping[str, str | None],
-) -> tuple[float, ...]:
-    """Note what a trial came to, and the files of its schedules; return its objectives."""
-    spent = {name: one.spent for name, one in answer.networks.items() if one.spent is not None}
-    figures = setup.figures(candidate, spent)
-    networks = {name: solved_record(one, files[name]) for name, one in answer.networks.items()}
-    trial.set_user_attr(FIGURES, figures)
-    trial.set_user_attr(NETWORKS, networks)
-    trial.set_user_attr(MACHINE, candidate.record())
-    trial.set_user_attr(SECONDS, answer.seconds)
-    for limit in (each for each in setup.space.constraints if not each.is_static):
-        trial.set_constraint(str(limit), limit.excess(figures))
-    return tuple(figures[name] for name in setup.objectives)
-
-
-def solved_record(solved: NetworkOutcome, file: str | None) -> dict[str, object]:
-    """One network of a trial; ``file`` holds its schedule."""
-    return {
-        **({} if solved.spent is None else asdict(solved.spent)),
-        LEAST: asdict(solved.least),
-        "scheduler": solved.scheduler,
-        "status": str(solved.status),
-        "verified": solved.verified,
-        "value": None if solved.value is None else float(solved.value),
-        "bound": None if solved.bound is None else float(solved.bound),
-        "gap": solved.gap,
-        "unit": solved.unit,
-        "seconds": solved.solve_s,
-        "seconds_checked": solved.checked_s,
-        "notes": list(solved.notes),
-        "file": file,
-    }
-
-
 def _distribution(axis: SpaceAxis) -> BaseDistribution:
     if axis.choices:
         return CategoricalDistribution(axis.choices)
@@ -159,13 +117,6 @@ def _distribution(axis: SpaceAxis) -> BaseDistribution:
 def _minimizes(study: Study, count: int) -> bool:
     """Whether it minimizes so many objectives."""
     return study.directions == [StudyDirection.MINIMIZE] * count
-
-
-def _plain(value: Any) -> Any:
-    """As it comes back from JSON."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def begin(storage: BaseStorage, name: str, setup: Setup, folder: Path | None = None) -> Study:
@@ -280,76 +231,58 @@ def folder_for(storage: str, study: str, given: Path | None) -> Path | None:
 _MOST = 3
 """So many differences are said, of more their number."""
 _MADE = ("objectives", "scheduler", "schedule_for", "tolerance", "time_limit_s")
-
-_Pair = tuple[str, Any, Any, Callable[[Any], str]]
-"""What is compared, both values, and how they are shown."""
+_NAMES = ("networks", "machine")
+_LISTS = ("networks", "constraints", "objectives", "parameters")
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
-    """What ``new`` has in place of what ``old`` had, as ``batch 4, was 64``.
+    """List what ``new`` has in place of what ``old`` had, as ``batch 4, was 64``.
 
     Both as ``Setup.record`` gives them, and JSON reads them.
     """
-    pairs = [
-        *_networks(old["networks"], new["networks"]),
-        *_space(old["space"], new["space"]),
-        *((key, old.get(key), new.get(key), _listed) for key in _MADE),
+    found = []
+    for was, now in zip(_groups(old), _groups(new), strict=True):
+        keys = [key for key in {**was, **now} if was.get(key) != now.get(key)]
+        # What other networks, or another machine, are made of need not be said.
+        for key in [key for key in keys if key in _NAMES] or keys:
+            before, after = (_shown(key, each.get(key)) for each in (was, now))
+            if before == after:  # by rounding
+                before, after = str(was.get(key)), str(now.get(key))
+            found.append(f"{key} {after}, was {before}")
+    more = len(found) - _MOST
+    return found if more <= 0 else [*found[:_MOST], f"and {more} more"]
+
+
+def _groups(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Sort all values by what they are of; of networks and of the machine their names too."""
+    networks, space = record["networks"], record["space"]
+    names = [network["title"] or network["name"] for network in networks]
+    of_networks = {
+        f"{key} of {name}" if len(names) > 1 else key: value
+        for name, network in zip(names, networks, strict=True)
+        for key, value in network.items()
+    }
+    of_machine = {f"machine.{key}": value for key, value in space["machine"].items()}
+    prices = {
+        f"{table}.{key}": x for table in ("cost", "weights") for key, x in space[table].items()
+    }
+    return [
+        {"networks": names, **of_networks},
+        {"machine": space["machine"].get("name"), **of_machine},
+        {**space["space"], "constraints": space["constraints"], **prices},
+        {key: record.get(key) for key in _MADE},
     ]
-    said = [_sentence(*pair) for pair in pairs if pair[1] != pair[2]]
-    more = len(said) - _MOST
-    return said if more <= 0 else [*said[:_MOST], f"and {more} more"]
 
 
-def _sentence(what: str, was: Any, now: Any, shown: Callable[[Any], str]) -> str:
-    old, new = shown(was), shown(now)
-    if old == new:  # by rounding
-        old, new = str(was), str(now)
-    return f"{what} {new}, was {old}"
-
-
-def _networks(old: list[Mapping[str, Any]], new: list[Mapping[str, Any]]) -> Iterator[_Pair]:
-    """Their names, or where these are the same what is different about them."""
-    was, now = ([each["title"] or each["name"] for each in networks] for networks in (old, new))
-    if was != now:
-        yield "networks", was, now, _listed
-        return
-    for name, one, other in zip(now, old, new, strict=True):
-        of = f" of {name}" if len(now) > 1 else ""
-        for key in dict.fromkeys((*one, *other)):
-            yield f"{key}{of}", one.get(key), other.get(key), _listed
-
-
-def _space(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Pair]:
-    was, now = old["machine"], new["machine"]
-    if was.get("name") != now.get("name"):
-        yield "machine", was.get("name"), now.get("name"), _listed
-    else:
-        yield from _fields("machine.", was, now)
-    yield from _fields("", old["space"], new["space"])
-    yield "constraints", old["constraints"], new["constraints"], _listed
-    for table in ("cost", "weights"):
-        yield from _fields(f"{table}.", old[table], new[table])
-
-
-def _fields(prefix: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[_Pair]:
-    for key in dict.fromkeys((*old, *new)):
-        yield f"{prefix}{key}", old.get(key), new.get(key), partial(_values, key)
-
-
-def _values(key: str, given: Any) -> str:
+def _shown(key: str, given: Any) -> str:
     """Values of a field; a range by its ends and step."""
+    field = key.removeprefix("machine.")
+    if given in (None, "", [], {}):
+        return "not given"
     if isinstance(given, Mapping):
-        ends = f"{shown_setting(key, given['low'])} to {shown_setting(key, given['high'])}"
-        step = f" by {shown_setting(key, given['step'])}" if given.get("step") else ""
+        ends = f"{shown_setting(field, given['low'])} to {shown_setting(field, given['high'])}"
+        step = f" by {shown_setting(field, given['step'])}" if given.get("step") else ""
         return f"{ends}{step}{' (log)' if given.get('log') else ''}"
     if isinstance(given, list):
-        return " or ".join(shown_setting(key, each) for each in given)
-    return _listed(None) if given is None else shown_setting(key, given)
-
-
-def _listed(given: Any) -> str:
-    if isinstance(given, list):
-        return " and ".join(map(_listed, given)) if given else _listed(None)
-    if isinstance(given, bool):
-        return "yes" if given else "no"
-    return "not given" if given in (None, "") else str(given)
+        return (" and " if key in _LISTS else " or ").join(_shown(key, each) for each in given)
+    return shown_setting(field, given)

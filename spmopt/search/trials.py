@@ -1,9 +1,11 @@
-"""Trials of a study as records: what came of them, their machines and kept schedules."""
+"""Trials of a study as records: what came of them, their machines and schedules, kept or remade."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
 
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -13,21 +15,12 @@ from spmopt.hardware.scratchpad import bases_of, least_sure
 from spmopt.hardware.technology import Basis
 from spmopt.io.files import StoredResult
 from spmopt.search.candidate import Candidate
+from spmopt.search.evaluation import result_of
+from spmopt.search.figures import Spent, figure_text
 from spmopt.search.records import BuiltMachine, Tally, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.storage import is_lost, whereabouts
-from spmopt.search.study import (
-    AS_BEFORE,
-    ERROR,
-    FIGURES,
-    MACHINE,
-    NETWORKS,
-    PROOF,
-    SECONDS,
-    Schedules,
-    is_feasible,
-    values_of,
-)
+from spmopt.search.study import AS_BEFORE, ERROR, NOTED, PROOF, Schedules, is_feasible, values_of
 from spmopt.sweeps.cases import Network
 from spmopt.verifier import require_legal
 
@@ -40,7 +33,7 @@ def trial_records(study: Study) -> list[TrialRecord]:
 
 def record_of(trial: FrozenTrial) -> TrialRecord:
     """Read a trial."""
-    attrs, state = trial.user_attrs, _state_of(trial)
+    state = _state_of(trial)
     return TrialRecord(
         number=trial.number,
         state=state,
@@ -48,14 +41,8 @@ def record_of(trial: FrozenTrial) -> TrialRecord:
         values=tuple(trial.values) if trial.state is TrialState.COMPLETE else None,
         is_feasible=is_feasible(trial),
         constraints=trial.constraints,
-        figures=attrs.get(FIGURES),
-        networks=attrs.get(NETWORKS),
-        machine=attrs.get(MACHINE),
-        seconds=attrs.get(SECONDS),
-        proof=attrs.get(PROOF),
-        error=attrs.get(ERROR),
-        as_before=attrs.get(AS_BEFORE),
         process=whereabouts(trial) if state == "running" else "",
+        **{name: trial.user_attrs.get(name) for name in NOTED},
     )
 
 
@@ -64,18 +51,51 @@ def tally(trials: Iterable[TrialRecord]) -> Tally:
     return Tally(**Counter(trial.state for trial in trials))
 
 
-def front(study: Study) -> list[FrozenTrial]:
-    """List the trials that no other is better than, by the first objective; each machine once."""
-    found = [trial for trial in study.best_trials if is_feasible(trial)]
-    once = {tuple(sorted(trial.params.items())): trial for trial in reversed(found)}
-    return sorted(once.values(), key=lambda trial: (trial.values, trial.number))
+def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
+    """List the trials that no other is better than, or the ``top`` best in the first objective.
+
+    By objectives, feasible ones only, each machine once.
+    """
+    found = study.best_trials if top is None else study.get_trials(deepcopy=False)
+    once = {
+        tuple(sorted(each.params.items())): each for each in reversed(found) if is_feasible(each)
+    }
+    return sorted(once.values(), key=lambda trial: (trial.values, trial.number))[:top]
 
 
-def best(study: Study, count: int) -> list[FrozenTrial]:
-    """List the ``count`` feasible trials best in the first objective; each machine once."""
-    found = [trial for trial in study.get_trials(deepcopy=False) if is_feasible(trial)]
-    once = {tuple(sorted(trial.params.items())): trial for trial in reversed(found)}
-    return sorted(once.values(), key=lambda trial: (trial.values, trial.number))[:count]
+def trial_numbered(study: Study, number: int) -> TrialRecord:
+    """Find a trial that has its machine.
+
+    Raises
+    ------
+    InputError
+        No such trial, or one that is still to be begun.
+    """
+    trials = study.get_trials(deepcopy=False)
+    if not 0 <= number < len(trials):
+        raise InputError(f"--trial {number}: the study has trials 0 to {len(trials) - 1}")
+    trial = trials[number]
+    if trial.state is TrialState.WAITING:
+        raise InputError(f"--trial {number}: is still to be run")
+    return record_of(trial)
+
+
+def network_named(setup: Setup, name: str | None) -> Network:
+    """Find a network of the study; without a name the only one.
+
+    Raises
+    ------
+    InputError
+        No such network, or several.
+    """
+    labels = [network.label for network in setup.networks]
+    if name is None and len(labels) == 1:
+        return setup.networks[0]
+    for network in setup.networks:
+        if network.label == name:
+            return network
+    given = "a trial has a schedule for each" if name is None else f"there is no {name!r}"
+    raise InputError(f"--network: {given}; name one of {', '.join(labels)}")
 
 
 def candidate_of(setup: Setup, trial: TrialRecord) -> Candidate:
@@ -114,22 +134,59 @@ def kept_result(trial: TrialRecord, network: Network, schedules: Schedules) -> S
     return found
 
 
-def kept_results(
-    setup: Setup, trials: Iterable[TrialRecord], schedules: Schedules
-) -> dict[tuple[int, str], StoredResult]:
-    """Read verified results by trial and network; without those whose files are gone.
+def result_for(
+    setup: Setup,
+    trial: TrialRecord,
+    network: Network,
+    schedules: Schedules,
+    report: Callable[[str], None] = lambda message: None,
+) -> StoredResult:
+    """Give the verified result of a network in a trial, one that was excluded by proof as well.
+
+    Made again it is as good as it was, to within the tolerance; it need not be the same. ``report``
+    receives why, before it is made, and afterwards by how much its figures differ.
 
     Raises
     ------
+    InputError
+        There is no such machine.
     ScheduleError
-        A schedule that is not legal.
+        The file of the schedule is not legal.
     """
-    asked = ((trial, network) for trial in trials for network in setup.networks)
-    found = (
-        ((trial.number, network.label), kept_result(trial, network, schedules))
-        for trial, network in asked
-    )
-    return {key: stored for key, stored in found if stored is not None}
+    found = kept_result(trial, network, schedules)
+    if found is not None:
+        return found
+    candidate = candidate_of(setup, trial)
+    report(f"trial {trial.number}: {_why_made(trial)}; {network.label} is scheduled now")
+    made = result_of(setup, candidate, network)
+    before = trial.networks or {}
+    if network.label in before:
+        report(f"trial {trial.number}: {_against(made, before[network.label])}")
+    return made
+
+
+def _against(made: StoredResult, before: Mapping[str, Any]) -> str:
+    """How the figures of a schedule that was made again differ from those of the trial."""
+    totals = made.result.totals
+    if totals is None:
+        return "no schedule was found this time"
+    changed = [
+        f"{name} {figure_text(name, value)}, was {figure_text(name, before[name])}"
+        for name, value in asdict(Spent.of(made.instance.machine, totals)).items()
+        if value != before[name]
+    ]
+    return f"made again: {'; '.join(changed)}" if changed else "made again, it takes what it took"
+
+
+def _why_made(trial: TrialRecord) -> str:
+    """Why there is no schedule to show."""
+    match trial.state:
+        case "excluded":
+            return "was excluded by proof, and not scheduled"
+        case "solved" | "as_before":
+            return "its schedule was not kept, or is gone"
+        case state:
+            return f"is {state}, and has no schedule"
 
 
 def _state_of(trial: FrozenTrial) -> str:

@@ -53,7 +53,7 @@ def search(url: str, setup: Setup, *, name: str = "s", **effort: Any) -> Study:
         told,
         storage=storage,
         schedules=Schedules(folder),
-        tell=lambda message, part: None,
+        report=lambda message, part: None,
     )
     return study
 

@@ -111,7 +111,7 @@ def test_bounds_are_below_the_best_of_all_schedules(ports: bool) -> None:
         for each in (instance, uniform(instance), other_banks(instance, seed + 1)):
             certificate = solve(each, "fluid", Request(threads=1)).certificate
             if certificate is not None:  # its operations fit there
-                pool.add(each, certificate)
+                pool.put(Cut.of(each, certificate))
         for name in ("time", "traffic", "energy"):
             objective = objective_named(name, instance.machine)
             best = optimum(instance, objective)

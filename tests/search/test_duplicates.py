@@ -11,7 +11,7 @@ from spmopt.hardware.machines import load_machine
 from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import carried, evaluate, packed, problem_of, result_of, unpacked
-from spmopt.search.pruning import Duplicates
+from spmopt.search.pruning import SolvedMachines
 from spmopt.search.space import Space
 from spmopt.search.study import NETWORKS, Schedules, schedules_of
 from spmopt.search.trials import candidate_of, record_of
@@ -99,12 +99,12 @@ def test_bounds_alone_are_carried_too() -> None:
         space.candidate({"spm": 640, "energy.dram_pj_per_byte": price}) for price in (1.0, 25.0)
     )
     first = evaluate(setup, low, {}, True)
-    known = {name: one.stored for name, one in first.networks.items()}
+    known = {name: one.packed for name, one in first.networks.items()}
     again = evaluate(setup, high, {}, False, known)
     (one,), (other,) = first.networks.values(), again.networks.values()
     assert one.spent is not None
     assert other.spent is not None
-    assert other.bound == one.bound
+    assert other.record["bound"] == one.record["bound"]
     assert other.spent.time_s == one.spent.time_s
     assert other.spent.energy_j > one.spent.energy_j
 
@@ -132,5 +132,5 @@ def test_what_is_of_another_problem_is_not_carried() -> None:
 
 def test_only_some_spaces_have_twins() -> None:
     plain = small_setup()
-    assert not Duplicates(plain, schedules=Schedules(None)).possible
-    assert Duplicates(small_setup(dear()), schedules=Schedules(None)).possible
+    assert not SolvedMachines(plain, Schedules(None)).may_repeat
+    assert SolvedMachines(small_setup(dear()), Schedules(None)).may_repeat

@@ -22,12 +22,12 @@ from spmopt.hardware.machines import load_machine
 from spmopt.search.cuts import Cut, free_prices
 from spmopt.search.exact_front import (
     ExactFront,
-    MachineOption,
     MachineSolution,
     MachineSolver,
     by_page,
     find_front,
 )
+from spmopt.search.front_bounds import MachineOption
 from spmopt.search.front_check import complaints
 from spmopt.verifier import bound
 from tests.brute_force import optimum

@@ -14,6 +14,7 @@ from spmopt.core.scheduler import Request
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import find
 from spmopt.search.candidate import Candidate
+from spmopt.search.cuts import Cut
 from spmopt.search.figures import (
     NAMES,
     NOT_BOUNDED,
@@ -22,7 +23,7 @@ from spmopt.search.figures import (
     read_constraint,
     static_figures,
 )
-from spmopt.search.proofs import CutPool, KnownTrial, dominated, excluded, least_of
+from spmopt.search.proofs import CutPool, dominated, excluded, least_of
 from spmopt.search.setup import Setup
 from spmopt.solving import solve
 from spmopt.sweeps.cases import Network
@@ -103,7 +104,7 @@ def test_bounds_are_below_every_policy(instance: Instance) -> None:
     pool = CutPool()
     certificate = solve(instance, "fluid", Request(time_limit_s=5)).certificate
     assert certificate is not None
-    pool.add(instance, certificate)
+    pool.put(Cut.of(instance, certificate))
     schedules = [policy_totals(instance, name, request) for name in ("stream", "belady")]
     for cuts in (None, pool):
         least = least_of(instance, cuts).spent(instance.machine)
@@ -138,12 +139,12 @@ def test_bounds_by_hand() -> None:
 
 
 def test_proofs() -> None:
-    names, known = ("time_s", "cost"), [KnownTrial(number=3, values=(1.0, 5.0))]
+    names, known = ("time_s", "cost"), {3: (1.0, 5.0)}
     assert dominated(names, {"time_s": 1.0, "cost": 5.0}, known) is None  # as good: it may stay
     assert dominated(names, {"time_s": 0.9, "cost": 9.0}, known) is None
     proof = dominated(names, {"time_s": 1.1, "cost": 5.0}, known)
     assert proof is not None
-    assert proof.record() == {
+    assert proof.record == {
         "bounds": {"time_s": 1.1, "cost": 5.0},
         "by": 3,
         "values": [1.0, 5.0],

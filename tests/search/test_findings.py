@@ -8,10 +8,11 @@ import pytest
 from optuna.study import Study
 from optuna.trial import TrialState, create_trial
 
+from spmopt.search.evaluation import LEAST
 from spmopt.search.findings import uncertain_leads
 from spmopt.search.records import UncertainLead
 from spmopt.search.setup import Setup
-from spmopt.search.study import AS_BEFORE, LEAST, NETWORKS, distributions
+from spmopt.search.study import AS_BEFORE, NETWORKS, distributions
 from spmopt.search.trials import front, record_of, trial_records
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, SPACE, small_setup

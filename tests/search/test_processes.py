@@ -173,7 +173,7 @@ def test_what_is_put_back_is_run_next(tmp_path: Path) -> None:
     asked.suggest_int("bandwidth", 250 * 10**6, 1750 * 10**6, step=750 * 10**6)
     asked.set_user_attr(PROCESS, "elsewhere:1")
     recover(study)  # another machine's processes are not looked for
-    put_back(study, study.get_trials()[asked.number])
+    put_back(study, asked.number)
     study = search(url, setup, trials=3)
     first, *_, last = study.get_trials()[2:]
     assert (first.state, last.params) == (TrialState.FAIL, first.params)
@@ -200,7 +200,7 @@ def test_constraints_of_what_is_put_back_are_noted_anew(tmp_path: Path) -> None:
     asked = study.ask(distributions(setup.space))
     asked.set_constraint("spm_mb <= 1", -0.5)
     asked.set_user_attr(PROCESS, "gone")
-    put_back(study, study.get_trials()[asked.number])
+    put_back(study, asked.number)
     with catch_warnings():
         simplefilter("error")
         again = search(url, setup, trials=3)

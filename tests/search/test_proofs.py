@@ -10,15 +10,16 @@ from formulations.residency import fluid
 from spmopt.core.instance import Instance
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import relaxed_timeline
-from spmopt.search.proofs import CutPool
+from spmopt.search.cuts import Cut, fingerprint
+from spmopt.search.proofs import CutPool, least_of
 from tests.search.machines import elsewhere
 from tests.strategies import random_instance
 
 
-def solved(pool: CutPool, instance: Instance) -> None:
+def solved(pool: CutPool, instance: Instance) -> Cut:
     certificate = fluid.schedule(instance, Request(threads=1)).certificate
     assert certificate is not None
-    pool.add(instance, certificate)
+    return pool.put(Cut.of(instance, certificate))
 
 
 def test_it_is_the_best_of_all() -> None:
@@ -26,21 +27,18 @@ def test_it_is_the_best_of_all() -> None:
     instance = random_instance(5, max_operations=12, max_tensors=6)
     pool = CutPool()
     machines = [elsewhere(instance, generator) for _ in range(6)]
-    for each in machines[:4]:
-        solved(pool, each)
-    assert len(pool) == 4
+    cuts = [solved(pool, each) for each in machines[:4]]
     for each in machines:
-        found = pool.best(each)
+        assert pool.alike(each) == cuts
         cycles = relaxed_timeline(each).compute_cycles
-        every = [cut.least_cycles(cycles, each.machine) for cut in pool.alike(each)]
-        assert found.cycles == max(every)
-        assert found.cut.least_cycles(cycles, each.machine) == found.cycles
+        every = [cut.least_cycles(cycles, each.machine) for cut in cuts]
+        assert least_of(each, pool).cycles == max(least_of(each).cycles, *every)
 
 
 def test_without_a_solve_it_knows_computing_and_compulsory_traffic() -> None:
     for seed in range(20):
         instance = random_instance(seed, duplex=True)
-        found = CutPool().best(instance).cycles
+        found = least_of(instance, CutPool()).cycles
         assert found >= sum(min(m.compute_cycles for m in op.modes) for op in instance.operations)
         first: dict[int, bool] = {}
         for operation in instance.operations:
@@ -52,13 +50,13 @@ def test_without_a_solve_it_knows_computing_and_compulsory_traffic() -> None:
 
 def test_prices_from_elsewhere_are_kept_once() -> None:
     instance, other = (random_instance(seed, max_operations=3) for seed in (2, 10))
-    assert len(instance.operations) == len(other.operations)
+    steps, mark = len(other.operations), fingerprint(other)
+    assert len(instance.operations) == steps
     pool = CutPool()
-    solved(pool, instance)
-    before = pool.best(other).cycles
-    size = len(pool)
-    after = pool.best(other, elsewhere=5).cycles
-    assert after >= before
-    assert len(pool) == size + 1
-    pool.best(other, elsewhere=5)
-    assert len(pool) == size + 1
+    cut = solved(pool, instance)
+    before = least_of(other, pool).cycles
+    assert pool.unused(mark, steps) == [cut]
+    assert pool.unused(mark, steps + 1) == []
+    pool.put(cut.on(other))
+    assert least_of(other, pool).cycles >= before
+    assert pool.unused(mark, steps) == []

@@ -10,15 +10,15 @@ import pytest
 
 import spmopt.search
 from spmopt.core.errors import InputError
-from spmopt.core.result import Status
 from spmopt.hardware.technologies import load_technology
 from spmopt.search import samplers, storage, study
 from spmopt.search.axes import FIELDS, read_axis
-from spmopt.search.evaluation import NetworkOutcome
-from spmopt.search.figures import NAMES, OBJECTIVES, STATIC, Spent
+from spmopt.search.evaluation import evaluate
+from spmopt.search.figures import NAMES, OBJECTIVES, STATIC
 from spmopt.search.records import Tally
 from spmopt.search.samplers import require_sampler
 from spmopt.search.space import Space, space_of
+from tests.search.study import small_setup
 
 README = Path(spmopt.search.__file__).with_name("README.md").read_text(encoding="utf-8")
 
@@ -124,20 +124,7 @@ def test_every_attribute_is_explained_once() -> None:
             storage.PROCESS,
         ]
     )
-    spent = Spent(time_s=1.0, energy_j=1.0, traffic_bytes=1.0)
-    solved = NetworkOutcome(
-        scheduler="page",
-        status=Status.OPTIMAL,
-        verified=True,
-        notes=(),
-        spent=spent,
-        least=spent,
-        value=None,
-        bound=None,
-        gap=None,
-        unit="s",
-        solve_s=0.0,
-        checked_s=0.0,
-        cut=None,
-    )
-    assert sorted(_named(network)) == sorted(study.solved_record(solved, None))
+    setup = small_setup()
+    outcome = evaluate(setup, setup.space.candidate(next(setup.space.points())), {}, keep=False)
+    (found,) = outcome.networks.values()
+    assert sorted(_named(network)) == sorted(found.record)

@@ -8,11 +8,10 @@ import pytest
 from spmopt.hardware.machines import load_machine
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import result_of
-from spmopt.search.replay import network_named, result_for
 from spmopt.search.setup import Setup
 from spmopt.search.shadow_prices import resource_prices_of
 from spmopt.search.study import schedules_of
-from spmopt.search.trials import candidate_of, front, record_of
+from spmopt.search.trials import candidate_of, front, network_named, record_of, result_for
 from spmopt.sweeps.cases import Network
 from tests.search.study import search, small_setup, small_space
 

@@ -14,7 +14,7 @@ import pytest
 
 from spmopt.cli import Code
 from spmopt.io.files import StoredResult
-from spmopt.search import replay
+from spmopt.search import trials
 from spmopt.search.evaluation import result_of
 from spmopt.search.setup import Setup
 from spmopt.search.storage import PROCESS, own_name
@@ -110,7 +110,7 @@ def test_a_schedule_that_is_made_again_says_how_it_differs(
     def worse(setup: Setup, *rest: Any) -> StoredResult:
         return result_of(replace(setup, scheduler="stream"), *rest)
 
-    monkeypatch.setattr(replay, "result_of", worse)
+    monkeypatch.setattr(trials, "result_of", worse)
     again = run(f"tune show --trial {number} -o r.json").err
     assert re.search(r"made again: time_s \S+ µs, was \S+ µs; traffic", again)
 

@@ -10,12 +10,20 @@ from spmopt.core.errors import InputError
 from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.search.evaluation import evaluate
 from spmopt.search.findings import findings_of, require_feasible, why_no_front
-from spmopt.search.replay import network_named, result_for, trial_numbered
 from spmopt.search.samplers import NAMES, require_sampler
 from spmopt.search.setup import Setup
 from spmopt.search.storage import open_storage
 from spmopt.search.study import AS_BEFORE, PROOF, counts, known, schedules_of
-from spmopt.search.trials import candidate_of, front, record_of, tally, trial_records
+from spmopt.search.trials import (
+    candidate_of,
+    front,
+    network_named,
+    record_of,
+    result_for,
+    tally,
+    trial_numbered,
+    trial_records,
+)
 from tests.search.study import FIELDS, machines, search, small_setup, small_space, states, values
 from tests.solving.fakes import bounds_only, install
 

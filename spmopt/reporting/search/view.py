@@ -98,7 +98,7 @@ def _axis(key: str, setup: Setup) -> Axis:
         label=figure.short if figure is not None and with_unit else key,
         unit=figure.unit if figure is not None and with_unit else _FIELD_UNITS.get(key, ""),
         is_objective=key in setup.objectives,
-        of_schedules=figure is not None and figure.of_schedules is not None,
+        of_schedules=figure is not None and bool(figure.needs),
         limits=tuple(
             Limit(text=str(limit), value=limit.limit, is_least=limit.least)
             for limit in setup.space.constraints

@@ -99,7 +99,7 @@ def row_of(name: str, each: Counted, order: str, found: Ran) -> Row:
         "cycles": spent.makespan_cycles,
         "traffic_bytes": spent.traffic_bytes,
         "read_bytes": spent.dram_in_bytes,
-        "dy_bytes": spent.moved.read_bytes[0],
+        "dy_bytes": spent.read_bytes[0],
         "compulsory_bytes": spent.compulsory_bytes,
         "bound_cycles": spent.makespan_bound_cycles,
         "value": float(spent.traffic_bytes),

@@ -68,7 +68,7 @@ from spmopt.tiles.order import Order, Walk
 from spmopt.tiles.partition import Partition, on_cores, scaled
 from spmopt.tiles.passes import BY_ROWS, forward, forward_on_cores, forward_order, mirrored_layer
 from spmopt.tiles.run import LayerResult as Ran
-from spmopt.tiles.run import MatrixTraffic, solved
+from spmopt.tiles.run import matrix_traffic, solved
 from spmopt.tiles.tiling import choose_tile
 
 SMALL, LARGE = MACHINES = ("small-npu", "large-npu")
@@ -361,7 +361,7 @@ def of_row(row: Ran) -> Cost:
     """What a verified backward pass costs."""
     spent = row.cost
     found = (spent.makespan_cycles, spent.traffic_bytes, spent.dram_in_bytes)
-    dy = spent.moved.read_bytes[_DY]
+    dy = spent.read_bytes[_DY]
     return np.array([*found, dy, spent.compulsory_bytes, spent.traffic_bound_bytes])
 
 
@@ -404,7 +404,7 @@ def free(row: Ran) -> Cost:
         return of_row(row)
     instance = without_second_read(instance_of(row.ran))
     schedule, totals = verified(instance, row.ran.replacement)
-    dy_bytes = MatrixTraffic.of(instance, schedule).read_bytes[_DY]
+    dy_bytes = matrix_traffic(instance, schedule)[0][_DY]
     cost = row.ran.layer.groups * _of_totals(totals, dy_bytes)
     return np.append(cost[:4], of_row(row)[4:])
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import Generic, TypeVar
 
 from spmopt.experiments.queue import TaskQueue
 from spmopt.tiles.case import DOUBLE_BUFFER, ChosenCase, LayerCase, choose, finalists
@@ -12,13 +13,13 @@ from spmopt.tiles.run import LayerResult, best, finish
 
 _CHOICE, _RUN = range(2)
 """What goes first, of one case."""
-_Key = tuple[LayerCase, str]
 Found = tuple[int, LayerResult]
 """The number of a case, and its row."""
+T = TypeVar("T")
 
 
 def run_all(
-    cases: Sequence[LayerCase], queue: TaskQueue, tell: Callable[[str], None] = lambda _: None
+    cases: Sequence[LayerCase], queue: TaskQueue, report: Callable[[str], None] = lambda _: None
 ) -> Iterator[list[Found]]:
     """Run every case as :func:`~spmopt.tiles.run.run` does, in processes.
 
@@ -30,8 +31,8 @@ def run_all(
     ----------
     queue
         Entered; who works.
-    tell
-        Told of progress.
+    report
+        Receives progress.
 
     Yields
     ------
@@ -42,104 +43,75 @@ def run_all(
     InputError, ScheduleError
         As for one case.
     """
-    batch = _Batch(cases, queue, tell)
-    for _ in queue.steps():
-        yield batch.take()
+    found: list[Found] = []
+    chosen = _Shared[ChosenCase](queue)
+    rows = _Shared[LayerResult](
+        queue,
+        lambda row: report(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}"),
+    )
+    alike: dict[LayerCase, list[int]] = {}
+    for number, case in enumerate(cases):
+        alike.setdefault(_nameless(case), []).append(number)
 
+    def run(numbers: list[int], choices: list[ChosenCase]) -> None:
+        """Run what is left of the candidates."""
+        case, tasks = cases[numbers[0]], {}
+        for each in finalists(case, choices):
+            own = each.case
+            ran = replace(case, order=own.order, partition=own.partition, tile=own.tile)
+            key = (_nameless(ran), case.order if case.is_searched else "")
+            tasks[key] = partial(finish, case, replace(each, case=ran))
+        rows.gather((numbers[0], _RUN), tasks, partial(give, numbers))
 
-@dataclass(kw_only=True)
-class _Asked:
-    """Equal cases but for names: their candidates, then their runs, and how many are not known."""
-
-    case: LayerCase
-    numbers: list[int]
-    keys: list[LayerCase]
-    missing: int
-    runs: list[_Key] = field(default_factory=list)
-
-
-class _Batch:
-    """Choices and runs under way; keys are cases without what does not matter."""
-
-    def __init__(
-        self, cases: Sequence[LayerCase], queue: TaskQueue, tell: Callable[[str], None]
-    ) -> None:
-        self._cases, self._queue, self._tell = cases, queue, tell
-        self._chosen: dict[LayerCase, ChosenCase] = {}
-        self._waiting: dict[LayerCase, list[_Asked]] = {}
-        self._running: dict[_Key, list[_Asked]] = {}
-        self._rows: dict[_Key, LayerResult] = {}
-        self._found: list[Found] = []
-        alike: dict[LayerCase, list[int]] = {}
-        for number, case in enumerate(cases):
-            alike.setdefault(_nameless(case), []).append(number)
-        for numbers in alike.values():
-            self._ask(cases[numbers[0]], numbers)
-
-    def take(self) -> list[Found]:
-        """What was found since the last call."""
-        found, self._found = self._found, []
-        return found
-
-    def _ask(self, case: LayerCase, numbers: list[int]) -> None:
-        """Have all candidates evaluated, each once."""
-        candidates = {_choice_key(each): each for each in case.candidates()}
-        asked = _Asked(case=case, numbers=numbers, keys=list(candidates), missing=len(candidates))
-        for key, candidate in candidates.items():
-            if key not in self._waiting:
-                self._waiting[key] = []
-                task = partial(choose, candidate)
-                self._queue.add((numbers[0], _CHOICE), task, partial(self._choice, key))
-            self._waiting[key].append(asked)
-
-    def _choice(self, key: LayerCase, chosen: ChosenCase) -> None:
-        self._chosen[key] = chosen
-        for asked in self._waiting[key]:
-            asked.missing -= 1
-            if not asked.missing:
-                self._run(asked)
-
-    def _run(self, asked: _Asked) -> None:
-        """Run what is left of the candidates, but for what is run already."""
-        case = asked.case
-        chosen = finalists(case, [self._chosen[key] for key in asked.keys])
-        asked.runs = [self._add(asked, each) for each in chosen]
-        asked.missing = sum(key not in self._rows for key in asked.runs)
-        if not asked.missing:
-            self._give(asked)
-
-    def _add(self, asked: _Asked, chosen: ChosenCase) -> _Key:
-        case = asked.case
-        ran = replace(
-            case,
-            order=chosen.case.order,
-            partition=chosen.case.partition,
-            tile=chosen.case.tile,
-        )
-        key = (_nameless(ran), case.order if case.is_searched else "")
-        if key not in self._rows:
-            if key not in self._running:
-                self._running[key] = []
-                task = partial(finish, case, replace(chosen, case=ran))
-                self._queue.add((asked.numbers[0], _RUN), task, partial(self._row, key))
-            self._running[key].append(asked)
-        return key
-
-    def _row(self, key: _Key, row: LayerResult) -> None:
-        self._rows[key] = row
-        self._tell(f"{row.case.layer.name}, {row.ran.order}, {row.ran.replacement}")
-        for asked in self._running.pop(key):
-            asked.missing -= 1
-            if not asked.missing:
-                self._give(asked)
-
-    def _give(self, asked: _Asked) -> None:
-        """Give each case the best row, under its own name."""
-        row = best(self._rows[key] for key in asked.runs)
-        for number in asked.numbers:
-            case = self._cases[number]
+    def give(numbers: list[int], several: list[LayerResult]) -> None:
+        """Give equal cases the best row, each under its own name."""
+        row = best(several)
+        for number in numbers:
+            case = cases[number]
             ran = replace(row.ran, layer=case.layer)
-            self._found.append((number, replace(row, case=case, ran=ran)))
+            found.append((number, replace(row, case=case, ran=ran)))
+
+    for numbers in alike.values():
+        tasks = {_choice_key(c): partial(choose, c) for c in cases[numbers[0]].candidates()}
+        chosen.gather((numbers[0], _CHOICE), tasks, partial(run, numbers))
+    for _ in queue.steps():
+        yield found.copy()
+        found.clear()
+
+
+class _Shared(Generic[T]):
+    """Results by key; of tasks with equal keys one is run, and its result reported."""
+
+    def __init__(self, queue: TaskQueue, report: Callable[[T], None] = lambda _: None) -> None:
+        self._queue, self._report = queue, report
+        self._known: dict[Hashable, T] = {}
+        self._waiting: dict[Hashable, list[Callable[[], None]]] = {}
+
+    def gather(
+        self,
+        urgency: tuple[int, int],
+        tasks: Mapping[Hashable, Callable[[], T]],
+        then: Callable[[list[T]], None],
+    ) -> None:
+        """Have all tasks run that were not yet, and pass all results on, in their order."""
+
+        def look() -> None:
+            if all(key in self._known for key in tasks):
+                then([self._known[key] for key in tasks])
+
+        missing = [key for key in tasks if key not in self._known]
+        for key in missing:
+            if key not in self._waiting:
+                self._queue.add(urgency, tasks[key], partial(self._answer, key))
+            self._waiting.setdefault(key, []).append(look)
+        if not missing:
+            look()
+
+    def _answer(self, key: Hashable, result: T) -> None:
+        self._known[key] = result
+        self._report(result)
+        for look in self._waiting.pop(key):
+            look()
 
 
 def _nameless(case: LayerCase) -> LayerCase:

@@ -25,7 +25,7 @@ from spmopt.tiles.partition import (
     partitioned,
 )
 from spmopt.tiles.passes import backward
-from spmopt.tiles.tiling import choose_tile, evaluate, require_few
+from spmopt.tiles.tiling import OBJECTIVES, choose_tile, evaluate, require_few
 
 BEST, WHOLE = "best", "none"
 """An order or a partition chosen by evaluation; no partition."""
@@ -33,7 +33,6 @@ SEARCHED, OPTIMAL = "searched", "optimal"
 """Orders that are searched for."""
 ORDER_NAMES = (*ORDERS, ALGORITHM_1, BEST, SEARCHED, OPTIMAL)
 DOUBLE_BUFFER = "double-buffer"
-OBJECTIVES = ("time", "traffic")
 _PARTS = (2, 4)
 
 
@@ -247,7 +246,7 @@ def choose(case: LayerCase) -> ChosenCase:
         case.machine,
         order=lambda grid: products(case, grid),
         element_bytes=case.element_bytes,
-        objective="makespan" if case.objective == "time" else "traffic",
+        objective=case.objective,
         reuse=case.reuse,
         cores=case.cores,
     )

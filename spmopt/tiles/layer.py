@@ -50,57 +50,6 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Convolution:
-    """A convolution, as SCALE-Sim describes one; sizes in elements.
-
-    There is no padding: what the network pads is part of the feature map. A window that the
-    stride leaves only partly inside the feature map counts as a whole one (SCALE-Sim rounds up).
-    """
-
-    name: str
-    ifmap_height: int
-    ifmap_width: int
-    filter_height: int
-    filter_width: int
-    channels: int
-    filters: int
-    stride_height: int = 1
-    stride_width: int = 1
-    groups: int = 1
-
-    def __post_init__(self) -> None:
-        _require_positive(self, f"layer {self.name}", self.__slots__[1:])
-        for side in ("height", "width"):
-            window, ifmap = getattr(self, f"filter_{side}"), getattr(self, f"ifmap_{side}")
-            if window > ifmap:
-                raise InputError(
-                    f"layer {self.name}: filter {side} {window} is above ifmap {side} {ifmap}; "
-                    "add the padding to the ifmap"
-                )
-
-    @property
-    def output_height(self) -> int:
-        """Rows of windows, rounded up."""
-        return -(-(self.ifmap_height - self.filter_height) // self.stride_height) + 1
-
-    @property
-    def output_width(self) -> int:
-        """Columns of windows, rounded up."""
-        return -(-(self.ifmap_width - self.filter_width) // self.stride_width) + 1
-
-    def im2col(self, batch: int = 1) -> Layer:
-        """Return the matrix product of ``batch`` samples: one row a window, one column a filter."""
-        return Layer(
-            name=self.name,
-            m=batch * self.output_height * self.output_width,
-            k=self.filter_height * self.filter_width * self.channels,
-            n=self.filters,
-            groups=self.groups,
-            kernel=self.filter_height * self.filter_width,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Tile:
     """Sizes of a tile along M, K and N, in elements."""
 

@@ -73,13 +73,10 @@ def first_layers(graph: Graph) -> frozenset[str]:
 
 def distinct(layers: Iterable[Layer]) -> tuple[tuple[Layer, int], ...]:
     """The first layer of each size, in order, and how many layers have this size."""
-    first: dict[tuple[int, int, int, int], Layer] = {}
-    count: dict[tuple[int, int, int, int], int] = {}
+    alike: dict[tuple[int, ...], list[Layer]] = {}
     for layer in layers:
-        size = (layer.m, layer.k, layer.n, layer.groups)
-        first.setdefault(size, layer)
-        count[size] = count.get(size, 0) + 1
-    return tuple((layer, count[size]) for size, layer in first.items())
+        alike.setdefault((*layer.sizes, layer.groups), []).append(layer)
+    return tuple((same[0], len(same)) for same in alike.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

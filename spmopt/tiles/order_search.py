@@ -3,8 +3,7 @@
 A walk of blocks holds a block of one matrix in the SPM while strips of the others pass by. The
 search starts from the plain walks and from the greatest such blocks that fit, then changes one
 thing at a time: the size of a block, the loops, the turning round. Traffic is that of
-:func:`~spmopt.tiles.order_search.furthest_first`; the choice is the same every time unless the
-time limit cuts it short.
+:func:`~spmopt.tiles.order_search.furthest_first`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from itertools import combinations, permutations
 from math import isqrt
-from time import monotonic
 
 import numpy as np
 
@@ -31,32 +29,14 @@ Block = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoodOrder:
-    """An order, what it moves under Belady's rule, and how it was found.
-
-    Attributes
-    ----------
-    traffic_tiles
-        Tiles moved; of the two gradients together, or of dW alone.
-    evaluations
-        Orders whose traffic was computed.
-    cut_short
-        The time limit or the number of evaluations ended the search.
-    """
+    """An order, and the tiles that it moves under Belady's rule, of dX and dW or of dW alone."""
 
     order: Order
     traffic_tiles: int
-    evaluations: int
-    cut_short: bool
 
 
 def good_order(
-    grid: TileGrid,
-    spm_tiles: int,
-    *,
-    input_gradient: bool = True,
-    evaluations: int = 1500,
-    time_limit_s: float = 30.0,
-    stop: Callable[[], bool] = bool,
+    grid: TileGrid, spm_tiles: int, *, input_gradient: bool = True, evaluations: int = 1500
 ) -> GoodOrder:
     """Search for an order of little traffic; never worse than any of ``ORDERS``.
 
@@ -68,101 +48,75 @@ def good_order(
         Tiles that the SPM holds.
     input_gradient
         Whether dX is computed, too.
-    evaluations, time_limit_s, stop
-        When to end: what was found by then is returned.
+    evaluations
+        Orders whose traffic is computed, about, at most.
 
     Raises
     ------
     InputError
         The SPM does not hold the three tiles of a product.
     """
-    due = monotonic() + time_limit_s
-    search = _Search(grid, spm_tiles, evaluations, lambda: stop() or monotonic() >= due)
-    if not input_gradient:
-        walk = search.best_walk(_only_dw, copies=1)
-        return search.result([Order(dx=walk, dw=walk, alternate=False)], input_gradient)
-    both = search.best_walk(_fused, copies=2)
-    dx, dw = search.best_walk(_only_dx, copies=1), search.best_walk(_only_dw, copies=1)
-    orders = [Order(dx=both, dw=both, alternate=True), Order(dx=dx, dw=dw, alternate=False)]
-    return search.result([*orders, *ORDERS.values()], input_gradient)
 
-
-def _fused(grid: TileGrid, walk: Walk) -> Ints:
-    return Order(dx=walk, dw=walk, alternate=True).through(grid)
-
-
-def _only_dx(grid: TileGrid, walk: Walk) -> Ints:
-    return walk.through(grid)
-
-
-def _only_dw(grid: TileGrid, walk: Walk) -> Ints:
-    return walk.through(grid) + grid.products
-
-
-class _Search:
-    """What is known of walks so far, and how much more may be asked."""
-
-    def __init__(
-        self, grid: TileGrid, spm_tiles: int, evaluations: int, late: Callable[[], bool]
-    ) -> None:
-        self._grid = grid
-        self._spm_tiles = spm_tiles
-        self._most = evaluations
-        self._late = late
-        self._evaluations = 0
-        self._cut_short = False
-
-    def best_walk(self, through: Callable[[TileGrid, Walk], Ints], copies: int) -> Walk:
-        """Descend from the best starts; ``copies`` of each matrix's block are held at once."""
-        known: dict[Walk, int] = {}
-        most = self._evaluations + self._most // _SEARCHES
-
-        def moved(walk: Walk) -> int:
-            if walk not in known:
-                known[walk] = self._moved(through(self._grid, walk))
-            return known[walk]
-
-        def go_on() -> bool:
-            over = self._evaluations >= most or self._late()
-            self._cut_short |= over
-            return not over
-
-        plain = Walk(loops=LOOPS[0])
-        moved(plain)
-        for walk in _starts(self._grid.shape, self._spm_tiles // copies):
-            if go_on():
-                moved(walk)
-        for start in sorted(known, key=known.__getitem__)[:_STARTS]:
-            self._descend(start, moved, go_on)
-        return min(known, key=known.__getitem__)
-
-    def result(self, orders: list[Order], input_gradient: bool) -> GoodOrder:
-        """Of all these orders the best."""
-        found = [
-            (self._moved(order.through(self._grid, input_gradient=input_gradient)), order)
-            for order in orders
-        ]
-        traffic, order = min(found, key=lambda each: each[0])
-        return GoodOrder(
-            order=order,
-            traffic_tiles=traffic,
-            evaluations=self._evaluations,
-            cut_short=self._cut_short,
+    def best_walk(through: Callable[[Walk], Ints], copies: int = 1) -> Walk:
+        search = _WalkSearch(
+            lambda walk: furthest_first(grid, through(walk), spm_tiles),
+            grid.shape,
+            evaluations // _SEARCHES,
         )
+        return search.best(spm_tiles // copies)
 
-    def _moved(self, products: Ints) -> int:
-        self._evaluations += 1
-        return furthest_first(self._grid, products, self._spm_tiles)
+    dw = best_walk(lambda walk: walk.through(grid) + grid.products)
+    orders = [Order(dx=dw, dw=dw, alternate=False)]
+    if input_gradient:
+        both = best_walk(
+            lambda walk: Order(dx=walk, dw=walk, alternate=True).through(grid), copies=2
+        )
+        dx = best_walk(lambda walk: walk.through(grid))
+        found = (Order(dx=both, dw=both, alternate=True), Order(dx=dx, dw=dw, alternate=False))
+        orders = [*found, *ORDERS.values()]
+    moved = [
+        furthest_first(grid, order.through(grid, input_gradient=input_gradient), spm_tiles)
+        for order in orders
+    ]
+    least = min(moved)
+    return GoodOrder(order=orders[moved.index(least)], traffic_tiles=least)
 
-    def _descend(self, walk: Walk, moved: Callable[[Walk], int], go_on: Callable[[], bool]) -> None:
+
+class _WalkSearch:
+    """What walks move, of those looked at so far; at most ``most`` of them, and the first one."""
+
+    def __init__(self, traffic: Callable[[Walk], int], shape: Block, most: int) -> None:
+        self._traffic, self._shape, self._most = traffic, shape, most
+        self._known: dict[Walk, int] = {}
+
+    def best(self, room: int) -> Walk:
+        """Descend from the best starts, whose blocks fill so many tiles."""
+        self._moved(Walk(loops=LOOPS[0]))
+        for walk in _starts(self._shape, room):
+            if self._goes_on:
+                self._moved(walk)
+        for start in sorted(self._known, key=self._moved)[:_STARTS]:
+            self._descend(start)
+        return min(self._known, key=self._moved)
+
+    @property
+    def _goes_on(self) -> bool:
+        return len(self._known) < self._most
+
+    def _moved(self, walk: Walk) -> int:
+        if walk not in self._known:
+            self._known[walk] = self._traffic(walk)
+        return self._known[walk]
+
+    def _descend(self, walk: Walk) -> None:
         """Take the first change that helps, until none does."""
         better: Walk | None = walk
         while better is not None:
             walk, better = better, None
-            for other in _changes(walk, self._grid.shape):
-                if not go_on():
+            for other in _changes(walk, self._shape):
+                if not self._goes_on:
                     return
-                if moved(other) < moved(walk):
+                if self._moved(other) < self._moved(walk):
                     better = other
                     break
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 from spmopt.core.errors import InputError
 from spmopt.experiments.rows import Columns, Value
 from spmopt.tiles.case import LayerCase
-from spmopt.tiles.run import COUNTS, MATRICES, LayerCost, LayerResult, MatrixTraffic
+from spmopt.tiles.run import COUNTS, MATRICES, LayerCost, LayerResult
 
 Record = Mapping[str, Value]
 _READ, _WRITTEN = (tuple(f"{name}_{way}_bytes" for name in MATRICES) for way in ("read", "written"))
@@ -22,17 +22,19 @@ _FIGURES: Mapping[str, type] = {
     "time_gap": float,
     "bound_by": str,
 }
+_OF_MACHINE = ("spm_bytes", "dram_bytes_per_s", "clock_hz")
+_ASKED = ("order", "partition", "replacement")
 COLUMNS = Columns(
     {
         "layer": str,
         **dict.fromkeys(("count", "m", "k", "n", "groups"), int),
         "input_gradient": bool,
         "machine": str,
-        **dict.fromkeys(("spm_bytes", "dram_bytes_per_s", "clock_hz"), int),
+        **dict.fromkeys(_OF_MACHINE, int),
         **dict.fromkeys(("cores", "element_bytes"), int),
         "objective": str,
         "tile_given": bool,
-        **dict.fromkeys(("order", "partition", "replacement"), str),
+        **dict.fromkeys(_ASKED, str),
     },
     {
         **{f"tile_{axis}": int for axis in "mkn"},
@@ -52,22 +54,13 @@ def about(case: LayerCase, count: int) -> Record:
     return {
         "layer": layer.name,
         "count": count,
-        "m": layer.m,
-        "k": layer.k,
-        "n": layer.n,
-        "groups": layer.groups,
+        **{name: getattr(layer, name) for name in ("m", "k", "n", "groups")},
         "input_gradient": case.input_gradient,
         "machine": machine.name,
-        "spm_bytes": machine.spm_bytes,
-        "dram_bytes_per_s": machine.dram_bytes_per_s,
-        "clock_hz": machine.clock_hz,
-        "cores": case.cores,
-        "element_bytes": case.element_bytes,
-        "objective": case.objective,
+        **{name: getattr(machine, name) for name in _OF_MACHINE},
+        **{name: getattr(case, name) for name in ("cores", "element_bytes", "objective")},
         "tile_given": case.tile is not None,
-        "order": case.order,
-        "partition": case.partition,
-        "replacement": case.replacement,
+        **{name: getattr(case, name) for name in _ASKED},
     }
 
 
@@ -92,8 +85,8 @@ def record(row: LayerResult, count: int = 1) -> Record:
 
 def figures(cost: LayerCost) -> Record:
     """Return figures that add up, and ratios of them."""
-    moved = dict(zip(_READ, cost.moved.read_bytes, strict=True))
-    moved |= zip(_WRITTEN, cost.moved.written_bytes, strict=True)
+    moved = dict(zip(_READ, cost.read_bytes, strict=True))
+    moved |= zip(_WRITTEN, cost.written_bytes, strict=True)
     return {name: moved[name] if name in moved else getattr(cost, name) for name in _FIGURES}
 
 
@@ -101,10 +94,8 @@ def cost_of(found: Record) -> LayerCost:
     """Read the figures of a record; raises :class:`InputError` where one is missing."""
     bound = found["order_bound"]
     return LayerCost(
-        moved=MatrixTraffic(
-            read_bytes=tuple(whole(found, name) for name in _READ),
-            written_bytes=tuple(whole(found, name) for name in _WRITTEN),
-        ),
+        read_bytes=tuple(whole(found, name) for name in _READ),
+        written_bytes=tuple(whole(found, name) for name in _WRITTEN),
         order_bound=Fraction(bound) if isinstance(bound, float) else None,
         **{name: whole(found, name) for name in COUNTS},
     )

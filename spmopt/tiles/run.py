@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from importlib import import_module
 from time import monotonic
-from typing import Protocol, cast
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +17,6 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Result, Status
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.scheduler import Request
-from spmopt.core.table import Ints
 from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving import solve
 from spmopt.tiles.bounds import makespan_bound, traffic_bound
@@ -38,35 +37,26 @@ from spmopt.verifier import require_legal
 
 MATRICES = ("dY", "X", "W", "dX", "dW")
 _INWARD = (Command.LOAD, Command.STREAM_IN)
-_FORMULATION = "formulations.orders"  # by name: the program imports no formulation
 _SEARCHED_PRODUCTS = 2_000_000
 """Tile products that a local search may go through, about 20 s."""
 _EVALUATIONS = (60, 1500)
 _OPERANDS = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MatrixTraffic:
-    """Bytes of each of :data:`MATRICES` that were read from DRAM, and written to it."""
+def matrix_traffic(instance: Instance, schedule: Schedule) -> tuple[tuple[int, ...], ...]:
+    """Sum the bytes that DMA commands read of each of :data:`MATRICES`, and those that they write.
 
-    read_bytes: tuple[int, ...]
-    written_bytes: tuple[int, ...]
-
-    @classmethod
-    def of(cls, instance: Instance, schedule: Schedule) -> MatrixTraffic:
-        """Sort the DMA commands of a schedule by matrix; partial tiles are of the matrix too."""
-        # ``dW`` of ``dW[0,1]`` and of ``dW@1[0,1]``.
-        names = [name.partition("[")[0].partition("@")[0] for name in instance.tensor_names]
-        matrix = np.array([MATRICES.index(name) for name in names], np.int64)
-        commands = schedule.commands
-        size: Ints = (commands.end - commands.begin) * commands.passes
-        inward = np.isin(commands.kind, _INWARD)
-        totals = []
-        for some in (inward, ~inward):
-            found = np.zeros(len(MATRICES), np.int64)
-            np.add.at(found, matrix[commands.tensor[some]], size[some])
-            totals.append(tuple(found.tolist()))
-        return cls(read_bytes=totals[0], written_bytes=totals[1])
+    Those of partial tiles are of the matrix too.
+    """
+    # ``dW`` of ``dW[0,1]`` and of ``dW@1[0,1]``.
+    names = [name.partition("[")[0].partition("@")[0] for name in instance.tensor_names]
+    matrix = np.array([MATRICES.index(name) for name in names], np.int64)
+    commands = schedule.commands
+    found = np.zeros((2, len(MATRICES)), np.int64)
+    outward = (~np.isin(commands.kind, _INWARD)).astype(np.int64)
+    size = (commands.end - commands.begin) * commands.passes
+    np.add.at(found, (outward, matrix[commands.tensor]), size)
+    return tuple(map(tuple, found.tolist()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +65,8 @@ class LayerCost:
 
     Attributes
     ----------
+    read_bytes, written_bytes
+        Of each of :data:`MATRICES`, from and to DRAM.
     products
         Tile products, of dX and dW together.
     compulsory_bytes
@@ -85,7 +77,8 @@ class LayerCost:
         Certified for the order that was run, in the unit of the objective; None: not asked for.
     """
 
-    moved: MatrixTraffic
+    read_bytes: tuple[int, ...]
+    written_bytes: tuple[int, ...]
     products: int
     compute_cycles: int
     dma_cycles: int
@@ -98,12 +91,12 @@ class LayerCost:
     @property
     def dram_in_bytes(self) -> int:
         """Bytes read."""
-        return sum(self.moved.read_bytes)
+        return sum(self.read_bytes)
 
     @property
     def dram_out_bytes(self) -> int:
         """Bytes written."""
-        return sum(self.moved.written_bytes)
+        return sum(self.written_bytes)
 
     @property
     def traffic_bytes(self) -> int:
@@ -134,30 +127,25 @@ class LayerCost:
         return float(self.value(objective) / self.order_bound - 1) if self.order_bound else None
 
 
-COUNTS = tuple(
-    field.name for field in fields(LayerCost) if field.name not in ("moved", "order_bound")
-)
+_OTHERS = ("read_bytes", "written_bytes", "order_bound")
+COUNTS = tuple(field.name for field in fields(LayerCost) if field.name not in _OTHERS)
 """Figures that are numbers of their own."""
 
 
 def total(counted: Iterable[tuple[int, LayerCost]]) -> LayerCost:
     """Sum figures, each so many times: of at least one."""
-    times, each = zip(*counted, strict=True)
-    bounds = [one.order_bound for one in each]
+    pairs = list(counted)
 
-    def summed(values: Iterable[int]) -> int:
-        return sum(count * value for count, value in zip(times, values, strict=True))
+    def added(values: Iterable[int]) -> int:
+        return sum(count * value for (count, _), value in zip(pairs, values, strict=True))
 
-    ways = (
-        tuple(map(summed, zip(*(getattr(one.moved, way) for one in each), strict=True)))
-        for way in ("read_bytes", "written_bytes")
-    )
-    read, written = ways
-    known = [count * bound for count, bound in zip(times, bounds, strict=True) if bound is not None]
+    costs = [cost for _, cost in pairs]
+    bounds = [count * cost.order_bound for count, cost in pairs if cost.order_bound is not None]
     return LayerCost(
-        moved=MatrixTraffic(read_bytes=read, written_bytes=written),
-        order_bound=sum(known, Fraction()) if len(known) == len(bounds) else None,
-        **{name: summed([getattr(one, name) for one in each]) for name in COUNTS},
+        read_bytes=tuple(map(added, zip(*(cost.read_bytes for cost in costs), strict=True))),
+        written_bytes=tuple(map(added, zip(*(cost.written_bytes for cost in costs), strict=True))),
+        order_bound=sum(bounds, Fraction()) if len(bounds) == len(pairs) else None,
+        **{name: added(getattr(cost, name) for cost in costs) for name in COUNTS},
     )
 
 
@@ -246,8 +234,10 @@ def _row(case: LayerCase, ran: LayerCase) -> LayerResult:
     )
     # The proof cuts a schedule after any tile product; cores compute several at once.
     least = bound.size_bytes if ran.cores == 1 else bound.compulsory_bytes
+    read, written = matrix_traffic(instance, result.schedule)
     found = LayerCost(
-        moved=MatrixTraffic.of(instance, result.schedule),
+        read_bytes=read,
+        written_bytes=written,
         products=grid.products * (1 + ran.input_gradient),
         compute_cycles=result.totals.compute_cycles,
         dma_cycles=result.totals.dma_cycles,
@@ -343,33 +333,15 @@ def _by_policy(instance: Instance, policy: SchedulerEntry, request: Request) -> 
     return replace(found, status=Status.FEASIBLE, schedule=schedule, totals=totals, verified=True)
 
 
-class _ExactOrder(Protocol):
-    order: Ints
-    traffic_tiles: int
-    bound_tiles: int
-    optimal: bool
-
-
-class _ExactSearch(Protocol):
-    """Of :mod:`formulations.orders`."""
-
-    def optimal_order(
-        self,
-        shape: tuple[int, int, int],
-        spm_tiles: int,
-        *,
-        input_gradient: bool,
-        time_limit_s: float,
-    ) -> _ExactOrder: ...
-
-    def require_small(self, shape: tuple[int, int, int], *, input_gradient: bool) -> None: ...
+def _exact_search() -> Any:
+    """Load the formulation by its name: the program imports none."""
+    return import_module("formulations.orders")
 
 
 def require_small(case: LayerCase) -> None:
     """Raise :class:`InputError` where the grid of ``case`` is too large to search all orders."""
-    exact = cast("_ExactSearch", import_module(_FORMULATION))
     try:
-        exact.require_small(case.grid.shape, input_gradient=case.input_gradient)
+        _exact_search().require_small(case.grid.shape, input_gradient=case.input_gradient)
     except InputError as error:
         raise InputError(f"order {OPTIMAL}: {error}") from None
 
@@ -385,7 +357,7 @@ def _exact(case: LayerCase) -> tuple[LayerCase, tuple[str, ...]]:
     except InputError as error:
         return case, (f"{error}; shown is the best named order under double buffering",)
     spm_tiles = _spm_tiles(case)
-    found = cast("_ExactSearch", import_module(_FORMULATION)).optimal_order(
+    found = _exact_search().optimal_order(
         case.grid.shape,
         spm_tiles,
         input_gradient=case.input_gradient,
@@ -410,7 +382,6 @@ def _searched(case: LayerCase) -> LayerCase:
         _spm_tiles(case),
         input_gradient=case.input_gradient,
         evaluations=min(most, max(fewest, _SEARCHED_PRODUCTS // (2 * case.grid.products))),
-        time_limit_s=float("inf"),
     )
     return replace(case, order=format_order(found.order))
 

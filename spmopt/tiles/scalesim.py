@@ -28,7 +28,7 @@ from pathlib import Path
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import SystolicArray
-from spmopt.tiles.layer import Convolution, Layer
+from spmopt.tiles.layer import Layer
 
 _CONVOLUTION = (
     "IFMAP height",
@@ -62,17 +62,14 @@ def parse_topology(text: str, where: str = "topology", batch: int = 1) -> tuple[
     if batch < 1:
         raise InputError(f"batch {batch}: must be at least 1")
     header, *lines = text.splitlines() or [""]
-    products = _is_product(header, where)
+    read = _product if _is_product(header, where) else _convolution
     layers = []
     for number, line in enumerate(lines, start=2):
         cells = [cell.strip() for cell in line.partition("#")[0].split(",")]
         if not any(cells):
             continue
         try:
-            if products:
-                layers.append(_product(cells, batch))
-            else:
-                layers.append(_convolution(cells).im2col(batch))
+            layers.append(read(cells, batch))
         except InputError as error:
             raise InputError(f"{where}, line {number}: {error}") from None
     if not layers:
@@ -100,22 +97,31 @@ def _product(cells: list[str], batch: int) -> Layer:
     return Layer(name=cells[0], m=batch * m, k=k, n=n)
 
 
-def _convolution(cells: list[str]) -> Convolution:
+def _convolution(cells: list[str], batch: int) -> Layer:
+    """Make the matrix product by im2col: one row a window, one column a filter.
+
+    There is no padding: what the network pads is part of the feature map. A window that the
+    stride leaves only partly inside the feature map counts as a whole one (SCALE-Sim rounds up).
+    """
     numbers = _numbers(cells, _CONVOLUTION, least=7)
-    *ifmap_and_filter, channels, filters, stride_height = numbers[:7]
+    *ifmap, filter_height, filter_width, channels, filters = numbers[:6]
+    rows, filter_size = batch, filter_height * filter_width
+    sides = zip(("height", "width"), ifmap, numbers[2:4], (numbers[6], numbers[-1]), strict=True)
+    for side, length, window, stride in sides:
+        if window > length:
+            raise InputError(
+                f"layer {cells[0]}: filter {side} {window} is above ifmap {side} {length}; "
+                "add the padding to the ifmap"
+            )
+        rows *= -(-(length - window) // stride) + 1
     depth_wise = _DEPTH_WISE in cells[0]
-    ifmap_height, ifmap_width, filter_height, filter_width = ifmap_and_filter
-    return Convolution(
+    return Layer(
         name=cells[0],
-        ifmap_height=ifmap_height,
-        ifmap_width=ifmap_width,
-        filter_height=filter_height,
-        filter_width=filter_width,
-        channels=1 if depth_wise else channels,
-        filters=filters,
-        stride_height=stride_height,
-        stride_width=numbers[-1],
+        m=rows,
+        k=filter_size if depth_wise else filter_size * channels,
+        n=filters,
         groups=channels if depth_wise else 1,
+        kernel=filter_size,
     )
 
 
@@ -152,6 +158,7 @@ def _is_dense(cell: str) -> bool:
 
 _KIB = 1024
 _ARCHITECTURE = "architecture_presets"
+_SRAMS = ("IfmapSramSzkB", "FilterSramSzkB", "OfmapSramSzkB")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,8 +169,8 @@ class Config:
     ----------
     array
         Rows, columns and dataflow.
-    ifmap_sram_bytes, filter_sram_bytes, ofmap_sram_bytes
-        Three SRAMs (SCALE-Sim's kB are 1024 bytes).
+    sram_bytes
+        Its three SRAMs together (SCALE-Sim's kB are 1024 bytes).
     words_per_cycle
         DRAM bandwidth that each is given; None where SCALE-Sim is to compute what it needs.
     unused_bandwidth
@@ -172,16 +179,9 @@ class Config:
 
     name: str
     array: SystolicArray
-    ifmap_sram_bytes: int
-    filter_sram_bytes: int
-    ofmap_sram_bytes: int
+    sram_bytes: int
     words_per_cycle: int | None
     unused_bandwidth: str | None = None
-
-    @property
-    def sram_bytes(self) -> int:
-        """The three SRAMs together."""
-        return self.ifmap_sram_bytes + self.filter_sram_bytes + self.ofmap_sram_bytes
 
 
 def read_config(path: Path) -> Config:
@@ -225,9 +225,7 @@ def parse_config(text: str, where: str = "cfg") -> Config:
         array=SystolicArray(
             rows=number("ArrayHeight"), columns=number("ArrayWidth"), dataflow=dataflow
         ),
-        ifmap_sram_bytes=_KIB * number("IfmapSramSzkB"),
-        filter_sram_bytes=_KIB * number("FilterSramSzkB"),
-        ofmap_sram_bytes=_KIB * number("OfmapSramSzkB"),
+        sram_bytes=_KIB * sum(map(number, _SRAMS)),
         words_per_cycle=number("Bandwidth") if by_user else None,
         unused_bandwidth=None if by_user else settings[_ARCHITECTURE].get("Bandwidth"),
     )

@@ -38,9 +38,7 @@ def test_read(tmp_path: Path) -> None:
     assert config == Config(
         name="edge",
         array=SystolicArray(rows=32, columns=16, dataflow="ws"),
-        ifmap_sram_bytes=65536,
-        filter_sram_bytes=49152,
-        ofmap_sram_bytes=8192,
+        sram_bytes=65536 + 49152 + 8192,
         words_per_cycle=None,
         unused_bandwidth="10",
     )

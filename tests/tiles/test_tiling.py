@@ -173,7 +173,7 @@ def test_nothing_fits() -> None:
 
 
 def test_unknown_objective() -> None:
-    with pytest.raises(InputError, match="'energy': tiles are chosen by makespan or traffic"):
+    with pytest.raises(InputError, match="'energy': tiles are chosen by time or traffic"):
         choose_tile(
             Layer(name="fc", m=4, k=4, n=4),
             machine(900),

@@ -230,8 +230,8 @@ class Symmetry:
         row, image = np.nonzero(self._falling(sets))
         moved = _moved(sets[row], image, self._products)
         least = np.minimum.reduceat(moved, np.searchsorted(row, np.arange(sets.size)))
-        leads = moved == least[row]
-        return least, np.bincount(row[leads], minlength=sets.size), image[leads]
+        is_least = moved == least[row]
+        return least, np.bincount(row[is_least], minlength=sets.size), image[is_least]
 
     def _falling(self, sets: Masks) -> Bools:
         """(sets, symmetries) Whether the image has falling rows along each axis."""

@@ -206,7 +206,9 @@ class HardwareSearch(Shown):
             )
         )
 
-    def _views(self, kept: Mapping[tuple[int, str], StoredResult | None]) -> Iterator[TrialSchedule]:
+    def _views(
+        self, kept: Mapping[tuple[int, str], StoredResult | None]
+    ) -> Iterator[TrialSchedule]:
         """Yield schedules of the members, the best first; and what shows those without room."""
         from spmopt.reporting.page.front import TrialSchedule
 

@@ -78,15 +78,6 @@ class SpaceAxis:
             return self.choices.index(value)
         return round((value - self.low) / (self.step or 1))
 
-    def has(self, value: Setting) -> bool:
-        """Whether it is one of the values, up to the rounding of real numbers."""
-        if self.choices:
-            return value in self.choices
-        if isinstance(value, str) or not self.low <= value <= self.high:
-            return False
-        steps = (value - self.low) / self.step if self.step else 0.0
-        return abs(steps - round(steps)) < 1e-9
-
     def record(self) -> object:
         """What it says, as :func:`read_axis` reads it."""
         if self.choices:
@@ -219,15 +210,21 @@ def _value(key: str, given: object, what: str) -> Setting:
         return _banks(given, what)
     if not isinstance(given, str | int | float):
         raise InputError(f"{what} = {given!r}: must be a text or a number")
-    if isinstance(given, bool) or key == "duplex":
-        return _switch(key, given, what)
+    if isinstance(given, bool) != (key == "duplex"):
+        must = "true or false" if key == "duplex" else "no true or false"
+        raise InputError(f"{what} = {given!r}: must be {must}")
+    if isinstance(given, bool):
+        return given
     if key in _COUNTS:
         value = count(str(given), what)
         if value < 1:
             raise InputError(f"{what} {given!r}: must be at least 1")
         return value
     if key.startswith(_NUMBERS):
-        return _real(given, what)
+        try:
+            return float(given)
+        except ValueError:
+            raise InputError(f"{what} = {given!r}: must be a number") from None
     if isinstance(given, float):
         raise InputError(f"{what} = {given!r}: write a whole number, or a quantity in quotes")
     text = given if isinstance(given, int) else given.replace(",", " ")
@@ -243,20 +240,6 @@ def _banks(given: object, what: str) -> str:
         raise InputError(f"{what} = {given!r}: must be a text, or a list of texts, of banks")
     read_banks(texts, what)
     return join_banks(texts)
-
-
-def _switch(key: str, given: str | float, what: str) -> bool:
-    if key != "duplex" or not isinstance(given, bool):
-        must = "true or false" if key == "duplex" else "no true or false"
-        raise InputError(f"{what} = {given!r}: must be {must}")
-    return given
-
-
-def _real(given: str | float, what: str) -> float:
-    try:
-        return float(given)
-    except ValueError:
-        raise InputError(f"{what} = {given!r}: must be a number") from None
 
 
 def _is_whole(key: str) -> bool:

@@ -10,7 +10,9 @@ from spmopt.core.instance import Instance, Mode
 from spmopt.core.machine import Machine
 from spmopt.graph.cycles import access_cycles
 from spmopt.hardware.machines import override
+from spmopt.hardware.scratchpad import bases_of
 from spmopt.hardware.settings import Setting, to_settings
+from spmopt.hardware.technology import Basis
 from spmopt.search.axes import BESIDE
 from spmopt.sweeps.cases import Network, Section, SweepCase
 
@@ -58,6 +60,23 @@ class Candidate:
         array = self.machine.array
         units = 0 if array is None else self.cores * array.rows * array.columns
         return max(units, self.machine.mac_units)
+
+    @property
+    def dram_bytes_per_s(self) -> int:
+        """What the DRAM alone could move."""
+        memory = self.machine.memory
+        return self.machine.dram_bytes_per_s if memory is None else memory.dram_bytes_per_s
+
+    @property
+    def is_held_back(self) -> bool:
+        """Whether banks make the channel slower than the DRAM."""
+        return self.machine.dram_bytes_per_s < self.dram_bytes_per_s
+
+    @property
+    def extrapolated(self) -> tuple[str, ...]:
+        """Technologies whose figures are of a fit, beyond its points."""
+        bases = bases_of(self.machine)
+        return tuple(dict.fromkeys(name for name, one in bases if one is Basis.EXTRAPOLATED))
 
     @property
     def samples(self) -> int:

@@ -53,7 +53,7 @@ class Cut:
     beta
         Its bytes a cycle; 1 with prices of traffic, where the unit of time is that of a byte.
     free : (n,)
-        ``1 - nu``: what computing is worth, a cycle, in ``2**-bits``.
+        ``1 - nu``: price of a cycle of computing, in ``2**-bits``.
     life
         ``P``, in ``2**-bits``.
     scratch_bytes : (n,)
@@ -98,7 +98,7 @@ class Cut:
             scratch_bytes=line.scratch_bytes,
         )
         # What was proved is of this machine: give back what room saves and computing adds.
-        computing, room = _dot(cut.free, line.compute_cycles), cut._room_worth(instance.machine)
+        computing, room = _dot(cut.free, line.compute_cycles), cut._room_price(instance.machine)
         return replace(cut, life=cut.life - computing + room)
 
     def on(self, instance: Instance) -> Cut:
@@ -123,8 +123,8 @@ class Cut:
 
         No byte is priced above its time, so that it bounds the traffic too.
         """
-        worth = self.life - self._room_worth(machine)
-        return self.beta * Fraction(worth, 2**self.certificate.bits)
+        priced = self.life - self._room_price(machine)
+        return self.beta * Fraction(priced, 2**self.certificate.bits)
 
     def least_cycles(self, compute_cycles: Ints, machine: Machine) -> Fraction:
         """Bound on the makespan on ``machine``, exact, in its cycles.
@@ -155,10 +155,10 @@ class Cut:
         computing = float(self._computing(compute_cycles))
         life = float(self.beta * (self.life + _dot(spm, scratch)) / 2**bits)
         slope = float(self.beta * sum(spm.tolist()) / 2**bits)
-        worth = slope * (spm_bytes // page * page).astype(np.float64)
+        room = slope * (spm_bytes // page * page).astype(np.float64)
         cycles = machine.clock_hz / dram_bytes_per_s.astype(np.float64)
-        value = computing + cycles * (life - worth)
-        result: Floats = value - _MARGIN * (computing + cycles * (abs(life) + worth))
+        value = computing + cycles * (life - room)
+        result: Floats = value - _MARGIN * (computing + cycles * (abs(life) + room))
         return result
 
     def prices(self, machine: Machine) -> Certificate:
@@ -182,7 +182,7 @@ class Cut:
     def _computing(self, compute_cycles: Ints) -> Fraction:
         return Fraction(_dot(self.free, compute_cycles), 2**self.certificate.bits)
 
-    def _room_worth(self, machine: Machine) -> int:
+    def _room_price(self, machine: Machine) -> int:
         page = machine.page_bytes
         room = machine.spm_pages * page - -(-self.scratch_bytes // page) * page
         return _dot(self.certificate.spm, room)

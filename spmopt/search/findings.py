@@ -9,11 +9,13 @@ from itertools import product
 from optuna.study import Study
 
 from spmopt.core.errors import InputError
+from spmopt.hardware.scratchpad import least_sure
 from spmopt.io.files import StoredResult
+from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import LEAST
 from spmopt.search.figures import NOT_BOUNDED, STATIC, Spent
 from spmopt.search.importance import importances
-from spmopt.search.records import BuiltMachine, Findings, TrialRecord, UncertainLead
+from spmopt.search.records import Findings, PossibleTie, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.shadow_prices import resource_prices_of
 from spmopt.search.storage import LOST
@@ -37,7 +39,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
         top=top,
         counts=tally(trials),
         built={trial.number: built_of(setup, trial) for trial in members},
-        leads=uncertain_leads(setup, trials, members) if top is None else {},
+        ties=possible_ties(setup, trials, members) if top is None else {},
         importances=importances(study, setup) if members else {},
     )
 
@@ -45,7 +47,7 @@ def findings_of(study: Study, setup: Setup, top: int | None = None) -> Findings:
 def with_shadow_prices(
     findings: Findings, read: Callable[[TrialRecord, Network], StoredResult | None]
 ) -> Findings:
-    """Add what more of each resource is worth, on the machines whose results can be read."""
+    """Add the prices of more of each resource, on the machines whose results can be read."""
     setup, prices = findings.setup, []
     for trial, network in product(findings.members, setup.networks):
         stored = read(trial, network)
@@ -97,10 +99,10 @@ def _counted(findings: Findings) -> list[TrialRecord]:
     return [trial for trial in findings.trials if trial.state != "put_back"]
 
 
-def uncertain_leads(
+def possible_ties(
     setup: Setup, trials: Iterable[TrialRecord], members: Iterable[TrialRecord]
-) -> dict[int, UncertainLead]:
-    """Find leads that are within a gap, by the number of the member; of several the least one.
+) -> dict[int, PossibleTie]:
+    """Find members that may tie another trial, by number; of several ties the closest.
 
     The other trial is at most as large in every objective that the machine alone says, and in
     all others its bounds are. A figure without bounds, as power, counts as found.
@@ -110,7 +112,7 @@ def uncertain_leads(
     bounds: dict[int, dict[str, float]] = {}
     found = {}
     for member in members:
-        leads = []
+        ties = []
         own = _objectives(member, setup)
         for trial in bounded:
             other = _objectives(trial, setup)
@@ -121,9 +123,9 @@ def uncertain_leads(
             least = bounds.setdefault(trial.number, least_of(trial, setup))
             if all(least[name] <= own[name] for name in names):
                 values = {name: (own[name], other[name], least[name]) for name in ahead}
-                leads.append(UncertainLead(of=trial.number, values=values))
-        if leads:
-            found[member.number] = min(leads, key=_lead_size)
+                ties.append(PossibleTie(of=trial.number, values=values))
+        if ties:
+            found[member.number] = min(ties, key=_tie_size)
     return found
 
 
@@ -170,7 +172,7 @@ def study_json(findings: Findings) -> dict[str, object]:
         "counts": asdict(findings.counts),
         "top": findings.top,
         "front": [
-            trial_json(trial, setup) | {"within_gap": _lead_json(findings.leads.get(trial.number))}
+            trial_json(trial, setup) | {"within_gap": _tie_json(findings.ties.get(trial.number))}
             for trial in findings.members
         ],
         "trials": [_short_json(trial) for trial in findings.trials],
@@ -194,8 +196,8 @@ def rows(findings: Findings) -> list[dict[str, object]]:
         row: dict[str, object] = {"trial": trial.number, **trial.parameters}
         row |= _built_json(findings.built[trial.number])
         if findings.top is None:
-            lead = findings.leads.get(trial.number)
-            row["within_gap"] = "" if lead is None else lead.of
+            tie = findings.ties.get(trial.number)
+            row["within_gap"] = "" if tie is None else tie.of
         row["figures"] = "bounds" if setup.bound_only else "schedules"
         row |= _total(trial, setup) | dict(trial.figures or {})
         row["gap"] = trial.gap
@@ -209,9 +211,9 @@ def _objectives(trial: TrialRecord, setup: Setup) -> dict[str, float]:
     return dict(zip(setup.objectives, trial.values or (), strict=True))
 
 
-def _lead_size(lead: UncertainLead) -> tuple[float, int]:
+def _tie_size(tie: PossibleTie) -> tuple[float, int]:
     """Give the largest part by which it is ahead."""
-    return max((one - own) / one for own, one, _ in lead.values.values()), lead.of
+    return max((one - own) / one for own, one, _ in tie.values.values()), tie.of
 
 
 def _total(trial: TrialRecord, setup: Setup) -> dict[str, object]:
@@ -234,17 +236,20 @@ def _short_json(trial: TrialRecord) -> dict[str, object]:
     }
 
 
-def _built_json(built: BuiltMachine | None) -> dict[str, object]:
+def _built_json(built: Candidate | None) -> dict[str, object]:
     """Give of a machine what its settings do not say, by the names that a sweep has for it."""
     if built is None:
         return {"dram_bytes_per_s": None, "basis": None}
-    basis = None if built.basis is None else str(built.basis)
-    return {"dram_bytes_per_s": built.channel_bytes_per_s, "basis": basis}
+    basis = least_sure(built.machine)
+    return {
+        "dram_bytes_per_s": built.machine.dram_bytes_per_s,
+        "basis": None if basis is None else str(basis),
+    }
 
 
-def _lead_json(lead: UncertainLead | None) -> dict[str, object] | None:
-    if lead is None:
+def _tie_json(tie: PossibleTie | None) -> dict[str, object] | None:
+    if tie is None:
         return None
     keys = ("value", "other", "least")
-    values = {name: dict(zip(keys, row, strict=True)) for name, row in lead.values.items()}
-    return {"trial": lead.of, "values": values}
+    values = {name: dict(zip(keys, row, strict=True)) for name, row in tie.values.items()}
+    return {"trial": tie.of, "values": values}

@@ -150,7 +150,7 @@ class Bounds:
         above = np.minimum(time.min(axis=1, initial=slowest), slowest)
         beyond = np.maximum(price, cost[:, None]).min(axis=1, initial=dearest)
         gain = np.log(np.maximum(above / least, 1)) * np.log(beyond / cost)
-        return int(index[np.argmax(np.where(_leading(cost, least), gain, -1.0))])
+        return int(index[np.argmax(np.where(_undominated(cost, least), gain, -1.0))])
 
     def _raise(self, cut: Cut) -> None:
         for group in self._groups.get(cut.fingerprint, []):
@@ -162,7 +162,7 @@ class Bounds:
                 self._cut.setdefault(index, cut)
 
 
-def _leading(cost: Floats, least: Floats) -> Bools:
+def _undominated(cost: Floats, least: Floats) -> Bools:
     """Whether no other machine costs and takes no more, by its bound."""
     order = np.lexsort((least, cost))
     lowest = np.minimum.accumulate(least[order])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from spmopt.hardware.settings import Setting
-from spmopt.hardware.technology import Basis
+from spmopt.search.candidate import Candidate
 from spmopt.search.setup import Setup
 
 
@@ -75,35 +75,7 @@ class TrialRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BuiltMachine:
-    """The machine of a trial, as far as its settings do not say it.
-
-    Attributes
-    ----------
-    dram_bytes_per_s
-        What the DRAM alone could move.
-    channel_bytes_per_s
-        What its channel moves: no more than the banks of the scratchpad.
-    basis
-        What the figures of the scratchpad rest on, of several banks the least sure; None without
-        a technology.
-    beyond
-        Technologies whose figures are of a fit, beyond its points.
-    """
-
-    dram_bytes_per_s: int
-    channel_bytes_per_s: int
-    basis: Basis | None
-    beyond: tuple[str, ...]
-
-    @property
-    def is_held_back(self) -> bool:
-        """Whether banks make the channel slower than the DRAM."""
-        return self.channel_bytes_per_s < self.dram_bytes_per_s
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UncertainLead:
+class PossibleTie:
     """What a member of the front is ahead of another trial, whose bounds do not rule out a tie.
 
     Attributes
@@ -171,12 +143,12 @@ class Findings:
         How many trials came to what.
     built
         Machines of the members, by number; None where there is no such machine.
-    leads
+    ties
         Of members of the front that another trial may be as good as, by number.
     importances
         What each objective varies with.
     shadow_prices
-        Number of a trial, network, and what more of each resource is worth there.
+        Number of a trial, network, and prices of more of each resource there.
     """
 
     name: str
@@ -185,7 +157,7 @@ class Findings:
     members: tuple[TrialRecord, ...]
     top: int | None
     counts: Tally
-    built: Mapping[int, BuiltMachine | None]
-    leads: Mapping[int, UncertainLead]
+    built: Mapping[int, Candidate | None]
+    ties: Mapping[int, PossibleTie]
     importances: Mapping[str, Importance]
     shadow_prices: tuple[tuple[int, str, ResourcePrices], ...] = ()

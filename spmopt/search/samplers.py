@@ -34,12 +34,6 @@ def _is_small(space: Space) -> bool:
     return space.size is not None and space.size <= _MOST
 
 
-def _grid(seed: int, space: Space) -> BaseSampler:
-    # The order of the points is drawn once, so that every process has the same.
-    del seed
-    return samplers.GridSampler({axis.key: list(axis.values()) for axis in space.axes}, seed=0)
-
-
 _SAMPLERS: Mapping[str, _Make] = MappingProxyType(
     {
         "tpe": lambda seed, _: samplers.TPESampler(seed=seed),
@@ -48,7 +42,10 @@ _SAMPLERS: Mapping[str, _Make] = MappingProxyType(
         "cma-es": lambda seed, _: samplers.CmaEsSampler(seed=seed, warn_independent_sampling=False),
         "gp": lambda seed, space: Gaussian(seed, space, draws=not _is_small(space)),
         "random": lambda seed, _: samplers.RandomSampler(seed=seed),
-        "grid": _grid,
+        # The order of the points is drawn once, so that every process has the same.
+        "grid": lambda _, space: samplers.GridSampler(
+            {axis.key: list(axis.values()) for axis in space.axes}, seed=0
+        ),
         "brute-force": lambda seed, _: samplers.BruteForceSampler(seed=seed),
     }
 )

@@ -1,4 +1,4 @@
-"""What more of each resource is worth on a machine: scratchpad, bandwidth, processing elements."""
+"""Prices of more of each resource on a machine: scratchpad, bandwidth, processing elements."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def resource_prices_of(
 ) -> ResourcePrices | None:
     """Find them by the prices that prove the bound of a result; None where it has none.
 
-    None for banks too: what a byte more is worth depends on the bank.
+    None for banks too: the price of a byte depends on the bank.
 
     Those of scratchpad and bandwidth are slopes, see :mod:`spmopt.analysis.shadow_prices`. Of
     processing elements it is a difference: the same prices, evaluated with one row more of every
@@ -37,17 +37,17 @@ def resource_prices_of(
     certificate = stored.result.certificate
     if certificate is None or stored.instance.machine.banks:
         return None
-    worth, machine = ShadowPrices.of(stored.instance, certificate), stored.instance.machine
-    per_pe = _per_pe(candidate, network, certificate, worth.bound)
+    prices, machine = ShadowPrices.of(stored.instance, certificate), stored.instance.machine
+    per_pe = _per_pe(candidate, network, certificate, prices.bound)
 
     def shown(amount: Fraction) -> float:
         return in_unit(certificate.objective, machine, amount)[0]
 
     return ResourcePrices(
-        unit=in_unit(certificate.objective, machine, worth.bound)[1],
-        bound=shown(worth.bound),
-        per_mb=shown(worth.per_spm_byte * _MB),
-        per_gbps=shown(worth.per_byte_per_s * _GB),
+        unit=in_unit(certificate.objective, machine, prices.bound)[1],
+        bound=shown(prices.bound),
+        per_mb=shown(prices.per_spm_byte * _MB),
+        per_gbps=shown(prices.per_byte_per_s * _GB),
         per_pe=None if per_pe is None else shown(per_pe),
     )
 

@@ -266,13 +266,12 @@ def own_name() -> str:
 def is_lost(trial: FrozenTrial) -> bool:
     """Whether a running trial is of a process of this machine that has ended."""
     number = _number_here(trial)
-    if number is None:
-        return False
     try:
-        os.kill(number, 0)
+        if number is not None:
+            os.kill(number, 0)
     except ProcessLookupError:
         return True
-    except PermissionError:
+    except PermissionError:  # it is another user's
         return False
     return False
 

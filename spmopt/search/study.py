@@ -56,17 +56,12 @@ def remember(study: Study, setup: Setup) -> None:
     InputError
         The study is about something else.
     """
-    wanted, known = setup.record(), study.user_attrs.get(SETUP)
-    if known is None:
-        if study.get_trials(deepcopy=False) or not _minimizes(study, len(setup.objectives)):
-            raise InputError(
-                f"study {study.study_name}: was not made by this program, or its storage is cut "
-                "short: it does not say what it is of; give another --study"
-            )
-        study.set_user_attr(SETUP, wanted)
+    is_new = SETUP not in study.user_attrs and not study.get_trials(deepcopy=False)
+    if is_new and _minimizes(study, len(setup.objectives)):
+        study.set_user_attr(SETUP, setup.record())
         study.set_metric_names(list(setup.objectives))
         return
-    differing = differences(known, json.loads(json.dumps(wanted)))
+    differing = differences(_record_of(study), json.loads(json.dumps(setup.record())))
     if differing:
         raise InputError(
             f"study {study.study_name}: is another one, of {'; '.join(differing)}; repeat its own "
@@ -75,20 +70,18 @@ def remember(study: Study, setup: Setup) -> None:
 
 
 def setup_of(study: Study) -> Setup:
-    """What a study is about.
+    """What a study is about; raises :class:`InputError` where it does not say so."""
+    return Setup.of_record(_record_of(study))
 
-    Raises
-    ------
-    InputError
-        It does not say so.
-    """
-    known = study.user_attrs.get(SETUP)
+
+def _record_of(study: Study) -> dict[str, Any]:
+    known: dict[str, Any] | None = study.user_attrs.get(SETUP)
     if known is None or not _minimizes(study, len(known["objectives"])):
         raise InputError(
             f"study {study.study_name}: was not made by this program, or its storage is cut short: "
-            "it does not say what it is of"
+            "it does not say what it is of; give another --study"
         )
-    return Setup.of_record(known)
+    return known
 
 
 def counts(trial: FrozenTrial) -> bool:

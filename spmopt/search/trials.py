@@ -11,13 +11,11 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from spmopt.core.errors import InputError
-from spmopt.hardware.scratchpad import bases_of, least_sure
-from spmopt.hardware.technology import Basis
 from spmopt.io.files import StoredResult
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import result_of
 from spmopt.search.figures import Spent, figure_text
-from spmopt.search.records import BuiltMachine, Tally, TrialRecord
+from spmopt.search.records import Tally, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.storage import is_lost, whereabouts
 from spmopt.search.study import AS_BEFORE, ERROR, NOTED, PROOF, Schedules, is_feasible, values_of
@@ -103,20 +101,12 @@ def candidate_of(setup: Setup, trial: TrialRecord) -> Candidate:
     return setup.space.candidate(values_of(setup.space, trial.parameters))
 
 
-def built_of(setup: Setup, trial: TrialRecord) -> BuiltMachine | None:
+def built_of(setup: Setup, trial: TrialRecord) -> Candidate | None:
     """Build the machine of a trial; None where there is no such machine."""
     try:
-        machine = candidate_of(setup, trial).machine
+        return candidate_of(setup, trial)
     except (InputError, KeyError):  # a trial that was lost may not have all of its fields
         return None
-    memory, bases = machine.memory, bases_of(machine)
-    rate = machine.dram_bytes_per_s
-    return BuiltMachine(
-        dram_bytes_per_s=rate if memory is None else memory.dram_bytes_per_s,
-        channel_bytes_per_s=rate,
-        basis=least_sure(machine),
-        beyond=tuple(dict.fromkeys(name for name, one in bases if one is Basis.EXTRAPOLATED)),
-    )
 
 
 def kept_result(trial: TrialRecord, network: Network, schedules: Schedules) -> StoredResult | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -244,7 +245,7 @@ def choose(case: LayerCase) -> ChosenCase:
     found = choose_tile(
         case.layer,
         case.machine,
-        order=lambda grid: products(case, grid),
+        order=partial(products, case),
         element_bytes=case.element_bytes,
         objective=case.objective,
         reuse=case.reuse,

@@ -34,7 +34,6 @@ from spmopt.core.table import Ints
 from spmopt.policies.double_buffer.figures import Figures, figures
 from spmopt.tiles.bounds import least_touched
 from spmopt.tiles.layer import Layer, Tile, TileGrid
-from spmopt.tiles.order import Order
 from spmopt.tiles.passes import require_room
 from spmopt.tiles.program import PassProgram
 
@@ -47,8 +46,6 @@ _MOST_SIZES = 64
 _TIMES_FEWEST = 16
 Sizes = tuple[int, int, int]
 """Along M, K and N."""
-OrderOfGrid = Order | Callable[[TileGrid], Ints]
-"""An order, or what gives the tile products of a grid in order, those of a partition for one."""
 
 
 def evaluate(
@@ -97,10 +94,9 @@ def choose_tile(
     layer: Layer,
     machine: Machine,
     *,
-    order: OrderOfGrid,
+    order: Callable[[TileGrid], Ints],
     element_bytes: int = 4,
     objective: str = "time",
-    input_gradient: bool = True,
     reuse: str = "shared",
     cores: int = 1,
     thorough: bool = False,
@@ -109,12 +105,12 @@ def choose_tile(
 
     Parameters
     ----------
+    order
+        Gives the tile products of a grid in order, as :func:`evaluate` takes them.
     objective
         ``time``, ties by traffic, or ``traffic``, ties by time; then the larger tile.
     thorough
         Try all tiles.
-    input_gradient
-        Whether dX is computed; heeded where ``order`` is an :class:`~spmopt.tiles.order.Order`.
     reuse
         Option of the policy ``double-buffer``.
     cores
@@ -133,12 +129,8 @@ def choose_tile(
         """Return what to minimize; no two tiles have the same."""
         if sizes not in found:
             grid = TileGrid(layer=layer, tile=Tile.of(sizes))
-            if isinstance(order, Order):
-                products = order.through(grid, input_gradient=input_gradient)
-            else:
-                products = order(grid)
             found[sizes] = evaluate(
-                grid, machine, products, element_bytes=element_bytes, reuse=reuse
+                grid, machine, order(grid), element_bytes=element_bytes, reuse=reuse
             )
         time, traffic = found[sizes].makespan_cycles, found[sizes].traffic_bytes
         first = (time, traffic) if objective == "time" else (traffic, time)

@@ -9,8 +9,8 @@ from optuna.study import Study
 from optuna.trial import TrialState, create_trial
 
 from spmopt.search.evaluation import LEAST
-from spmopt.search.findings import uncertain_leads
-from spmopt.search.records import UncertainLead
+from spmopt.search.findings import possible_ties
+from spmopt.search.records import PossibleTie
 from spmopt.search.setup import Setup
 from spmopt.search.study import AS_BEFORE, NETWORKS, distributions
 from spmopt.search.trials import front, record_of, trial_records
@@ -42,8 +42,8 @@ def study_of(setup: Setup, rows: list[tuple[int, tuple[float, ...], float | None
     return study
 
 
-def leads_of(setup: Setup, study: Study) -> dict[int, UncertainLead]:
-    return uncertain_leads(setup, trial_records(study), map(record_of, front(study)))
+def ties_of(setup: Setup, study: Study) -> dict[int, PossibleTie]:
+    return possible_ties(setup, trial_records(study), map(record_of, front(study)))
 
 
 def test_a_lead_within_the_gap_of_a_cheaper_machine() -> None:
@@ -54,7 +54,7 @@ def test_a_lead_within_the_gap_of_a_cheaper_machine() -> None:
         (1024, (9.3, 1024e-6), 9.3),  # no bound is below
     ]
     study = study_of(setup, [(spm, values, least) for spm, values, least in rows])
-    assert leads_of(setup, study) == {1: UncertainLead(of=0, values={"time_s": (9.6, 10.0, 9.5)})}
+    assert ties_of(setup, study) == {1: PossibleTie(of=0, values={"time_s": (9.6, 10.0, 9.5)})}
 
 
 def test_the_least_lead_is_named_and_repeats_are_not() -> None:
@@ -65,20 +65,20 @@ def test_the_least_lead_is_named_and_repeats_are_not() -> None:
         (640, (9.0, 640e-6), 1.0),
         (1024, (8.0, 1024e-6), None),
     ]
-    found = leads_of(setup, study_of(setup, [*rows]))
+    found = ties_of(setup, study_of(setup, [*rows]))
     assert {number: lead.of for number, lead in found.items()} == {2: 0, 3: 2}
 
 
 def test_dominated_machines_may_tie_too() -> None:
     setup = small_setup(objectives=("time_s",))
     study = study_of(setup, [(256, (10.0,), 9.8), (640, (9.9,), 9.7), (1024, (9.75,), 9.75)])
-    assert leads_of(setup, study) == {2: UncertainLead(of=1, values={"time_s": (9.75, 9.9, 9.7)})}
+    assert ties_of(setup, study) == {2: PossibleTie(of=1, values={"time_s": (9.75, 9.9, 9.7)})}
 
 
 def test_a_figure_without_bounds_counts_as_found() -> None:
     setup = small_setup(objectives=("time_s", "power_w"))
     study = study_of(setup, [(256, (10.0, 3.0), 1.0), (640, (9.0, 4.0), 1.0)])
-    found = leads_of(setup, study)
+    found = ties_of(setup, study)
     assert list(found) == [1]  # trial 0 leads in power, which no bound says anything of
 
 

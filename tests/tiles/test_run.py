@@ -37,7 +37,7 @@ from tests.tiles.asked import LAYER, case, machine
 def test_equal_to_the_instance_solved_directly(replacement: str, reuse: str) -> None:
     asked = case(order="dx-major", replacement=replacement, tolerance=1e-2)
     row = run(asked)
-    tile = choose_tile(LAYER, machine(), order=ORDERS["dx-major"], reuse=reuse).tile
+    tile = choose_tile(LAYER, machine(), order=ORDERS["dx-major"].through, reuse=reuse).tile
     assert row.ran == replace(asked, tile=tile)
     grid = TileGrid(layer=LAYER, tile=tile)
     instance = backward(grid, machine(), ORDERS["dx-major"].through(grid))

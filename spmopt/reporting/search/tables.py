@@ -12,8 +12,8 @@ from spmopt.reporting.search.words import (
     figure_text,
     header_lines,
     importance_lines,
-    lead_text,
     shown_fields,
+    tie_text,
 )
 from spmopt.reporting.tables import Grid, Line, Part
 from spmopt.search.records import Findings, ResourcePrices, TrialRecord
@@ -38,7 +38,7 @@ def search_parts(findings: Findings) -> Iterator[Part]:
         return
     yield ""
     yield _trials(findings)
-    yield from (Line(text=lead_text(*each), indent=2) for each in findings.leads.items())
+    yield from (Line(text=tie_text(*each), indent=2) for each in findings.ties.items())
     yield from (Line(text=line, indent=2) for line in beyond_lines(findings.built))
     yield ""
     yield from importance_lines(findings.importances)
@@ -55,7 +55,7 @@ def _trials(findings: Findings) -> Grid:
     rows = []
     for trial in findings.members:
         own = built[trial.number]
-        mark = "~" * (trial.number in findings.leads) + "*" * bool(own and own.beyond)
+        mark = "~" * (trial.number in findings.ties) + "*" * bool(own and own.extrapolated)
         bandwidth = {} if own is None else {"bandwidth": own.dram_bytes_per_s}
         shown = shown_fields({**bandwidth, **trial.parameters}, own)
         cells = (shown.get(key, "-") for key in fields)

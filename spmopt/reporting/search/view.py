@@ -14,17 +14,17 @@ from spmopt.reporting.search.words import (
     beyond_lines,
     counts_text,
     header_lines,
-    lead_text,
     network_text,
     proof_text,
     shown_fields,
     state_text,
+    tie_text,
 )
 from spmopt.search.figures import COST, FIGURES, STATIC, figure_text, static_figures
 from spmopt.search.findings import has_bounds, least_of
 from spmopt.search.records import Findings, TrialRecord
 from spmopt.search.setup import Setup
-from spmopt.search.trials import candidate_of
+from spmopt.search.trials import built_of
 
 _IN_FIGURES = ("spm", "bandwidth", "throughput", "clock", "cores")
 """Fields that static figures say."""
@@ -67,9 +67,8 @@ def front_view(findings: Findings) -> Front:
 def _figures(trial: TrialRecord, setup: Setup) -> dict[str, float]:
     """Return figures of a trial by the keys of axes: measured, of the machine, of its fields."""
     found: dict[str, float] = {TRIAL: trial.number}
-    try:
-        candidate = candidate_of(setup, trial)
-    except (InputError, KeyError):  # no such machine, or a trial that was lost without its fields
+    candidate = built_of(setup, trial)
+    if candidate is None:
         return found
     for name in (name for name in STATIC if name != COST or setup.space.cost):
         try:
@@ -155,7 +154,7 @@ def _said(trial: TrialRecord, findings: Findings) -> Iterator[str]:
         yield proof_text(trial.proof)
     elif trial.values is None:
         yield state_text(trial)
-    if trial.number in findings.leads:
-        yield lead_text(trial.number, findings.leads[trial.number])
+    if trial.number in findings.ties:
+        yield tie_text(trial.number, findings.ties[trial.number])
     if trial.number in findings.built:
         yield from beyond_lines({trial.number: findings.built[trial.number]})

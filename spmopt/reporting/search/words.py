@@ -10,9 +10,10 @@ from typing import Any
 from spmopt.hardware.settings import Setting, shown_setting
 from spmopt.reporting.quantities import duration, percent, share, shown_bandwidth
 from spmopt.search import figures
+from spmopt.search.candidate import Candidate
 from spmopt.search.figures import STATIC
 from spmopt.search.findings import not_minimized
-from spmopt.search.records import BuiltMachine, Importance, Tally, TrialRecord, UncertainLead
+from spmopt.search.records import Importance, PossibleTie, Tally, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 from spmopt.search.storage import LOST
@@ -27,11 +28,11 @@ STATES = {
 """How the counts of a study are called."""
 
 
-def shown_fields(values: Mapping[str, Setting], built: BuiltMachine | None) -> dict[str, str]:
+def shown_fields(values: Mapping[str, Setting], built: Candidate | None) -> dict[str, str]:
     """Write the fields of a machine; where banks hold its channel back, the bandwidth says it."""
     found = {key: shown_setting(key, value) for key, value in values.items()}
     if built is not None and (built.is_held_back or "bandwidth" in found):
-        rates = (built.dram_bytes_per_s, built.channel_bytes_per_s)
+        rates = (built.dram_bytes_per_s, built.machine.dram_bytes_per_s)
         found["bandwidth"] = shown_bandwidth(*rates)
     return found
 
@@ -151,21 +152,21 @@ def proof_text(proof: Mapping[str, Any]) -> str:
     return f"excluded: any schedule has at least {least}; trial {proof['by']} has {better}"
 
 
-def lead_text(number: int, lead: UncertainLead) -> str:
+def tie_text(number: int, tie: PossibleTie) -> str:
     """Say what a member of the front is ahead of another trial, and why that may be nothing."""
     said = [
         f"{name} {figures.figure_text(name, own)} against {figures.figure_text(name, other)} "
         f"({percent(own / other - 1)}), which may be {figures.figure_text(name, least)}"
-        for name, (own, other, least) in lead.values.items()
+        for name, (own, other, least) in tie.values.items()
     ]
-    return f"~ {number}: within the gap of trial {lead.of}: {'; '.join(said)}"
+    return f"~ {number}: within the gap of trial {tie.of}: {'; '.join(said)}"
 
 
-def beyond_lines(built: Mapping[int, BuiltMachine | None]) -> Iterator[str]:
+def beyond_lines(built: Mapping[int, Candidate | None]) -> Iterator[str]:
     """Yield which trials rest on figures of a technology beyond what its fit was made from."""
     whose: dict[str, list[str]] = {}
     for number, each in built.items():
-        for name in () if each is None else each.beyond:
+        for name in () if each is None else each.extrapolated:
             whose.setdefault(name, []).append(str(number))
     for name, numbers in whose.items():
         yield f"* {', '.join(numbers)}: figures of {name} are of its fit, beyond its points"

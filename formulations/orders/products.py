@@ -25,7 +25,6 @@ NOTHING = np.uint64(0)
 _MOST_SYMMETRIES = 1200
 _AXES = {"dY": (0, 2), "W": (1, 2), "X": (0, 1), "dX": (0, 1), "dW": (1, 2)}
 _OPERANDS = {"dX": ("dY", "W", "dX"), "dW": ("dY", "X", "dW")}
-_TRANSPOSED = {"dY": "dY", "W": "X", "X": "W", "dX": "dW", "dW": "dX"}
 Product = tuple[str, int, int, int]
 Tile = tuple[str, int, int]
 
@@ -141,18 +140,17 @@ class Products:
         Rows of tiles may change places along each axis, and the transposed layer, X^T and W^T
         in each other's place, is the same where I = J. Axes with many rows stay as they are.
         """
-        products = {name: bit for bit, name in enumerate(self.names)}
-        tiles = {tile: bit for bit, tile in enumerate(self.tiles)}
+        numbers, used = np.arange(len(self.names)).reshape(-1, *self.shape), np.array(self.used)
         rows = self._rows()
         may_turn = self.input_gradient and rows[0] == rows[2]
         for turned in (False, True) if may_turn else (False,):
             for places in product(*rows):
-                yield Image(
-                    turned,
-                    places,
-                    [products[_moved_product(name, places, turned)] for name in self.names],
-                    [tiles[_moved_tile(tile, places, turned)] for tile in self.tiles],
-                )
+                moved = numbers[np.ix_(range(len(numbers)), *places)]
+                # (i, k, j) of one gradient is (j, k, i) of the other, its operands in their order.
+                products = (moved[::-1].transpose(0, 3, 2, 1) if turned else moved).ravel()
+                tiles = np.empty(len(self.tiles), np.int64)
+                tiles[used] = used[products]
+                yield Image(turned, places, products.tolist(), tiles.tolist())
 
     def _rows(self) -> list[list[tuple[int, ...]]]:
         """Permutations of each axis, of the shortest axes first as long as they are few."""
@@ -171,21 +169,6 @@ def _uses(name: Product) -> list[Tile]:
         (matrix, place[rows], place[columns])
         for matrix, (rows, columns) in ((each, _AXES[each]) for each in _OPERANDS[gradient])
     ]
-
-
-def _moved_product(name: Product, places: tuple[tuple[int, ...], ...], turned: bool) -> Product:
-    gradient, i, k, j = name
-    if turned:
-        gradient, i, j = _TRANSPOSED[gradient], j, i
-    return gradient, places[0][i], places[1][k], places[2][j]
-
-
-def _moved_tile(tile: Tile, places: tuple[tuple[int, ...], ...], turned: bool) -> Tile:
-    matrix, row, column = tile
-    if turned:
-        matrix, row, column = _TRANSPOSED[matrix], column, row
-    rows, columns = _AXES[matrix]
-    return matrix, places[rows][row], places[columns][column]
 
 
 _BYTE = 8

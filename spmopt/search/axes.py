@@ -62,11 +62,7 @@ class SpaceAxis:
 
     def values(self) -> Iterator[Setting]:
         """All of them; there must be a ``size``."""
-        if self.choices:
-            yield from self.choices
-            return
-        for number in range(self.size or 0):
-            yield self.value(number)
+        return map(self.value, range(self.size or 0))
 
     def value(self, position: int) -> Setting:
         """The value at a position, from 0; there must be a ``size``."""
@@ -103,13 +99,10 @@ def read_axis(key: str, given: object, where: str) -> SpaceAxis:
     what = f"{where}: {key}"
     if isinstance(given, Mapping):
         return _range(key, given, what)
-    if _is_range(key, given):
-        return _of_values(key, _values(key, given, what))
-    if isinstance(given, list):
-        if not given:
-            raise InputError(f"{what}: an empty list; name at least one value")
-        return _of_values(key, _different(key, given, what))
-    return SpaceAxis(key=key, choices=(_value(key, given, what),))
+    listed = given if isinstance(given, list) else [given]
+    if not listed:
+        raise InputError(f"{what}: an empty list; name at least one value")
+    return _of_values(key, _different(key, listed, what))
 
 
 def _different(key: str, given: list[object], what: str) -> tuple[Setting, ...]:

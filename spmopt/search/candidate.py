@@ -96,9 +96,9 @@ class Candidate:
     def record(self) -> dict[str, Setting]:
         """Every setting, for people and files."""
         own = {"spm": self.machine.spm_bytes, **to_settings(self.machine)}
-        said = {key: value for key, value in own.items() if not key.endswith("source")}
+        settings = {key: value for key, value in own.items() if not key.endswith("source")}
         batch = {} if self.batch is None else {"batch": self.batch}
-        return {**said, "cores": self.cores, **batch}
+        return {**settings, "cores": self.cores, **batch}
 
 
 @lru_cache(maxsize=8)

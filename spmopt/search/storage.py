@@ -242,8 +242,8 @@ def _opening(url: str) -> Iterator[None]:
 def why(error: BaseException) -> str:
     """What the database said, without what is wrapped about it."""
     cause = error.__cause__ or error
-    said = cause.orig if isinstance(cause, DBAPIError) else cause
-    return " ".join(str(said).split())[:_LONGEST]
+    message = cause.orig if isinstance(cause, DBAPIError) else cause
+    return " ".join(str(message).split())[:_LONGEST]
 
 
 def _require_folder(path: Path, url: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from spmopt.experiments.queue import TaskQueue
 from spmopt.tiles.case import DOUBLE_BUFFER, ChosenCase, LayerCase, choose, finalists
@@ -90,7 +90,7 @@ class _Shared(Generic[T]):
     def gather(
         self,
         urgency: tuple[int, int],
-        tasks: Mapping[Hashable, Callable[[], T]],
+        tasks: Mapping[Any, Callable[[], T]],
         then: Callable[[list[T]], None],
     ) -> None:
         """Have all tasks run that were not yet, and pass all results on, in their order."""

@@ -43,7 +43,7 @@ def layers_of(graph: Graph, *, of_activations: bool = False) -> tuple[Layer, ...
         ``groups`` products; equal layers are repeated, see :func:`distinct`.
     """
     return tuple(
-        _layer(node.name, each.gemm, each.transposed, _kernel(graph, node))
+        _layer(node.name, each.gemm, each.left, _kernel(graph, node))
         for node, each in _products(graph)
         if each.is_trained or (of_activations and each.is_of_activations)
     )
@@ -90,11 +90,6 @@ class _Product:
     @property
     def is_trained(self) -> bool:
         return self.left != self.right
-
-    @property
-    def transposed(self) -> bool:
-        """Whether the weight is on the left."""
-        return self.left
 
     @property
     def data(self) -> tuple[int, ...]:

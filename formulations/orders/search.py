@@ -7,9 +7,9 @@ to less, the best order is proved to be optimal.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations_with_replacement
+from math import inf
 from time import monotonic
 
 import numpy as np
@@ -40,15 +40,11 @@ class BestOrder:
         Tiles that it moves at most: inputs loaded, results stored, partial sums both.
     bound_tiles
         No order moves less, with any residency of tiles.
-    widest
-        States kept of a layer, at most, in the last round.
     """
 
     order: Ints
     traffic_tiles: int
     bound_tiles: int
-    seconds: float
-    widest: int
 
     @property
     def optimal(self) -> bool:
@@ -62,7 +58,6 @@ def optimal_order(
     *,
     input_gradient: bool = True,
     time_limit_s: float = 60.0,
-    stop: Callable[[], bool] = bool,
 ) -> BestOrder:
     """Search for the best order of the products of equal tiles, each with its three tiles resident.
 
@@ -74,7 +69,7 @@ def optimal_order(
         Tiles that the SPM holds, at least 3.
     input_gradient
         Whether dX is computed, too.
-    time_limit_s, stop
+    time_limit_s
         When to end with the best so far; one quick round is always finished.
 
     Raises
@@ -84,20 +79,18 @@ def optimal_order(
     """
     if spm_tiles < 3:
         raise InputError(f"orders: a product needs 3 tiles of SPM, there are {spm_tiles}")
-    began = monotonic()
+    due = monotonic() + time_limit_s
     search = _OrderSearch(Products(shape, input_gradient), min(spm_tiles, WORD))
     width = _FIRST_WIDTH
-    search.round(width, bool)
+    search.round(width, inf)
     while not search.proved:
         width *= _WIDER
-        if not search.round(width, lambda: stop() or monotonic() >= began + time_limit_s):
+        if not search.round(width, due):
             break
     return BestOrder(
         order=search.order,
         traffic_tiles=search.best,
         bound_tiles=search.bound,
-        seconds=monotonic() - began,
-        widest=search.widest,
     )
 
 
@@ -114,34 +107,32 @@ class _OrderSearch:
         first = int(self._moves.at_least(self._moves.begin())[0])
         self.bound, self.best = max(moved, first), _MOST
         self.order: Ints = np.empty(0, np.int64)
-        self.widest = 0
 
     @property
     def proved(self) -> bool:
         """Whether no order is better than the best."""
         return self.bound == self.best
 
-    def round(self, width: int, late: Callable[[], bool]) -> bool:
-        """Keep ``width`` states of a layer; return False if it was too late to end the round."""
+    def round(self, width: int, due: float) -> bool:
+        """Keep ``width`` states of a layer; return False if it was due before its end."""
         pending: dict[int, list[States]] = {0: [self._moves.begin()]}
         kept: list[States] = []
-        left_out, widest = _MOST, 0
+        left_out = _MOST
         for count in range(self._count):
             if count not in pending:
                 continue
             states, least = self._layer(pending.pop(count), width)
-            left_out, widest = min(left_out, least), max(widest, len(states))
+            left_out = min(left_out, least)
             first = sum(map(len, kept))
             kept.append(states)
             for begin in range(0, len(states), _AT_ONCE):
-                if late():
+                if monotonic() >= due:
                     return False
                 rows = np.arange(begin, min(begin + _AT_ONCE, len(states)))
                 part = states.take(rows)
                 self._follow(States(part.done, part.held, part.total, first + rows), pending)
             self._finish(pending.pop(self._count, []), kept)
         self.bound = max(self.bound, min(left_out, self.best))
-        self.widest = widest
         return True
 
     def _layer(self, parts: list[States], width: int) -> tuple[States, int]:

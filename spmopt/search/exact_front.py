@@ -94,7 +94,6 @@ class _FrontSearch:
     def __init__(
         self, options: Sequence[MachineOption], solver: MachineSolver, request: Request
     ) -> None:
-        self._began = monotonic()
         self._options, self._solver, self._request = options, solver, request
         self._bounds = Bounds(options)
         self._solved: dict[int, SolvedMachine] = {}
@@ -143,7 +142,6 @@ class _FrontSearch:
             solves=self._solves,
             borrowed=self._bounds.borrowed,
             solve_s=self._solve_s,
-            search_s=monotonic() - self._began,
         )
 
     def _place(self, index: int) -> tuple[float, int]:
@@ -281,8 +279,8 @@ class ExactFront:
         Full solves, those that were repeated more closely included.
     borrowed
         Evaluations of prices on operations that they are not from; no solve.
-    solve_s, search_s
-        Wall seconds within solves, and in all.
+    solve_s
+        Wall seconds within solves.
     """
 
     options: Sequence[MachineOption]
@@ -295,7 +293,6 @@ class ExactFront:
     solves: int
     borrowed: int
     solve_s: float
-    search_s: float
 
     @property
     def beyond(self) -> int:

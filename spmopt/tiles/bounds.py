@@ -30,13 +30,10 @@ class TrafficBound:
         The bound.
     compulsory_bytes
         Every input once, every result once: what it is at least.
-    phases
-        Into how many the proof cuts the schedule; 1 where nothing but the compulsory is proved.
     """
 
     size_bytes: int
     compulsory_bytes: int
-    phases: int
 
 
 def traffic_bound(
@@ -63,7 +60,6 @@ def traffic_bound(
     rows, inner, columns = grid.sides
     box = (grid.layer.m, grid.layer.n, deep * grid.layer.k)
     compulsory = _compulsory(box) * element_bytes
-    best = TrafficBound(size_bytes=compulsory, compulsory_bytes=compulsory, phases=1)
     sides = (rows, columns, np.tile(inner, deep))
     counts = tuple(int((side == side[0]).sum()) for side in sides)
     tile = (int(rows[0]), int(columns[0]), int(inner[0]))
@@ -72,12 +68,8 @@ def traffic_bound(
     found = [(rest, _of_equal_tiles(equal, tile, spm, element_bytes))]
     if equal != box:
         found.append((0, _of_ragged_tiles(box, prod(tile), spm, element_bytes)))
-    for more, values in found:
-        phases = int(values.argmax())
-        size = more + ceil(float(values[phases]) * _ROUNDING)
-        if size > best.size_bytes:
-            best = TrafficBound(size_bytes=size, compulsory_bytes=compulsory, phases=phases + 1)
-    return best
+    proved = (more + ceil(float(values.max()) * _ROUNDING) for more, values in found)
+    return TrafficBound(size_bytes=max(compulsory, *proved), compulsory_bytes=compulsory)
 
 
 def makespan_bound(machine: Machine, compute_cycles: int, traffic_bytes: int) -> int:

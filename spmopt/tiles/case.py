@@ -241,7 +241,15 @@ def choose(case: LayerCase) -> ChosenCase:
     if case.tile is not None:
         m, k, n = map(min, case.tile.sizes, case.layer.sizes)
         fixed = replace(case, tile=Tile(m=m, k=k, n=n))
-        return ChosenCase(case=_as_made(fixed), figures=_figures(fixed))
+        figures = evaluate(
+            fixed.grid,
+            case.machine,
+            products(fixed, fixed.grid),
+            element_bytes=case.element_bytes,
+            reuse=case.reuse,
+            add_early=case.add_early,
+        )
+        return ChosenCase(case=_as_made(fixed), figures=figures)
     found = choose_tile(
         case.layer,
         case.machine,
@@ -271,14 +279,3 @@ def _as_made(case: LayerCase) -> LayerCase:
     if case.partition == WHOLE:
         return case
     return replace(case, partition=str(made(case.grid, parse_partition(case.partition))))
-
-
-def _figures(case: LayerCase) -> Figures:
-    return evaluate(
-        case.grid,
-        case.machine,
-        products(case, case.grid),
-        element_bytes=case.element_bytes,
-        reuse=case.reuse,
-        add_early=case.add_early,
-    )

@@ -79,9 +79,9 @@ def search(
     known = grid.front(request) if exact else None
     return {
         "trials": effort.trials,
-        "solved": counted.solved,
-        "as_before": counted.as_before,
-        "pruned": counted.excluded,
+        "solved": counted["solved"],
+        "as_before": counted["as_before"],
+        "pruned": counted["excluded"],
         **taken,
         "rate": effort.trials / taken["wall_s"],
         "outside": 1 - checked_s / taken["wall_s"] if effort.workers <= 1 else None,

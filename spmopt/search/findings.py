@@ -169,7 +169,7 @@ def study_json(findings: Findings) -> dict[str, object]:
         "study": findings.name,
         "setup": setup.record(),
         "not_minimized": not_minimized(setup),
-        "counts": asdict(findings.counts),
+        "counts": dict(findings.counts),
         "top": findings.top,
         "front": [
             trial_json(trial, setup) | {"within_gap": _tie_json(findings.ties.get(trial.number))}

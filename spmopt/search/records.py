@@ -10,24 +10,14 @@ from spmopt.hardware.settings import Setting
 from spmopt.search.candidate import Candidate
 from spmopt.search.setup import Setup
 
+_ENDED = ("solved", "as_before", "excluded", "impossible", "failed")
+STATES = (*_ENDED, "running", "lost", "put_back")
+"""What comes of trials; ``running`` are those of other processes.
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tally:
-    """How many trials came to what; ``running`` are those of other processes.
-
-    ``lost`` are those of processes of this machine that have ended. Optuna takes them for running
-    until a search goes on with the study: it fails them and puts their points back, up to three
-    times, and ``put_back`` are those that it has failed.
-    """
-
-    solved: int = 0
-    as_before: int = 0
-    excluded: int = 0
-    impossible: int = 0
-    failed: int = 0
-    running: int = 0
-    lost: int = 0
-    put_back: int = 0
+``lost`` are those of processes of this machine that have ended. Optuna takes them for running
+until a search goes on with the study: it fails them and puts their points back, up to three
+times, and ``put_back`` are those that it has failed.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +27,7 @@ class TrialRecord:
     Attributes
     ----------
     state
-        One of the counts of :class:`Tally`.
+        One of :data:`STATES`.
     parameters
         Its point of the space.
     values
@@ -140,7 +130,7 @@ class Findings:
     top
         How many were asked for; None: the front.
     counts
-        How many trials came to what.
+        How many trials are in which state.
     built
         Machines of the members, by number; None where there is no such machine.
     ties
@@ -156,7 +146,7 @@ class Findings:
     trials: tuple[TrialRecord, ...]
     members: tuple[TrialRecord, ...]
     top: int | None
-    counts: Tally
+    counts: Mapping[str, int]
     built: Mapping[int, Candidate | None]
     ties: Mapping[int, PossibleTie]
     importances: Mapping[str, Importance]

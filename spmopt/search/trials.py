@@ -15,7 +15,7 @@ from spmopt.io.files import StoredResult
 from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import result_of
 from spmopt.search.figures import Spent, figure_text
-from spmopt.search.records import Tally, TrialRecord
+from spmopt.search.records import STATES, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.storage import is_lost, whereabouts
 from spmopt.search.study import AS_BEFORE, ERROR, NOTED, PROOF, Schedules, is_feasible, values_of
@@ -44,9 +44,9 @@ def record_of(trial: FrozenTrial) -> TrialRecord:
     )
 
 
-def tally(trials: Iterable[TrialRecord]) -> Tally:
+def tally(trials: Iterable[TrialRecord]) -> dict[str, int]:
     """Count what trials came to."""
-    return Tally(**Counter(trial.state for trial in trials))
+    return dict.fromkeys(STATES, 0) | Counter(trial.state for trial in trials)
 
 
 def front(study: Study, top: int | None = None) -> list[FrozenTrial]:
@@ -180,7 +180,7 @@ def _why_made(trial: TrialRecord) -> str:
 
 
 def _state_of(trial: FrozenTrial) -> str:
-    """Say what came of it, as one of the counts of :class:`Tally`."""
+    """Say what came of it, as one of :data:`~spmopt.search.records.STATES`."""
     match trial.state:
         case TrialState.COMPLETE:
             return "as_before" if AS_BEFORE in trial.user_attrs else "solved"

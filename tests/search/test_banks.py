@@ -160,7 +160,7 @@ def test_the_front_of_energy_and_area(tmp_path: Path) -> None:
     )
     url = str(tmp_path / "t.db")
     every = search(url, setup, name="all", sampler="brute-force", trials=3, prune=False)
-    assert tally(trial_records(every)).solved == 3
+    assert tally(trial_records(every))["solved"] == 3
     found = {trial.params["bank"]: trial.values for trial in front(every)}
     pruned = search(url, setup, name="pruned", sampler="brute-force", trials=3)
     assert {trial.params["bank"]: trial.values for trial in front(pruned)} == found

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
 from math import prod
 from typing import Any
 
 from spmopt.hardware.settings import Setting, shown_setting
 from spmopt.reporting.quantities import duration, percent, share, shown_bandwidth
-from spmopt.search import figures
+from spmopt.search import figures, records
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import STATIC
 from spmopt.search.findings import not_minimized
-from spmopt.search.records import Importance, PossibleTie, Tally, TrialRecord
+from spmopt.search.records import Importance, PossibleTie, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.space import Space
 from spmopt.search.storage import LOST
 from spmopt.sweeps.cases import Network
 
 STATES = {
-    **{field.name: field.name for field in fields(Tally)},
+    **{state: state for state in records.STATES},
     "as_before": "as before",
     "excluded": "excluded by proof",
     "put_back": "lost and begun again",
@@ -129,9 +128,9 @@ def importance_lines(found: Mapping[str, Importance]) -> Iterator[str]:
             yield f"{name} varies with {said}{rests}."
 
 
-def counts_text(counts: Tally) -> str:
+def counts_text(counts: Mapping[str, int]) -> str:
     """Count how many trials came to what, in words."""
-    numbers = {text: asdict(counts)[name] for name, text in STATES.items()}
+    numbers = {text: counts[name] for name, text in STATES.items()}
     said = [f"{number} {text}" for text, number in numbers.items() if number]
     total = sum(numbers.values())
     trials = f"{total} trial" if total == 1 else f"{total} trials"

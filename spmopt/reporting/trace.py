@@ -131,7 +131,7 @@ class _Tracer:
             moved_bytes(view).tolist(),
             self._picture.analysis.steps.stalls.cause.tolist(),
             self._command_start,
-            self._ns(times.command_start + times.command_cycles),
+            self._ns(times.command_end),
             strict=True,
         )
         for thread, step, kind, tensor, size, cause, start, end in columns:

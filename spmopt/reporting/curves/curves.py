@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,35 +29,14 @@ _MOST_PANELS = 60
 """Panels of a view that is only one of several."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """What one scheduler comes to over a sweep.
-
-    Attributes
-    ----------
-    scheduler
-        Its name.
-    schedules, optimal
-        How many rows have a verified schedule, and how many of them are proven optimal.
-    mean_gap, worst_gap
-        Relative distance to the certified bound; None where no row has one.
-    worst_at
-        Where the worst gap is, in words.
-    """
-
-    scheduler: str
-    schedules: int
-    optimal: int
-    mean_gap: float | None
-    worst_gap: float | None
-    worst_at: str
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Curves:
     """All that is shown of a sweep; the first view is the one to begin with.
 
-    ``subject`` is what was swept, ``conditions`` what all rows have in common.
+    ``subject`` is what was swept, ``conditions`` what all rows have in common. ``accounts`` are
+    what each scheduler comes to: how many rows have a verified schedule, how many of them are
+    proven optimal, the mean and the worst relative distance to the certified bound (None where no
+    row has one), and where the worst one is, in words.
     """
 
     subject: str
@@ -65,7 +44,7 @@ class Curves:
     rows: tuple[Row, ...]
     names: tuple[str, ...]
     views: tuple[Chart, ...]
-    accounts: tuple[Account, ...]
+    accounts: tuple[Row, ...]
     remarks: tuple[str, ...]
 
     def view(self, x: str | None = None, y: str | None = None) -> Chart:
@@ -144,7 +123,7 @@ def _accounts(curves: Curves) -> Json:
         column("worst_gap", "change"),
         column("worst_at", None),
     ]
-    rows = [tuple(asdict(account).values()) for account in curves.accounts]
+    rows = [list(account.values()) for account in curves.accounts]
     return table("Gaps of each scheduler", "schedulers.csv", columns, rows)
 
 
@@ -213,19 +192,19 @@ def _measures(rows: Sequence[Row]) -> list[Quantity]:
     return sorted((*known, *bounds), key=lambda each: each.label not in objectives)
 
 
-def _account(rows: Sequence[Row], name: str, keys: Sequence[str]) -> Account:
+def _account(rows: Sequence[Row], name: str, keys: Sequence[str]) -> Row:
     own = [row for row in rows if row["scheduler"] == name and row["verified"] is not None]
     known = [row for row in own if row["gap"] is not None]
     gaps = [number(row, "gap") for row in known]
     worst = known[int(np.argmax(gaps))] if known else None
-    return Account(
-        scheduler=name,
-        schedules=len(own),
-        optimal=sum(row["status"] == "optimal" for row in own),
-        mean_gap=float(np.mean(gaps)) if gaps else None,
-        worst_gap=max(gaps) if gaps else None,
-        worst_at="" if worst is None else title(worst, keys),
-    )
+    return {
+        "scheduler": name,
+        "schedules": len(own),
+        "optimal": sum(row["status"] == "optimal" for row in own),
+        "mean_gap": float(np.mean(gaps)) if gaps else None,
+        "worst_gap": max(gaps) if gaps else None,
+        "worst_at": "" if worst is None else title(worst, keys),
+    }
 
 
 def _remarks(rows: Sequence[Row], views: Sequence[Chart]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spmopt.reporting.curves import Curves, curves_record
 from spmopt.reporting.page.schedule import SHARED
-from spmopt.reporting.page.shell import Page, html
+from spmopt.reporting.page.shell import html
 from spmopt.reporting.palette import COLORS
 
 
@@ -12,11 +12,9 @@ def curves_page(curves: Curves) -> str:
     """Return a self-contained page of curves, schedulers and rows."""
     record = curves_record(curves)
     return html(
-        Page(
-            title=str(record["title"]),
-            subtitle=curves.conditions,
-            body="curves.html",
-            scripts=(*SHARED, "curves"),
-            blocks={"curves": record, "look": {"series": COLORS}},
-        )
+        title=str(record["title"]),
+        subtitle=curves.conditions,
+        body="curves.html",
+        scripts=(*SHARED, "curves"),
+        blocks={"curves": record, "look": {"series": COLORS}},
     )

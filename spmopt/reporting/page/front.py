@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from spmopt.reporting.page.schedule import SHARED, VIEW, look, parted
-from spmopt.reporting.page.shell import Json, Page, html, packed
+from spmopt.reporting.page.shell import Json, html, packed
 from spmopt.reporting.palette import COLORS
 from spmopt.reporting.search.front import Front, front_record
 
@@ -57,14 +57,12 @@ def front_page(front: Front, schedules: Iterable[TrialSchedule] = (), *, room: i
             }
         )
     return html(
-        Page(
-            title=f"{front.name}: {front.subject}",
-            subtitle=front.lines[0],
-            body="front.html",
-            spare="schedule.html",
-            scripts=(*SHARED, *VIEW, "front", "front-page"),
-            blocks={**blocks, "opened": {"schedules": opened}},
-        )
+        title=f"{front.name}: {front.subject}",
+        subtitle=front.lines[0],
+        body="front.html",
+        spare="schedule.html",
+        scripts=(*SHARED, *VIEW, "front", "front-page"),
+        blocks={**blocks, "opened": {"schedules": opened}},
     )
 
 

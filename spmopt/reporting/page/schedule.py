@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from spmopt.core.errors import InputError
 from spmopt.reporting.contrast import contrast_record
-from spmopt.reporting.page.shell import Json, Page, html
+from spmopt.reporting.page.shell import Json, html
 from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
 from spmopt.reporting.schedule_view import ScheduleView, schedule_record
 from spmopt.reporting.schedule_view.view import headings
@@ -48,13 +48,11 @@ def page(title: str, records: Sequence[Json], contrast: Json | None = None) -> s
     if contrast is not None:
         blocks["contrast"] = contrast
     return html(
-        Page(
-            title=title,
-            subtitle=str((contrast or records[0])["subtitle"]),
-            body="schedule.html",
-            scripts=SCRIPTS,
-            blocks=blocks,
-        )
+        title=title,
+        subtitle=str((contrast or records[0])["subtitle"]),
+        body="schedule.html",
+        scripts=SCRIPTS,
+        blocks=blocks,
     )
 
 

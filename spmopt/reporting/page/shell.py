@@ -13,7 +13,6 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -27,11 +26,18 @@ _STYLES = ("theme", "layout", "parts", "table", "chart")
 _LEVEL = 6  # of compression: 9 takes five times as long, and saves a twentieth
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
-    """What a page consists of.
+def html(
+    *,
+    title: str,
+    subtitle: str,
+    body: str,
+    scripts: Sequence[str],
+    blocks: Mapping[str, Json | str],
+    spare: str | None = None,
+) -> str:
+    """Return a page as one document, without any reference to another.
 
-    Attributes
+    Parameters
     ----------
     title, subtitle
         Any text.
@@ -45,31 +51,21 @@ class Page:
     spare
         Name of a file of parts that scripts bring in later.
     """
-
-    title: str
-    subtitle: str
-    body: str
-    scripts: Sequence[str]
-    blocks: Mapping[str, Json | str]
-    spare: str | None = None
-
-
-def html(page: Page) -> str:
-    """Return ``page`` as one document, without any reference to another."""
     style = "".join(source(f"styles/{name}.css") for name in _STYLES)
-    joined = "".join(source(f"scripts/{name}.js") for name in page.scripts)
+    joined = "".join(source(f"scripts/{name}.js") for name in scripts)
     script = f'(() => {{\n"use strict";\n{_HTM}{joined}}})();\n'
+    template = f'<template id="spare">{source(spare)}</template>' if spare else ""
     return _filled(
         source(_SHELL),
         {
             "policy": _policy(style, script),
             "version": escape(__version__),
-            "title": escape(visible(page.title)),
-            "subtitle": escape(visible(page.subtitle)),
+            "title": escape(visible(title)),
+            "subtitle": escape(visible(subtitle)),
             "style": style,
             "script": script,
-            "body": source(page.body) + _spare(page.spare),
-            "blocks": "\n".join(_block(name, value) for name, value in page.blocks.items()),
+            "body": source(body) + template,
+            "blocks": "\n".join(_block(name, value) for name, value in blocks.items()),
         },
     )
 
@@ -112,10 +108,6 @@ def packed(value: Json) -> str:
 def _block(name: str, value: Json | str) -> str:
     text = value if isinstance(value, str) else packed(value)
     return f'<script type="application/gzip" id="data-{escape(name)}">{text}</script>'
-
-
-def _spare(name: str | None) -> str:
-    return "" if name is None else f'<template id="spare">{source(name)}</template>'
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -153,7 +153,7 @@ def _commands(picture: ScheduleView) -> Json:
         "tensor": commands.tensor.tolist(),
         "bytes": moved_bytes(picture.view).tolist(),
         "start": times.command_start.tolist(),
-        "cycles": times.command_cycles.tolist(),
+        "cycles": picture.analysis.steps.stalls.cycles.tolist(),
         "cause": picture.analysis.steps.stalls.cause.tolist(),
         "stall_cycles": times.command_stall.tolist(),
     }

@@ -172,6 +172,6 @@ def _replay_stop(view: Arrays, times: Times, table: Placements, row: Ints, comma
     used = view.accesses.last(np.maximum(table.tensor, 0), table.end - 1)
     step = np.where(table.tensor < 0, table.begin, pick(view.timeline.step, used, -1))
     stop = np.where(step >= table.begin, times.operation_end[step], 0)
-    np.maximum.at(stop, row, (times.command_start + times.command_cycles)[command])
+    np.maximum.at(stop, row, times.command_end[command])
     stop[table.end == view.timeline.steps] = times.cycles
     return stop

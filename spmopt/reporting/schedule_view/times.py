@@ -43,7 +43,7 @@ class Times:
     stall_by_cause : (causes, n)
         ``duration`` less the computation, by what it waits for. Of the replay: what the channel
         does meanwhile (duplex: both, so that the sum may be more).
-    command_start, command_cycles : (k,)
+    command_start, command_end : (k,)
         Of each command, in the order of the schedule.
     command_stall : (k,)
         Part of the stall that is due to it; of the replay, while the engine waits.
@@ -57,7 +57,7 @@ class Times:
     operation_end: Ints
     stall_by_cause: Ints
     command_start: Ints
-    command_cycles: Ints
+    command_end: Ints
     command_stall: Ints
 
     @property
@@ -93,7 +93,7 @@ def step_times(figures: StepFigures) -> Times:
         operation_end=start + duration - after,
         stall_by_cause=figures.stalls.by_cause,
         command_start=start[step] + offset,
-        command_cycles=cycles,
+        command_end=start[step] + offset + cycles,
         command_stall=figures.stalls.stall_cycles,
     )
 
@@ -126,7 +126,7 @@ def replay_times(figures: StepFigures, run: Replay) -> Times:
         operation_end=run.operation_end,
         stall_by_cause=by_cause,
         command_start=run.command_start,
-        command_cycles=figures.stalls.cycles,
+        command_end=run.command_end,
         command_stall=per_step(waiting, command, run.command_start.size),
     )
 

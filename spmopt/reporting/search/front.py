@@ -15,11 +15,10 @@ TRIAL = "trial"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limit:
-    """A constraint on a figure: at most ``value``, or with ``is_least`` at least."""
+    """A constraint on a figure, in words, and where it lies."""
 
     text: str
     value: float
-    is_least: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

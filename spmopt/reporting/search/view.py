@@ -99,7 +99,7 @@ def _axis(key: str, setup: Setup) -> Axis:
         is_objective=key in setup.objectives,
         of_schedules=figure is not None and bool(figure.needs),
         limits=tuple(
-            Limit(text=str(limit), value=limit.limit, is_least=limit.least)
+            Limit(text=str(limit), value=limit.limit)
             for limit in setup.space.constraints
             if limit.figure == key
         ),

@@ -33,10 +33,10 @@ def channels(picture: ScheduleView) -> list[Bools]:
 def require_consistent(picture: ScheduleView) -> None:
     """What holds of any picture's times."""
     times, line = picture.times, picture.view.timeline
-    end, command_end = times.start + times.duration, times.command_start + times.command_cycles
+    end, command_end = times.start + times.duration, times.command_end
     np.testing.assert_array_equal(times.start, np.concatenate(([0], end[:-1])))
     assert end[-1] == times.cycles
-    assert int(times.command_cycles.sum()) == picture.totals.dma_cycles
+    assert int((command_end - times.command_start).sum()) == picture.totals.dma_cycles
     assert command_end.max(initial=0) <= times.cycles
     assert (times.compute_start >= times.start).all()
     computed = times.compute_start + line.compute_cycles
@@ -84,8 +84,7 @@ def test_steps_are_those_of_the_makespan() -> None:
         np.testing.assert_array_equal(times.duration, durations(picture.view).step)
         assert times.cycles == picture.totals.makespan_cycles
         assert (times.command_start >= times.start[step]).all()
-        end = times.command_start + times.command_cycles
-        assert (end <= (times.start + times.duration)[step]).all()
+        assert (times.command_end <= (times.start + times.duration)[step]).all()
         if picture.instance.machine.duplex:  # what goes out waits for the operation
             out = ~inward(picture.view)
             assert (times.command_start >= times.compute_start[step])[out].all()
@@ -109,9 +108,8 @@ def test_stalls_of_the_replay_are_what_the_channel_does_meanwhile() -> None:
             computes[start : start + cycles] = True
         cause = picture.analysis.steps.stalls.cause
         expected = np.zeros_like(times.stall_by_cause)
-        rows = zip(
-            cause, times.command_start, times.command_cycles, times.command_stall, strict=True
-        )
+        lasts = times.command_end - times.command_start
+        rows = zip(cause, times.command_start, lasts, times.command_stall, strict=True)
         for kind, start, cycles, stall in rows:
             waits = start + np.flatnonzero(~computes[start : start + cycles])
             assert waits.size == stall

@@ -16,7 +16,7 @@ from spmopt.analysis import Cause
 from spmopt.analysis.stalls import inward
 from spmopt.analysis.steps import Reals
 from spmopt.core.errors import InputError
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 from spmopt.reporting.contrast import require_comparable
 from spmopt.reporting.occupancy import fullest
 from spmopt.reporting.palette import CAUSE_COLORS, COLORS, KIND_COLORS
@@ -52,8 +52,7 @@ def plot_occupancy(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     byte_axis(ax, picture.instance.machine.spm_bytes)
     times, clock = picture.times, picture.instance.machine.clock_hz
     bounds = edges(times.cycles, times.start)
-    stop = times.start + times.duration
-    held = np.vstack([means(bounds, (times.start, stop), row) for row in picture.occupied])
+    held = means(bounds, times.start, times.start + times.duration, picture.occupied)
     _stack(ax, bounds / clock, held, KIND_COLORS, hatches=HATCHES)
     if not np.isin(times.start, bounds).all():
         most = fullest(picture.occupied.sum(axis=0), times.duration, bounds.size - 1)
@@ -95,42 +94,23 @@ def plot_lanes(picture: ScheduleView, ax: Axes | None = None) -> Axes:
 
 def _lanes(picture: ScheduleView) -> tuple[Reals, list[Reals]]:
     """Return edges of bins, and of each lane the share of every bin by causes, (causes, bins)."""
-    times, causes = picture.times, len(Cause)
-    stop = times.command_start + times.command_cycles
-    compute_stop = times.compute_start + picture.view.timeline.compute_cycles
-    bounds = edges(
-        times.cycles, times.start, times.compute_start, compute_stop, times.command_start, stop
-    )
-    cause, into = picture.analysis.steps.stalls.cause, inward(picture.view)
-    one = np.ones_like(times.start)
-    compute = means(bounds, (times.compute_start, compute_stop), one)
+    times, cause = picture.times, picture.analysis.steps.stalls.cause
+    computed = times.compute_start + picture.view.timeline.compute_cycles
+    marks = (times.start, times.compute_start, computed, times.command_start, times.command_end)
+    bounds = edges(times.cycles, *marks)
+    compute = means(bounds, times.compute_start, computed, np.ones((1, computed.size)))
+    by_cause, into = np.arange(len(Cause))[:, None] == cause, inward(picture.view)
     moved = [
-        means(
-            bounds,
-            (times.command_start[way], stop[way]),
-            np.ones_like(stop[way]),
-            (cause[way], causes),
-        )
+        means(bounds, times.command_start, times.command_end, by_cause & way)
         for way in (into, ~into)
     ]
-    return bounds, [compute, *moved, _stalls(picture, bounds)]
-
-
-def _stalls(picture: ScheduleView, bounds: Reals) -> Reals:
-    """Find where the engine waits, by the causes of the step's whole stall in proportion."""
-    times, causes = picture.times, len(Cause)
-    compute_stop = times.compute_start + picture.view.timeline.compute_cycles
+    # The engine waits by the causes of the step's whole stall in proportion.
     whole = times.stall_by_cause.sum(axis=0)
     part = times.stall_by_cause / np.maximum(whole, 1)
     part[Cause.NONE, whole == 0] = 1.0
-    group = np.repeat(np.arange(causes), times.start.size)
-
-    def waiting(start: Ints, stop: Ints) -> Reals:
-        spans = np.tile(start, causes), np.tile(stop, causes)
-        return means(bounds, spans, part.ravel(), (group, causes))
-
-    end = times.start + times.duration
-    return waiting(times.start, times.compute_start) + waiting(compute_stop, end)
+    before = means(bounds, times.start, times.compute_start, part)
+    after = means(bounds, computed, times.start + times.duration, part)
+    return bounds, [compute, *moved, before + after]
 
 
 def plot_price(picture: ScheduleView, ax: Axes | None = None) -> Axes:
@@ -232,35 +212,24 @@ def edges(cycles: int, *marks: Ints) -> Reals:
     return np.linspace(0.0, float(cycles), MOST_BINS + 1)
 
 
-def means(
-    edges: Reals,
-    spans: tuple[Ints, Ints],
-    value: Reals | Ints,
-    grouped: tuple[Ints, int] | None = None,
-) -> Reals:
+def means(edges: Reals, start: Ints, stop: Ints, value: Reals | Ints | Bools) -> Reals:
     """Return (groups, bins) the mean over every bin of what is ``value`` in [start, stop), else 0.
 
-    ``grouped`` has the group of each span and their number; without it there is one. What lasts no
-    time counts for nothing. The sums of all bins, times their widths, are those of the spans,
-    whichever the bins.
+    ``value`` (groups, spans) has a row for each group. What lasts no time counts for nothing. The
+    sums of all bins, times their widths, are those of the spans, whichever the bins.
     """
-    start, stop = spans
-    group, groups = grouped or (np.zeros_like(start), 1)
-    found = np.zeros((groups, edges.size - 1))
-    for number in range(groups):
-        chosen = group == number
-        upto = _upto(edges, start[chosen], value[chosen]) - _upto(
-            edges, stop[chosen], value[chosen]
-        )
-        found[number] = np.diff(upto) / np.diff(edges)
-    return np.maximum(found, 0.0)
+    upto = _upto(edges, start, value) - _upto(edges, stop, value)
+    return np.maximum(np.diff(upto) / np.diff(edges), 0.0)
 
 
-def _upto(edges: Reals, since: Ints, value: Reals | Ints) -> Reals:
-    """Integrate up to every edge, (edges,), values that begin at ``since`` and never end."""
+def _upto(edges: Reals, since: Ints, value: Reals | Ints | Bools) -> Reals:
+    """Integrate up to every edge, (groups, edges), values that begin at ``since`` and never end."""
     order = np.argsort(since, kind="stable")
     place = np.searchsorted(since[order], edges, side="left")
-    rate = np.concatenate(([0.0], np.cumsum(value[order], dtype=float)))[place]
-    begun = np.concatenate(([0.0], np.cumsum(value[order] * since[order].astype(float))))[place]
+    rates = value[:, order].astype(float)
+    rate, begun = (
+        np.pad(np.cumsum(each, axis=1), ((0, 0), (1, 0)))[:, place]
+        for each in (rates, rates * since[order].astype(float))
+    )
     found: Reals = rate * edges - begun
     return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
@@ -111,6 +112,7 @@ def _keys(picture: ScheduleView) -> tuple[Ints, Ints]:
     return (line.tensor[row] * line.steps + operation) * line.steps + following, row
 
 
+_TITLES = {"after": "kept after"}
 _NOISY = "seconds"
 _OF_OBJECTIVE = ("objective", "bound", "gap")
 
@@ -221,10 +223,8 @@ def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> 
         "kept_b_bytes": found.kept_b,
         "b_less_a_bytes": found.bytes_saved,
     }
-    caption, layers = (
-        "What one keeps between two uses and the other does not",
-        first.analysis.layers,
-    )
+    caption = "What one keeps between two uses and the other does not"
+    layers = first.analysis.layers
     return {
         "kept between uses": _table(caption, "kept.csv", kept, "B"),
         "layers": _times("layer", layers.names, layers.layer[_order(first)], (first, second)),
@@ -235,14 +235,12 @@ def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> 
 
 def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) -> Json:
     """Return a table of texts, and of figures in ``unit`` unless their name says otherwise."""
-    titles = {"_a_": " in A", "_b_": " in B"}
     heads, values = [], as_lists(columns).values()
-    for name, cells in zip(columns, columns.values(), strict=True):
+    for name, cells in columns.items():
         own = None if not isinstance(cells, np.ndarray) else "B·s" if "byte_s" in name else unit
-        side = next((side for side in titles if side in name), "")
-        title = name.partition(side)[0] + titles[side] if side and "less" not in name else ""
-        title = {"after": "kept after"}.get(name, "B less A" if "less" in name else title)
-        heads.append(column(name, own, title, isSigned="less" in name))
+        is_signed, side = name.startswith("b_less_a"), re.fullmatch(r"(\w+)_([ab])_\w+", name)
+        title = f"{side[1]} in {side[2].upper()}" if side else _TITLES.get(name, "")
+        heads.append(column(name, own, "B less A" if is_signed else title, isSigned=is_signed))
     return table(caption, file, heads, list(zip(*values, strict=True)))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from spmopt.analysis import Analysis, Breakdown, Cause
 from spmopt.analysis.steps import ridge_point
 from spmopt.core.result import Result
-from spmopt.reporting.headings import barrier_notes, heading
+from spmopt.reporting.headings import account_heading
 from spmopt.reporting.plain import plain
 from spmopt.reporting.quantities import share, shares_text, si
 from spmopt.reporting.results import PART, Record, instance_record, result_record
@@ -31,18 +31,14 @@ _UNITS = {
     **dict.fromkeys(("active_time", "utilization", "resident", "part", "captured"), PART),
 }
 """By how a name ends; the first that fits."""
+_UNGROUPED = {"use": Analysis.by_use, "tensor": Analysis.by_tensor}
 
 
 def detail(analysis: Analysis, per: str) -> Columns:
     """Return columns of each ``operation``, ``layer`` (and pass), ``tensor`` or ``use``."""
-    match per:
-        case "use":
-            return as_lists(analysis.by_use())
-        case "tensor":
-            return as_lists(analysis.by_tensor())
-        case "layer":
-            return _groups(analysis.by_layer(), "pass")
-    return _groups(analysis.by_operation(), "kind")
+    if per in _UNGROUPED:
+        return as_lists(_UNGROUPED[per](analysis))
+    return _groups(*_grouped(analysis, per))
 
 
 def analysis_record(analysis: Analysis, result: Result, per: str | None) -> Record:
@@ -67,12 +63,10 @@ def analysis_record(analysis: Analysis, result: Result, per: str | None) -> Reco
 
 def analysis_parts(analysis: Analysis, result: Result, per: str | None) -> Iterator[Part]:
     """Yield what is printed, from top to bottom; ``per`` adds a table of :func:`detail`."""
-    yield f"{heading(analysis.instance, result)}; scheduler {result.scheduler}"
-    yield from barrier_notes(result)
-    yield ""
+    yield from account_heading(analysis.instance, result)
     yield NamedValues(rows=list(_summary(analysis)))
     yield ""
-    yield _group_grid(analysis.types(), "type", "kind")
+    yield _group_grid("type", analysis.types(), "kind")
     yield TIME
     yield ""
     yield _grid("scope", _scopes(analysis))
@@ -80,12 +74,10 @@ def analysis_parts(analysis: Analysis, result: Result, per: str | None) -> Itera
     if per is None:
         return
     yield ""
-    if per in _TABLES:
+    if per in _UNGROUPED:
         yield _grid(per, detail(analysis, per))
-    elif per == "layer":
-        yield _group_grid(analysis.by_layer(), per, "pass")
     else:
-        yield _group_grid(analysis.by_operation(), per, "kind")
+        yield _group_grid(per, *_grouped(analysis, per))
 
 
 def unit_of(name: str) -> str:
@@ -105,6 +97,11 @@ def as_lists(columns: Mapping[str, object]) -> Columns:
     return dict(found)
 
 
+def _grouped(analysis: Analysis, per: str) -> tuple[Breakdown, str]:
+    """Return figures of each layer or operation, and what their labels are."""
+    return (analysis.by_layer(), "pass") if per == "layer" else (analysis.by_operation(), "kind")
+
+
 def _groups(groups: Breakdown, label: str, names: Iterable[str] = ()) -> Columns:
     """Return one row a group; ``label`` names the column of the labels."""
     figures = {name: getattr(groups, name) for name in names or _TABLES["group"]["columns"]}
@@ -118,12 +115,9 @@ def _scopes(analysis: Analysis) -> Columns:
     return {**columns, "scope": [each.scope.words for each in scopes]}
 
 
-def _group_grid(groups: Breakdown, name: str, label: str) -> Grid:
-    return _grid(
-        "group",
-        _groups(groups, label, _TABLES["group"]["heads"]),
-        {"name": name, label: label},
-    )
+def _group_grid(name: str, groups: Breakdown, label: str) -> Grid:
+    columns = _groups(groups, label, _TABLES["group"]["heads"])
+    return _grid("group", columns, {"name": name, label: label})
 
 
 def _grid(table: str, columns: Columns, first: Mapping[str, str] | None = None) -> Grid:

@@ -17,7 +17,7 @@ from spmopt.core.machine import Machine
 from spmopt.core.result import Result
 from spmopt.metrics import in_unit
 from spmopt.reporting import tables
-from spmopt.reporting.headings import barrier_notes, heading
+from spmopt.reporting.headings import account_heading
 from spmopt.reporting.quantities import share, shares_text, si
 from spmopt.reporting.results import Record, instance_record, result_record
 from spmopt.reporting.tables import Grid, Line, NamedValues, Part
@@ -115,9 +115,7 @@ def explanation_parts(
     in_full: bool,
 ) -> Iterator[Part]:
     """Yield what is printed; ``steps`` in detail, with all of their transfers if ``in_full``."""
-    yield f"{heading(found.instance, result)}; scheduler {result.scheduler}"
-    yield from barrier_notes(result)
-    yield ""
+    yield from account_heading(found.instance, result)
     yield NamedValues(rows=list(_summary(found)))
     if steps:
         yield ""

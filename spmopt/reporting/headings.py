@@ -88,6 +88,15 @@ def barrier_notes(result: Result) -> list[str]:
     return [f"{made}times and stalls here include the barriers."]
 
 
+def account_heading(instance: Instance, result: Result) -> list[str]:
+    """Return what stands above an account of the steps of a schedule, with a blank line below."""
+    return [
+        f"{heading(instance, result)}; scheduler {result.scheduler}",
+        *barrier_notes(result),
+        "",
+    ]
+
+
 def order_notes(instance: Instance, results: Sequence[Result]) -> list[str]:
     """Say which schedules run the operations in another order than the instance's."""
     schedulers: dict[str, list[str]] = {}

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from spmopt.analysis.layers import StepLayers, touched_bytes
-from spmopt.analysis.reuse import Reuse, Scope
+from spmopt.analysis.reuse import Reuse, Scope, over_ranges
 from spmopt.core.instance import TensorKind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
@@ -69,22 +69,8 @@ def formula_bytes(
     need = touched_bytes(line, of.run, int(of.run[-1]) + 1)
     if scope is not Scope.ADJACENT_LAYER:
         need = need + _between(begin, end, line.size_bytes[line.tensor[interval]], need.size)
-    needs = _range_maxima(need, begin, end)
+    needs = over_ranges(np.maximum, need, begin, end)
     return int(needs.max()), int(np.quantile(needs, MOST, method="inverted_cdf"))
-
-
-def _range_maxima(values: Ints, begin: Ints, end: Ints) -> Ints:
-    """Return the largest of ``values[begin]`` to ``values[end]``, both included, per pair."""
-    table = [values]  # row k: maxima of 2**k neighbors
-    while 2 ** len(table) <= values.size:
-        half = 2 ** (len(table) - 1)
-        table.append(np.maximum(table[-1][:-half], table[-1][half:]))
-    level = np.frexp(end - begin + 1)[1] - 1
-    result = np.empty_like(begin)
-    for k, row in enumerate(table):
-        mine = level == k
-        result[mine] = np.maximum(row[begin[mine]], row[end[mine] + 1 - 2**k])
-    return result
 
 
 def _between(begin: Ints, end: Ints, size: Ints, count: int) -> Ints:

@@ -156,11 +156,15 @@ def least_resident(table: Residency, first: Ints, last: Ints, begin: Ints, end: 
     through = (table.end[low] > begin[held]) & (table.end[high] > end[held])
     through &= _unbroken(table, low, high)
     held, low, high = held[through], low[through], high[through]
-    if held.size:
-        sizes = np.append(table.size_bytes, 0)
-        ranges = np.stack((low, high + 1), axis=1).ravel()
-        result[held] = np.minimum.reduceat(sizes, ranges)[::2]
+    result[held] = over_ranges(np.minimum, table.size_bytes, low, high)
     return result
+
+
+def over_ranges(combined: np.ufunc, values: Ints, first: Ints, last: Ints) -> Ints:
+    """Combine ``values[first]`` to ``values[last]``, both included, per pair."""
+    ends = np.stack((first, last + 1), axis=1).ravel()
+    found: Ints = combined.reduceat(np.append(values, 0), ends)[::2]
+    return found
 
 
 def _unbroken(table: Residency, low: Ints, high: Ints) -> Bools:
@@ -173,7 +177,6 @@ def _unbroken(table: Residency, low: Ints, high: Ints) -> Bools:
 
 def _kinds(instance: Instance, line: Timeline) -> Ints:
     """Number (n,) the kind of each step's operation; those without one are all distinct."""
-    number: dict[str, int] = {}
     kinds = [instance.operations[index].kind for index in line.operation.tolist()]
-    found = [number.setdefault(kind or f"\0{step}", len(number)) for step, kind in enumerate(kinds)]
-    return np.array(found, np.int64)
+    names = [kind or f"\0{step}" for step, kind in enumerate(kinds)]
+    return np.unique(names, return_inverse=True)[1]

@@ -55,9 +55,7 @@ def operations(machine: Machine, line: Timeline) -> Ints:
 
 def sums(values: Reals, group: Ints, count: int) -> Reals:
     """Sum up ``values`` by group, (count,)."""
-    total = np.zeros(count)
-    np.add.at(total, group, values)
-    return total
+    return np.bincount(group, values, count).astype(float)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

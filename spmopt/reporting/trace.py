@@ -24,7 +24,7 @@ from spmopt.core.table import Ints
 from spmopt.reporting.headings import describe
 from spmopt.reporting.occupancy import KINDS
 from spmopt.reporting.schedule_view import ScheduleView
-from spmopt.verifier.lookup import pick
+from spmopt.reporting.schedule_view.residencies import next_use
 
 Event = dict[str, object]
 PROCESS = 1
@@ -152,10 +152,7 @@ class _Tracer:
         """Yield a flow from each load to the operation that first uses what it brings, if any."""
         table, view = self._view.schedule.commands, self._view
         load = np.flatnonzero(table.kind == Command.LOAD)
-        before = view.accesses.last(table.tensor[load], table.step[load] - 1)
-        first = view.timeline.first_access[table.tensor[load]]
-        use = np.where(before < 0, first, pick(view.timeline.next, before, -1))
-        steps = pick(view.timeline.step, use, -1)
+        steps = next_use(view, table.tensor[load], table.step[load] - 1)
         for row, step in zip(load.tolist(), steps.tolist(), strict=True):
             if step >= 0:
                 start, flow = self._command_start[row], {"cat": "load", "id": row}

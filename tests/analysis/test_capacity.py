@@ -7,6 +7,7 @@ import numpy as np
 
 from spmopt.analysis import Analysis, Scope
 from spmopt.analysis.capacity import exact_bytes
+from spmopt.analysis.reuse import over_ranges
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan, Residency, Schedule, Stores
@@ -66,15 +67,13 @@ def test_exact_is_the_smallest_scratchpad_of_a_legal_schedule() -> None:
 
 
 def test_largest_of_ranges_is_that_of_a_loop() -> None:
-    from spmopt.analysis.capacity import _range_maxima
-
     generator = np.random.default_rng(0)
     for size in (1, 2, 3, 7, 8, 33):
         values = generator.integers(0, 100, size)
         begin = generator.integers(0, size, 50)
         end = np.maximum(begin, generator.integers(0, size, 50))
         expected = [values[b : e + 1].max() for b, e in zip(begin, end, strict=True)]
-        np.testing.assert_array_equal(_range_maxima(values, begin, end), expected)
+        np.testing.assert_array_equal(over_ranges(np.maximum, values, begin, end), expected)
 
 
 def _with_spm(instance: Instance, spm: int) -> Instance:

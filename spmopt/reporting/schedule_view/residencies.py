@@ -87,7 +87,7 @@ def residencies(view: Arrays, times: Times) -> Residencies:
         stop=stop,
         came=came,
         left=_left(view, table),
-        next=_next_use(view, table.tensor, table.begin),
+        next=next_use(view, table.tensor, table.begin),
     )
 
 
@@ -139,7 +139,7 @@ def _left(view: Arrays, table: Placements) -> Ints:
     """Return (r,) :class:`Left` of each rectangle."""
     tensor, after = np.maximum(table.tensor, 0), table.end - 1
     needed = view.live(tensor, table.end) & (table.tensor >= 0)
-    again = _next_use(view, table.tensor, after) >= 0
+    again = next_use(view, table.tensor, after) >= 0
     return np.select(
         [table.end == view.timeline.steps, _moved(view, table, table.end), needed & again, needed],
         [Left.END, Left.MOVED, Left.EVICTED, Left.OUT],
@@ -153,7 +153,7 @@ def _moved(view: Arrays, table: Placements, step: Ints) -> Bools:
     return np.isin(np.arange(len(table)), row)
 
 
-def _next_use(view: Arrays, tensor: Ints, step: Ints) -> Ints:
+def next_use(view: Arrays, tensor: Ints, step: Ints) -> Ints:
     """Return (r,) the first step after ``step`` that uses ``tensor``, or -1."""
     line, known = view.timeline, np.maximum(tensor, 0)
     row = view.accesses.last(known, step)

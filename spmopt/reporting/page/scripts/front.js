@@ -136,15 +136,8 @@ class Front {
 
   steps(members) {
     const points = members.map(({ pixel }) => pixel).sort((a, b) => a[0] - b[0]);
-    const corners = points.flatMap(([x, y], at) =>
-      at
-        ? [
-            [x, points[at - 1][1]],
-            [x, y],
-          ]
-        : [[x, y]],
-    );
-    return pathThrough(corners);
+    const corners = points.map(([x, y], at) => `${at ? "H" : "M"}${x} ${at ? "V" : ""}${y}`);
+    return corners.join("");
   }
 
   /** Lines from a member to the least that any schedule on its machine takes. */

@@ -91,10 +91,9 @@ class DataTable {
 
   arrange() {
     const { rows, sorted, columns } = this;
-    const isText = columns.map(({ numeric }) => !numeric);
     this.words ||= rows.map((row) =>
       row
-        .filter((_, at) => isText[at])
+        .filter((_, at) => !columns[at].numeric)
         .join("\n")
         .toLowerCase(),
     );

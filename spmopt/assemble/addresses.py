@@ -32,11 +32,11 @@ class FreeExtents:
             self._add(0, pages)
 
     def size_at(self, start: int) -> int:
-        """Pages of the extent that begins at ``start``; 0 if none does."""
+        """Return the pages of the extent that begins at ``start``; 0 if none does."""
         return self._size_at.get(start, 0)
 
     def holding(self, pages: int, most: int) -> list[Extent]:
-        """The smallest extents that hold ``pages`` pages, at most so many."""
+        """Return the smallest extents that hold ``pages`` pages, at most so many."""
         place = bisect_left(self._by_size, pages << _START_BITS)
         return [
             (key & _START_MASK, key >> _START_BITS) for key in self._by_size[place : place + most]
@@ -178,7 +178,7 @@ class Allocator:
 
 
 def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placements:
-    """Addresses of every resident page and of the scratch.
+    """Return the addresses of every resident page and of the scratch.
 
     In each step the pages that shrinking frees return first; then growing tensors take theirs,
     largest first, and the scratch comes last. Pages go right behind their tensor's last one if
@@ -203,7 +203,7 @@ def by_tensor(rows: Placements) -> Placements:
 def _events(
     machine: Machine, timeline: Timeline, residency: Residency
 ) -> list[tuple[int, int, int, int, int]]:
-    """Changes (step, tensor, pages held, pages wanted, leaves) in the order of the sweep."""
+    """Return changes (step, tensor, pages held, pages wanted, leaves) in the order of the sweep."""
     pages = machine.pages(residency.size_bytes)
     before, after = neighbors(residency, pages)
     starts, ends = np.flatnonzero(pages != before), np.flatnonzero(after == 0)
@@ -225,7 +225,7 @@ def _events(
 def in_ranges(
     machine: Machine, timeline: Timeline, residency: Residency, ranges: Ranges
 ) -> Placements:
-    """Each row of ``residency`` from its range's first page on, the scratch at the top.
+    """Return each row of ``residency`` from its range's first page on, the scratch at the top.
 
     Raises
     ------

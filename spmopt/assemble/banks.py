@@ -16,7 +16,7 @@ from spmopt.core.timeline import Timeline
 
 
 def place_in_banks(machine: Machine, rows: BankRows) -> Placements:
-    """Addresses of every row within its bank: one sweep over the steps for each bank.
+    """Return the addresses of every row within its bank: one sweep over the steps for each bank.
 
     In each step the rows that end return their pages first, then those that begin take theirs,
     largest first: never in vain where no bank is too full. Pages that a full bank lacks lie beyond
@@ -31,7 +31,7 @@ def place_in_banks(machine: Machine, rows: BankRows) -> Placements:
 
 
 def _placed(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> Placements:
-    """Placements of the rows ``own`` of one bank, which begins at SPM page ``first``."""
+    """Return the placements of the rows ``own`` of one bank, which begins at SPM page ``first``."""
     allocator = Allocator(pages)
     step = np.concatenate((rows.begin[own], rows.end[own]))
     begins = np.repeat([1, 0], own.size)
@@ -55,7 +55,7 @@ def _placed(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> P
 
 
 def moves_between(machine: Machine, timeline: Timeline, rows: BankRows) -> Moves:
-    """A move for the pages whose next row follows at once."""
+    """Return a move for the pages whose next row follows at once."""
     page, sizes = machine.page_bytes, timeline.size_bytes.tolist()
     ended: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
     table = rows.rows()

@@ -33,7 +33,7 @@ class Turn(IntEnum):
 
 
 def derive_commands(timeline: Timeline, plan: Plan) -> Commands:
-    """Loads, streams and stores of ``plan`` (PROBLEM.md, section 3).
+    """Return the loads, streams and stores of ``plan`` (PROBLEM.md, section 3).
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Loads(NamedTuple):
 
 
 def loads_of(timeline: Timeline, rows: Residency) -> Loads:
-    """What a row holds beyond the row before it, unless its first step overwrites it (R2).
+    """Return what a row holds beyond the row before it, unless its first step overwrites it (R2).
 
     ``access`` is that of the row's tensor in its first step, or -1.
     """
@@ -74,7 +74,7 @@ def loads_of(timeline: Timeline, rows: Residency) -> Loads:
 
 
 def stream_passes(timeline: Timeline) -> tuple[Ints, Ints]:
-    """(a,) How often what is not resident crosses in and out (R3, R4)."""
+    """Return (a,) how often what is not resident crosses in and out (R3, R4)."""
     kind, live, passes = timeline.kind, timeline.live_after, timeline.passes
     passes_in = np.where(kind == Access.WRITE, np.where(live, passes - 1, 0), passes)
     passes_out = np.where((kind != Access.READ) & live, passes, 0)
@@ -141,7 +141,7 @@ def _stores(timeline: Timeline, plan: Plan) -> tuple[Ints, Commands]:
 
 
 def _valid_before(timeline: Timeline, plan: Plan) -> Ints:
-    """(stores,) Bytes valid in DRAM that each store finds, after its own step's write.
+    """Return (stores,) bytes valid in DRAM that each store finds, after its own step's write.
 
     Writes set the figure and stores add to it, so it is a running sum that restarts at every
     write: the sum of all stores so far less that sum at the last write.

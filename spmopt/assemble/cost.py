@@ -43,7 +43,7 @@ def transfer_cycles(machine: Machine, size_bytes: Ints) -> Ints:
 
 
 def summed(length: int, place: Ints, values: Ints) -> Ints:
-    """(length,) Sums of the ``values`` that fall on each place."""
+    """Return (length,) sums of the ``values`` that fall on each place."""
     total = np.zeros(length, np.int64)
     np.add.at(total, place, values)
     return total
@@ -52,7 +52,7 @@ def summed(length: int, place: Ints, values: Ints) -> Ints:
 def step_time(
     machine: Machine, *, compute: Ints, inward: Ints, outward: Ints, before: Ints, after: Ints
 ) -> Ints:
-    """(n,) Durations ``d_i`` by R6, in the unit of the arguments.
+    """Return (n,) durations ``d_i`` by R6, in the unit of the arguments.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def step_time(
 
 
 def step_cycles(machine: Machine, timeline: Timeline, commands: Commands) -> Ints:
-    """(n,) Duration ``d_i`` of every step, in cycles."""
+    """Return (n,) duration ``d_i`` of every step, in cycles."""
     cycles = transfer_cycles(machine, (commands.end - commands.begin) * commands.passes)
     kind = commands.kind
     access = access_at(timeline, commands.step, commands.tensor)

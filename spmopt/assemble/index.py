@@ -10,7 +10,7 @@ from spmopt.core.timeline import Timeline
 
 
 def access_at(timeline: Timeline, step: Ints, tensor: Ints) -> Ints:
-    """Index of the access of ``tensor[k]`` in ``step[k]``, or -1 where the step has none."""
+    """Return index of the access of ``tensor[k]`` in ``step[k]``, or -1 where the step has none."""
     if not timeline.tensor.size:
         return np.full(step.size, -1, np.int64)
     tensors = timeline.size_bytes.size
@@ -23,14 +23,14 @@ def access_at(timeline: Timeline, step: Ints, tensor: Ints) -> Ints:
 
 
 def flagged(flags: Bools, access: Ints) -> Bools:
-    """``flags[access[k]]``, and false where ``access[k]`` is -1."""
+    """Return ``flags[access[k]]``, and false where ``access[k]`` is -1."""
     result = access >= 0
     result[result] = flags[access[result]]
     return result
 
 
 def row_at(residency: Residency, step: Ints, tensor: Ints) -> Ints:
-    """Index of the residency row that holds ``tensor[k]`` in ``step[k]``, or -1."""
+    """Return the index of the residency row that holds ``tensor[k]`` in ``step[k]``, or -1."""
     if not len(residency):
         return np.full(step.size, -1, np.int64)
     span = max(int(residency.end.max()), int(step.max(initial=0))) + 1
@@ -42,7 +42,7 @@ def row_at(residency: Residency, step: Ints, tensor: Ints) -> Ints:
 
 
 def resident_bytes(residency: Residency, step: Ints, tensor: Ints) -> Ints:
-    """Resident bytes ``r_t(i)`` of ``tensor[k]`` in ``step[k]``."""
+    """Return the resident bytes ``r_t(i)`` of ``tensor[k]`` in ``step[k]``."""
     row = row_at(residency, step, tensor)
     if not len(residency):
         return np.zeros(step.size, np.int64)
@@ -51,7 +51,7 @@ def resident_bytes(residency: Residency, step: Ints, tensor: Ints) -> Ints:
 
 
 def neighbors(residency: Residency, values: Ints) -> tuple[Ints, Ints]:
-    """``values`` of the rows that adjoin each row of the same tensor in time, else 0.
+    """Return ``values`` of the rows that adjoin each row of the same tensor in time, else 0.
 
     Returns
     -------

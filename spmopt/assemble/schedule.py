@@ -52,7 +52,7 @@ def assemble(instance: Instance, plan: Plan) -> Schedule:
 
 
 def _places(machine: Machine, arrays: Timeline, plan: Plan) -> Placements:
-    """Addresses anywhere, or in the plan's ranges."""
+    """Return the addresses anywhere, or in the plan's ranges."""
     if plan.ranges is None:
         return place(machine, arrays, plan.residency)
     return in_ranges(machine, arrays, plan.residency, plan.ranges)

@@ -13,7 +13,7 @@ def cpu_s() -> float:
 
 
 def own_cpu_s() -> float:
-    """CPU seconds of this process and of those that it has started and seen end."""
+    """Return CPU seconds of this process and of those that it has started and seen end."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 

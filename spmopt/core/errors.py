@@ -33,7 +33,7 @@ class ScheduleError(SpmoptError):
 
 
 def unknown(what: str, name: str, known: Iterable[str]) -> InputError:
-    """Error "no ``what`` called ``name``", with the nearest of ``known`` or all of them."""
+    """Make the error "no ``what`` called ``name``", with the nearest of ``known`` or all."""
     names = sorted(known)
     near = get_close_matches(name.lower(), names, n=1, cutoff=0.6)
     hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(names)}"
@@ -109,7 +109,7 @@ class Conflict:
         return self.required_bytes - self.available_bytes
 
     def __str__(self) -> str:
-        """One line, with all figures and the first few members."""
+        """Return one line, with all figures and the first few members."""
         kind = f" {self.kind}" if self.kind else ""
         figures = (
             f"{self.need} {self.required_bytes} bytes{kind}, available are "
@@ -120,7 +120,7 @@ class Conflict:
         )
 
     def _crowd(self) -> str:
-        """The members in words."""
+        """Return the members in words."""
         names = [str(member) for member in self.members[:NAMED]]
         more = len(self.members) - len(names)
         if more:

@@ -103,7 +103,7 @@ class SystolicArray:
     dataflow: str = "os"
 
     def operations_per_s(self, clock_hz: int) -> int:
-        """Multiplications and additions a second with all of it at work."""
+        """Return the multiplications and additions a second with all of it at work."""
         return 2 * self.rows * self.columns * clock_hz
 
     def __post_init__(self) -> None:
@@ -200,7 +200,7 @@ class SpmTechnology:
         return self.read_bytes_per_s, self.write_bytes_per_s
 
     def times(self, count: int) -> SpmTechnology:
-        """``count`` of these scratchpads, with a DRAM each."""
+        """Return ``count`` of these scratchpads, with a DRAM each."""
         known = {name: getattr(self, name) for name in _OF_ALL}
         return replace(
             self, **{k: count * value for k, value in known.items() if value is not None}
@@ -317,7 +317,7 @@ class Machine:
     @overload
     def pages(self, size_bytes: Ints) -> Ints: ...
     def pages(self, size_bytes: int | Ints) -> int | Ints:
-        """Pages that hold so many bytes, ``ceil(size / g)``; of an array, each."""
+        """Return the pages that hold so many bytes, ``ceil(size / g)``; of an array, each."""
         return -(-size_bytes // self.page_bytes)
 
     @property

@@ -15,7 +15,7 @@ SCRATCH = -1
 
 
 def fitting_modes(instance: Instance) -> Ints:
-    """(n,) First mode of every operation whose stationary operands and scratch fit.
+    """Return (n,) first mode of every operation whose stationary operands and scratch fit.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def fitting_modes(instance: Instance) -> Ints:
 
 
 def unfit(instance: Instance) -> Conflict | None:
-    """Why no legal schedule exists; None if one does.
+    """Return why no legal schedule exists; None if one does.
 
     Where every operation fits in some mode, all the rest can stream.
     """
@@ -45,7 +45,7 @@ def unfit(instance: Instance) -> Conflict | None:
 
 
 def _conflict(instance: Instance) -> Conflict:
-    """The operation that needs most, in the mode that needs least."""
+    """Return the operation that needs most, in the mode that needs least."""
     needs = [min(_pages(instance, op, mode) for mode in op.modes) for op in instance.operations]
     step = int(np.argmax(needs))
     operation, page = instance.operations[step], instance.machine.page_bytes
@@ -84,7 +84,7 @@ def _parts(instance: Instance, operation: Operation) -> dict[int, int]:
 def _pages(
     instance: Instance, operation: Operation, mode: Mode, kept: Collection[int] | None = None
 ) -> int:
-    """Pages that ``mode`` needs, or if only the parts ``kept`` were needed."""
+    """Return the pages that ``mode`` needs, or if only the parts ``kept`` were needed."""
     machine = instance.machine
     pages = machine.pages(mode.scratch_bytes) if kept is None or SCRATCH in kept else 0
     for tensor, operand in zip(operation.tensors, mode.operands, strict=True):

@@ -23,7 +23,7 @@ BANK_WEIGHTS = ("bank_read_byte", "bank_write_byte")
 
 
 def _exact(value: object) -> Fraction:
-    """The decimal a user wrote, not its nearest binary number."""
+    """Return the decimal a user wrote, not its nearest binary number."""
     return Fraction(value if isinstance(value, Rational) else str(value))
 
 
@@ -112,7 +112,7 @@ TRAFFIC = Objective(
 
 
 def energy_objective(machine: Machine) -> Objective:
-    """Joules on ``machine``: each DMA byte also writes (in) or reads (out) the SPM once.
+    """Return joules on ``machine``: each DMA byte also writes (in) or reads (out) the SPM once.
 
     With banks every byte that one of them reads or writes has its price, those of DMA among them.
     """

@@ -13,7 +13,7 @@ from spmopt.core.table import Ints
 
 
 def listed_order(instance: Instance) -> Ints:
-    """(n,) The order that the operations are listed in."""
+    """Return (n,) the order that the operations are listed in."""
     return np.arange(len(instance.operations), dtype=np.int64)
 
 
@@ -31,7 +31,7 @@ def same_order(one: Ints | None, other: Ints | None) -> bool:
 
 
 def depth_first(instance: Instance) -> Ints:
-    """(n,) Operations in depth-first order, waiting at joins.
+    """Return (n,) operations in depth-first order, waiting at joins.
 
     The recursive route of Tsai, section 4.2.2 (from Wang et al., SuperNeurons, PPoPP 2018): an
     operation runs as soon as the walk reaches it for the last time, then the walk goes on to
@@ -93,7 +93,7 @@ def reordered(instance: Instance, order: Ints) -> Instance:
 
 
 def dependences(instance: Instance) -> Sequence[set[int]]:
-    """Operations that each one must run after: predecessors and hazards of the listed order.
+    """Return operations that each one must run after: predecessors and hazards of the listed order.
 
     An order that keeps them lets every operation read what it reads in the listed order.
     """
@@ -105,7 +105,7 @@ def dependences(instance: Instance) -> Sequence[set[int]]:
 def hazards(
     accesses: Sequence[tuple[Sequence[int], Sequence[int]]], tensors: int
 ) -> list[set[int]]:
-    """Earlier operations that each one must run after: read after write, write after either.
+    """Return earlier operations that each one must run after: read after write, write after either.
 
     Parameters
     ----------

@@ -203,7 +203,7 @@ def _require_offset(buffer: Buffer, offset: int, capacity_bytes: int | None) -> 
 
 
 def overlap(buffers: Sequence[Buffer], offsets: Sequence[int]) -> tuple[int, int] | None:
-    """The first two buffers of which neither is on top of the other; None if there are none."""
+    """Find the first two buffers of which neither is on top of the other; None: there are none."""
     lower = np.array([b.lower for b in buffers], dtype=np.int64)
     upper = np.array([b.upper for b in buffers], dtype=np.int64)
     start = np.array(offsets, dtype=np.int64)

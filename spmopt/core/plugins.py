@@ -79,15 +79,15 @@ class Registry(Mapping[str, T]):
         return len(self.own)
 
     def packages(self) -> Mapping[str, str]:
-        """Package of each name that one adds; none of them is imported."""
+        """Return the package of each name that one adds; none of them is imported."""
         return {name: package_of(point) for name, point in self.foreign().items()}
 
     def names(self) -> tuple[str, ...]:
-        """All names, own ones first; no package is imported."""
+        """Return all names, own ones first; no package is imported."""
         return tuple(dict.fromkeys((*self.own, *self.added, *self.foreign())))
 
     def foreign(self) -> Mapping[str, EntryPoint]:
-        """Entry points of packages, but those whose names the program has itself."""
+        """Return the entry points of packages, but those whose names the program has itself."""
         return {name: each for name, each in plugins(self.group).items() if name not in self.own}
 
     def register(self, name: str, found: object) -> T:

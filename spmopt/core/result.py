@@ -125,7 +125,7 @@ class Totals:
         return self.dram_in_bytes + self.dram_out_bytes
 
     def value(self, objective: Objective) -> Fraction:
-        """The objective, exact.
+        """Return the objective, exact.
 
         Raises
         ------
@@ -200,7 +200,7 @@ def is_optimal(gap: float | None, tolerance: float) -> bool:
 
 
 def relative_gap(value: Fraction, bound: Fraction) -> float | None:
-    """``value / bound - 1``; None where that is infinite, or too large to mean anything."""
+    """Return ``value / bound - 1``; None where that is infinite, or too large to mean anything."""
     if bound <= 0:
         return 0.0 if value == 0 else None
     ratio = value / bound

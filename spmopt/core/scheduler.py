@@ -103,7 +103,7 @@ class Request:
     started: float = field(default_factory=monotonic)
 
     def remaining_s(self) -> float:
-        """Seconds left of the time limit; 0 once stopped."""
+        """Return the seconds left of the time limit; 0 once stopped."""
         if self.stop():
             return 0.0
         return max(0.0, self.started + self.time_limit_s - monotonic())

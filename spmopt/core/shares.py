@@ -46,12 +46,12 @@ class Shares:
 
     @staticmethod
     def of(line: Timeline) -> Shares:
-        """Shares of a timeline that says which mode each step runs."""
+        """Return the shares of a timeline that says which mode each step runs."""
         return _shared(line, np.zeros(line.steps, bool))
 
     @staticmethod
     def relaxed(instance: Instance, line: Timeline) -> Shares:
-        """Shares of the relaxed timeline of ``instance``, whichever modes are run."""
+        """Return the shares of the relaxed timeline of ``instance``, whichever modes are run."""
         several = [len(operation.modes) > 1 for operation in instance.operations]
         return _shared(line, np.array(several, bool))
 

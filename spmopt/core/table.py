@@ -39,11 +39,11 @@ class Table:
         )
 
     def take(self, rows: Ints | Bools) -> Self:
-        """Rows by index or mask, in that order."""
+        """Return the rows by index or mask, in that order."""
         return type(self)(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
     def rows(self) -> list[tuple[int, ...]]:
-        """All rows, each with the columns in their order."""
+        """Return all rows, each with the columns in their order."""
         return list(zip(*(getattr(self, f.name).tolist() for f in fields(self)), strict=True))
 
     @classmethod
@@ -55,11 +55,11 @@ class Table:
 
     @classmethod
     def together(cls, *parts: Self) -> Self:
-        """Rows of one or more tables, one after the other."""
+        """Return the rows of one or more tables, one after the other."""
         columns = {f.name: [getattr(part, f.name) for part in parts] for f in fields(cls)}
         return cls(**{name: np.concatenate(column) for name, column in columns.items()})
 
     @classmethod
     def empty(cls) -> Self:
-        """A table without rows."""
+        """Return a table without rows."""
         return cls(**{f.name: np.empty(0, np.int64) for f in fields(cls)})

@@ -92,20 +92,20 @@ class Timeline:
 
 
 def timeline(instance: Instance, operation: Ints, mode: Ints) -> Timeline:
-    """Arrays of ``instance`` with step ``i`` running ``operation[i]`` in ``mode[i]``."""
+    """Return the arrays of ``instance`` with step ``i`` running ``operation[i]`` in ``mode[i]``."""
     operations = [instance.operations[index] for index in operation.tolist()]
     modes = [op.modes[m] for op, m in zip(operations, mode.tolist(), strict=True)]
     return _build(instance, operation, mode, operations, modes)
 
 
 def listed_timeline(instance: Instance) -> Timeline:
-    """Arrays of ``instance`` in its own order, every operation in its first mode."""
+    """Return the arrays of ``instance`` in its own order, every operation in its first mode."""
     count = len(instance.operations)
     return timeline(instance, np.arange(count, dtype=np.int64), np.zeros(count, np.int64))
 
 
 def fitting_timeline(instance: Instance) -> Timeline:
-    """Arrays of ``instance`` in its own order, every operation in its first mode that fits.
+    """Return arrays of ``instance`` in its own order, every operation in its first mode that fits.
 
     Raises
     ------
@@ -125,7 +125,7 @@ def relaxed_timeline(instance: Instance) -> Timeline:
 
 
 def relaxed_mode(operation: Operation) -> Mode:
-    """A mode at most as costly as any of ``operation``'s (PROBLEM.md, section 4)."""
+    """Return a mode at most as costly as any of ``operation``'s (PROBLEM.md, section 4)."""
     modes = operation.modes
     if len(modes) == 1:
         return modes[0]

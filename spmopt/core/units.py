@@ -143,7 +143,7 @@ def _read(
 
 
 def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:
-    """How many of ``dimension``'s own unit one ``unit`` is."""
+    """Return how many of ``dimension``'s own unit one ``unit`` is."""
     name, slash, time = unit.partition("/")
     kind, factor = _unit(name)
     if slash:
@@ -156,7 +156,7 @@ def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:
 
 
 def _unit(name: str) -> tuple[str, Decimal]:
-    """What a unit measures, perhaps with a prefix; nothing if it is none."""
+    """Return what a unit measures, perhaps with a prefix; nothing if it is none."""
     if name in _UNITS:
         return _UNITS[name]
     for prefix, times in _PREFIXES.items():
@@ -179,7 +179,7 @@ _SYMBOLS = dict(zip(range(-12, 18, 3), ("p", "n", "µ", "m", "", *"kMGTP"), stri
 
 
 def si(value: float, unit: str, *, fill: bool = False) -> str:
-    """``value`` with up to four digits and a decimal prefix: ``78.84 ms``, ``24 MB``.
+    """Return ``value`` with up to four digits and a decimal prefix: ``78.84 ms``, ``24 MB``.
 
     With ``fill`` always four, so that a column lines up: ``24.00 MB``.
     """

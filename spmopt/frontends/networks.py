@@ -27,7 +27,7 @@ def load_network(
     warn: Callable[[str], None] = warn_on_stderr,
     **parameters: int,
 ) -> Graph:
-    """Forward or training graph of a network.
+    """Return the forward or training graph of a network.
 
     Parameters
     ----------

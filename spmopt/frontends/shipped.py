@@ -11,7 +11,7 @@ _PREFIX = "light_"
 
 
 def shipped() -> dict[str, Path]:
-    """Files by name; found without importing the package.
+    """Return the files by name; found without importing the package.
 
     Raises
     ------

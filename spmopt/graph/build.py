@@ -45,7 +45,7 @@ class GraphBuilder:
         return self._source(name, shape, element_bytes, TensorKind.STATE)
 
     def shape(self, value: int) -> Shape:
-        """Shape of a value."""
+        """Return the shape of a value."""
         return self.values[value].shape
 
     def add(

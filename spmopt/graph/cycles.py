@@ -22,7 +22,7 @@ def compute_cycles(machine: Machine, operations: int, gemm: Gemm | None) -> int:
 
 
 def access_cycles(machine: Machine, read_bytes: int, write_bytes: int) -> int:
-    """Cycles in which the banks of the scratchpad deliver and accept so much, rounded up.
+    """Return cycles in which the banks of the scratchpad deliver and accept so much, rounded up.
 
     ``read_bytes f / r + write_bytes f / w`` with the clock f, and the rates r and w of all banks
     together: a bank does one access at a time, so that reads and writes add up. Bytes are taken
@@ -38,7 +38,7 @@ def access_cycles(machine: Machine, read_bytes: int, write_bytes: int) -> int:
 
 
 def systolic_cycles(array: SystolicArray, gemm: Gemm) -> int:
-    """Cycles of ``gemm`` on a systolic array of R rows and C columns (SCALE-Sim's model).
+    """Return cycles of ``gemm`` on a systolic array of R rows and C columns (SCALE-Sim's model).
 
     With M, K, N the sizes of the product and cd the division rounded up:
     output stationary ``cd(M, R) cd(N, C) (K + R + C - 2)``,

@@ -147,7 +147,7 @@ class Graph:
             raise InputError(f"graph of networkx: lacks what a graph has: {error}") from None
 
     def shapes(self, indices: tuple[int, ...]) -> tuple[tuple[int, ...], ...]:
-        """Shapes of the values named by ``indices``."""
+        """Return the shapes of the values named by ``indices``."""
         return tuple(self.values[index].shape for index in indices)
 
 
@@ -160,6 +160,6 @@ def _connect(graph: DiGraph, source: object, target: object, position: int) -> N
 def _places(
     index: Mapping[object, int], edges: Iterable[tuple[object, object, Any]], end: int
 ) -> tuple[int, ...]:
-    """Values at the one or the other end of edges, in the order of their positions."""
+    """Return the values at the one or the other end of edges, in the order of their positions."""
     found = ((place, index[edge[end]]) for edge in edges for place in edge[2]["positions"])
     return tuple(value for _, value in sorted(found))

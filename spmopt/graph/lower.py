@@ -108,7 +108,7 @@ class _Modes:
     tiled: bool
 
     def of(self, node: Node, spec: OperatorSpec, used: _Used) -> Mode:
-        """The one mode of ``node``."""
+        """Return the one mode of ``node``."""
         shapes = self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
         gemm = None if spec.gemm is None else spec.gemm(*shapes, node.attributes)
         work = spec.operations(*shapes, node.attributes)
@@ -132,7 +132,7 @@ class _Modes:
 
 
 def _tensors(graph: Graph, specs: list[OperatorSpec]) -> tuple[tuple[Tensor, ...], dict[int, int]]:
-    """The tensors, and the tensor of every value that an operation touches."""
+    """Return the tensors, and the tensor of every value that an operation touches."""
     root = list(range(len(graph.values)))
     written: set[int] = set()
     touched: set[int] = set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def unused(name: str, taken: set[str]) -> str:
-    """``name``, or with a number where it is taken; marks the result taken."""
+    """Return ``name``, or with a number where it is taken; marks the result taken."""
     unique, count = name, 1
     while unique in taken:
         count += 1

@@ -11,7 +11,7 @@ from spmopt.graph.operators.attributes import integer
 
 
 def parameters(graph: Graph) -> int:
-    """Elements of all trained tensors (without running statistics).
+    """Return the elements of all trained tensors (without running statistics).
 
     Of an embedding table that is looked up (``Lookup``) the whole table, though the graph only
     holds the rows that one step reads.
@@ -28,7 +28,7 @@ def _not_held(graph: Graph, node: Node) -> int:
 
 
 def macs(graph: Graph) -> int:
-    """Multiply-accumulates of all matrix products, convolutions included."""
+    """Return the multiply-accumulates of all matrix products, convolutions included."""
     total = 0
     for node in graph.nodes:
         gemm = operators.lookup(node.operator).gemm
@@ -39,7 +39,7 @@ def macs(graph: Graph) -> int:
 
 
 def operations(graph: Graph) -> int:
-    """Multiplications, additions and the like of all nodes (2 per MAC)."""
+    """Return the multiplications, additions and the like of all nodes (2 per MAC)."""
     total = 0
     for node in graph.nodes:
         shapes = graph.shapes(node.inputs), graph.shapes(node.outputs)

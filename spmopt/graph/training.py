@@ -150,7 +150,7 @@ class _TrainingStep(GraphBuilder):
         self.add_node(name, rule.operator, inputs, outputs, node.attributes)
 
     def _contribute(self, value: int) -> int:
-        """A new gradient of ``value``, to be summed with the others."""
+        """Return a new gradient of ``value``, to be summed with the others."""
         weight = self.values[value].kind is TensorKind.WEIGHT
         kind = TensorKind.WEIGHT_GRADIENT if weight else TensorKind.GRADIENT
         gradient = self._like(value, f"{self.values[value].name}.gradient", kind)
@@ -197,7 +197,7 @@ class _TrainingStep(GraphBuilder):
         self._append(f"{value.name}.loss", "LossGradient", [output, labels], [gradient])
 
     def _training_form(self, node: Node) -> Node:
-        """The node with what training needs: masks, saved statistics."""
+        """Return the node with what training needs: masks, saved statistics."""
         form = operators.lookup(node.operator).training
         if form is None:
             return node
@@ -213,7 +213,7 @@ class _TrainingStep(GraphBuilder):
         return replace(node, operator=form.operator, inputs=inputs, outputs=outputs)
 
     def _find_trained(self) -> set[int]:
-        """Values that are weights or are computed from one."""
+        """Return the values that are weights or are computed from one."""
         trained = {i for i, v in enumerate(self.values) if v.kind is TensorKind.WEIGHT}
         for node in self.forward:
             if not trained.isdisjoint(node.inputs):

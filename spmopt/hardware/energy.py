@@ -33,7 +33,7 @@ class AreaReport:
 
 
 def area_report(machine: Machine) -> AreaReport:
-    """Area of ``machine``, by its parts."""
+    """Return the area of ``machine``, by its parts."""
     area, memory = machine.area, machine.memory
     bandwidth = machine.dram_bytes_per_s if memory is None else memory.dram_bytes_per_s
     return AreaReport(
@@ -44,7 +44,7 @@ def area_report(machine: Machine) -> AreaReport:
 
 
 def _of_banks(banks: Sequence[Bank]) -> float | None:
-    """Area of all banks; None without banks, or if one of them is not known."""
+    """Return the area of all banks; None without banks, or if one of them is not known."""
     known = [bank.area_mm2 for bank in banks if bank.area_mm2 is not None]
     return sum(known) if banks and len(known) == len(banks) else None
 

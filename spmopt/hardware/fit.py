@@ -33,7 +33,7 @@ class CapacityCurve:
     exponent: float
 
     def at(self, capacity_bytes: int) -> float:
-        """Value at a capacity, to six digits: alike on every computer."""
+        """Return the value at a capacity, to six digits: alike on every computer."""
         return _rounded(self.constant + self.factor * (capacity_bytes / _MB) ** self.exponent)
 
 
@@ -80,7 +80,7 @@ def fit(capacities_bytes: Sequence[int], values: Sequence[float]) -> Fit:
 
 
 def _linear(sizes: _Floats, targets: _Floats, exponent: float) -> CapacityCurve:
-    """Best constant and factor for an exponent; neither is negative."""
+    """Return the best constant and factor for an exponent; neither is negative."""
     columns = np.stack([np.ones_like(sizes), sizes**exponent], axis=1) / targets[:, None]
     ones = np.ones_like(targets)
     both = np.linalg.lstsq(columns, ones, rcond=None)[0]
@@ -94,7 +94,7 @@ def _linear(sizes: _Floats, targets: _Floats, exponent: float) -> CapacityCurve:
 
 
 def _alone(column: _Floats) -> float:
-    """Least squares with one column against ones."""
+    """Solve least squares with one column against ones."""
     return float(column.sum() / (column @ column))
 
 

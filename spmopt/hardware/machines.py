@@ -61,12 +61,12 @@ def register_machine(machine: Machine) -> None:
 
 
 def names() -> list[str]:
-    """Names of the machines that come with the program or were registered, sorted."""
+    """Return the names of the machines that come with the program or were registered, sorted."""
     return sorted([*preset_files("machine"), *MACHINES.added])
 
 
 def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machine:
-    """A preset, or a machine from a TOML file, with ``overrides`` in place of its settings.
+    """Return a preset, or a machine from a TOML file, with ``overrides`` in place of its settings.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def load_machine(name_or_path: str, overrides: Settings | None = None) -> Machin
 
 
 def _read(own: dict[str, Setting], name: str) -> Machine:
-    """Machine of its own settings, and of defaults for the others."""
+    """Return the machine of its own settings, and of defaults for the others."""
     _require_apart(own, own, f"machine {name}")
     settings = _merged(_settings(FOLDER / "defaults.toml", "defaults.toml"), own)
     return from_settings(settings, f"machine {name}")
 
 
 def override(machine: Machine, overrides: Settings) -> Machine:
-    """``machine`` with some of its settings replaced, as the command line does.
+    """Return ``machine`` with some of its settings replaced, as the command line does.
 
     A rate that is that of the machine's own array follows the array and the clock, unless
     ``overrides`` give one. Banks take the place of the scratchpad, whatever it was: a leakage that
@@ -137,7 +137,7 @@ def _at_rate_of_array(base: Machine, changed: Machine) -> Machine:
 
 
 def _merged(settings: Settings, given: Settings) -> dict[str, Setting]:
-    """``settings`` with those ``given`` in their place; sources say which figures were."""
+    """Return ``settings`` with those ``given`` in their place; sources say which figures were."""
     merged = {**settings, **given}
     for table in _SOURCED:
         source, mark = f"{table}.source", "; as set: "
@@ -180,7 +180,7 @@ def _own(name_or_path: str) -> dict[str, Setting]:
 
 
 def _settings(source: Traversable, where: str) -> dict[str, Setting]:
-    """A TOML file as flat settings."""
+    """Return a TOML file as flat settings."""
     return _flat(read_toml(source, f"machine {where}"), "", where)
 
 
@@ -199,7 +199,7 @@ def _flat(tables: dict[str, object], prefix: str, where: str) -> dict[str, Setti
 
 
 def _banks(given: object, where: str) -> str:
-    """A text of all banks, from one or from a list."""
+    """Return a text of all banks, from one or from a list."""
     given = given if isinstance(given, list) else [given]
     texts = [text for text in given if isinstance(text, str)]
     if not texts or len(texts) < len(given):

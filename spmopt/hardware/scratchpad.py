@@ -17,7 +17,7 @@ def with_technology(
     banks: int | None = None,
     named: str | None = None,
 ) -> Machine:
-    """``machine`` with a scratchpad of ``technology`` in its own size.
+    """Return ``machine`` with a scratchpad of ``technology`` in its own size.
 
     Energy per byte of the scratchpad, and leakage, are the technology's; energy of DRAM and
     arithmetic stay the machine's. Every byte is counted as part of a whole access.
@@ -90,7 +90,7 @@ class BankOf:
 
 
 def with_banks(machine: Machine, banks: Sequence[BankOf]) -> Machine:
-    """``machine`` with a scratchpad of these banks, in the order of addresses.
+    """Return ``machine`` with a scratchpad of these banks, in the order of addresses.
 
     Streams pass by the first bank. Energy per byte and leakage are the technologies', each at its
     bank's size; energy of DRAM and arithmetic stay the machine's, whose leakage is taken for the
@@ -143,7 +143,7 @@ def sources_of(machine: Machine) -> tuple[str, ...]:
 
 
 def bases_of(machine: Machine) -> tuple[tuple[str, Basis], ...]:
-    """Technologies of the scratchpad, of each bank, and what their figures rest on.
+    """Return the technologies of the scratchpad, of each bank, and what their figures rest on.
 
     Of a bank it is what its source ends in (:func:`spmopt.hardware.scratchpad.with_banks`).
     """
@@ -155,7 +155,7 @@ def bases_of(machine: Machine) -> tuple[tuple[str, Basis], ...]:
 
 
 def least_sure(machine: Machine) -> Basis | None:
-    """What the figures of the scratchpad rest on, of several banks the least sure.
+    """Return what the figures of the scratchpad rest on, of several banks the least sure.
 
     None where no technology is known.
     """

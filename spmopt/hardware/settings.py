@@ -32,7 +32,7 @@ BANK = "bank"
 
 
 def read_banks(texts: Sequence[str], where: str) -> list[BankOf]:
-    """Banks in the order of addresses, from SIZE:TECHNOLOGY[:PORTS] each.
+    """Return the banks in the order of addresses, from SIZE:TECHNOLOGY[:PORTS] each.
 
     Raises
     ------
@@ -43,17 +43,17 @@ def read_banks(texts: Sequence[str], where: str) -> list[BankOf]:
 
 
 def split_banks(text: str) -> list[str]:
-    """Texts of single banks."""
+    """Return the texts of single banks."""
     return text.split(",")
 
 
 def join_banks(texts: Sequence[str]) -> str:
-    """One text of several banks, without blanks around them."""
+    """Return one text of several banks, without blanks around them."""
     return ",".join(text.strip() for text in texts)
 
 
 def banks_text(machine: Machine) -> str:
-    """The banks of ``machine`` as :func:`read_banks` reads them back, all figures the same.
+    """Return the banks of ``machine`` as :func:`read_banks` reads them back, all figures the same.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def banks_text(machine: Machine) -> str:
 
 
 def from_folder(text: str, folder: Path) -> str:
-    """The text with paths of technologies that start in ``folder``."""
+    """Return the text with paths of technologies that start in ``folder``."""
     found = []
     for bank in split_banks(text):
         size, *rest = bank.strip().split(":")
@@ -97,7 +97,7 @@ def _read(text: str, where: str) -> BankOf:
 
 
 def _text(machine: Machine, bank: Bank) -> str:
-    """The text, if what it says is the bank."""
+    """Return the text, if what it says is the bank."""
     parts = [str(bank.spm_bytes), bank.technology]
     if bank.read_bytes_per_s is not None and bank.technology:
         alone = load_technology(bank.technology).at(bank.spm_bytes).read_bytes_per_s
@@ -172,7 +172,7 @@ def _with_banks(settings: Settings, where: str) -> Machine:
 
 
 def _bare(read: Reader) -> Machine:
-    """The machine with its scratchpad as it is; what a technology says is left at 0."""
+    """Return the machine with its scratchpad as it is; what a technology says is left at 0."""
     said = OF_TECHNOLOGY if "technology" in read.table else ()
     records: dict[str, Any] = {
         table: _RECORDS[table](
@@ -200,7 +200,7 @@ def _with_memory(read: Reader, machine: Machine) -> Machine:
 
 
 def to_settings(machine: Machine) -> dict[str, Setting]:
-    """Every setting of ``machine``, quantities as plain numbers in base units.
+    """Return every setting of ``machine``, quantities as plain numbers in base units.
 
     Raises
     ------

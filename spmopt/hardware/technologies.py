@@ -82,7 +82,7 @@ def register_technology(technology: Technology) -> None:
 
 
 def names() -> list[str]:
-    """Names of the technologies that come with the program or were registered, sorted."""
+    """Return names of the technologies that come with the program or were registered, sorted."""
     return sorted([*preset_files("technology"), *_NVSIM_CELLS, *TECHNOLOGIES.added])
 
 
@@ -151,7 +151,7 @@ def _point(read: Reader) -> Point:
 
 
 def _nvsim(name: str) -> Technology:
-    """A fit through the runs of one cell."""
+    """Return a fit through the runs of one cell."""
     cell, label = _NVSIM_CELLS[name]
     with (FOLDER / "nvsim_ppa.csv").open(encoding="utf-8") as stream:
         runs = [run for run in csv.DictReader(stream) if run["tech"] == label]

@@ -209,7 +209,7 @@ class Technology:
         }
 
     def at(self, capacity_bytes: int) -> ScratchpadFigures:
-        """The scratchpad of that capacity.
+        """Return the scratchpad of that capacity.
 
         Raises
         ------

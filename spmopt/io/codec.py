@@ -69,7 +69,7 @@ def decode(value: object, kind: type[T], where: str) -> T:
 
 
 def joined(where: str, name: str) -> str:
-    """Path of field ``name`` of the object at ``where``."""
+    """Return the path of field ``name`` of the object at ``where``."""
     return f"{where}.{name}" if where else name
 
 
@@ -104,7 +104,7 @@ def _plain(value: Any) -> object:
 
 
 def _decode_value(kind: type, value: object) -> object:
-    """A fraction, or a column of 64-bit integers; msgspec adds the path to errors."""
+    """Return a fraction, or a column of 64-bit integers; msgspec adds the path to errors."""
     if kind is Fraction:
         return _fraction(value)
     if not isinstance(value, list) or set(map(type, value)) - {int}:
@@ -127,7 +127,7 @@ def _fraction(value: object) -> Fraction:
 
 
 def _reworded(message: str, where: str) -> str:
-    """One line that begins with the path: ``machine.spm_bytes: must be a whole number``."""
+    """Return one line that begins with the path: ``machine.spm_bytes: must be a whole number``."""
     text, _, path = message.partition(" - at `$")
     place = (where + path.removesuffix("`")).removeprefix(".")
     missing, expected = _MISSING.fullmatch(text), _EXPECTED.fullmatch(text)

@@ -166,7 +166,7 @@ def _require_no_stream(path: Path) -> None:
 
 
 def _descriptor(path: Path) -> int | None:
-    """Number of the stream that ``path`` is a name of, perhaps by way of links."""
+    """Return the number of the stream that ``path`` is a name of, perhaps by way of links."""
     folders = [Path(name).resolve() for name in _FOLDERS if Path(name).is_dir()]
     passed: set[Path] = set()
     while path not in passed:

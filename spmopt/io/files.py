@@ -36,7 +36,7 @@ _TAKEN_BY = {
 
 
 def _columns_of(record: type, *, without: str = "") -> dict[str, Any]:
-    """Types of the columns of many records, by field."""
+    """Return the types of the columns of many records, by field."""
     hints = get_type_hints(record)
     names = [f.name for f in fields(record) if f.name != without]
     return {name: GenericAlias(list, hints[name]) for name in names}
@@ -92,7 +92,7 @@ class StoredResult:
 
     @classmethod
     def made_here(cls, instance: Instance, result: Result) -> Self:
-        """One that this program has made."""
+        """Return one that this program has made."""
         versions = {"spmopt": __version__, "python": platform.python_version()}
         return cls(instance=instance, result=result, versions=versions)
 
@@ -284,7 +284,7 @@ def _body(value: object, where: str, kind: str) -> Json:
 
 
 def _filled(value: Any, path: Sequence[str], lacking: Callable[[Json], Json]) -> Any:
-    """``value`` with what is ``lacking`` in its object at ``path``, where there is one."""
+    """Return ``value`` with what is ``lacking`` in its object at ``path``, where there is one."""
     if not isinstance(value, dict):
         return value
     name, *rest = path or [""]
@@ -299,7 +299,7 @@ def _columns(kind: Any, records: Sequence[object], without: Collection[str] = ()
 
 
 def _rows(columns: Any, where: str) -> list[Json]:
-    """The fields of one record after the other."""
+    """Return the fields of one record after the other."""
     names = [f.name for f in fields(columns)]
     lists = [getattr(columns, name) for name in names]
     if len(set(map(len, lists))) > 1:
@@ -308,7 +308,7 @@ def _rows(columns: Any, where: str) -> list[Json]:
 
 
 def _modes(document: Any, where: str) -> list[list[Mode]]:
-    """Modes of each operation, in the order of the file."""
+    """Return the modes of each operation, in the order of the file."""
     place, operations = joined(where, "modes"), len(document.operations.name)
     modes: list[list[Mode]] = [[] for _ in range(operations)]
     operand = cache(lambda passes, stationary: Operand(passes=passes, stationary=stationary))

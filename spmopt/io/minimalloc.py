@@ -63,7 +63,7 @@ def read_buffers(path: Path, warn: Callable[[str], None] | None = None) -> tuple
 
 
 def parse_buffers(text: str, where: str = "CSV") -> tuple[Buffer, ...]:
-    """Buffers of the text of a file; ``where`` begins each error."""
+    """Return the buffers of the text of a file; ``where`` begins each error."""
     header, *lines = text.split("\n")
     columns, inclusive = _columns(header.rstrip("\r"), where)
     buffers = []
@@ -89,7 +89,7 @@ def write_buffers(
 
 
 def format_buffers(buffers: Sequence[Buffer], offsets_bytes: Sequence[int] | None = None) -> str:
-    """Text of a file: columns that say nothing are left out, times are half-open."""
+    """Return the text of a file: columns that say nothing are left out, times are half-open."""
     columns: dict[str, list[object]] = {
         "id": [buffer.name for buffer in buffers],
         "lower": [buffer.lower for buffer in buffers],
@@ -190,7 +190,7 @@ def _buffer(fields: Mapping[str, str], inclusive: bool) -> Buffer:
 
 
 def _given(fields: Mapping[str, str], column: str) -> int | None:
-    """What a column that need not be there says; None where it says nothing."""
+    """Return what a column that need not be there says; None where it says nothing."""
     return _integer(fields, column) if fields.get(column, "").strip() else None
 
 

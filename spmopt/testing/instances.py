@@ -90,7 +90,7 @@ def build_instance(choose: ChooseInteger, features: Features) -> Instance:
 
 
 def pages(size_bytes: int, page_bytes: int) -> int:
-    """Whole pages that hold ``size_bytes``."""
+    """Return the whole pages that hold ``size_bytes``."""
     return -(-size_bytes // page_bytes)
 
 
@@ -200,7 +200,7 @@ def _machine(
 
 
 def _needed_pages(operation: Operation, mode: Mode, sizes: list[int], page: int) -> int:
-    """Pages that the mode cannot do without: its stationary operands and its scratch."""
+    """Return the pages that the mode cannot do without: its stationary operands and its scratch."""
     stationary = sum(
         pages(sizes[tensor], page)
         for tensor, operand in zip(operation.tensors, mode.operands, strict=True)

@@ -141,7 +141,7 @@ CHECKS: tuple[Callable[[Checked], None], ...] = (
 
 
 def random_instances(count: int) -> Iterator[Instance]:
-    """Instances with everything that the format knows, one channel and duplex."""
+    """Return the instances with everything that the format knows, one channel and duplex."""
     for seed in range(count):
         yield random_instance(
             seed,
@@ -216,7 +216,7 @@ def _edges() -> Iterator[Instance]:
 
 
 def _edge(modes: list[Mode]) -> Instance:
-    """One operation that updates 12 bytes in a scratchpad of 16."""
+    """Return one operation that updates 12 bytes in a scratchpad of 16."""
     machine = Machine(
         name="edge",
         spm_bytes=16,
@@ -231,6 +231,6 @@ def _edge(modes: list[Mode]) -> Instance:
 
 
 def _roomy(instance: Instance) -> Instance:
-    """``instance`` with room for every tensor and scratch at once."""
+    """Return ``instance`` with room for every tensor and scratch at once."""
     size = 1024 * instance.machine.page_bytes
     return replace(instance, machine=replace(instance.machine, spm_bytes=size))

@@ -63,19 +63,19 @@ class Arrays:
         return self.instance.machine.page_bytes
 
     def name(self, tensor: int) -> str:
-        """A tensor's name, for messages."""
+        """Return a tensor's name, for messages."""
         return "scratch" if tensor < 0 else self.instance.tensors[tensor].name
 
     def pages(self, size_bytes: Ints) -> Ints:
-        """Pages that hold so many bytes."""
+        """Return the pages that hold so many bytes."""
         return -(-size_bytes // self.page_bytes)
 
     def resident(self, tensor: Ints, step: Ints) -> Ints:
-        """``r_t(step)`` per pair; 0 before the first step and after the last."""
+        """Return ``r_t(step)`` per pair; 0 before the first step and after the last."""
         return _resident(self.schedule, self.rows, tensor, step)
 
     def access(self, tensor: Ints, step: Ints) -> Ints:
-        """The access to ``tensor`` in ``step``, or -1, per pair."""
+        """Return the access to ``tensor`` in ``step``, or -1, per pair."""
         row = self.accesses.last(tensor, step)
         return np.where(pick(self.timeline.step, row, -2) == step, row, -1)
 

@@ -50,7 +50,7 @@ class _Step:
     firm_store: int
 
     def moved(self, costs: State) -> State:
-        """Least cost in each bank, after moves at the start of the step."""
+        """Return the least cost in each bank, after moves at the start of the step."""
         return [
             min(
                 cost if source == bank else cost + self.read[source] + self.write[bank]
@@ -111,7 +111,7 @@ def _check_magnitude(line: Timeline, steps: list[_Step], shares: Shares) -> None
 def _steps(
     instance: Instance, certificate: Certificate, line: Timeline, prices: CheckedPrices
 ) -> list[_Step]:
-    """Prices of every step, bank by bank."""
+    """Return the prices of every step, bank by bank."""
     machine, objective = instance.machine, certificate.objective
     count = len(machine.banks)
     if len(objective.bank_read_byte) not in (0, count):
@@ -154,7 +154,7 @@ def _steps(
 
 
 def _all_paths(line: Timeline, steps: list[_Step], shares: Shares) -> int:
-    """``sum_t s_t DP_t``, walking all tensors through the steps together."""
+    """Return ``sum_t s_t DP_t``, walking all tensors through the steps together."""
     banks = len(steps[0].hold)
     waiting, final = _BankPaths(line, banks), _final_store(steps, banks)
     accesses = touches(line)
@@ -250,7 +250,7 @@ class _BankPaths:
         self._states[:, tensor] = state[:-1]
 
     def pass_step(self, step: _Step) -> None:
-        """A step that does not touch them: moves, then hold, drop, load or store."""
+        """Pass a step that does not touch them: moves, then hold, drop, load or store."""
         banks = self._banks
         n, r, d = self._states[0], self._states[1 : banks + 1], self._states[banks + 1 :]
         clean, dirty = _moved(r, step), _moved(d, step)
@@ -269,7 +269,7 @@ class _BankPaths:
 
 
 def _moved(costs: Ints, step: _Step) -> Ints:
-    """As :meth:`_Step.moved` for all tensors (banks, m)."""
+    """Do as :meth:`_Step.moved` for all tensors (banks, m)."""
     read, write = np.array(step.read), np.array(step.write)
     price = read[:, None] + write[None, :]
     np.fill_diagonal(price, 0)

@@ -47,7 +47,7 @@ def bank_use(view: Arrays) -> BankUse:
 
 
 def port_cycles(view: Arrays, use: BankUse) -> Ints:
-    """(n,) Cycles that the busiest port needs for each step, rounded up; 0 without rates."""
+    """Return (n,) cycles that the busiest port needs for each step, rounded up; 0 without rates."""
     machine = view.instance.machine
     cycles = []
     for read, write in zip(use.read, use.write, strict=True):
@@ -76,7 +76,7 @@ class _Count:
         self._addresses = Addresses(view.schedule.placements, view.timeline.size_bytes.size)
 
     def use(self) -> BankUse:
-        """Everything."""
+        """Count everything."""
         line, schedule = self._view.timeline, self._view.schedule
         commands, moves = schedule.commands, schedule.moves
         steps = np.arange(line.steps + 1)
@@ -135,7 +135,7 @@ class _Count:
         return total
 
     def _pieces(self, extent: Extent, begin: int, end: int) -> list[tuple[int, int]]:
-        """Banks of an extent, and how many of the bytes [begin, end) lie in each."""
+        """Return the banks of an extent, and how many of the bytes [begin, end) lie in each."""
         low, high, shift = extent
         page = self._view.page_bytes
         pieces = []

@@ -53,7 +53,7 @@ State = tuple[int, int, int, int]
 
 
 def bound(instance: Instance, certificate: Certificate) -> Fraction:
-    """The lower bound that ``certificate`` proves, exact, in units of its objective.
+    """Return the lower bound that ``certificate`` proves, exact, in units of its objective.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def bound(instance: Instance, certificate: Certificate) -> Fraction:
 
 
 def _all_paths(line: Timeline, prices: CheckedPrices) -> int:
-    """``sum_t s_t DP_t``, walking all tensors through the steps together."""
+    """Return ``sum_t s_t DP_t``, walking all tensors through the steps together."""
     waiting, final = _BytePaths(line), _final_store(prices)
     accesses = touches(line)
     first, size = line.first.tolist(), line.size_bytes.tolist()
@@ -108,7 +108,7 @@ def _all_paths(line: Timeline, prices: CheckedPrices) -> int:
 
 
 def _access(old: State, touch: Touch, step: int, prices: CheckedPrices) -> State:
-    """One access: the table of section 5, with a price for each direction.
+    """Follow one access: the table of section 5, with a price for each direction.
 
     Resident bytes pay ``hold``. A byte not resident is streamed, unless stationary. A dead
     result is not streamed out, and afterwards its bytes are in U.

@@ -71,7 +71,7 @@ def verify(instance: Instance, schedule: Schedule, claimed: Totals | None = None
 
 
 def require_legal(instance: Instance, schedule: Schedule, claimed: Totals | None = None) -> Report:
-    """As :func:`verify`, but a schedule that is not legal is an error.
+    """Do as :func:`verify`, but a schedule that is not legal is an error.
 
     Raises
     ------

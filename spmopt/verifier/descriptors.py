@@ -21,7 +21,7 @@ _END, _BEGIN, _COUNT = 0, 1, 2
 
 
 def descriptors(page_bytes: int, commands: Commands, placements: Placements) -> Ints:
-    """(m,) Descriptors of every command, by the addresses in force at its step.
+    """Return (m,) descriptors of every command, by the addresses in force at its step.
 
     The tables are those of a legal schedule: the placements of a tensor cover its resident
     prefix once in every step.
@@ -45,7 +45,7 @@ def descriptors(page_bytes: int, commands: Commands, placements: Placements) -> 
 
 
 def _between(events: list[int], low: list[int], high: list[int]) -> list[int]:
-    """Breaks in (low, high] at every ``_COUNT``; others begin or end the break at ``low``.
+    """Return breaks in (low, high] at every ``_COUNT``; others begin or end the break at ``low``.
 
     Events come tensor by tensor, in time; all breaks of a tensor have ended before the next.
     """
@@ -62,7 +62,7 @@ def _between(events: list[int], low: list[int], high: list[int]) -> list[int]:
 
 
 def _breaks(placed: Placements) -> tuple[Ints, Ints, Ints, Ints]:
-    """Tensor, page, first and last step (exclusive) of every break.
+    """Return the tensor, page, first and last step (exclusive) of every break.
 
     Before a break's page lies another one of its tensor, but not at the SPM page before.
     """

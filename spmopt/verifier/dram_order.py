@@ -21,7 +21,7 @@ class DramOrder:
         )
 
     def eligible(self, outward: bool, tensor: int, begin: int, end: int, step: int) -> int:
-        """When the other direction's accesses to bytes [begin, end) are over."""
+        """Return when the other direction's accesses to bytes [begin, end) are over."""
         if not self._duplex:
             return 0
         past = self._past[not outward][tensor]

@@ -15,7 +15,7 @@ from spmopt.verifier.bank_use import BankUse, bank_use, port_cycles
 
 
 def command_cycles(machine: Machine, size_bytes: Ints) -> Ints:
-    """Cycles of commands of so many bytes: ``lambda + ceil(x f / beta)``."""
+    """Return the cycles of commands of so many bytes: ``lambda + ceil(x f / beta)``."""
     common = gcd(machine.clock_hz, machine.dram_bytes_per_s)
     up, down = machine.clock_hz // common, machine.dram_bytes_per_s // common
     largest = int(size_bytes.max(initial=0))

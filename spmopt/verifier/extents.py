@@ -44,11 +44,11 @@ class Addresses:
         return given_up
 
     def of(self, tensor: int) -> Iterable[Extent]:
-        """The extents of a tensor (-1: the scratch) in this step."""
+        """Return the extents of a tensor (-1: the scratch) in this step."""
         return self._rows[tensor].values()
 
     def part(self, tensor: int, first: int, last: int) -> list[Extent]:
-        """The extents of its pages [first, last)."""
+        """Return the extents of its pages [first, last)."""
         return [
             (max(begin, first - shift), min(end, last - shift), shift)
             for begin, end, shift in self._rows[tensor].values()
@@ -57,7 +57,7 @@ class Addresses:
 
 
 def _by_step(step: Ints) -> dict[int, list[int]]:
-    """Rows of each step."""
+    """Return the rows of each step."""
     rows: dict[int, list[int]] = defaultdict(list)
     for row, at in enumerate(step.tolist()):
         rows[at].append(row)

@@ -22,7 +22,7 @@ class StepIndex:
 
     @classmethod
     def of(cls, tensor: Ints, step: Ints, steps: int) -> Self:
-        """Index rows whose ``step`` is in -1..steps; of equal rows the last one is found."""
+        """Return index rows whose ``step`` is in -1..steps; of equal rows the last one is found."""
         row = np.lexsort((step, tensor))
         stride = steps + 2
         return cls(
@@ -30,7 +30,7 @@ class StepIndex:
         )
 
     def last(self, tensor: Ints, step: Ints) -> Ints:
-        """The row with the greatest step at or before ``step``, per pair, or -1."""
+        """Return the row with the greatest step at or before ``step``, per pair, or -1."""
         position = np.searchsorted(self.key, tensor * self.stride + step + 1, "right") - 1
         result = np.full(position.size, -1, np.int64)
         some = np.flatnonzero(position >= 0)
@@ -40,7 +40,7 @@ class StepIndex:
 
 
 def pick(values: Ints, row: Ints, default: int) -> Ints:
-    """``values[row]``, or ``default`` where ``row`` is -1."""
+    """Return ``values[row]``, or ``default`` where ``row`` is -1."""
     result = np.full(row.size, default, np.int64)
     some = row >= 0
     result[some] = values[row[some]]
@@ -48,7 +48,7 @@ def pick(values: Ints, row: Ints, default: int) -> Ints:
 
 
 def pick_flag(values: Bools, row: Ints) -> Bools:
-    """``values[row]``, or false where ``row`` is -1."""
+    """Return ``values[row]``, or false where ``row`` is -1."""
     result = np.zeros(row.size, bool)
     some = row >= 0
     result[some] = values[row[some]]
@@ -56,7 +56,7 @@ def pick_flag(values: Bools, row: Ints) -> Bools:
 
 
 def unbalanced(columns: Sequence[Ints], weight: Ints) -> tuple[Ints, Ints]:
-    """Rows whose equals do not cancel: one row per group, and the group's total weight.
+    """Return the rows whose equals do not cancel: one row per group, and the group's total weight.
 
     Rows are equal when all ``columns`` are; groups come in the order of the columns, the
     first one first.

@@ -40,17 +40,17 @@ class MemoryContents:
         ]
 
     def new_version(self, tensor: int) -> None:
-        """From now on ``tensor`` means the result being written."""
+        """Let ``tensor`` mean, from now on, the result being written."""
         self._versions += 1
         self._current[tensor] = self._versions
 
     def write(self, tensor: int, extents: Iterable[Extent]) -> None:
-        """The operation leaves the current version in these pages."""
+        """Leave the operation's current version in these pages."""
         for begin, end, shift in extents:
             self._tags.put(begin, end, self._tag(self._current[tensor], shift))
 
     def scribble(self, extents: Iterable[Extent]) -> None:
-        """Scratch: the pages hold nothing that is of use."""
+        """Let the pages hold nothing that is of use: scratch."""
         for begin, end, _ in extents:
             self._tags.put(begin, end, NOTHING)
 
@@ -128,9 +128,9 @@ class MemoryContents:
         self._dram[tensor] = [*below, (begin, end, version), *above]
 
     def _tag(self, version: int, shift: int) -> int:
-        """Version and offset as one number; none is ``NOTHING``, and its version may be."""
+        """Return version and offset as one number; none is ``NOTHING``, and its version may be."""
         return version * self._span + shift + self._offset
 
     def _full_pages(self, tensor: int, end: int) -> int:
-        """Pages whose last byte is below ``end``; the last page of a tensor may be short."""
+        """Return pages whose last byte is below ``end``; the last page of a tensor may be short."""
         return self._pages[tensor] if end == self._size[tensor] else end // self._page

@@ -29,15 +29,15 @@ class PageTimes:
         self.loaded, self.stored, self.used = Runs(pages), Runs(pages), Runs(pages)
 
     def filled(self, extents: Iterable[Extent]) -> int:
-        """When commands are done with these pages."""
+        """Return when commands are done with these pages."""
         return _greatest(extents, self.loaded, self.stored)
 
     def left(self, extents: Iterable[Extent]) -> int:
-        """When what lay in these pages is of no more use."""
+        """Return when what lay in these pages is of no more use."""
         return _greatest(extents, self.stored, self.used)
 
     def quiet(self, extents: Iterable[Extent]) -> int:
-        """When all that used these pages is done."""
+        """Return when all that used these pages is done."""
         return _greatest(extents, self.loaded, self.stored, self.used)
 
 

@@ -77,7 +77,7 @@ def step_prices(instance: Instance, certificate: Certificate, line: Timeline) ->
 
 
 def _ports(instance: Instance, certificate: Certificate) -> list[int]:
-    """(n,) Prices of the ports of all banks together, the prices of banks checked."""
+    """Return (n,) prices of the ports of all banks together, the prices of banks checked."""
     banks, steps = len(instance.machine.banks), len(instance.operations)
     if len(certificate.banks) not in (0, banks):
         raise InputError(
@@ -93,7 +93,7 @@ def _ports(instance: Instance, certificate: Certificate) -> list[int]:
 
 
 def _check_magnitude(prices: CheckedPrices, line: Timeline) -> None:
-    """A path pays in each step at most one holding, and ``passes`` moves each way."""
+    """Check that no path pays too much: in each step one holding, and ``passes`` moves each way."""
     passes = np.ones(line.steps, np.int64)
     np.maximum.at(passes, line.step, line.passes)
     moves = zip(prices.firm_load, prices.firm_store, passes.tolist(), strict=True)
@@ -113,6 +113,6 @@ class Touch(NamedTuple):
 
 
 def touches(line: Timeline) -> list[Touch]:
-    """All accesses, in the order of the timeline."""
+    """Return all accesses, in the order of the timeline."""
     columns = (getattr(line, name).tolist() for name in Touch._fields)
     return [Touch(*row) for row in zip(*columns, strict=True)]

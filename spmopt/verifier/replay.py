@@ -150,19 +150,19 @@ class _Machine:
         self._spans.append((start, end))
 
     def check_end(self) -> None:
-        """What must be kept is in DRAM."""
+        """Check that what must be kept is in DRAM."""
         for tensor in np.flatnonzero(self._view.timeline.keep).tolist():
             size = self._view.instance.tensors[tensor].size_bytes
             if not self._memory.valid_in_dram(tensor, 0, size):
                 self._violate(None, tensor, "is to be kept, but DRAM does not hold it at the end")
 
     def result(self) -> Replay:
-        """All times."""
+        """Return all times."""
         cycles = max(self._operation_end, *self._free)
         return _result(cycles, self._spans, self._command_spans, self._violations)
 
     def _give_up(self, step: int) -> None:
-        """Pages that change hands in this step were in use until the tensor's last use."""
+        """Note until when pages that change hands in this step were in use: the last use."""
         for tensor, since, (low, high, _) in self._addresses.advance(step):
             last = self._last_use[tensor]
             if last >= since:
@@ -206,13 +206,13 @@ class _Machine:
         return finish
 
     def _extents(self, row: int) -> list[Extent]:
-        """Where the pages of a command's bytes lie."""
+        """Return where the pages of a command's bytes lie."""
         page = self._view.page_bytes
         first, last = self._begin[row] // page, -(-self._end[row] // page)
         return self._addresses.part(self._tensor[row], first, last)
 
     def _ready(self, reads: set[int], writes: set[int]) -> int:
-        """When the operation before, its operands' loads and users of its pages are done."""
+        """Return when the operation before, its operands' loads and users of its pages are done."""
         ready = max([self._opened, *(self._arrived[tensor] for tensor in reads)])
         for tensor in writes | {SCRATCH}:
             ready = max(ready, self._busy.filled(self._addresses.of(tensor)))
@@ -238,7 +238,7 @@ class _Machine:
             self._memory.write(tensor, self._addresses.of(tensor))
 
     def _leave(self, row: int) -> None:
-        """The step's stores and streams have put their bytes into DRAM.
+        """Put the bytes of the step's stores and streams into DRAM.
 
         Only now, because a load of an operand updated in place brings the old version even when
         it stands behind the store of the new one, and because what the operation overwrites

@@ -34,7 +34,7 @@ class Runs:
         self._at[begin] = (end, number)
 
     def over(self, begin: int, end: int) -> list[Run]:
-        """The runs within [begin, end), those at its ends cut to it."""
+        """Return the runs within [begin, end), those at its ends cut to it."""
         run = self._at.get(begin)
         if run is not None and run[0] >= end:
             return [(begin, end, run[1])]
@@ -46,7 +46,7 @@ class Runs:
         return runs
 
     def greatest(self, begin: int, end: int) -> int:
-        """The greatest number of any page of [begin, end)."""
+        """Return the greatest number of any page of [begin, end)."""
         run = self._at.get(begin)
         if run is not None and run[0] >= end:
             return run[1]

@@ -30,7 +30,7 @@ class Suffix:
     before_store: Ints
 
     def valid(self, tensor: Ints, step: Ints) -> Ints:
-        """``Z_t`` at the start of ``step`` (``steps``: at the end), bytes per pair."""
+        """Return ``Z_t`` at the start of ``step`` (``steps``: at the end), bytes per pair."""
         return pick(self.bytes_after, self.index.last(tensor, step), 0)
 
 

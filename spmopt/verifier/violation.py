@@ -40,7 +40,7 @@ class Violation:
 def found(
     rule: str, bad: Bools, step: Ints | None, tensor: Ints | None, message: Callable[[int], str]
 ) -> list[Violation]:
-    """One violation for each of the first rows where ``bad``; ``message`` gets the row."""
+    """Return one violation for each of the first rows where ``bad``; ``message`` gets the row."""
     return [
         Violation(
             rule=rule,

@@ -26,7 +26,7 @@ def rescaled_shape_input(
     result: Shape,
     batches: tuple[int, int],
 ) -> tuple[int, Shape] | None:
-    """Position and new contents of the input that gives the result shape.
+    """Return the position and new contents of the input that gives the result shape.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def _data(fact: Fact) -> list[int]:
 
 
 def _aligned(before: Shape, now: Shape, result: Shape) -> Shape | None:
-    """``result`` with the axes that changed (counted from the last) replaced."""
+    """Return ``result`` with the axes that changed (counted from the last) replaced."""
     scaled = list(result)
     for axis in range(-len(before), 0):
         if before[axis] != now[axis] and result[axis] == before[axis]:
@@ -102,7 +102,7 @@ def _aligned(before: Shape, now: Shape, result: Shape) -> Shape | None:
 
 
 def reshaped(before: Shape, now: Shape, result: Shape, batches: tuple[int, int]) -> Shape | None:
-    """Shape to which ``now`` reshapes if ``before`` reshapes to ``result``.
+    """Return the shape to which ``now`` reshapes if ``before`` reshapes to ``result``.
 
     ``before`` and ``now`` differ in one axis, by the ratio of ``batches`` (the file's and the
     new one). None if no axis of ``result`` can take it.

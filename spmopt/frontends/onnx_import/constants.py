@@ -36,7 +36,7 @@ class Constants:
         self._readers = Counter(root for name in read for root in self.roots(name))
 
     def roots(self, name: str) -> frozenset[str]:
-        """Initializers (or constants made from nothing) that ``name`` comes from."""
+        """Return the initializers (or constants made from nothing) that ``name`` comes from."""
         if name not in self._roots:
             node = self._producer.get(name)
             sources: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class Constants:
         return self._roots[name]
 
     def kept_node(self, name: str) -> onnx.NodeProto | None:
-        """Node that must stay to produce the constant ``name``, or None to fold it."""
+        """Return the node that must stay to produce the constant ``name``, or None to fold it."""
         node = self._producer.get(name)
         shared = any(
             self._readers[root] > 1 and self._facts[root].elements > 1
@@ -57,7 +57,7 @@ class Constants:
         return node if shared and self._facts[name].data is None else None
 
     def contents(self, node: onnx.NodeProto, name: str) -> Array:
-        """Contents of an input of ``node`` that says something about shapes.
+        """Return the contents of an input of ``node`` that says something about shapes.
 
         Raises
         ------

@@ -34,7 +34,7 @@ class Written:
 def deduce(
     network: ModelParts, shapes: Mapping[str, Shape], written: Written | None = None
 ) -> Facts:
-    """Facts of all names when the inputs have ``shapes``.
+    """Return the facts of all names when the inputs have ``shapes``.
 
     ``written`` is given when ``shapes`` has another batch size than the file: it tells which
     constants have the file's baked in.
@@ -61,7 +61,7 @@ def deduce(
 
 
 def _declared(network: ModelParts, written: Written | None) -> Mapping[str, Declared]:
-    """Shapes that the file states, a leading batch of its own replaced by the new one."""
+    """Return shapes that the file states, a leading batch of its own replaced by the new one."""
     if written is None:
         return network.declared
     old, new = written.batches
@@ -76,7 +76,7 @@ def _declared(network: ModelParts, written: Written | None) -> Mapping[str, Decl
 def _rescaled(
     node: onnx.NodeProto, inputs: Sequence[Fact | None], written: Written
 ) -> list[Fact | None]:
-    """Inputs with the constant that bakes the file's batch size replaced."""
+    """Return the inputs with the constant that bakes the file's batch size replaced."""
     before = [written.facts.get(name) for name in node.input]
     if node.op_type == "Concat":
         return repeated_constants(node, inputs, before, written.batches)

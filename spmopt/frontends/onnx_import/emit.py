@@ -106,7 +106,7 @@ class Emitter:
         return self._builder.add_many(node.op_type, inputs, name=_name(node), **attributes)
 
     def _rule(self, node: onnx.NodeProto) -> OperatorSpec | None:
-        """Rule of the operator, or None where it is assumed to be point-wise."""
+        """Return the rule of the operator, or None where it is assumed to be point-wise."""
         try:
             if node.domain not in ("", "ai.onnx"):
                 raise InputError(
@@ -126,7 +126,7 @@ class Emitter:
         return None
 
     def _operand(self, name: str) -> int:
-        """Index of a value; a constant is added when it is first read."""
+        """Return the index of a value; a constant is added when it is first read."""
         if name not in self._index:
             node = self._constants.kept_node(name)
             if node is None:

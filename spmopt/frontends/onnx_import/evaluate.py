@@ -28,7 +28,7 @@ _RANDOM = frozenset(("Bernoulli", "Multinomial", "RandomNormalLike", "RandomUnif
 
 
 def shape_value(node: onnx.NodeProto, source: Fact, attributes: Mapping[str, Any]) -> Array:
-    """Result of ``Shape`` or ``Size``, which need no contents."""
+    """Return the result of ``Shape`` or ``Size``, which need no contents."""
     if node.op_type == "Size":
         return np.array(source.elements, np.int64)
     begin, end = attributes.get("start", 0), attributes.get("end")
@@ -36,7 +36,7 @@ def shape_value(node: onnx.NodeProto, source: Fact, attributes: Mapping[str, Any
 
 
 def constant_node(node: onnx.NodeProto, attributes: Mapping[str, Any]) -> Fact:
-    """Fact of a ``Constant`` node, whatever form its value takes."""
+    """Return the fact of a ``Constant`` node, whatever form its value takes."""
     for name, value in attributes.items():
         if name == "value":
             return constant_fact(value)
@@ -50,7 +50,7 @@ def constant_node(node: onnx.NodeProto, attributes: Mapping[str, Any]) -> Fact:
 def evaluate(
     node: onnx.NodeProto, inputs: Sequence[Array | None], opsets: Mapping[str, int]
 ) -> Array | None:
-    """Contents of the only result of ``node``, or None if ONNX has no evaluation of it.
+    """Return the contents of the only result of ``node``, or None if ONNX has no evaluation of it.
 
     Raises
     ------

@@ -70,7 +70,7 @@ class Fact:
 
 
 def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:
-    """Fact of an initializer or of the value of a ``Constant`` node.
+    """Return the fact of an initializer or of the value of a ``Constant`` node.
 
     Short constants may lie in an external file in ``folder``; weights stay unread.
     """
@@ -86,7 +86,7 @@ def constant_fact(tensor: onnx.TensorProto, folder: Path | None = None) -> Fact:
 
 
 def _external_contents(tensor: onnx.TensorProto, folder: Path) -> Array | None:
-    """Contents from the external file, or None where that cannot be read."""
+    """Return the contents from the external file, or None where that cannot be read."""
     copy = onnx.TensorProto()
     copy.CopyFrom(tensor)
     try:
@@ -99,7 +99,7 @@ def _external_contents(tensor: onnx.TensorProto, folder: Path) -> Array | None:
 
 
 def array_fact(data: Array, live: bool = False) -> Fact:
-    """Fact of a value that was worked out."""
+    """Return the fact of a value that was worked out."""
     element_type = helper.np_dtype_to_tensor_dtype(data.dtype)
     return Fact(element_type=element_type, shape=data.shape, live=live, data=data)
 
@@ -115,7 +115,7 @@ def _contents(tensor: onnx.TensorProto) -> Array:
 
 
 def node_attributes(node: onnx.NodeProto) -> Mapping[str, Any]:
-    """Attributes of ``node`` as Python values; strings decoded."""
+    """Return the attributes of ``node`` as Python values; strings decoded."""
     found: dict[str, Any] = {}
     for attribute in node.attribute:
         value = helper.get_attribute_value(attribute)

@@ -23,7 +23,7 @@ def inferred(
     opsets: Mapping[str, int],
     declared: Mapping[str, Declared],
 ) -> dict[str, Typed]:
-    """Element type and shape of the named results.
+    """Return the element type and shape of the named results.
 
     By the inference of ONNX; where it says nothing, as the file declares; for an operator
     that ONNX does not know, the shape of its first operand. A result beyond
@@ -49,7 +49,7 @@ def inferred(
 
 
 def open_shape(node: onnx.NodeProto, name: str) -> InputError:
-    """Error for a tensor whose shape is not known beforehand."""
+    """Return the error for a tensor whose shape is not known beforehand."""
     return InputError(
         f"{describe(node)}: the shape of {name} depends on data, or is not known to ONNX; a "
         "schedule needs fixed shapes, so state it in the file (value_info) or export without it"
@@ -59,7 +59,7 @@ def open_shape(node: onnx.NodeProto, name: str) -> InputError:
 def _by_onnx(
     node: onnx.NodeProto, inputs: Sequence[Fact | None], opsets: Mapping[str, int]
 ) -> dict[str, onnx.TypeProto] | None:
-    """What ONNX infers, or None for an operator that it does not know."""
+    """Return what ONNX infers, or None for an operator that it does not know."""
     try:
         schema = defs.get_schema(node.op_type, opsets.get(node.domain, 1), node.domain)
     except defs.SchemaError:
@@ -97,7 +97,7 @@ def _dense(node: onnx.NodeProto, name: str, found: Mapping[str, onnx.TypeProto])
 
 
 def _as_declared(entry: Declared | None, inputs: Sequence[Fact | None]) -> Typed | None:
-    """The file's own words; an open first dimension is the batch of the first operand."""
+    """Return the file's own words; an open first dimension is the batch of the first operand."""
     if entry is None:
         return None
     sizes = list(entry.dimensions)
@@ -109,6 +109,6 @@ def _as_declared(entry: Declared | None, inputs: Sequence[Fact | None]) -> Typed
 
 
 def _as_operand(inputs: Sequence[Fact | None]) -> Typed | None:
-    """Type of the first operand that depends on a network input."""
+    """Return the type of the first operand that depends on a network input."""
     live = (fact for fact in inputs if fact is not None and fact.live)
     return next(((fact.element_type, fact.shape) for fact in live), None)

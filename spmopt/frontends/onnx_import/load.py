@@ -28,7 +28,7 @@ def load_onnx(
     warn: Callable[[str], None] = warnings.warn,
     sizes: Mapping[str, int] | None = None,
 ) -> Graph:
-    """Forward graph of an ONNX file; weights are never read.
+    """Return the forward graph of an ONNX file; weights are never read.
 
     Parameters
     ----------

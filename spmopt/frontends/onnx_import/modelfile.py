@@ -15,7 +15,7 @@ BYTES_READ = 1 << 16  # a constant over this size is a weight; its contents are 
 
 
 def read_model(path: str | Path) -> onnx.ModelProto:
-    """Model of the file at ``path``, external data unread, local functions inlined.
+    """Return the model of the file at ``path``, external data unread, local functions inlined.
 
     Raises
     ------
@@ -46,7 +46,7 @@ def read_model(path: str | Path) -> onnx.ModelProto:
 
 
 def _texts(graph: onnx.GraphProto) -> Iterator[str]:
-    """All names; one that is not UTF-8 comes as bytes."""
+    """Return all names; one that is not UTF-8 comes as bytes."""
     for node in graph.node:
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
         yield from (attribute.name for attribute in node.attribute)

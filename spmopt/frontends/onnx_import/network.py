@@ -41,7 +41,7 @@ class ModelParts:
 
 
 def take_apart(model: onnx.ModelProto, folder: Path) -> ModelParts:
-    """Parts of ``model``, whose file lies in ``folder``.
+    """Return the parts of ``model``, whose file lies in ``folder``.
 
     Raises
     ------
@@ -100,14 +100,14 @@ def _declared(value: onnx.ValueInfoProto) -> Declared:
 
 
 def written_batch(inputs: Mapping[str, Declared]) -> int | str | None:
-    """Batch size (or its symbol) of the file: the first dimension of the first input."""
+    """Return the batch size (or its symbol) of the file: the first dimension of the first input."""
     return next((entry.dimensions[0] for entry in inputs.values() if entry.dimensions), None)
 
 
 def input_shapes(
     inputs: Mapping[str, Declared], batch: int | None, sizes: Mapping[str, int]
 ) -> dict[str, Shape]:
-    """Concrete shape of every input.
+    """Return the concrete shape of every input.
 
     The batch is that of :func:`written_batch`; every other input that begins with
     the same size or symbol follows it. ``sizes`` fixes other symbolic dimensions by name.

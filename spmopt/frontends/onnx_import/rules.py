@@ -16,7 +16,7 @@ SHAPED = frozenset(("Reshape", "Expand", "Resize", "Upsample"))
 
 
 def plain_attributes(attributes: Mapping[str, Any]) -> dict[str, Attribute]:
-    """Those attributes that are numbers, text or integers in a row; the rest is left out."""
+    """Return those attributes that are numbers, text or integers in a row; the rest is left out."""
     found: dict[str, Attribute] = {}
     for name, value in attributes.items():
         plain = _plain(value)
@@ -38,7 +38,7 @@ def _plain(value: Any) -> Attribute | None:
 def settle(
     node: onnx.NodeProto, attributes: dict[str, Attribute], opset: int, result: Shape
 ) -> dict[str, Attribute]:
-    """``attributes`` with what the operator set implies written out.
+    """Return ``attributes`` with what the operator set implies written out.
 
     Parameters
     ----------

@@ -11,7 +11,7 @@ from spmopt.core.errors import InputError
 
 
 def describe(node: onnx.NodeProto) -> str:
-    """How messages name a node: its name (or first result) and its operator."""
+    """Return how messages name a node: its name (or first result) and its operator."""
     return f"node {node.name or first_result(node)} ({node.op_type})"
 
 
@@ -23,7 +23,7 @@ def first_result(node: onnx.NodeProto) -> str:
 def ordered_nodes(
     nodes: Sequence[onnx.NodeProto], given: Iterable[str], outputs: Iterable[str]
 ) -> list[onnx.NodeProto]:
-    """Nodes on which ``outputs`` depend, producers first, in file order where that is one.
+    """Return nodes on which ``outputs`` depend, producers first, in file order where that is one.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def _producers(nodes: Sequence[onnx.NodeProto]) -> dict[str, int]:
 
 
 def _find(name: str, producer: dict[str, int], available: set[str], user: str) -> int | None:
-    """Index of the node that writes ``name``, or None if it exists at the start."""
+    """Return the index of the node that writes ``name``, or None if it exists at the start."""
     if name in producer:
         return producer[name]
     if name in available:

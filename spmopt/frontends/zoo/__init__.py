@@ -34,12 +34,12 @@ ENTRIES = {name: NetworkEntry(name=name, **table) for name, table in tomllib.loa
 
 
 def names() -> list[str]:
-    """Names of all networks."""
+    """Return the names of all networks."""
     return list(ENTRIES)
 
 
 def entry(name: str) -> NetworkEntry:
-    """Description, paper, default batch and parameters of a network.
+    """Return the description, paper, default batch and parameters of a network.
 
     Raises
     ------

@@ -37,14 +37,14 @@ class Widths:
 
 
 def project(net: NetworkBuilder, name: str, x: int, features: int, *, bias: bool) -> int:
-    """Fully connected layer on (batch, length, inputs)."""
+    """Add a fully connected layer on (batch, length, inputs)."""
     batch, length, inputs = net.shape(x)
     rows = net.reshape(x, batch * length, inputs)
     return net.reshape(net.linear(name, rows, features, bias=bias), batch, length, features)
 
 
 def attention(net: NetworkBuilder, name: str, x: int, memory: int, widths: Widths) -> int:
-    """Sublayer: queries from ``x``, keys and values from ``memory``; residual and norm."""
+    """Add a sublayer: queries from ``x``, keys and values from ``memory``; residual and norm."""
     return _residual(net, name, x, attend(net, name, x, memory, widths))
 
 
@@ -57,7 +57,7 @@ def attend(
     *,
     positions: int | None = None,
 ) -> int:
-    """Attention itself; ``positions`` (heads, length, span) is added to the scores."""
+    """Attend; ``positions`` (heads, length, span) is added to the scores."""
     batch, length, hidden = net.shape(x)
     span = net.shape(memory)[1]
     heads, width = widths.heads, hidden // widths.heads
@@ -80,7 +80,7 @@ def attend(
 
 
 def feed_forward(net: NetworkBuilder, name: str, x: int, widths: Widths) -> int:
-    """Sublayer of two fully connected layers; residual and norm."""
+    """Add a sublayer of two fully connected layers; residual and norm."""
     y = project(net, f"{name}.1", x, widths.inner, bias=True)
     y = net.layer(widths.activation, f"{name}.activation", y)
     y = project(net, f"{name}.2", y, widths.hidden, bias=True)
@@ -93,13 +93,13 @@ def _residual(net: NetworkBuilder, name: str, x: int, y: int) -> int:
 
 
 def embed(net: NetworkBuilder, name: str, table: int, batch: int, length: int) -> int:
-    """Rows of ``table`` for (batch, length) tokens; token numbers are a network input."""
+    """Return rows of ``table`` for (batch, length) tokens; token numbers are a network input."""
     tokens = net.input(name, (batch, length))
     return net.layer("Gather", f"{name}.embedding", table, tokens, axis=0)
 
 
 def word_probabilities(net: NetworkBuilder, x: int, table: int) -> int:
-    """Softmax of the products of each token with the rows of the embedding ``table``."""
+    """Return the softmax of the products of each token with the rows of the embedding ``table``."""
     batch, length, hidden = net.shape(x)
     rows = net.reshape(x, batch * length, hidden)
     scores = net.layer("Gemm", "projection", rows, table, transB=1)

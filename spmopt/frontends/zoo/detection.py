@@ -48,7 +48,7 @@ class _Proposals:
         }
 
     def of(self, x: int, name: str = "proposals") -> tuple[int, int]:
-        """Scores and boxes of one map."""
+        """Return the scores and boxes of one map."""
         x = self._net.relu(f"{name}.relu", self._conv(name, "inner", x))
         return self._conv(name, "scores", x), self._conv(name, "boxes", x)
 
@@ -59,7 +59,7 @@ class _Proposals:
 
 
 def _pooled(net: NetworkBuilder, name: str, x: int, regions: int, size: int) -> int:
-    """Regions of ``x`` as maps of ``size`` x ``size``."""
+    """Return the regions of ``x`` as maps of ``size`` x ``size``."""
     boxes = net.input(f"{name}.boxes", (regions, 4))
     images = net.input(f"{name}.images", (regions,))
     window = {"output_height": size, "output_width": size, "sampling_ratio": 2}
@@ -67,7 +67,7 @@ def _pooled(net: NetworkBuilder, name: str, x: int, regions: int, size: int) -> 
 
 
 def _pyramid(net: NetworkBuilder, *maps: int) -> list[int]:
-    """Two maps of equal size, the second added to the first on its way down."""
+    """Return two maps of equal size, the second added to the first on its way down."""
     low, high = (
         net.conv(f"pyramid{k}.inner", x, _PYRAMID, 1, bias=True) for k, x in enumerate(maps)
     )
@@ -76,7 +76,7 @@ def _pyramid(net: NetworkBuilder, *maps: int) -> list[int]:
 
 
 def _found(net: NetworkBuilder, x: int, classes: int) -> tuple[int, int]:
-    """Classes (one more for the background) and boxes of each region."""
+    """Return the classes (one more for the background) and boxes of each region."""
     return net.linear("classes", x, classes), net.linear("boxes", x, 4 * classes)
 
 

@@ -77,14 +77,14 @@ def _embedded_steps(
 
 
 def _order(layers: int, steps: int, stepwise: int) -> Iterator[tuple[int, int]]:
-    """Cells (layer, step) in the order in which they run."""
+    """Return the cells (layer, step) in the order in which they run."""
     if stepwise:
         return ((layer, step) for step, layer in product(range(steps), range(layers)))
     return product(range(layers), range(steps))
 
 
 def _both_directions(net: NetworkBuilder, inputs: list[int], zero: int) -> list[int]:
-    """First encoder layer: outputs of both directions side by side, (N, 2H) a step."""
+    """Add the first encoder layer: outputs of both directions side by side, (N, 2H) a step."""
     hidden = net.shape(zero)[1]
     forward = Lstm(net, "encoder0.forward", hidden, zero)
     backward = Lstm(net, "encoder0.backward", hidden, zero)
@@ -107,7 +107,7 @@ def _run(
     plain: int,
     attention: AdditiveAttention | None = None,
 ) -> list[int]:
-    """Results (steps) of a stack of layers, of which the lowest is layer ``first``."""
+    """Return the results (steps) of a stack of layers, of which the lowest is layer ``first``."""
     grid = [inputs, *([0] * len(inputs) for _ in stack)]
     contexts = [0] * len(inputs)
     for row, step in order:

@@ -15,11 +15,11 @@ class NetworkBuilder(GraphBuilder):
     """
 
     def layer(self, operator: str, name: str, *operands: int, **attributes: Attribute) -> int:
-        """Any operator of one result."""
+        """Add any operator of one result."""
         return self.add(operator, operands, name=name, **attributes)
 
     def image(self, batch: int, size: int) -> int:
-        """Network input: ``batch`` square RGB images, channels first."""
+        """Add the network input: ``batch`` square RGB images, channels first."""
         return self.input("image", (batch, 3, size, size))
 
     def conv(
@@ -34,7 +34,7 @@ class NetworkBuilder(GraphBuilder):
         groups: int = 1,
         bias: bool = False,
     ) -> int:
-        """Convolution with a square kernel and ``channels`` filters."""
+        """Add a convolution with a square kernel and ``channels`` filters."""
         taps = self.shape(x)[1] // groups
         operands = [x, self.weight(f"{name}.weight", (channels, taps, kernel, kernel))]
         if bias:
@@ -45,45 +45,45 @@ class NetworkBuilder(GraphBuilder):
     def conv_norm(
         self, name: str, x: int, channels: int, kernel: int, *, stride: int = 1, groups: int = 1
     ) -> int:
-        """Padded convolution ``name.conv`` and batch normalization ``name.norm``."""
+        """Add a padded convolution ``name.conv`` and a batch normalization ``name.norm``."""
         pad = (kernel - 1) // 2
         y = self.conv(f"{name}.conv", x, channels, kernel, stride=stride, pad=pad, groups=groups)
         return self.batch_norm(f"{name}.norm", y)
 
     def batch_norm(self, name: str, x: int) -> int:
-        """Batch normalization over the channels; the running statistics are not trained."""
+        """Normalize over the batch by channel; the running statistics are not trained."""
         channels = (self.shape(x)[1],)
         scale_and_shift = [self.weight(f"{name}.{part}", channels) for part in ("weight", "bias")]
         statistics = [self.state(f"{name}.{part}", channels) for part in ("mean", "variance")]
         return self.layer("BatchNormalization", name, x, *scale_and_shift, *statistics)
 
     def layer_norm(self, name: str, x: int) -> int:
-        """Layer normalization over the last axis."""
+        """Normalize over the last axis."""
         features = self.shape(x)[-1:]
         scale_and_shift = [self.weight(f"{name}.{part}", features) for part in ("weight", "bias")]
         return self.layer("LayerNormalization", name, x, *scale_and_shift, axis=-1)
 
     def root_mean_square_norm(self, name: str, x: int) -> int:
-        """Division by the root mean square over the last axis, and a scale."""
+        """Divide by the root mean square over the last axis, and scale."""
         scale = self.weight(f"{name}.weight", self.shape(x)[-1:])
         return self.layer("RMSNormalization", name, x, scale, axis=-1)
 
     def join(self, name: str, *parts: int) -> int:
-        """Channels (or columns) of several tensors side by side."""
+        """Put channels (or columns) of several tensors side by side."""
         return self.layer("Concat", name, *parts, axis=1)
 
     def relu(self, name: str, x: int) -> int:
-        """Rectifier."""
+        """Add a rectifier."""
         return self.layer("Relu", name, x)
 
     def dropout(self, name: str, x: int) -> int:
-        """Dropout, which is a view of ``x`` but for training."""
+        """Drop elements in training; a view of ``x`` otherwise."""
         return self.layer("Dropout", name, x)
 
     def max_pool(
         self, name: str, x: int, kernel: int, stride: int, *, pad: int = 0, ceil: bool = False
     ) -> int:
-        """Max pooling with a square window; ``ceil``: a window may overhang the end."""
+        """Take the maximum of square windows; ``ceil``: a window may overhang the end."""
         window = _window(kernel, stride, pad)
         return self.layer("MaxPool", name, x, **window, ceil_mode=int(ceil))
 
@@ -92,16 +92,16 @@ class NetworkBuilder(GraphBuilder):
         return self.flatten(self.layer("GlobalAveragePool", name, x))
 
     def flatten(self, x: int) -> int:
-        """All but the first axis joined; moves no data."""
+        """Join all but the first axis; moves no data."""
         batch, *rest = self.shape(x)
         return self.reshape(x, batch, prod(rest))
 
     def reshape(self, x: int, *shape: int) -> int:
-        """Same elements under another shape; moves no data."""
+        """Give the same elements another shape; moves no data."""
         return self.add("Reshape", [x], shape=shape)
 
     def linear(self, name: str, x: int, features: int, *, bias: bool = True) -> int:
-        """Fully connected layer on a matrix (rows, inputs)."""
+        """Add a fully connected layer on a matrix (rows, inputs)."""
         operands = [x, self.weight(f"{name}.weight", (self.shape(x)[-1], features))]
         if bias:
             operands.append(self.weight(f"{name}.bias", (features,)))
@@ -109,5 +109,5 @@ class NetworkBuilder(GraphBuilder):
 
 
 def _window(kernel: int, stride: int, pad: int) -> dict[str, tuple[int, ...]]:
-    """Attributes of a square window."""
+    """Return the attributes of a square window."""
     return {"kernel_shape": (kernel,) * 2, "strides": (stride,) * 2, "pads": (pad,) * 4}

@@ -55,7 +55,7 @@ class AdditiveAttention:
         self._steps = 0
 
     def context(self, query: int) -> int:
-        """Weighted mean (N, H) of the memory for ``query`` (N, H)."""
+        """Return the weighted mean (N, H) of the memory for ``query`` (N, H)."""
         net, step = self.net, f"{self.name}.{self._steps}"
         self._steps += 1
         query = net.layer("Gemm", f"{step}.query", query, self._query)

@@ -26,7 +26,7 @@ _LAST_STRIDE = 12  # the block that begins the last stage
 
 
 def maps(net: NetworkBuilder, image: int) -> tuple[int, int]:
-    """Maps of stride 32: that of the block which begins the stage, and the last one."""
+    """Return the maps of stride 32: that of the block which begins the stage, and the last one."""
     x = marked = _conv(net, "stem", image, 16, 3, stride=2)
     for index, (kernel, inside, channels, squeezed, activation, stride) in enumerate(_BLOCKS):
         name, before = f"block{index}", x
@@ -69,6 +69,6 @@ def _squeeze(net: NetworkBuilder, name: str, x: int) -> int:
 
 
 def _divisible(channels: int) -> int:
-    """Nearest multiple of 8, but not more than 10 % below."""
+    """Return the nearest multiple of 8, but not more than 10 % below."""
     rounded = max(8, (channels + 4) // 8 * 8)
     return rounded if 10 * rounded >= 9 * channels else rounded + 8

@@ -28,13 +28,13 @@ _TOP = (1024, 1024, 512, 256)
 
 
 def _looked_up(net: NetworkBuilder, name: str, batch: int, width: int, table: int) -> int:
-    """Rows of a table, one a sample: (batch, width)."""
+    """Return the rows of a table, one a sample: (batch, width)."""
     rows = net.weight(f"{name}.rows", (batch, width))
     return net.layer("Lookup", name, rows, table=table)
 
 
 def _perceptron(net: NetworkBuilder, name: str, x: int, widths: Sequence[int]) -> int:
-    """Fully connected layers with rectifiers."""
+    """Add fully connected layers with rectifiers."""
     for index, width in enumerate(widths):
         layer = f"{name}{index}"
         x = net.relu(f"{layer}.relu", net.linear(layer, x, width))
@@ -76,7 +76,7 @@ def _predicted(net: NetworkBuilder, x: int) -> int:
 
 
 def _interaction(net: NetworkBuilder, vectors: Sequence[int]) -> int:
-    """Scalar products of all pairs, (batch, pairs)."""
+    """Return the scalar products of all pairs, (batch, pairs)."""
     batch, width = net.shape(vectors[0])
     count = len(vectors)
     rows = net.reshape(net.join("vectors", *vectors), batch, count, width)

@@ -19,7 +19,7 @@ Block = Callable[[NetworkBuilder, str, int, int, int], int]
 
 
 def _shortcut(net: NetworkBuilder, name: str, x: int, channels: int, stride: int) -> int:
-    """Identity, or a projection where the shape changes."""
+    """Return ``x``, or a projection of it where the shape changes."""
     if stride == 1 and net.shape(x)[1] == channels:
         return x
     return net.conv_norm(f"{name}.shortcut", x, channels, 1, stride=stride)
@@ -33,7 +33,7 @@ def _basic(net: NetworkBuilder, name: str, x: int, width: int, stride: int) -> i
 
 
 def bottleneck(net: NetworkBuilder, name: str, x: int, width: int, stride: int) -> int:
-    """Block of ResNet-50; its result has 4 ``width`` channels."""
+    """Add a block of ResNet-50; its result has 4 ``width`` channels."""
     y = net.relu(f"{name}.relu1", net.conv_norm(f"{name}.1", x, width, 1))
     y = net.relu(f"{name}.relu2", net.conv_norm(f"{name}.2", y, width, 3, stride=stride))
     y = net.conv_norm(f"{name}.3", y, 4 * width, 1)
@@ -49,7 +49,7 @@ def resnet(net: NetworkBuilder, batch: int, *, image: int, classes: int) -> list
 
 
 def stages(net: NetworkBuilder, image: int, block: Block, depths: tuple[int, ...]) -> int:
-    """The stem and ``len(depths)`` stages."""
+    """Add the stem and ``len(depths)`` stages."""
     x = net.relu("stem.relu", net.conv_norm("stem", image, 64, 7, stride=2))
     x = net.max_pool("stem.pool", x, 3, 2, pad=1)
     for stage, (width, depth) in enumerate(zip(WIDTHS, depths, strict=False)):

@@ -44,7 +44,7 @@ def t5(
 
 
 def _positions(net: NetworkBuilder, name: str, heads: int, length: int) -> int:
-    """Bias of each head and each pair of tokens: (heads, length, length)."""
+    """Return the bias of each head and each pair of tokens: (heads, length, length)."""
     table = net.weight(f"{name}.positions.weight", (_BUCKETS, heads))
     buckets = net.state(f"{name}.buckets", (length, length))
     pairs = net.layer("Gather", f"{name}.positions", table, buckets, axis=0)
@@ -60,7 +60,7 @@ def _attention(
     *,
     positions: int | None = None,
 ) -> int:
-    """Sublayer that attends to ``memory``, or to ``x`` itself."""
+    """Add a sublayer that attends to ``memory``, or to ``x`` itself."""
     normed = net.root_mean_square_norm(f"{name}.norm", x)
     memory = normed if memory is None else memory
     return _added(net, name, x, attend(net, name, normed, memory, widths, positions=positions))
@@ -79,5 +79,5 @@ def _added(net: NetworkBuilder, name: str, x: int, y: int) -> int:
 
 
 def _finished(net: NetworkBuilder, name: str, x: int) -> int:
-    """The norm and dropout after the last layer of a stack."""
+    """Add the norm and dropout after the last layer of a stack."""
     return net.dropout(f"{name}.drop", net.root_mean_square_norm(f"{name}.norm", x))

@@ -57,7 +57,7 @@ def _c3(
 
 
 def _pyramid(net: NetworkBuilder, x: int) -> int:
-    """Pooling of three sizes as three poolings in a row ("SPPF")."""
+    """Pool by three sizes as three poolings in a row ("SPPF")."""
     x = _conv(net, "pyramid.1", x, 512)
     maps = [x]
     for index in range(3):
@@ -66,7 +66,7 @@ def _pyramid(net: NetworkBuilder, x: int) -> int:
 
 
 def _backbone(net: NetworkBuilder, image: int) -> tuple[int, int, int]:
-    """Maps of stride 8, 16 and 32."""
+    """Return the maps of stride 8, 16 and 32."""
     x = _conv(net, "stem", image, 64, 6, stride=2)
     maps = []
     for index, (channels, depth) in enumerate(((128, 3), (256, 6), (512, 9), (1024, 3)), 1):

@@ -58,7 +58,7 @@ def register_operators(rules: Iterable[OperatorSpec] | str | PathLike[str]) -> N
 
 
 def lookup(name: str) -> OperatorSpec:
-    """Rules of the operator ``name``.
+    """Return the rules of the operator ``name``.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def lookup(name: str) -> OperatorSpec:
 def results(
     name: str, shapes: Shapes, element_bytes: tuple[int, ...], attributes: Attributes
 ) -> tuple[tuple[Shape, int], ...]:
-    """Shape and bytes of one element of each result of a forward operator.
+    """Return the shape and bytes of one element of each result of a forward operator.
 
     Parameters
     ----------

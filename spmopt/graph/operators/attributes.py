@@ -7,7 +7,7 @@ from spmopt.graph.operators.spec import Attributes, Shape
 
 
 def integer(attributes: Attributes, name: str, default: int | None = None) -> int:
-    """Integer attribute ``name``; without a default it must be there."""
+    """Return the integer attribute ``name``; without a default it must be there."""
     value = attributes.get(name, default)
     if value is None:
         raise InputError(f"attribute {name} is missing; give it as an integer")
@@ -19,7 +19,7 @@ def integer(attributes: Attributes, name: str, default: int | None = None) -> in
 def integers(
     attributes: Attributes, name: str, default: tuple[int, ...] | None = None
 ) -> tuple[int, ...]:
-    """Attribute ``name`` as a tuple of integers; without a default it must be there."""
+    """Return the attribute ``name`` as a tuple of integers; without a default it must be there."""
     value = attributes.get(name, default)
     if value is None:
         raise InputError(f"attribute {name} is missing; give it as integers")
@@ -31,7 +31,7 @@ def integers(
 
 
 def number(attributes: Attributes, name: str, default: float) -> float:
-    """Attribute ``name`` as a real number."""
+    """Return the attribute ``name`` as a real number."""
     value = attributes.get(name, default)
     if not isinstance(value, int | float):
         raise InputError(f"attribute {name} must be a number, is {value!r}")
@@ -39,7 +39,7 @@ def number(attributes: Attributes, name: str, default: float) -> float:
 
 
 def text(attributes: Attributes, name: str, default: str) -> str:
-    """Attribute ``name`` as text."""
+    """Return the attribute ``name`` as text."""
     value = attributes.get(name, default)
     if not isinstance(value, str):
         raise InputError(f"attribute {name} must be text, is {value!r}")
@@ -47,14 +47,14 @@ def text(attributes: Attributes, name: str, default: str) -> str:
 
 
 def position(axis: int, rank: int, what: str = "axis") -> int:
-    """``axis`` counted from the front; ``rank`` may be one more than the tensor's."""
+    """Return ``axis`` counted from the front; ``rank`` may be one more than the tensor's."""
     if not -rank <= axis < rank:
         raise InputError(f"{what} {axis} is outside a tensor of {rank} dimensions")
     return axis % rank
 
 
 def positions(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
-    """Several axes counted from the front, each once."""
+    """Return several axes counted from the front, each once."""
     result = tuple(position(axis, rank) for axis in axes)
     if len(set(result)) != len(result):
         raise InputError(f"axes {axes} name a dimension twice")
@@ -62,7 +62,7 @@ def positions(axes: tuple[int, ...], rank: int) -> tuple[int, ...]:
 
 
 def broadcast_shape(*shapes: Shape) -> Shape:
-    """Shape of an element-wise result (multidirectional broadcasting of ONNX)."""
+    """Return the shape of an element-wise result (multidirectional broadcasting of ONNX)."""
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
     result = []

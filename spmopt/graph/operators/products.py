@@ -22,7 +22,7 @@ def convolution(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm
 
 
 def transposed_convolution(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """The input gradient of a convolution, run forward.
+    """Return the input gradient of a convolution, run forward.
 
     X by rows of positions times W gives columns (M / group kh kw), added up where windows overlap.
     """
@@ -31,13 +31,13 @@ def transposed_convolution(inputs: Shapes, outputs: Shapes, attributes: Attribut
 
 
 def gemm(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """A (m, k), perhaps given transposed, by B (k, n)."""
+    """Return the product of A (m, k), perhaps given transposed, and B (k, n)."""
     m, k = turned(inputs[0], attributes, "transA")
     return Gemm(m=m, k=k, n=outputs[0][1])
 
 
 def matmul(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """A batch of products; an operand shared by all of them makes it one large product."""
+    """Return a batch of products; an operand shared by all of them makes it one large product."""
     a, b = matrices(inputs[0], inputs[1])
     m, k, n = a[-2], a[-1], b[-1]
     batch = prod(broadcast_shape(a[:-2], b[:-2]))
@@ -50,7 +50,7 @@ def matmul(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
 
 
 def gate(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> Gemm:
-    """[x, h] (N, I + H) by W (I + H, H)."""
+    """Multiply [x, h] (N, I + H) by W (I + H, H)."""
     x, _, w = inputs
     return Gemm(m=x[0], k=w[0], n=w[1], a=(0, 1), b=(2,))
 
@@ -96,10 +96,10 @@ def weight_gradient(forward: GemmRule) -> GemmRule:
 
 
 def turned(shape: Shape, attributes: Attributes, name: str) -> Shape:
-    """A matrix as the product takes it: transposed where attribute ``name`` says so."""
+    """Return a matrix as the product takes it: transposed where attribute ``name`` says so."""
     return shape[::-1] if integer(attributes, name, 0) else shape
 
 
 def matrices(a: Shape, b: Shape) -> tuple[Shape, Shape]:
-    """Operands of ``MatMul`` with vectors made matrices, as numpy does."""
+    """Return the operands of ``MatMul`` with vectors made matrices, as numpy does."""
     return (a if len(a) > 1 else (1, *a)), (b if len(b) > 1 else (*b, 1))

@@ -28,17 +28,17 @@ ShapeRule = Callable[[Shapes, Attributes], Shapes]
 
 
 def same(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """One result, of the shape of input 0."""
+    """Return one result, of the shape of input 0."""
     return (inputs[0],)
 
 
 def broadcast(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """One result, of the shape that all inputs broadcast to."""
+    """Return one result, of the shape that all inputs broadcast to."""
     return (broadcast_shape(*inputs),)
 
 
 def softmax(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """One result, of the shape of input 0, which must have a class axis."""
+    """Return one result, of the shape of input 0, which must have a class axis."""
     if not inputs[0]:
         raise InputError("softmax of a scalar; give a tensor with a class axis")
     position(integer(attributes, "axis", -1), len(inputs[0]))
@@ -46,7 +46,7 @@ def softmax(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def reduction(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Input 0 without the axes that are reduced, or with 1 in their place (``keepdims``)."""
+    """Return input 0 without the axes that are reduced, or with 1 in their place (``keepdims``)."""
     shape = inputs[0]
     axes = integers(attributes, "axes", ()) or tuple(range(len(shape)))
     gone = positions(axes, len(shape))
@@ -56,7 +56,7 @@ def reduction(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def convolution(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Filters W (M, C / group, kh, kw) slide over X (N, C, H, W): Y (N, M, OH, OW)."""
+    """Slide filters W (M, C / group, kh, kw) over X (N, C, H, W): Y (N, M, OH, OW)."""
     x, w = inputs[:2]
     expect_rank(x, 3, "input")
     group = integer(attributes, "group", 1)
@@ -71,7 +71,7 @@ def convolution(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def transposed_convolution(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """X (N, C, H, W) and W (C, M / group, kh, kw) give Y (N, M, OH, OW)."""
+    """Make Y (N, M, OH, OW) of X (N, C, H, W) and W (C, M / group, kh, kw)."""
     x, w = inputs[:2]
     expect_rank(x, 3, "input")
     group = integer(attributes, "group", 1)
@@ -84,20 +84,20 @@ def transposed_convolution(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def pooling(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """A window slides over each channel."""
+    """Slide a window over each channel."""
     expect_rank(inputs[0], 3, "input")
     kernel = integers(attributes, "kernel_shape")
     return ((*inputs[0][:2], *window_shape(inputs[0][2:], kernel, attributes)),)
 
 
 def global_pooling(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """One element is left of each channel."""
+    """Leave one element of each channel."""
     expect_rank(inputs[0], 3, "input")
     return ((*inputs[0][:2], *(1 for _ in inputs[0][2:])),)
 
 
 def regions(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """X (N, C, H, W), R regions (R, 4) and the image of each (R)."""
+    """Pool X (N, C, H, W) in R regions (R, 4), with the image of each (R)."""
     x, regions, images = inputs
     if len(x) != 4 or regions != (*images, 4):
         raise InputError(
@@ -108,7 +108,7 @@ def regions(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def gemm(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """A (m, k) by B (k, n), either perhaps transposed, and a bias that broadcasts."""
+    """Multiply A (m, k) by B (k, n), either perhaps transposed; a bias broadcasts."""
     if len(inputs[0]) != 2 or len(inputs[1]) != 2:
         raise InputError(f"shapes {inputs[0]} and {inputs[1]} must both have 2 dimensions")
     m, k = turned(inputs[0], attributes, "transA")
@@ -121,7 +121,7 @@ def gemm(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def matmul(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Matrices of the last two axes, the others broadcast; vectors as numpy takes them."""
+    """Multiply matrices of the last two axes, the others broadcast; vectors as numpy takes them."""
     if not inputs[0] or not inputs[1]:
         raise InputError("a scalar has no matrix product; use Mul")
     a, b = matrices(inputs[0], inputs[1])
@@ -133,7 +133,7 @@ def matmul(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def gate(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """X (N, I) and h (N, H) by W (I + H, H)."""
+    """Multiply X (N, I) and h (N, H) by W (I + H, H)."""
     x, h, w = inputs
     if len(x) != 2 or len(h) != 2 or x[0] != h[0] or w != (x[1] + h[1], h[1]):
         raise InputError(f"x {x}, h {h} and W {w} must be (N, I), (N, H) and (I + H, H)")
@@ -141,14 +141,14 @@ def gate(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def cell(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """The output h and the state c."""
+    """Return the output h and the state c."""
     if len(set(inputs)) > 1:
         raise InputError(f"i, f, o, g and c must have one shape, are {inputs}")
     return (inputs[0], inputs[0])
 
 
 def batch_norm(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """One result, of the shape of input 0; one figure for each channel."""
+    """Return one result, of the shape of input 0; one figure for each channel."""
     channels = inputs[0][1:2]
     expect_rank(inputs[0], 2, "input")
     if any(shape != channels for shape in inputs[1:]):
@@ -157,19 +157,19 @@ def batch_norm(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def batch_norm_training(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Y, and the mean and inverse deviation of each channel."""
+    """Return Y, and the mean and inverse deviation of each channel."""
     channels = inputs[0][1:2]
     return (*batch_norm(inputs, attributes), channels, channels)
 
 
 def layer_norm(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """One result, of the shape of input 0."""
+    """Return one result, of the shape of input 0."""
     position(integer(attributes, "axis", -1), len(inputs[0]))
     return (inputs[0],)
 
 
 def layer_norm_training(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Y, and the mean and inverse deviation of each normalized row."""
+    """Return Y, and the mean and inverse deviation of each normalized row."""
     (result,) = layer_norm(inputs, attributes)
     axis = position(integer(attributes, "axis", -1), len(result))
     rows = result[:axis] + (1,) * (len(result) - axis)
@@ -177,12 +177,12 @@ def layer_norm_training(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def rms_norm_training(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Y, and the inverse root mean square of each normalized row."""
+    """Return Y, and the inverse root mean square of each normalized row."""
     return layer_norm_training(inputs, attributes)[:2]
 
 
 def loss(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """A scalar; labels have the shape of the scores without the class axis."""
+    """Return a scalar; labels have the shape of the scores without the class axis."""
     scores, labels = inputs
     axis = position(integer(attributes, "axis", -1), len(scores))
     if labels != scores[:axis] + scores[axis + 1 :]:
@@ -191,12 +191,12 @@ def loss(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def expand(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Input 0 broadcast to attribute ``shape``."""
+    """Return input 0 broadcast to attribute ``shape``."""
     return (broadcast_shape(inputs[0], integers(attributes, "shape")),)
 
 
 def tile(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Input 0 repeated along each axis."""
+    """Return input 0 repeated along each axis."""
     shape, repeats = inputs[0], integers(attributes, "repeats")
     if len(repeats) != len(shape) or min(repeats, default=1) < 1:
         raise InputError(f"repeats {repeats} must be {len(shape)} integers of at least 1")
@@ -204,7 +204,7 @@ def tile(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def resize(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """``shape`` is the result's; the importer works it out of scales or sizes."""
+    """Return ``shape``, which the importer works out of scales or sizes."""
     shape = integers(attributes, "shape")
     if len(shape) != len(inputs[0]) or prod(shape) < 1:
         raise InputError(f"shape {shape} does not suit an input of shape {inputs[0]}")
@@ -212,7 +212,7 @@ def resize(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def concat(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Inputs side by side along ``axis``."""
+    """Return the inputs side by side along ``axis``."""
     axis = position(integer(attributes, "axis"), len(inputs[0]))
     rest = {shape[:axis] + shape[axis + 1 :] for shape in inputs}
     if len(rest) > 1 or len({len(shape) for shape in inputs}) > 1:
@@ -236,7 +236,7 @@ def split(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def slices(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Every ``steps``-th element from ``starts`` to ``ends`` of each of ``axes``."""
+    """Return every ``steps``-th element from ``starts`` to ``ends`` of each of ``axes``."""
     shape = list(inputs[0])
     starts, ends = integers(attributes, "starts"), integers(attributes, "ends")
     axes = positions(integers(attributes, "axes", tuple(range(len(starts)))), len(shape))
@@ -251,7 +251,7 @@ def slices(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def transpose(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Axes in the order of ``perm``, or reversed."""
+    """Return the axes in the order of ``perm``, or reversed."""
     rank = len(inputs[0])
     order = positions(integers(attributes, "perm", tuple(reversed(range(rank)))), rank)
     if len(order) != rank:
@@ -260,14 +260,14 @@ def transpose(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def gather(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Slices of input 0 along ``axis``, one for each index of input 1."""
+    """Return the slices of input 0 along ``axis``, one for each index of input 1."""
     data, indices = inputs
     axis = position(integer(attributes, "axis", 0), len(data))
     return (data[:axis] + indices + data[axis + 1 :],)
 
 
 def pad(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Input 0 and what ``pads`` adds at the begin and the end of each axis."""
+    """Return input 0 and what ``pads`` adds at the begin and the end of each axis."""
     shape = list(inputs[0])
     axes = positions(integers(attributes, "axes", tuple(range(len(shape)))), len(shape))
     pads = integers(attributes, "pads")
@@ -279,7 +279,7 @@ def pad(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def reshape(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """0 copies the operand's dimension, one -1 takes what is left."""
+    """Return ``shape``: 0 copies the operand's dimension, one -1 takes what is left."""
     source, wanted = inputs[0], integers(attributes, "shape")
     copy_zero = not integer(attributes, "allowzero", 0)
     if copy_zero and any(d == 0 and axis >= len(source) for axis, d in enumerate(wanted)):
@@ -294,7 +294,7 @@ def reshape(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def flatten(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """A matrix: the axes before ``axis`` joined, and those from it on."""
+    """Return a matrix: the axes before ``axis`` joined, and those from it on."""
     shape, axis = inputs[0], integer(attributes, "axis", 1)
     if not -len(shape) <= axis <= len(shape):
         raise InputError(f"axis {axis} is outside a tensor of {len(shape)} dimensions")
@@ -303,7 +303,7 @@ def flatten(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def squeeze(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Input 0 without ``axes`` of size 1, by default all such."""
+    """Return input 0 without ``axes`` of size 1, by default all such."""
     shape = inputs[0]
     ones = tuple(axis for axis, size in enumerate(shape) if size == 1)
     axes = positions(integers(attributes, "axes", ones), len(shape))
@@ -313,7 +313,7 @@ def squeeze(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def unsqueeze(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """Input 0 with new ``axes`` of size 1."""
+    """Return input 0 with new ``axes`` of size 1."""
     axes = integers(attributes, "axes")
     rank = len(inputs[0]) + len(axes)
     shape = list(inputs[0])
@@ -325,7 +325,7 @@ def unsqueeze(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def lookup(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """The rows that are looked up, (look-ups, width)."""
+    """Return the rows that are looked up, (look-ups, width)."""
     if len(inputs[0]) != 2:
         raise InputError(f"rows {inputs[0]} must have 2 dimensions, one row for each look-up")
     if integer(attributes, "table") < 1:
@@ -334,7 +334,7 @@ def lookup(inputs: Shapes, attributes: Attributes) -> Shapes:
 
 
 def masked(inputs: Shapes, attributes: Attributes) -> Shapes:
-    """The result, and a mask of its shape."""
+    """Return the result, and a mask of its shape."""
     return (inputs[0], inputs[0])
 
 

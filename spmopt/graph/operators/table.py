@@ -116,7 +116,7 @@ def operators_of(name: str, table: object) -> tuple[OperatorSpec, ...]:
 def _with_gradients(
     spec: OperatorSpec, rule: Mapping[str, Any], where: str
 ) -> tuple[OperatorSpec, ...]:
-    """The operator with its gradients, and the operators of these that have no table."""
+    """Return the operator with its gradients, and the operators of these that have no table."""
     where = f"gradient of {where}"
     given = rule.get("gradients", [rule["gradient"]] if "gradient" in rule else [])
     if isinstance(given, str):
@@ -167,7 +167,7 @@ def _backward(name: str) -> OperatorSpec:
 
 
 def _multiplied(spec: OperatorSpec, product: GemmRule) -> OperatorSpec:
-    """The operator as a matrix product: 2 operations a MAC; additions of a bias do not count."""
+    """Return it as a matrix product: 2 operations a MAC; additions of a bias do not count."""
     return replace(
         spec,
         style=Style.GEMM,
@@ -195,7 +195,7 @@ def _work(rule: Mapping[str, Any], where: str) -> Factor:
 
 
 def _counted(shapes: ShapeRule, numbers: Sequence[int]) -> ShapeRule:
-    """The rule for one of these numbers of inputs."""
+    """Return the rule for one of these numbers of inputs."""
 
     def counted(inputs: Shapes, attributes: Attributes) -> Shapes:
         if len(inputs) not in numbers:

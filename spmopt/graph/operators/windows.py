@@ -8,7 +8,7 @@ from spmopt.graph.operators.spec import Attributes, Shape
 
 
 def window_shape(spatial: Shape, kernel: Shape, attributes: Attributes) -> Shape:
-    """Spatial result shape of a window of ``kernel`` that slides over ``spatial``.
+    """Return the spatial result shape of a window of ``kernel`` that slides over ``spatial``.
 
     Reads ``strides``, ``dilations``, ``pads`` (all begins, then all ends), ``auto_pad`` and
     ``ceil_mode``. As in ONNX and its reference frameworks, with ``ceil_mode`` a window must

@@ -33,7 +33,7 @@ def _outside(view: Arrays) -> list[Violation]:
 
 
 def _coverage(view: Arrays) -> list[Violation]:
-    """The placements of a tensor cover its first ``ceil(r / g)`` pages once in every step.
+    """Check that a tensor's placements cover its first ``ceil(r / g)`` pages once in every step.
 
     Both sides are sums of rectangles in the plane of steps and tensor pages. Such sums are
     equal exactly when the signed corners of the rectangles cancel, and where the first corner
@@ -65,7 +65,7 @@ def _coverage(view: Arrays) -> list[Violation]:
 
 
 def _stays(view: Arrays) -> list[Violation]:
-    """A page resident in step ``b - 1`` and in ``b`` has the same address in both.
+    """Find pages resident in step ``b - 1`` and in ``b`` at different addresses.
 
     Where a row begins at ``b``, its pages that were resident before must come from rows that
     end at ``b`` with the same distance between address and page, and the other way round.
@@ -141,7 +141,7 @@ def _first_wrong_page(view: Arrays, tensor: int, step: int) -> tuple[int | None,
 
 
 def _at(view: Arrays, tensor: int, step: int) -> list[tuple[int, int, int]]:
-    """Pages [first, last) of a tensor in a step, and their distance from their addresses."""
+    """Return pages [first, last) of a tensor in a step, and their distance from their addresses."""
     table = view.schedule.placements
     here = (table.tensor == tensor) & (table.begin <= step) & (step < table.end)
     first = table.tensor_page[here]
@@ -151,7 +151,7 @@ def _at(view: Arrays, tensor: int, step: int) -> list[tuple[int, int, int]]:
 
 
 def _distance(ranges: list[tuple[int, int, int]], page: int) -> int | None:
-    """That of the last range that has the page."""
+    """Return the distance of the last range that has the page."""
     return next((d for low, high, d in reversed(ranges) if low <= page < high), None)
 
 

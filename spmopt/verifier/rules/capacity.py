@@ -10,7 +10,7 @@ from spmopt.verifier.violation import Violation, found
 
 
 def occupied_pages(view: Arrays) -> Ints:
-    """(n,) Pages in use per step: ``sum_t ceil(r_t(i) / g) + ceil(b_m / g)``."""
+    """Return (n,) pages in use per step: ``sum_t ceil(r_t(i) / g) + ceil(b_m / g)``."""
     table = view.schedule.residency
     pages = view.pages(table.size_bytes)
     change = np.zeros(view.timeline.steps + 1, np.int64)

@@ -42,7 +42,7 @@ def _lost(view: Arrays) -> list[Violation]:
 
 
 def _first_of_each(bad: Bools, tensor: Ints, step: Ints) -> Bools:
-    """Of the bad rows of each (tensor, step), the first."""
+    """Keep, of the bad rows of each (tensor, step), the first."""
     rows = np.flatnonzero(bad)
     pairs = np.stack((tensor[rows], step[rows]))
     keep = np.zeros(bad.size, bool)

@@ -40,7 +40,7 @@ def _checked(table: Table, checks: Checks) -> list[Violation]:
 
 
 def _bad(what: str, table: Table, bad: Bools) -> list[Violation]:
-    """Violations that quote the whole row."""
+    """Return the violations that quote the whole row."""
     columns = {name: getattr(table, name) for name in table.__dataclass_fields__}
 
     def message(row: int) -> str:
@@ -51,7 +51,7 @@ def _bad(what: str, table: Table, bad: Bools) -> list[Violation]:
 
 
 def _outside(values: Ints, low: int, high: int | Ints) -> Bools:
-    """Not in [low, high)."""
+    """Return the not in [low, high)."""
     return (values < low) | (values >= high)
 
 
@@ -118,7 +118,7 @@ def _placements(instance: Instance, table: Placements, size: Ints) -> Checks:
 
 
 def _moves(instance: Instance, table: Moves, size: Ints) -> Checks:
-    """Whole pages, the last one of a tensor maybe short; only a machine with banks moves."""
+    """Check for whole pages, the last of a tensor maybe short; only a machine with banks moves."""
     if not instance.machine.banks:
         yield "the machine has no banks to move between", np.ones(len(table), bool)
         return
@@ -135,7 +135,7 @@ def _moves(instance: Instance, table: Moves, size: Ints) -> Checks:
 
 
 def _unsorted(begin: Ints, end: Ints, *keys: Ints) -> Bools:
-    """Rows that do not come after the one above: by the ``keys``, and from its end on."""
+    """Return rows that do not come after the one above: by the ``keys``, and from its end on."""
     late = begin[1:] < end[:-1]
     for key in reversed(keys):
         late = (key[1:] < key[:-1]) | ((key[1:] == key[:-1]) & late)

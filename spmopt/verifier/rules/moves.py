@@ -94,7 +94,7 @@ def rule_r4(view: Arrays) -> list[Violation]:
 
 
 def _rest(view: Arrays) -> Ints:
-    """(a,) Bytes that an access does not find, or does not leave, in the SPM."""
+    """Return (a,) bytes that an access does not find, or does not leave, in the SPM."""
     return view.timeline.size_bytes[view.timeline.tensor] - view.resident_bytes
 
 
@@ -113,7 +113,7 @@ def _streams(view: Arrays, kind: Command, rows: Bools, passes: Ints) -> Commands
 
 
 def _not_resident(rule: str, view: Arrays, rows: Bools) -> list[Violation]:
-    """Stationary operands that are not resident in full."""
+    """Return the stationary operands that are not resident in full."""
     line, rest = view.timeline, _rest(view)
     return found(
         rule,
@@ -128,7 +128,7 @@ def _not_resident(rule: str, view: Arrays, rows: Bools) -> list[Violation]:
 
 
 def _compare(rule: str, view: Arrays, needed: Commands, present: Commands) -> list[Violation]:
-    """Commands that are needed and missing, or present and not needed."""
+    """Return the commands that are needed and missing, or present and not needed."""
     both = [
         np.concatenate((getattr(needed, name), getattr(present, name)))
         for name in ("step", "tensor", "kind", "begin", "end", "passes")

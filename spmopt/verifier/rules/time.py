@@ -15,7 +15,7 @@ from spmopt.verifier.violation import Violation
 
 
 def totals(view: Arrays, time: Durations, replay_cycles: int) -> Totals:
-    """What the schedule spends, exactly; ``replay_cycles`` comes from the replay."""
+    """Return what the schedule spends, exactly; ``replay_cycles`` comes from the replay."""
     commands, line = view.schedule.commands, view.timeline
     size_bytes = (commands.end - commands.begin) * commands.passes
     inward = (commands.kind == Command.LOAD) | (commands.kind == Command.STREAM_IN)

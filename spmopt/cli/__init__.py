@@ -15,32 +15,34 @@ def main(arguments: list[str] | None = None) -> int:
     from spmopt.cli.terminal.interrupt import Interrupted, ignore, leaving
     from spmopt.cli.terminal.streams import replace_closed, spell_out
 
+    words = sys.argv[1:] if arguments is None else arguments
     replace_closed()
     spell_out()
     with leaving() as pressed:
         try:
-            code = _run(arguments)
+            code = _run(words)
         except BaseException as error:
             ignore()
             # A library may have made an error of its own of it.
             is_interrupt = pressed() or isinstance(error, Interrupted)
-            code = _left(arguments, error) if is_interrupt else _explain(error)
+            code = _left(words, error) if is_interrupt else _explain(error)
     if arguments is None:
         ignore()
         _end(code)
     return code
 
 
-def _run(arguments: list[str] | None) -> int:
-    if (sys.argv[1:] if arguments is None else arguments) in (["--version"], ["-V"]):
+def _run(words: list[str]) -> int:
+    if words in (["--version"], ["-V"]):
         # Making all commands to say this took a quarter of a second.
         print_version()
         sys.stdout.flush()
         return Code.OK
-    from spmopt.cli.app import app
+    from spmopt.cli.app import application
 
+    app = application(next(iter(words), ""))
     try:
-        code = int(app(arguments, prog_name="spmopt", standalone_mode=False) or 0)
+        code = int(app(words, prog_name="spmopt", standalone_mode=False) or 0)
     except SystemExit as error:
         # Typer's help is printed by rich, which leaves this way once nobody reads it.
         raise error.__context__ or error from None
@@ -48,12 +50,11 @@ def _run(arguments: list[str] | None) -> int:
     return code
 
 
-def _left(arguments: list[str] | None, error: BaseException) -> Code:
-    """Say in one line that nothing came of it, or what ``error`` says was lost."""
+def _left(words: list[str], error: BaseException) -> Code:
+    """Print in one line that nothing came of it, or what ``error`` says was lost."""
     from spmopt.cli.terminal.interrupt import Interrupted
     from spmopt.cli.terminal.streams import complain
 
-    words = sys.argv[1:] if arguments is None else arguments
     schedules = words[:1] in (["solve"], ["compare"])
     nothing = "interrupted before any schedule was found" if schedules else "interrupted"
     complain((isinstance(error, Interrupted) and str(error)) or nothing)

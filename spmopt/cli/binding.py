@@ -1,4 +1,4 @@
-"""Options of commands, from the parameters of the functions that they call.
+"""Commands: their options come from the parameters of the functions that they call.
 
 A function of :mod:`spmopt.api` states an option once: name, type, default, and help in its
 docstring. A command that calls the function offers it.
@@ -16,39 +16,20 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 from typer import Context, Exit, Option, Typer
 
-from spmopt.api import inputs, scheduling
-from spmopt.cli.project import Defaults
+import spmopt
+from spmopt.cli.project import note, sources
 from spmopt.core.errors import InputError
 
 T = TypeVar("T")
-_MAIN = {
-    *("base", "training", "batch", "spm", "bandwidth", "machine", "scheduler", "schedulers"),
-    *("objective", "objectives", "time_limit", "tolerance", "trials", "sampler", "workers", "jobs"),
-    *(
-        "storage",
-        "study",
-        "top",
-        "per",
-        "step",
-        "picture",
-        "x",
-        "y",
-        "timing",
-        "format",
-        "capacity",
-    ),
-    *(
-        "minimize",
-        "fit",
-        "configurations",
-        "gemm",
-        "order",
-        "replacement",
-        "cores",
-        "only",
-        "output",
-    ),
-}
+Function = Callable[..., Any]
+COMMANDS: dict[str, Callable[[Typer], object]] = {}
+"""Adds a command to a program, by its name; there once its module is imported."""
+_MAIN = (
+    "base training batch spm bandwidth machine scheduler schedulers objective objectives "
+    "time_limit tolerance trials sampler workers jobs storage study top per step picture x y "
+    "timing format capacity minimize fit configurations gemm order replacement cores only "
+    "output"
+)
 """Options that ``--help`` shows; ``--help-all`` shows the others too."""
 _NAMES = {"base": "machine", "settings": "set", "parameters": "param", "objectives": "objective"}
 """Options that are called otherwise than the parameter."""
@@ -68,28 +49,18 @@ _METAVARS = {
 }
 _SAID_OF_OTHERS = ("machine", "technology", "scheduler", "study", "network")
 """Options whose names also begin messages about files and names."""
-_ALL: dict[str, Callable[..., Any]] = {
-    "load": inputs.load,
-    "lower": inputs.lower,
-    "machine": inputs.machine,
-}
-_ALL["solve"] = scheduling.solve
+_KINDS = {"bool": bool, "int": int, "float": float, "Path": Path, "str": str, "Axis": str}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Offered:
-    """A parameter of a function as an option, and what makes the argument of its value."""
+def _offered(
+    function: Function, panel: str | None
+) -> Iterator[tuple[Parameter, Callable[[Any], Any]]]:
+    """Yield an option for each parameter that has a default and is no callback.
 
-    name: str
-    parameter: Parameter
-    read: Callable[[Any], Any]
-
-
-def offered(function: Callable[..., Any], panel: str | None) -> Iterator[Offered]:
-    """Yield an option for each parameter that has a default and is no callback."""
-    texts = described(function)
-    for parameter in signature(function).parameters.values():
-        name = parameter.name
+    With it comes what makes the argument of its value.
+    """
+    texts = _described(function)
+    for name, parameter in signature(function).parameters.items():
         if parameter.default is Parameter.empty or name == "callbacks":
             continue
         typed = _typed(name, str(parameter.annotation), parameter.default)
@@ -98,20 +69,18 @@ def offered(function: Callable[..., Any], panel: str | None) -> Iterator[Offered
         kind, default, read = typed
         written = flag(name)
         own = f"{written}/--no-{written[2:]}" if kind == bool | None else written
-        flags = _FLAGS.get(name, (own,))
         option = Option(
-            *flags,
+            *_FLAGS.get(name, (own,)),
             help=texts[name],
             metavar=_METAVARS.get(name),
             rich_help_panel=panel,
-            hidden=name not in _MAIN,
+            hidden=name not in _MAIN.split(),
         )
-        hint: Any = Annotated[kind, option]
-        yield Offered(
-            name=name,
-            read=read,
-            parameter=Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint),
-        )
+        yield _parameter(name, Annotated[kind, option], default), read
+
+
+def _parameter(name: str, hint: Any, default: Any = Parameter.empty) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 def _typed(
@@ -123,24 +92,21 @@ def _typed(
     """
     if annotation.startswith("Mapping["):
         whole = annotation.startswith("Mapping[str, int]")
-        option = "--" + _NAMES[name]
-        return list[str] | None, None, lambda texts: pairs(texts or (), option, whole=whole)
+        return list[str] | None, None, lambda texts: _pairs(texts or (), flag(name), whole=whole)
     if name == "bank":
         return list[str] | None, None, lambda texts: tuple(texts or ())
     if annotation.startswith("Sequence["):
         text = None if default is None else ",".join(default)
         return str | None, text, lambda text: text and text.replace(",", " ").split()
-    kinds = {"bool": bool, "int": int, "float": float, "Path": Path, "str": str, "Axis": str}
-    parts = annotation.split(" | ")
-    known = [kinds[part] for part in parts if part in kinds]
+    known = [_KINDS[part] for part in annotation.split(" | ") if part in _KINDS]
     if not known:
         return None
-    kind = str if str in known else known[-1]
+    kind: Any = str if str in known else known[-1]
     return (kind | None if default is None else kind), default, lambda value: value
 
 
 @cache
-def described(function: Callable[..., Any]) -> dict[str, str]:
+def _described(function: Function) -> dict[str, str]:
     """Read the section Parameters of a docstring; "As for" refers to another function."""
     text = cleandoc(function.__doc__ or "").partition("Parameters\n----------\n")[2]
     text = re.split(r"\n\n\w+\n-----*\n", text)[0]
@@ -149,7 +115,7 @@ def described(function: Callable[..., Any]) -> dict[str, str]:
         said = " ".join(lines.split())
         other = re.match(r"As for :func:`(?:spmopt\.)?(\w+)`", said)
         for name in names.split(", "):
-            found[name] = described(_ALL[other[1]])[name] if other else _plain(said)
+            found[name] = _described(getattr(spmopt, other[1]))[name] if other else _plain(said)
     return found
 
 
@@ -159,7 +125,7 @@ def _plain(text: str) -> str:
     return re.sub(r":\w+:`(?:spmopt\.)?(\w+)`", r"\1", text).replace("``", "")
 
 
-def pairs(texts: Sequence[str], option: str, *, whole: bool = False) -> dict[str, Any]:
+def _pairs(texts: Sequence[str], option: str, *, whole: bool) -> dict[str, Any]:
     """Read values NAME=VALUE, whole numbers if asked.
 
     Raises
@@ -214,79 +180,86 @@ def flag(name: str) -> str:
 
 
 def command(
-    app: Typer,
-    *,
     panel: str | None = None,
+    *,
     quiet: bool = True,
     without: Sequence[str] = (),
-    **functions: Callable[..., Any],
-) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Add a command that takes the options of ``functions``, in panels called as they are.
+    **functions: Function,
+) -> Callable[[Function], Function]:
+    """Make a command that takes the options of ``functions``, in panels called as they are.
 
-    All but those ``without`` which it does.
-
-    The function that is decorated gets them as a :class:`Call` in ``call``; its other parameters
-    are arguments and options of its own.
+    All but those ``without`` which it does. The function that is decorated gets them as a
+    :class:`Call` in ``call``; its other parameters are arguments and options of its own. It
+    returns an exit code, None for 0.
     """
 
-    def decorate(function: Callable[..., int]) -> Callable[..., int]:
-        hints = get_type_hints(function, include_extras=True)
-        own = [
-            each.replace(annotation=hints[each.name], kind=Parameter.KEYWORD_ONLY)
-            for each in signature(function).parameters.values()
-            if each.name != "call"
-        ]
-        taken: dict[str, Offered] = {}
-        for name, each in functions.items():
-            for option in offered(each, None if name == "Options" else name):
-                if option.name not in hints and option.name not in without:
-                    taken.setdefault(option.name, option)
-        options = [*(each.parameter for each in taken.values()), *_common(quiet)]
-        context = Parameter("context", Parameter.KEYWORD_ONLY, annotation=Context)
+    def decorate(function: Function) -> Function:
+        def add(app: Typer) -> None:
+            bound = _bound(function, functions, without, quiet)
+            app.command(rich_help_panel=panel)(bound)
 
-        @wraps(function)
-        def wrapper(context: Context, **values: Any) -> int:
-            del values["help_all"]
-            defaults = Defaults.of(context, values)
-            silent = values.pop("quiet", False)
-            if silent and values.get("json"):
-                raise InputError("--quiet prints nothing, --json prints JSON: give one of them")
-            found = {name: each.read(values.pop(name)) for name, each in taken.items()}
-            if "call" in hints:
-                values["call"] = Call(values=found, given=defaults.written)
-            from spmopt.cli.terminal.output import silenced, tell
-
-            with silenced(silent):
-                if defaults.used:
-                    tell(defaults.sentence())
-                return function(**values)
-
-        parameters = [context, *own, *options]
-        # Where inspect looks for it; a function's type has no such attribute.
-        wrapper.__dict__["__signature__"] = Signature(parameters)
-        wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
-        return app.command(rich_help_panel=panel)(wrapper)
+        COMMANDS[function.__name__] = add
+        return function
 
     return decorate
 
 
-def _common(quiet: bool) -> list[Parameter]:
-    """Return the options of all commands."""
-    shown = Annotated[
-        bool, Option("--help-all", help="Show all options.", is_eager=True, callback=_help_all)
+def _bound(
+    function: Function, functions: Mapping[str, Function], without: Sequence[str], quiet: bool
+) -> Function:
+    """Return a function with the parameters of a command."""
+    hints = get_type_hints(function, include_extras=True)
+    own = [
+        each.replace(annotation=hints[each.name], kind=Parameter.KEYWORD_ONLY)
+        for each in signature(function).parameters.values()
+        if each.name != "call"
     ]
-    silent = Annotated[bool, Option("--quiet", "-q", help="Suppress all output except errors.")]
-    found = [("help_all", shown), *([("quiet", silent)] if quiet else [])]
-    return [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=hint)
-        for name, hint in found
+    taken: dict[str, tuple[Parameter, Callable[[Any], Any]]] = {}
+    for panel, each in functions.items():
+        for option, read in _offered(each, None if panel == "Options" else panel):
+            if option.name not in (*hints, *without):
+                taken.setdefault(option.name, (option, read))
+
+    @wraps(function)
+    def wrapper(context: Context, **values: Any) -> int:
+        del values["help_all"]
+        written, used = sources(context, values)
+        silent = values.pop("quiet", False)
+        if silent and values.get("json"):
+            raise InputError("--quiet prints nothing, --json prints JSON: give one of them")
+        found = {name: read(values.pop(name)) for name, (_, read) in taken.items()}
+        if "call" in hints:
+            values["call"] = Call(values=found, given=written)
+        from spmopt.cli.terminal.output import print_message, silenced
+
+        with silenced(silent):
+            if used:
+                print_message(note(used))
+            return int(function(**values) or 0)
+
+    parameters = [
+        _parameter("context", Context),
+        *own,
+        *(option for option, _ in taken.values()),
+        _parameter("help_all", _HELP_ALL, default=False),
+        *([_parameter("quiet", _QUIET, default=False)] if quiet else []),
     ]
+    # Where inspect looks for it; a function's type has no such attribute.
+    wrapper.__dict__["__signature__"] = Signature(parameters)
+    wrapper.__annotations__ = {each.name: each.annotation for each in parameters}
+    return wrapper
 
 
 def _help_all(context: Context, value: bool) -> bool:
     if value:
         for parameter in context.command.params:
-            parameter.hidden = False  # type: ignore[attr-defined]
+            vars(parameter)["hidden"] = False
         print(context.get_help())
         raise Exit
     return value
+
+
+_HELP_ALL = Annotated[
+    bool, Option("--help-all", help="Show all options.", is_eager=True, callback=_help_all)
+]
+_QUIET = Annotated[bool, Option("--quiet", "-q", help="Suppress all output except errors.")]

@@ -4,55 +4,46 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from typer import Argument, Typer
+from typer import Argument
 
 from spmopt.api import lists
 from spmopt.cli.binding import Call, command
-from spmopt.cli.codes import Code
 from spmopt.cli.options import INPUTS, Json
 
-
-def add(app: Typer) -> None:
-    """Add the commands."""
-    for function in (networks, schedulers, machines):
-        command(app, panel=INPUTS, quiet=False)(function)
-    command(app, panel=INPUTS, quiet=False, Options=lists.list_technologies)(technologies)
+_NAMED = "Names or TOML files; default: those of the program."
 
 
-def networks(json: Json = False) -> int:
+@command(INPUTS, quiet=False)
+def networks(json: Json = False) -> None:
     """List the networks that come with the program."""
-    return _emit(lists.list_networks(), json)
+    _emit(lists.list_networks(), json)
 
 
-def schedulers(json: Json = False) -> int:
+@command(INPUTS, quiet=False)
+def schedulers(json: Json = False) -> None:
     """List the schedulers, and explain their options."""
-    return _emit(lists.list_schedulers(), json)
+    _emit(lists.list_schedulers(), json)
 
 
+@command(INPUTS, quiet=False)
 def machines(
-    machine: Annotated[
-        list[str] | None, Argument(help="Names or TOML files; default: those of the program.")
-    ] = None,
-    json: Json = False,
-) -> int:
+    machine: Annotated[list[str] | None, Argument(help=_NAMED)] = None, json: Json = False
+) -> None:
     """List machines: size, rates, and the scratchpad's technology and area where known."""
-    return _emit(lists.list_machines(machine or ()), json)
+    _emit(lists.list_machines(machine or ()), json)
 
 
+@command(INPUTS, quiet=False, Options=lists.list_technologies)
 def technologies(
     call: Call,
-    names: Annotated[
-        list[str] | None,
-        Argument(metavar="TECHNOLOGY", help="Names or TOML files; default: those of the program."),
-    ] = None,
+    names: Annotated[list[str] | None, Argument(metavar="TECHNOLOGY", help=_NAMED)] = None,
     json: Json = False,
-) -> int:
+) -> None:
     """List memory technologies, their figures at a capacity, or their fits."""
-    return _emit(call(lists.list_technologies, names or ()), json)
+    _emit(call(lists.list_technologies, names or ()), json)
 
 
-def _emit(listing: lists.Listing, as_json: bool) -> int:
+def _emit(listing: lists.Listing, as_json: bool) -> None:
     from spmopt.cli.terminal.output import emit
 
     emit(listing, as_json)
-    return Code.OK

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 from typer import Argument, Option
+
+from spmopt.core.errors import InputError
 
 Network = Annotated[
     str, Argument(help="Name (see 'spmopt networks'), ONNX file, or instance as JSON.")
@@ -35,3 +37,14 @@ PARTS, MANY = "Buffers and layers", "Many schedules"
 def choices(lead: str, phrases: Mapping[str, str]) -> str:
     """Return the help of an option: ``lead``, and a line for each value with its meaning."""
     return "\n\n".join((lead, *(f"{name} - {phrase}" for name, phrase in phrases.items())))
+
+
+def require_output(path: Path, read: Sequence[object] = (), option: str = "--output") -> None:
+    """Fail before the work unless ``path`` can be written, and is none of the files ``read``."""
+    from spmopt.io.document import require_writable
+
+    for name in read:
+        file = Path(str(name or ""))
+        if path.is_file() and file.is_file() and path.samefile(file):
+            raise InputError(f"{option} {path}: would replace the file that is read; name another")
+    require_writable(path)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,42 +17,25 @@ _FILES = ("machine", "technology", "space", "cfg")
 """Options that may name a file, from the folder of the project file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Defaults:
-    """Where the values of a command are from.
+def sources(context: Context, values: dict[str, Any]) -> tuple[list[str], list[str]]:
+    """Return which options are on the command line, and which from the project file.
 
-    ``written`` are on the command line, ``used`` from the project file ``path``.
+    What a stored instance or result fixes is taken back in ``values``.
     """
-
-    written: tuple[str, ...]
-    used: tuple[str, ...]
-    path: Path | None
-
-    @staticmethod
-    def of(context: Context, values: dict[str, Any]) -> Defaults:
-        """Tell them apart; what a stored instance or result fixes is taken back in ``values``."""
-        sources = {name: getattr(context.get_parameter_source(name), "name", "") for name in values}
-        used = [name for name, source in sources.items() if source == "DEFAULT_MAP"]
-        if any(is_stored(value) for value in values.values() if isinstance(value, str)):
-            plain = {each.name: each.get_default(context) for each in _plain(context)}
-            values.update({name: plain[name] for name in used})
-            used = []
-        return Defaults(
-            written=tuple(name for name, source in sources.items() if source == "COMMANDLINE"),
-            used=tuple(used),
-            path=found_file() if used else None,
-        )
-
-    def sentence(self) -> str:
-        """Say which options are from the project file."""
-        names = ", ".join(self.used).replace("_", "-").replace("base", "machine")
-        return f"note: {names} as in {self.path}"
+    by = {name: getattr(context.get_parameter_source(name), "name", "") for name in values}
+    used = [name for name, source in by.items() if source == "DEFAULT_MAP"]
+    if any(is_stored(value) for value in values.values() if isinstance(value, str)):
+        context.default_map = None
+        plain = {each.name: each.get_default(context) for each in context.command.params}
+        values.update({name: plain[name] for name in used})
+        used = []
+    return [name for name, source in by.items() if source == "COMMANDLINE"], used
 
 
-def _plain(context: Context) -> Iterator[Any]:
-    """Yield the parameters of a command, in a context without the project file."""
-    context.default_map = None
-    yield from context.command.params
+def note(used: Sequence[str]) -> str:
+    """Say which options are from the project file."""
+    names = ", ".join(used).replace("_", "-").replace("base", "machine")
+    return f"note: {names} as in {found_file()}"
 
 
 def found_file() -> Path | None:

@@ -8,12 +8,20 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option, Typer
+from typer import Argument, Option
 
 from spmopt.api import analyses, inputs, scheduling
 from spmopt.cli.binding import Call, command, flag
 from spmopt.cli.codes import Code
-from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, OptionalOutput, Output
+from spmopt.cli.options import (
+    INPUTS,
+    SCHEDULES,
+    Json,
+    Network,
+    OptionalOutput,
+    Output,
+    require_output,
+)
 from spmopt.core.errors import InfeasibleError, InputError
 
 if TYPE_CHECKING:  # they would load numpy, and help should not
@@ -34,19 +42,15 @@ _OF_VIEW = ("per", "top", "step")
 Stop = Callable[[], bool]
 
 
-def add(app: Typer) -> None:
-    """Add the commands."""
-    network: dict[str, Any] = {"Network": inputs.load, "Machine": inputs.machine}
-    lowered = {**network, "Lowering": inputs.lower}
-    searched = {**lowered, "Search": scheduling.solve}
-    command(app, panel=SCHEDULES, **searched)(solve)
-    command(app, panel=SCHEDULES, **lowered, Search=scheduling.compare)(compare)
-    command(app, panel=SCHEDULES)(verify)
-    command(app, panel=SCHEDULES, Options=analyses.analyze, **searched)(analyze)
-    command(app, panel=SCHEDULES, Options=analyses.explain, **searched)(explain)
-    command(app, panel=INPUTS, **lowered)(instance)
+BUILT: dict[str, Any] = {
+    "Network": inputs.load,
+    "Machine": inputs.machine,
+    "Lowering": inputs.lower,
+}
+_SEARCHED = {**BUILT, "Search": scheduling.solve}
 
 
+@command(SCHEDULES, **_SEARCHED)
 def solve(
     call: Call,
     network: Network,
@@ -56,10 +60,9 @@ def solve(
 ) -> int:
     """Schedule a network, verify the schedule and certify its bound."""
     from spmopt.cli.terminal.output import emit
-    from spmopt.io.document import require_writable
 
     if output is not None:
-        require_writable(output)
+        require_output(output)
     name = call.values["scheduler"] + ("" if backend is None else f"@{backend}")
     with scheduled(call, network, [name]) as (found, stopped):
         (solution,) = found
@@ -69,6 +72,7 @@ def solve(
         return exit_code(found.results, stopped())
 
 
+@command(SCHEDULES, **BUILT, Search=scheduling.compare)
 def compare(
     call: Call,
     network: Network,
@@ -84,8 +88,7 @@ def compare(
     json: Json = False,
 ) -> int:
     """Compare schedulers, all against the best certified bound."""
-    from spmopt.cli.terminal.output import emit, tell
-    from spmopt.io.document import require_writable
+    from spmopt.cli.terminal.output import emit, print_message
     from spmopt.schedulers.registry import find
 
     given: list[str] | None = call.values["schedulers"]
@@ -98,9 +101,9 @@ def compare(
             names, note = scheduling.usual_schedulers(instance, call.values["objective"])
         if output is not None:
             for name in names:
-                require_writable(output / f"{name}.json")
+                require_output(output / f"{name}.json")
         if note:
-            tell(note)
+            print_message(note)
         return names
 
     with scheduled(call, network, chosen) as (found, stopped):
@@ -111,6 +114,7 @@ def compare(
         return exit_code(found.results, stopped())
 
 
+@command(SCHEDULES)
 def verify(
     result: Annotated[Path, Argument(help="Result file.")],
     json: Json = False,
@@ -125,6 +129,7 @@ def verify(
     return Code.NOT_VERIFIED if found.violations else Code.OK
 
 
+@command(SCHEDULES, Options=analyses.analyze, **_SEARCHED)
 def analyze(call: Call, network: Network, csv: _Csv = None, json: Json = False) -> int:
     """Show where a schedule's time, traffic and reuse go; a result file can stand for NETWORK.
 
@@ -137,7 +142,7 @@ def analyze(call: Call, network: Network, csv: _Csv = None, json: Json = False) 
     if per is not None and per not in analyses.PER:
         raise unknown("choice for --per", per, analyses.PER)
     if csv is not None:
-        _require_new(csv, call, network)
+        require_output(csv, (network, call.values["base"]), "--csv")
     with legal(call, network) as (solution, code):
         if solution.result.schedule is not None:
             found = call(analyses.analyze, solution)
@@ -147,6 +152,7 @@ def analyze(call: Call, network: Network, csv: _Csv = None, json: Json = False) 
         return code()
 
 
+@command(SCHEDULES, Options=analyses.explain, **_SEARCHED)
 def explain(call: Call, network: Network, csv: _Csv = None, json: Json = False) -> int:
     """Explain why a schedule stalls, and what more SPM and bandwidth are worth.
 
@@ -157,7 +163,7 @@ def explain(call: Call, network: Network, csv: _Csv = None, json: Json = False) 
     if call.values["top"] < 1:
         raise InputError(f"--top {call.values['top']}: must be at least 1")
     if csv is not None:
-        _require_new(csv, call, network)
+        require_output(csv, (network, call.values["base"]), "--csv")
     try:
         with legal(call, network) as (solution, code):
             if solution.result.schedule is not None:
@@ -175,15 +181,15 @@ def explain(call: Call, network: Network, csv: _Csv = None, json: Json = False) 
         return Code.INFEASIBLE
 
 
-def instance(call: Call, network: Network, output: Output, json: Json = False) -> int:
+@command(INPUTS, **BUILT)
+def instance(call: Call, network: Network, output: Output, json: Json = False) -> None:
     """Write the instance of a network as JSON."""
-    from spmopt.cli.terminal.output import print_json, say
+    from spmopt.cli.terminal.output import print_json, print_line
     from spmopt.cli.terminal.progress import watching
-    from spmopt.io.document import require_writable
     from spmopt.io.files import write_instance
     from spmopt.reporting.results import instance_record
 
-    require_writable(output)
+    require_output(output)
     with watching() as callbacks:
         found = build(call, network, callbacks)
         write_instance(output, found)
@@ -191,8 +197,7 @@ def instance(call: Call, network: Network, output: Output, json: Json = False) -
         print_json(instance_record(found))
     else:
         size = f"{len(found.operations)} operations, {len(found.tensors)} tensors"
-        say(f"{output}: {found.name}, {size}")
-    return Code.OK
+        print_line(f"{output}: {found.name}, {size}")
 
 
 def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
@@ -214,28 +219,25 @@ def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
 def scheduled(
     call: Call, network: str, schedulers: Sequence[str] | Callable[[Instance], Sequence[str]]
 ) -> Iterator[tuple[ComparisonTable, Stop]]:
-    """Schedule; what is done within, a first Ctrl-C does not end, and the last value tells of."""
+    """Schedule; a first Ctrl-C does not end what is done within, and the last value returns it."""
     from dataclasses import replace
 
     from spmopt.cli.terminal.interrupt import interruptible, losing
     from spmopt.cli.terminal.live import Live
-    from spmopt.cli.terminal.output import tell
-    from spmopt.cli.terminal.progress import watching_rows
+    from spmopt.cli.terminal.progress import watching
     from spmopt.core.objective import objective_named
     from spmopt.metrics import in_unit
     from spmopt.reporting.quantities import si
 
     with ExitStack() as display:
-        callbacks, show = display.enter_context(watching_rows())
+        live = Live()
+        callbacks = display.enter_context(watching(live))
         instance = build(call, network, callbacks)
         names = schedulers(instance) if callable(schedulers) else schedulers
         aim = objective_named(call.values["objective"], instance.machine)
-        with interruptible(tell) as stopped:
-            live = Live(
-                lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
-            )
-            show(live)
-            callbacks = replace(callbacks, stop=stopped, on_incumbent=live.hear)
+        live.show = lambda value: si(*in_unit(aim, instance.machine, Fraction(value)), fill=True)
+        with interruptible() as stopped:
+            callbacks = replace(callbacks, stop=stopped)
             with losing(lambda: live.has_schedule):
                 found = call(scheduling.compare, instance, names, callbacks=callbacks)
                 display.close()
@@ -245,7 +247,7 @@ def scheduled(
 @contextmanager
 def legal(call: Call, network: str) -> Iterator[tuple[Solution, Callable[[], Code]]]:
     """Give a verified solution, from a file or made now, and the exit code for it."""
-    from spmopt.cli.terminal.output import tell
+    from spmopt.cli.terminal.output import print_message
     from spmopt.schedulers.registry import Kind, find
     from spmopt.verifier import require_legal
 
@@ -266,7 +268,7 @@ def legal(call: Call, network: str) -> Iterator[tuple[Solution, Callable[[], Cod
         (solution,) = found
         scheduling.require_feasible(solution)
         if solution.result.schedule is None:
-            tell(f"{scheduler}: no schedule found within the limits")
+            print_message(f"{scheduler}: no schedule found within the limits")
         yield solution, lambda: exit_code(found.results, stopped())
 
 
@@ -290,13 +292,3 @@ def _is_result(network: str) -> bool:
 
     document = read_json(Path(network))
     return isinstance(document, dict) and document.get("format") == "spmopt-result"
-
-
-def _require_new(csv: Path, call: Call, network: str) -> None:
-    """Fail before the work unless rows can be written to ``csv``, which is not to be read."""
-    from spmopt.io.document import require_writable
-
-    for name in (network, str(call.values["base"])):
-        if csv.is_file() and Path(name).is_file() and csv.samefile(name):
-            raise InputError(f"--csv {csv}: would replace the file that is read; name another")
-    require_writable(csv)

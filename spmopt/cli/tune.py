@@ -9,9 +9,9 @@ from typer import Context, Option, Typer
 from typer.core import TyperGroup
 
 from spmopt.api import tuning
-from spmopt.cli.binding import Call, command
+from spmopt.cli.binding import COMMANDS, Call, command
 from spmopt.cli.codes import Code
-from spmopt.cli.options import MANY, Json, Networks
+from spmopt.cli.options import MANY, Json, Networks, require_output
 from spmopt.core.errors import InputError
 
 
@@ -40,14 +40,7 @@ class SearchOrShow(TyperGroup):
         return found
 
 
-def add(app: Typer) -> None:
-    """Add the commands."""
-    group = Typer(cls=SearchOrShow, help="Search machines for networks; show what was found.")
-    command(group, Options=tuning.tune)(search)
-    command(group, Options=tuning.read_search)(show)
-    app.add_typer(group, name="tune", rich_help_panel=MANY)
-
-
+@command(Options=tuning.tune)
 def search(
     *,
     call: Call,
@@ -71,31 +64,31 @@ def search(
 
     'spmopt tune show' shows the front, what matters, and the schedule of any trial.
     """
-    from spmopt.cli.terminal.output import tell
+    from spmopt.cli.terminal.output import exit_code
     from spmopt.cli.terminal.progress import watching
 
     with watching(remaining=True) as callbacks:
         found = call(
             tuning.tune, networks, space, storage=storage, workers=workers, callbacks=callbacks
         )
-    if found.left:
-        tell(f"interrupted: {found.left}")
+    interrupted = exit_code(found.left)
     shown = _show(found, json)
-    return Code.INTERRUPTED if found.left else shown
+    return interrupted or shown
 
 
 def _show(found: tuning.HardwareSearch, as_json: bool) -> Code:
     """Print what was found, and return the exit code for it."""
-    from spmopt.cli.terminal.output import emit, tell
+    from spmopt.cli.terminal.output import emit, print_message
 
     found.require_feasible()
     emit(found, as_json)
     if found.front:
         return Code.OK
-    tell(found.never_held())
+    print_message(found.never_held())
     return Code.NOTHING_FOUND
 
 
+@command(Options=tuning.read_search)
 def show(
     *,
     call: Call,
@@ -124,8 +117,7 @@ def show(
     from dataclasses import replace
 
     from spmopt.api.callbacks import QUIET
-    from spmopt.cli.terminal.output import emit, tell
-    from spmopt.io.document import require_writable
+    from spmopt.cli.terminal.output import emit, print_message
 
     if trial is None and network is not None:
         raise InputError("--network: is for --trial; name one as well")
@@ -135,9 +127,9 @@ def show(
     if trial is not None and output is not None and output.suffix.lower() == ".csv":
         raise InputError(f"-o {output}: a schedule is no table; name a file that ends in .json")
     if output is not None:
-        require_writable(output)
+        require_output(output)
     found = call(tuning.read_search)
-    callbacks = replace(QUIET, progress=lambda message, part: tell(message))
+    callbacks = replace(QUIET, progress=lambda message, part: print_message(message))
     if trial is None:
         code = _show(found.with_worth(callbacks=callbacks) if worth else found, json)
         if output is not None:
@@ -147,3 +139,14 @@ def show(
     if output is not None:
         found.solution(trial, network, callbacks=callbacks).save(output)
     return Code.OK
+
+
+def _add(app: Typer) -> None:
+    """Add the group of both commands."""
+    group = Typer(cls=SearchOrShow, help="Search machines for networks; show what was found.")
+    for name in ("search", "show"):
+        COMMANDS[name](group)
+    app.add_typer(group, name="tune", rich_help_panel=MANY)
+
+
+COMMANDS["tune"] = _add

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Option, Typer
+from typer import Argument, Option
 
-from spmopt.api import inputs, scheduling, sweeping, tuning, views
+from spmopt.api import scheduling, sweeping, tuning, views
 from spmopt.cli.binding import Call, command
-from spmopt.cli.codes import Code
-from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, Output
-from spmopt.cli.schedule import build
+from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, Output, require_output
+from spmopt.cli.schedule import BUILT, build
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,22 +36,16 @@ _Other = Annotated[
 ]
 
 
-def add(app: Typer) -> None:
-    """Add the commands."""
-    front: dict[str, Any] = {"Front of a search": tuning.read_search}
-    command(app, panel=SCHEDULES, Options=views.trace)(trace)
-    command(app, panel=SCHEDULES, Options=views.plot, **front)(plot)
-    command(app, panel=SCHEDULES, Options=views.report, **front)(report)
-    network: dict[str, Any] = {"Network": inputs.load, "Machine": inputs.machine}
-    command(app, panel=INPUTS, Options=views.export, **network, Lowering=inputs.lower)(export)
+_FRONT: dict[str, Any] = {"Front of a search": tuning.read_search}
 
 
+@command(SCHEDULES, Options=views.trace)
 def trace(
     call: Call,
     schedule: Annotated[Path, Argument(help="Result file, as 'spmopt solve -o' writes it.")],
     output: Output,
     json: Json = False,
-) -> int:
+) -> None:
     """Write a schedule as a trace, for https://ui.perfetto.dev or chrome://tracing."""
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
@@ -65,9 +58,9 @@ def trace(
         callbacks.progress(f"writing {output}", None)
         found.save(output)
     emit_file(found, output, json)
-    return Code.OK
 
 
+@command(SCHEDULES, Options=views.plot, **_FRONT)
 def plot(
     *,
     call: Call,
@@ -75,7 +68,7 @@ def plot(
     schedule: _Schedule = None,
     other: _Other = None,
     json: Json = False,
-) -> int:
+) -> None:
     """Draw a schedule, two of one instance, a sweep or a search, as .png, .svg or .pdf."""
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
@@ -90,9 +83,9 @@ def plot(
         callbacks.progress(f"drawing {output}", None)
         found.save(output)
     emit_file(found, output, json, **_read(files))
-    return Code.OK
 
 
+@command(SCHEDULES, Options=views.report, **_FRONT)
 def report(
     *,
     call: Call,
@@ -101,7 +94,7 @@ def report(
     other: _Other = None,
     open: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
     json: Json = False,
-) -> int:
+) -> None:
     """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
 
     One file for any browser, which loads nothing: scratchpad and lanes over time, tables,
@@ -128,30 +121,28 @@ def report(
         import webbrowser
 
         webbrowser.open(output.resolve().as_uri())
-    return Code.OK
 
 
-def export(call: Call, network: Network, output: Output, json: Json = False) -> int:
+@command(INPUTS, Options=views.export, **BUILT)
+def export(call: Call, network: Network, output: Output, json: Json = False) -> None:
     """Write the program of the scheduler whole as MPS or LP, for any solver.
 
     Columns and rows bear the names of tensors and steps, counted from 0.
     """
     from spmopt.cli.terminal.output import emit_file
     from spmopt.cli.terminal.progress import watching
-    from spmopt.io.document import require_writable
 
     given = call.values["format"] if "format" in call.given else None
     format = (given or output.suffix.removeprefix(".")).lower()
     if format not in ("mps", "lp"):
         what = f"--format {given}" if given else f"{output}"
         raise InputError(f"{what}: no such format; give --format mps or --format lp")
-    require_writable(output)
+    require_output(output)
     with watching() as callbacks:
         instance = build(call, network, callbacks)
         found = call(views.export, instance, format=format, callbacks=callbacks)
         found.save(output)
     emit_file(found, output, json)
-    return Code.OK
 
 
 def _files(call: Call, schedule: Path | None, other: Path | None) -> list[Path]:
@@ -215,14 +206,10 @@ def _is_database(path: Path) -> bool:
 def _require_output(call: Call, output: Path, files: list[Path]) -> None:
     """Fail before the work unless ``output`` can be written, and is none of the ``files``."""
     from spmopt.core.errors import unknown
-    from spmopt.io.document import require_writable
 
     if call.values["timing"] not in views.TIMINGS:
         raise unknown("choice for --timing", call.values["timing"], views.TIMINGS)
-    for path in files:
-        if output.is_file() and path.is_file() and output.samefile(path):
-            raise InputError(f"--output {output}: would replace the schedule; name another file")
-    require_writable(output)
+    require_output(output, files)
 
 
 def _read(files: list[Path]) -> dict[str, object]:

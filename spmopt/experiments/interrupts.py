@@ -26,14 +26,14 @@ def endings_as_interrupt() -> Iterator[None]:
             raise KeyboardInterrupt
 
     own = [number for number in _ENDINGS if signal.getsignal(number) is signal.SIG_DFL]
-    with _handled(own, forward):
+    with handled(own, forward):
         yield
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """Take no second Ctrl-C while processes end, which is soon: it would leave some of them."""
-    with _handled([signal.SIGINT], signal.SIG_IGN):
+    with handled([signal.SIGINT], signal.SIG_IGN):
         yield
 
 
@@ -42,14 +42,14 @@ def unbroken() -> Iterator[None]:
     """Let a Ctrl-C wait for the end of what must not be left half done."""
     waiting: list[tuple[int, FrameType | None]] = []
     before = signal.getsignal(signal.SIGINT)
-    with _handled([signal.SIGINT], lambda number, frame: waiting.append((number, frame))):
+    with handled([signal.SIGINT], lambda number, frame: waiting.append((number, frame))):
         yield
     if waiting and callable(before):
         before(*waiting[0])
 
 
 @contextmanager
-def _handled(numbers: list[Any], handle: _Handler) -> Iterator[None]:
+def handled(numbers: list[Any], handle: _Handler) -> Iterator[None]:
     """Handle signals so; only the main thread may say it."""
     if current_thread() is not main_thread():
         yield

@@ -1,4 +1,3 @@
-from dataclasses import dataclass
 from io import StringIO
 from time import monotonic, sleep
 
@@ -6,7 +5,8 @@ import pytest
 from rich.console import Console
 
 from spmopt.cli.terminal import progress as module
-from spmopt.cli.terminal.progress import progress, watched
+from spmopt.cli.terminal.live import Live
+from spmopt.cli.terminal.progress import progress
 from tests.reporting.terminal import Terminal
 
 XTERM = {"TERM": "xterm"}
@@ -67,14 +67,9 @@ def test_colors_for_a_pipe_are_no_animation(
     assert file.getvalue() == ""
 
 
-@dataclass
-class Rows:
-    count: int
-    columns: tuple[str, ...] = ("scheduler", "incumbent", "seconds")
-    dispensable: tuple[str, ...] = ("seconds",)
-
+class Rows(Live):
     def rows(self) -> list[tuple[str, ...]]:
-        return [(f"s{number}", "78.94 ms", "1.00") for number in range(self.count)]
+        return [(f"s{number}", "78.94 ms", "1.00") for number in range(10)]
 
     def notes(self) -> list[str]:
         return ["what it means to those who read it"]
@@ -99,8 +94,9 @@ def test_rows_that_there_is_room_for(
 ) -> None:
     monkeypatch.setattr(module, "DELAY_S", 0.0)
     console = terminal(width, height)
-    with watched(console) as (report, show):
-        show(Rows(10))
+    columns = ("scheduler", "incumbent", "seconds")
+    rows = Rows(columns=columns, dispensable=("seconds",))
+    with progress(console, rows) as report:
         report("at work", None)
         limit = monotonic() + 10
         while "s9" not in shown(console) and monotonic() < limit:

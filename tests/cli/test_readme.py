@@ -8,7 +8,7 @@ import pytest
 
 from spmopt.analysis import Cause, Scope
 from spmopt.cli import Code
-from spmopt.cli.app import app
+from spmopt.cli.app import MODULES
 from spmopt.core.machine import ENERGY_FIGURES
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import SCHEDULERS
@@ -21,14 +21,7 @@ PAGES = {
 }
 README = PAGES["."]
 MANUAL = "\n".join(PAGES.values())
-COMMANDS = [
-    *(
-        c.callback.__name__
-        for c in app.registered_commands
-        if c.callback is not None and not c.hidden
-    ),
-    *(group.name for group in app.registered_groups if group.name is not None),
-]
+COMMANDS = list(MODULES)
 
 
 def lines() -> list[list[str]]:

@@ -52,7 +52,7 @@ def test_what_is_no_schedule_is_refused(run: Run, stored: Path) -> None:
         (f"report {INSTANCES}/lstm.json -o {page}", "'spmopt-instance', not 'spmopt-result'"),
         (f"report {stored}/none.json -o {page}", "cannot be read"),
         (f"report {stored}/lru.json {other} -o {page}", "their networks differ ("),
-        (f"report {stored}/lru.json -o {stored}/lru.json", "would replace the schedule"),
+        (f"report {stored}/lru.json -o {stored}/lru.json", "would replace the file that is read"),
         (f"report {stored}/lru.json -o {stored}", "is a folder"),
         (f"report {stored}/lru.json -o {page} --timing now", "choose one of replay, steps"),
     ):

@@ -85,9 +85,12 @@ def test_no_message_is_worth_the_result(tmp_path: Path, away: str) -> None:
     talk.write_text(
         "import sys\n"
         "from spmopt.cli import main\n"
-        "from spmopt.cli.app import app\n"
-        "from spmopt.cli.terminal.output import tell, warn\n"
-        "app.command('talk')(lambda: [warn('x'), tell('y'), print('done')] and 0)\n"
+        "from spmopt.cli.app import MODULES\n"
+        "from spmopt.cli.binding import COMMANDS\n"
+        "from spmopt.cli.terminal.output import print_message, print_warning\n"
+        "def talk(): print_warning('x'), print_message('y'), print('done')\n"
+        "MODULES['talk'] = 'lists'\n"
+        "COMMANDS['talk'] = lambda app: app.command()(talk)\n"
         "sys.exit(main(['talk']))\n"
     )
     ran = shell(f"{sys.executable} {talk} {away}")

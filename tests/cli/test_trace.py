@@ -65,7 +65,7 @@ def test_refusals(run: Run, stored: Path, tmp_path: Path) -> None:
         (f"{INSTANCE} -o {tmp_path}/t.json", "an instance is for 'spmopt solve'"),
         (f"{stored} -o {tmp_path}", "is a folder"),
         (f"{stored} -o /dev/null/t.json", "a folder is needed"),
-        (f"{stored} -o {stored}", "would replace the schedule; name another file"),
+        (f"{stored} -o {stored}", "would replace the file that is read"),
         (f"{stored} -o {tmp_path}/t.json --timing stops", "did you mean steps?"),
     ):
         assert expected in refused(run(f"trace {line}"))

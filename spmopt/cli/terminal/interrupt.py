@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from threading import Timer, current_thread, main_thread
 from types import FrameType
 
+from spmopt.experiments.interrupts import handled
+
 _SOON_S = 0.01
 
 
@@ -34,7 +36,7 @@ def leaving() -> Iterator[Callable[[], bool]]:
         pressed = True
         raise Interrupted
 
-    with _handler(handle), _again():
+    with handled([signal.SIGINT], handle), _again():
         yield lambda: pressed
 
 
@@ -71,8 +73,10 @@ def ignore() -> None:
 
 
 @contextmanager
-def interruptible(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
-    """Give a function that says whether Ctrl-C was pressed; ``tell`` gets one line then."""
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Give a function that returns whether Ctrl-C was pressed, upon which one line is printed."""
+    from spmopt.cli.terminal.output import print_message
+
     pressed = False
 
     def handle(number: int, frame: FrameType | None) -> None:
@@ -81,9 +85,9 @@ def interruptible(tell: Callable[[str], None]) -> Iterator[Callable[[], bool]]:
         if pressed:
             raise Interrupted
         pressed = True
-        tell("interrupted: the best so far follows; press Ctrl-C again to leave at once")
+        print_message("interrupted: the best so far follows; press Ctrl-C again to leave at once")
 
-    with _handler(handle):
+    with handled([signal.SIGINT], handle):
         yield lambda: pressed
 
 
@@ -96,16 +100,3 @@ def losing(has_schedule: Callable[[], bool]) -> Iterator[None]:
         if not has_schedule():
             raise
         raise Interrupted("left at once; what was found so far was not kept") from None
-
-
-@contextmanager
-def _handler(handle: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle SIGINT by ``handle``; only the main thread may say so."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

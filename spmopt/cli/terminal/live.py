@@ -8,9 +8,12 @@ from fractions import Fraction
 from operator import gt, lt
 from threading import Lock
 from time import monotonic
+from typing import TYPE_CHECKING
 
-from spmopt.core.scheduler import Incumbent
 from spmopt.reporting.quantities import percent, seconds
+
+if TYPE_CHECKING:  # it would load numpy
+    from spmopt.core.scheduler import Incumbent
 
 CLAIMED = "~ as the search claims it: verified, and evaluated exactly, at the end"
 OF_CLASS = "* of the scheduler's own class of schedules only"
@@ -34,12 +37,12 @@ class _Row:
 
 @dataclass(slots=True)
 class Live:
-    """Hears news of one comparison, from any thread, and tells how things stand.
+    """How the searches of one comparison stand; news come from any thread.
 
-    ``show`` says values; the bound is one for all that run the operations as listed.
+    ``show`` formats values; the bound is one for all that run the operations as listed.
     """
 
-    show: Show
+    show: Show = str
     clock: Callable[[], float] = monotonic
     columns: tuple[str, ...] = ("scheduler", "incumbent", "bound", "gap", "seconds")
     dispensable: tuple[str, ...] = ("seconds", "bound")
@@ -48,7 +51,7 @@ class Live:
     _certified: bool = False
     _lock: Lock = field(default_factory=Lock)
 
-    def hear(self, news: Incumbent) -> None:
+    def add(self, news: Incumbent) -> None:
         """Take news in: what is better, and what is certain where a claim was."""
         with self._lock:
             row = self._row(news.scheduler)
@@ -72,18 +75,18 @@ class Live:
         return self._rows[scheduler]
 
     def rows(self) -> list[tuple[str, ...]]:
-        """Texts of ``columns``, a row for each scheduler begun."""
+        """Return texts of ``columns``, a row for each scheduler begun."""
         with self._lock:
             return [(name, *self._cells(row)) for name, row in self._rows.items()]
 
     def notes(self) -> list[str]:
-        """What the marks in the rows mean."""
+        """Return what the marks in the rows mean."""
         text = "".join("".join(row[1:]) for row in self.rows())
         return [note for note in (CLAIMED, OF_CLASS) if note[0] in text]
 
     @property
     def has_schedule(self) -> bool:
-        """Whether a schedule was found, by whom ever."""
+        """Whether any schedule was found."""
         with self._lock:
             return any(row.value is not None for row in self._rows.values())
 
@@ -115,7 +118,7 @@ class Live:
 def _counts(
     new: tuple[Number, bool], old: tuple[Number | None, bool], better: Callable[..., bool]
 ) -> bool:
-    """Whether news replace what was known: they are better, or certain where that was a claim."""
+    """Return whether news replace what was known: better, or certain where that was a claim."""
     value, certain = new
     known, was_certain = old
     return known is None or better(value, known) or (certain and not was_certain)

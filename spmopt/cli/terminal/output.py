@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from spmopt.cli.codes import Code
 from spmopt.cli.terminal.streams import discard, escaped
 from spmopt.reporting.tables import visible
 
@@ -54,12 +55,12 @@ def results() -> Console:
     return _Console(quiet=_QUIET.get())
 
 
-def warn(message: str) -> None:
+def print_warning(message: str) -> None:
     """Print a warning."""
-    tell(f"warning: {message}")
+    print_message(f"warning: {message}")
 
 
-def tell(message: str) -> None:
+def print_message(message: str) -> None:
     """Print a message about what is going on, if that can be."""
     try:
         messages().print(visible(message), markup=False, highlight=False, soft_wrap=True)
@@ -94,11 +95,19 @@ def emit_file(found: Drawing | Document, path: Path, as_json: bool, **more: obje
     if as_json:
         print_json({"file": str(path), **more, **found.record})
     else:
-        say(f"{path}: {found.title}")
+        print_line(f"{path}: {found.title}")
 
 
-def say(text: str, indent: int = 0) -> None:
-    """Print one line of results; what a narrow terminal folds of it is indented."""
+def print_line(text: str) -> None:
+    """Print one line of results."""
     from spmopt.reporting.tables import draw_text
 
-    draw_text(text, results(), indent)
+    draw_text(text, results())
+
+
+def exit_code(left: str) -> Code:
+    """Return the exit code of a run, after a message where an interrupt ``left`` some undone."""
+    if not left:
+        return Code.OK
+    print_message(f"interrupted: {left}")
+    return Code.INTERRUPTED

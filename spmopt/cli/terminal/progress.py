@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Lock, Timer
-from typing import Protocol
 
 from rich.console import Console, RenderableType
 from rich.progress import (
@@ -20,7 +20,8 @@ from rich.text import Text
 
 from spmopt.api.callbacks import Callbacks
 from spmopt.cli.terminal.interrupt import Interrupted
-from spmopt.cli.terminal.output import messages, tell, warn
+from spmopt.cli.terminal.live import Live
+from spmopt.cli.terminal.output import messages, print_message, print_warning
 from spmopt.reporting.tables import aligned, folded, layout, visible
 
 DELAY_S = 1.0
@@ -31,45 +32,28 @@ _INDENT = 2
 """Of what follows the first line of a note."""
 
 
-class Board(Protocol):
-    """Rows that change, to be shown above the line."""
-
-    columns: tuple[str, ...]
-    dispensable: tuple[str, ...]
-
-    def rows(self) -> list[tuple[str, ...]]:
-        """Cells of all rows; the last ones are the latest."""
-        ...
-
-    def notes(self) -> list[str]:
-        """Lines below the rows."""
-        ...
-
-
-Show = Callable[[Board], None]
-
-
 def animated(console: Console) -> bool:
-    """Whether what is shown can be shown anew: no file, no pipe, whatever colors they get."""
+    """Return whether lines can be drawn anew: no file, no pipe, whatever colors they get."""
     return console.file.isatty() and not console.is_dumb_terminal and not console.quiet
 
 
 @contextmanager
-def progress(console: Console, *, remaining: bool = False) -> Iterator[Report]:
+def progress(
+    console: Console, live: Live | None = None, *, remaining: bool = False
+) -> Iterator[Report]:
     """Give a function to report to: a message, and the part done where it is known.
 
     Nothing is shown unless ``console`` is a terminal, and nothing stays there afterwards.
-    ``remaining`` shows the time left, too.
+
+    Parameters
+    ----------
+    live
+        Rows to be shown above the line.
+    remaining
+        Show the time left, too.
     """
-    with watched(console, remaining=remaining) as (report, _):
-        yield report
-
-
-@contextmanager
-def watched(console: Console, *, remaining: bool = False) -> Iterator[tuple[Report, Show]]:
-    """As :func:`progress`; the second function shows rows from then on."""
     if not animated(console):
-        yield _silent, _unseen
+        yield lambda message, part: None
         return
     display = _Display(
         SpinnerColumn(),
@@ -81,6 +65,7 @@ def watched(console: Console, *, remaining: bool = False) -> Iterator[tuple[Repo
         transient=True,
         refresh_per_second=4,
     )
+    display.live_rows = live
     task = display.add_task("starting", total=None)
     lock, done = Lock(), False
 
@@ -97,7 +82,7 @@ def watched(console: Console, *, remaining: bool = False) -> Iterator[tuple[Repo
     timer.daemon = True
     timer.start()
     try:
-        yield report, display.show
+        yield report
     finally:
         timer.cancel()
         with lock:
@@ -106,47 +91,39 @@ def watched(console: Console, *, remaining: bool = False) -> Iterator[tuple[Repo
 
 
 @contextmanager
-def watching(*, remaining: bool = False) -> Iterator[Callbacks]:
-    """Give callbacks that show progress and warnings."""
-    with watching_rows(remaining=remaining) as (callbacks, _):
-        yield callbacks
-
-
-@contextmanager
-def watching_rows(*, remaining: bool = False) -> Iterator[tuple[Callbacks, Show]]:
-    """As :func:`watching`; the second function shows rows from then on."""
-    with watched(messages(), remaining=remaining) as (report, show):
-        ends = (Interrupted, KeyboardInterrupt)
-        yield Callbacks(progress=report, note=tell, warn=warn, interrupts=ends), show
+def watching(live: Live | None = None, *, remaining: bool = False) -> Iterator[Callbacks]:
+    """Give callbacks that show progress and warnings, and news of schedules in ``live``."""
+    ends = (Interrupted, KeyboardInterrupt)
+    with progress(messages(), live, remaining=remaining) as report:
+        callbacks = Callbacks(
+            progress=report, note=print_message, warn=print_warning, interrupts=ends
+        )
+        yield callbacks if live is None else replace(callbacks, on_incumbent=live.add)
 
 
 class _Display(Progress):
     """The line, and rows above it that are asked for each time."""
 
-    _board: Board | None = None
-
-    def show(self, board: Board) -> None:
-        """Show rows from now on."""
-        self._board = board
+    live_rows: Live | None = None
 
     def get_renderables(self) -> Iterable[RenderableType]:
-        """All parts, from top to bottom."""
-        if self._board is not None:
-            yield from _drawn(self._board, self.console)
+        """Yield all parts, from top to bottom."""
+        if self.live_rows is not None:
+            yield from _drawn(self.live_rows, self.console)
         yield self.make_tasks_table(self.tasks)
 
 
-def _drawn(board: Board, console: Console) -> Iterator[RenderableType]:
-    """The rows that there is room for, at least the last one, and what is said of them."""
-    rows = [tuple(map(visible, row)) for row in board.rows()]
-    notes = [line for note in board.notes() for line in folded(note, console.width, _INDENT)]
+def _drawn(live: Live, console: Console) -> Iterator[RenderableType]:
+    """Yield the rows that there is room for, at least the last one, and notes on them."""
+    rows = [tuple(map(visible, row)) for row in live.rows()]
+    notes = [line for note in live.notes() for line in folded(note, console.width, _INDENT)]
     most = max(1, console.height - _BELOW - len(notes))
-    fit = layout(board.columns, rows, console.width, dispensable=board.dispensable, words=())
+    fit = layout(live.columns, rows, console.width, dispensable=live.dispensable, words=())
     if not rows:
         return
     head, *body = (
-        aligned(cells, board.columns, fit, board.columns[:1])
-        for cells in (board.columns, *rows[-most:])
+        aligned(cells, live.columns, fit, live.columns[:1])
+        for cells in (live.columns, *rows[-most:])
     )
     # One text: a table of rich takes five times as long, and is made anew again and again.
     text = Text(
@@ -156,11 +133,3 @@ def _drawn(board: Board, console: Console) -> Iterator[RenderableType]:
     )
     text.stylize("bold", 0, len(head[0]))
     yield text
-
-
-def _silent(message: str, part: float | None) -> None:
-    del message, part
-
-
-def _unseen(board: Board) -> None:
-    del board

@@ -1,4 +1,4 @@
-"""The command that gives buffers of known lifetimes their addresses."""
+"""The commands on parts of a network: addresses of buffers, a layer in tiles."""
 
 from __future__ import annotations
 
@@ -6,13 +6,27 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-from typer import Argument, Typer
+from typer import Argument
 
-from spmopt.api import placing
+from spmopt.api import gradients, inputs, placing
 from spmopt.cli.binding import Call, command
 from spmopt.cli.codes import Code
-from spmopt.cli.options import PARTS, Json, Output, choices
+from spmopt.cli.options import PARTS, Jobs, Json, Output, choices, require_output
 from spmopt.core.errors import InfeasibleError, InputError
+
+_MACHINE = (
+    *("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex", "technology"),
+    "banks",
+)
+_Layers = Annotated[
+    str | None,
+    Argument(
+        metavar="LAYERS",
+        help="Network (see 'spmopt networks'), ONNX file, or SCALE-Sim topology (.csv). "
+        "Convolutions are products of im2col rows.",
+    ),
+]
+
 
 _FILE = "CSV file as MiniMalloc's; a blank line ends it. Columns, by the names in its first line:"
 _COLUMNS = {
@@ -30,11 +44,7 @@ _COLUMNS = {
 }
 
 
-def add(app: Typer) -> None:
-    """Add the command."""
-    command(app, panel=PARTS, Options=placing.place)(place)
-
-
+@command(PARTS, Options=placing.place)
 def place(
     call: Call,
     file: Annotated[Path, Argument(help=choices(_FILE, _COLUMNS))],
@@ -50,30 +60,46 @@ def place(
         raise InputError("give --capacity SIZE, or --minimize for the least height")
     from spmopt.cli.terminal.interrupt import interruptible
     from spmopt.cli.terminal.live import Live
-    from spmopt.cli.terminal.output import print_json, say, tell, warn
-    from spmopt.cli.terminal.progress import watching_rows
-    from spmopt.io.document import require_writable
+    from spmopt.cli.terminal.output import print_json, print_line, print_warning
+    from spmopt.cli.terminal.progress import watching
 
-    require_writable(output)
+    require_output(output)
     columns = ("buffers", "height", "bound", "gap", "seconds")
-    with interruptible(tell) as stopped:
-        with watching_rows() as (callbacks, show):
-            live = Live(lambda height: f"{int(height):,} B", columns=columns)
-            show(live)
-            heard = replace(callbacks, stop=stopped, on_incumbent=live.hear)
-            found = call(placing.place, file, callbacks=heard)
+    live = Live(lambda height: f"{int(height):,} B", columns=columns)
+    with interruptible() as stopped:
+        with watching(live) as callbacks:
+            found = call(placing.place, file, callbacks=replace(callbacks, stop=stopped))
         if found.is_infeasible and not json:
             raise InfeasibleError(found.placed.conflict or f"{file}: infeasible")
         found.save(output)
         placed = found.placed.placement is not None
         if placed and found.buffers and found.fixed == len(found.buffers):
-            warn(f"{file}: all offsets are fixed; to place anew, remove the column offset")
+            fixed = "all offsets are fixed; to place anew, remove the column offset"
+            print_warning(f"{file}: {fixed}")
         if json:
             print_json(found.record())
         else:
-            say(f"{found.sentence()}: {output}" if placed else found.sentence())
+            print_line(f"{found.sentence()}: {output}" if placed else found.sentence())
         if stopped():
             return Code.INTERRUPTED
     if placed:
         return Code.OK
     return Code.INFEASIBLE if found.is_infeasible else Code.NOTHING_FOUND
+
+
+@command(PARTS, without=("base", "bank"), Options=gradients.gradients, Machine=inputs.machine)
+def tiles(call: Call, source: _Layers = None, jobs: Jobs = None, json: Json = False) -> int:
+    """Compare orders of a layer's gradients in tiles, and replacements under them."""
+    from spmopt.cli.terminal.output import emit, exit_code
+    from spmopt.cli.terminal.progress import watching
+
+    values = call.values
+    if values["output"] is not None:
+        require_output(Path(values["output"]), (source, values["machine"], values["cfg"]))
+    own = {name: values[name] for name in _MACHINE if values[name] is not None}
+    settings = {**values["settings"], **own}
+    with watching(remaining=True) as callbacks:
+        found = call(gradients.gradients, source, settings=settings, jobs=jobs, callbacks=callbacks)
+    code = exit_code(found.left)
+    emit(found, json)
+    return code

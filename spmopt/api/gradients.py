@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from hashlib import sha256
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -470,14 +469,14 @@ def _computed(
 ) -> GradientTable:
     """Compute the rows that a file does not have yet."""
     from spmopt.experiments.store import RowTable
-    from spmopt.tiles.records import COLUMNS
+    from spmopt.tiles.records import COLUMNS, digest
 
     identity = {
         "spmopt": __version__,
         **{name: str(value) for name, value in options.items() if value is not None},
-        "cases": sha256(repr(asked.cases).encode()).hexdigest()[:16],
+        "cases": digest(asked.cases),
     }
-    table = RowTable(output, COLUMNS, identity)
+    table = RowTable(output, COLUMNS, identity, decisive=("spmopt", "cases"))
     found = _known(asked, table, output)
     left = ""
     try:

@@ -239,6 +239,7 @@ def machine(
     from spmopt.core.machine import Machine
     from spmopt.hardware.machines import load_machine, override
     from spmopt.hardware.scratchpad import disagreement, sources_of
+    from spmopt.hardware.settings import BANK, require_units, split_banks
 
     given = {
         "spm": spm,
@@ -252,6 +253,7 @@ def machine(
         "banks": banks,
     }
     changes = {**(settings or {}), **{k: value for k, value in given.items() if value is not None}}
+    require_units(split_banks(str(changes.get(BANK, ""))), BANK)
     if isinstance(base, Machine):
         found = override(base, changes)
     else:
@@ -270,13 +272,10 @@ def _with_banks(machine: Machine, bank: Sequence[str], given: Mapping[str, objec
     for key in ("spm", "technology", "banks"):
         if given[key] is not None:
             raise InputError(f"{key} and bank: banks make up the scratchpad; give one of them")
-    for text in bank:
-        size = text.partition(":")[0].strip()
-        if size.isdecimal():
-            raise InputError(f"bank {text!r}: {size} has no unit; write as 2MB:nvsim-sram")
     from spmopt.hardware.scratchpad import with_banks
-    from spmopt.hardware.settings import read_banks
+    from spmopt.hardware.settings import read_banks, require_units
 
+    require_units(bank, "bank")
     return with_banks(machine, read_banks(bank, "bank"))
 
 

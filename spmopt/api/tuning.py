@@ -393,8 +393,8 @@ def tune(
         Scheduler (see :func:`list_schedulers`); or best-policy, the best of all greedy rules; or
         bound, no schedule but the certified bound.
     schedule_for
-        What schedules minimize: time, energy or traffic; default: the first objective among
-        these, else time.
+        What schedules minimize: time, energy, traffic or another objective; default: the first
+        of ``objectives`` among these three, else time.
     time_limit
         Time limit of each schedule, in seconds.
     tolerance

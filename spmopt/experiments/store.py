@@ -186,6 +186,8 @@ class RowTable(Store[Texts, Texts]):
         Of the rows.
     identity
         All that the rows depend on, as JSON values; a file of another run is refused.
+    decisive
+        Names in ``identity`` that decide alone which run it is; default: all of it does.
 
     Attributes
     ----------
@@ -199,9 +201,17 @@ class RowTable(Store[Texts, Texts]):
         columns: Columns,
         identity: Mapping[str, object],
         report: Callable[[str], None] = lambda _: None,
+        *,
+        decisive: Sequence[str] = (),
     ) -> None:
         self.columns = columns
         self.head = "# " + json.dumps({"format": FORMAT, "version": _VERSION, **identity})
+        if decisive and path is not None and path.is_file():
+            with path.open("rb") as file:
+                first = file.readline().decode(errors="replace").rstrip("\n")
+            found = _identity(first) or {}
+            if all(found.get(name) == identity[name] for name in decisive):
+                self.head = first
         super().__init__(path, f"{self.head}\n{_csv([tuple(columns.types)])}", report)
 
     def get(self, key: Texts) -> Row | None:

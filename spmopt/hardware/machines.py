@@ -22,6 +22,8 @@ from spmopt.hardware.settings import (
     from_folder,
     from_settings,
     join_banks,
+    require_units,
+    split_banks,
     to_settings,
 )
 
@@ -207,4 +209,6 @@ def _banks(given: object, where: str) -> str:
             f"machine {where}: {BANK}: must be a list of texts, as ['1MB:nvsim-sram', "
             "'4MB:nvsim-stt']"
         )
-    return join_banks(texts)
+    joined = join_banks(texts)
+    require_units(split_banks(joined), f"machine {where}: {BANK}")
+    return joined

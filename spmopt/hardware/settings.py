@@ -42,6 +42,14 @@ def read_banks(texts: Sequence[str], where: str) -> list[BankOf]:
     return [_read(text.strip(), where) for text in texts]
 
 
+def require_units(texts: Sequence[str], where: str) -> None:
+    """Raise :class:`InputError` for a bank whose size has no unit: only records say bytes so."""
+    for text in texts:
+        size = text.partition(":")[0].strip()
+        if size.isdecimal():
+            raise InputError(f"{where} {text!r}: {size} has no unit; write as 2MB:nvsim-sram")
+
+
 def split_banks(text: str) -> list[str]:
     """Return the texts of single banks."""
     return text.split(",")

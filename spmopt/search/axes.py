@@ -8,7 +8,15 @@ from itertools import pairwise
 from math import floor
 
 from spmopt.core.errors import InputError, unknown
-from spmopt.hardware.settings import BANK, KEYS, Setting, join_banks, read_banks, split_banks
+from spmopt.hardware.settings import (
+    BANK,
+    KEYS,
+    Setting,
+    join_banks,
+    read_banks,
+    require_units,
+    split_banks,
+)
 from spmopt.sweeps.axes import as_written, count, setting_axis
 
 BESIDE = ("cores", "batch")
@@ -231,6 +239,7 @@ def _banks(given: object, what: str) -> str:
     texts = [part for text in given if isinstance(text, str) for part in split_banks(text)]
     if not given or not all(isinstance(text, str) for text in given):
         raise InputError(f"{what} = {given!r}: must be a text, or a list of texts, of banks")
+    require_units(texts, what)
     read_banks(texts, what)
     return join_banks(texts)
 

@@ -198,8 +198,10 @@ def _raised(least: Least, name: str, bound: Fraction) -> Least:
             return replace(least, cycles=max(least.cycles, bound))
         case "traffic":
             return replace(least, traffic_bytes=max(least.traffic_bytes, bound))
-        case _:
+        case "energy":
             return replace(least, energy_j=bound)
+        case _:  # no figure of a search
+            return least
 
 
 def _run(
@@ -221,7 +223,9 @@ def _run(
 
 def problem_of(candidate: Candidate, schedule_for: str) -> Candidate:
     """``candidate`` without what schedules for an objective do not see: equal for twins."""
-    machine, with_energy = candidate.machine, objective_entry(schedule_for).per_machine
+    machine, with_energy = candidate.machine, schedule_for == "energy"
+    if objective_entry(schedule_for).per_machine and not with_energy:
+        return candidate  # a function of somebody else's, which may see all of it
     seen = replace(
         machine,
         name="",

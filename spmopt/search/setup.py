@@ -11,7 +11,7 @@ from msgspec import convert
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import FEATURES
 from spmopt.core.objective import OBJECTIVES
-from spmopt.schedulers.registry import BEST_RULE, SCHEDULERS, Kind, find
+from spmopt.schedulers.registry import BEST_RULE, BOUNDER, SCHEDULERS, Kind, able, find
 from spmopt.search.candidate import Candidate
 from spmopt.search.figures import NOT_BOUNDED, Spent, figures, needs
 from spmopt.search.space import Space, space_of
@@ -21,7 +21,6 @@ _OPTIONS = ("scheduler", "schedule_for", "tolerance", "time_limit_s")
 BOUND, BEST_POLICY = "bound", "best-policy"
 """Schedulers of a search beside those of the registry."""
 _OTHER_ORDER = {"tsai": "tsai:order=listed"}
-_SCHEDULED = tuple(name for name, entry in OBJECTIVES.items() if not entry.replayed)
 _ARRAY = ("array.rows", "array.columns", "array.dataflow")
 _LOWERED = ("throughput", "clock", *_ARRAY, "banks", "batch", "cores")
 """What cycles of a stored instance do not follow."""
@@ -40,7 +39,7 @@ class Setup:
     scheduler
         One of the registry, ``bound`` or ``best-policy``.
     schedule_for
-        What schedules minimize: time, energy or traffic.
+        What schedules minimize: name of an objective.
     tolerance, time_limit_s
         Of each scheduler run.
     """
@@ -156,8 +155,12 @@ class Setup:
     def _require_objectives(self) -> None:
         if not self.objectives:
             raise InputError("objectives: name at least one")
-        if self.schedule_for not in _SCHEDULED:
-            raise unknown("objective of schedules", self.schedule_for, _SCHEDULED)
+        aimed = OBJECTIVES.find(self.schedule_for)
+        if aimed is None:
+            raise unknown("objective of schedules", self.schedule_for, OBJECTIVES.names())
+        for name in self.schedulers or (BOUNDER,):
+            aim = aimed.on(self.space.machine)
+            find(name).require(aim, able(aim))
         if "cost" in self.names and not self.space.cost:
             raise InputError("cost: the space has no prices; add cost = { area_mm2 = 1.0 }")
         if self.scheduler not in (BOUND, BEST_POLICY):

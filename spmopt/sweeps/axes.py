@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from spmopt.core.errors import InputError
 from spmopt.core.units import Dimension, parse_quantity
-from spmopt.hardware.settings import BANK, Setting, join_banks, split_banks
+from spmopt.hardware.settings import BANK, Setting, join_banks, require_units, split_banks
 
 MOST = 100_000
 """Values of one axis; more are a mistake."""
@@ -46,7 +46,10 @@ def setting_axis(key: str, text: str | int, what: str) -> tuple[Setting, ...]:
     if key in _COUNTS:
         return axis(text, what, count)
     if key == BANK:
-        return tuple(dict.fromkeys(join_banks(split_banks(part)) for part in text.split(";")))
+        machines = [split_banks(part) for part in text.split(";")]
+        for banks in machines:
+            require_units(banks, what)
+        return tuple(dict.fromkeys(map(join_banks, machines)))
     return tuple(dict.fromkeys(_parts(text, what)))
 
 

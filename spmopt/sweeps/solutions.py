@@ -6,6 +6,7 @@ evaluates the prices anew.
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -71,7 +72,7 @@ def count_solutions(path: Path) -> int:
 
 def _key(section: Section, order: Order, capacity_bytes: int) -> str:
     case = section.case
-    about = repr((case.network, case.machine, order, capacity_bytes))
+    about = repr((astuple(case.network), astuple(case.machine), order, capacity_bytes))
     return sha256(about.encode()).hexdigest()
 
 

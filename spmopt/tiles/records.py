@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from hashlib import sha256
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.rows import Columns, Value
@@ -62,6 +64,36 @@ def about(case: LayerCase, count: int) -> Record:
         "tile_given": case.tile is not None,
         **{name: getattr(case, name) for name in _ASKED},
     }
+
+
+def digest(cases: tuple[LayerCase, ...]) -> str:
+    """Return what tells tuples of cases apart, whatever their classes are called."""
+    return sha256(_written(cases, "").encode()).hexdigest()[:16]
+
+
+_KINDS = {
+    "": "Case",
+    "layer": "Layer",
+    "machine": "Machine",
+    "tile": "Tile",
+    "array": "SystolicArray",
+    "energy": "Energy",
+    "area": "Area",
+    "memory": "Memory",
+    "banks": "Bank",
+}
+"""What digests call a record, by the field that it is in: as in the files there are."""
+
+
+def _written(value: object, name: str) -> str:
+    if isinstance(value, tuple):
+        inner = "".join(f"{_written(each, name)}, " for each in value)
+        return f"({inner.removesuffix(' ' if len(value) == 1 else ', ')})"
+    if not is_dataclass(value):
+        return repr(value)
+    own = {each.name: getattr(value, each.name) for each in fields(value)}
+    parts = (f"{key}={_written(item, key)}" for key, item in own.items())
+    return f"{_KINDS[name]}({', '.join(parts)})"
 
 
 def record(row: LayerResult, count: int = 1) -> Record:

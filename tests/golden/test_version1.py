@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+import spmopt
 from spmopt.audit import audit
 from spmopt.io.files import read_instance, read_result
 
@@ -31,3 +32,22 @@ def test_a_result_is_read_and_verified_again(name: str, scheduler: str, status: 
 def test_an_instance_is_read() -> None:
     instance = read_instance(CORPUS / "instance.json")
     assert (len(instance.operations), len(instance.tensors)) == (27, 47)
+
+
+def test_rows_of_gradients_are_taken_up(tmp_path: Path) -> None:
+    """A run goes on from the one row there is, whatever options and classes are called now."""
+    before = (CORPUS / "tiles.csv").read_text()
+    path = tmp_path / "tiles.csv"
+    path.write_text(before)
+    table = spmopt.gradients(
+        gemm="64x48x32",
+        order=("sequential", "interleaved"),
+        machine="gtx1080ti",
+        settings={"technology": "nvsim-sram", "spm": "2MB"},
+        tile="32x16x16",
+        output=path,
+    )
+    assert len(table.rows()) == 2
+    assert path.read_text().startswith(before)
+    with pytest.raises(spmopt.InputError, match="was made by another sweep"):
+        spmopt.gradients(gemm="64x48x33", output=path)

@@ -98,6 +98,7 @@ WRONG = [
     ("bank = [1, 2]\n", "bank: must be a list of texts"),
     ('bank = ["1MB:nvsim-sran"]\n', "did you mean nvsim-sram"),
     ('bank = ["1MB:nvsim-sram:x"]\n', "'x' is not a whole number of ports"),
+    ('bank = ["4000000:nvsim-sram"]\n', "bank '4000000:nvsim-sram': 4000000 has no unit; write"),
     ('bank = ["1kB:nvsim-sram"]\n', "smaller than one page"),
     ('bank = ["1MB:nvsim-sram", ""]\n', "bank '': write SIZE:TECHNOLOGY"),
     (TWO + 'spm = "1MB"\n', "spm: banks make up the scratchpad; leave one of them out"),

@@ -7,6 +7,7 @@ import pytest
 from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
+from spmopt.core.objective import OBJECTIVES, Objective, ObjectiveEntry
 from spmopt.io.files import StoredResult, read_result, write_result
 from spmopt.search.evaluation import evaluate
 from spmopt.search.findings import findings_of, require_feasible, why_no_front
@@ -269,3 +270,21 @@ def schedules_of_nobody() -> Any:
 def check_file(path: Path, stored: StoredResult) -> None:
     write_result(path, stored)
     assert read_result(path).result.value == stored.result.value
+
+
+def test_schedules_minimize_any_objective(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the user's own, and the replay, which has no certified bound."""
+    reads = Objective(name="reads", unit="bytes", dram_in_byte=1)
+    monkeypatch.setitem(OBJECTIVES.added, "test-reads", ObjectiveEntry(of=reads))
+    for name, scheduler, bounded in (("test-reads", "page", True), ("replay", "belady", False)):
+        setup = small_setup(scheduler=scheduler, schedule_for=name)
+        study = search(str(tmp_path / f"{name}.db"), setup, trials=4)
+        records = [trial.user_attrs["networks"] for trial in front(study)]
+        assert records
+        for networks in records:
+            (network,) = networks.values()
+            assert network["verified"]
+            assert (network["bound"] is not None) == bounded
+            assert not bounded or network["bound"] <= network["value"]
+    with pytest.raises(InputError, match="scheduler whole: no objective replay"):
+        small_setup(scheduler="whole", schedule_for="replay")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from io import StringIO
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from spmopt import __version__
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import (
     DEFAULT_MACHINE,
+    Workload,
     already_lowered,
     is_stored,
     load,
@@ -28,18 +30,18 @@ from spmopt.core.errors import InputError, unknown
 if TYPE_CHECKING:
     from spmopt.core.machine import Machine
     from spmopt.experiments.rows import Row
-    from spmopt.experiments.store import RowTable
     from spmopt.hardware.settings import Setting
     from spmopt.reporting.curves import Curves
     from spmopt.reporting.tables import Part
     from spmopt.sweeps.cases import Network, SweepCase
-    from spmopt.sweeps.run import Sweep
-    from spmopt.sweeps.work import SolveOptions
 
 Axis = str | int | Sequence[str | int]
 """Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
-_UNHEARD = Callbacks(warn=lambda message: None)
-_AXES = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup")
+_SILENT = Callbacks(warn=lambda message: None)
+_OF_NETWORKS = ("training", "batch", "optimizer", "parameters", "assume_pointwise", "lowering")
+_IN_ROWS = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
+"""Settings that have columns in any sweep."""
+_SWEPT = (*_IN_ROWS, "technology", "banks")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,8 +58,6 @@ class SweepTable(Shown):
         Those of other machine settings that were swept.
     path
         File that they were read from, if any.
-    texts
-        The rows as fields of CSV lines.
     left
         What an interrupt left undone, in words; empty where the sweep is complete.
     """
@@ -66,8 +66,14 @@ class SweepTable(Shown):
     names: Sequence[str]
     extra: Sequence[str]
     path: Path | None = None
-    texts: Sequence[Sequence[str]] = ()
     left: str = ""
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The rows as fields of CSV lines."""
+        from spmopt.experiments.rows import text_of
+
+        return [[text_of(row[name]) for name in self.names] for row in self.table]
 
     def rows(self) -> Sequence[Mapping[str, object]]:
         """Return values by column."""
@@ -82,15 +88,12 @@ class SweepTable(Shown):
         from spmopt.reporting.tables import Grid, Line
 
         del width
-        names, rows = self.names, self.texts
-        differ = [k for k in range(len(names)) if len({row[k] for row in rows}) > 1]
-        same = [(names[k], rows[0][k]) for k in range(len(names)) if k not in differ and rows]
-        common = ", ".join(f"{name} {text}" for name, text in same if text)
-        yield Line(text=f"{len(rows)} rows; {common}")
+        columns = dict(zip(self.names, zip(*self.texts, strict=True), strict=False))
+        differ = {name: texts for name, texts in columns.items() if len({*texts}) > 1}
+        same = [f"{k} {texts[0]}" for k, texts in columns.items() if k not in differ and texts[0]]
+        yield Line(text=f"{len(self.table)} rows; {', '.join(same)}")
         yield Line()
-        yield Grid(
-            columns=[names[k] for k in differ], rows=[[row[k] for k in differ] for row in rows]
-        )
+        yield Grid(columns=list(differ), rows=list(zip(*differ.values(), strict=True)))
 
     def text(self) -> str:
         """Return the table as CSV."""
@@ -99,7 +102,7 @@ class SweepTable(Shown):
         return text.getvalue()
 
     def summary(self) -> Iterator[str]:
-        """Say how many rows there are, and how well the relaxation is enclosed."""
+        """Yield how many rows there are, and how well the relaxation is enclosed."""
         from spmopt.reporting.quantities import percent
 
         verified = sum(row["verified"] is True for row in self.table)
@@ -172,8 +175,7 @@ def read_sweep(path: str | Path) -> SweepTable:
     from spmopt.sweeps.stored import stored_sweep
 
     found = stored_sweep(Path(path))
-    texts = [[str(row[name]) for name in found.names] for row in found.rows]
-    return SweepTable(found.rows, found.names, found.extra, Path(path), texts)
+    return SweepTable(found.rows, found.names, found.extra, Path(path))
 
 
 def sweep(
@@ -257,63 +259,97 @@ def sweep(
     InputError
         A network, range or scheduler that cannot be used, or a file of another sweep.
     """
-    from spmopt.hardware.settings import KEYS
+    given = dict(locals())
+    from spmopt.experiments.executors import processors
+    from spmopt.experiments.queue import TaskQueue
+    from spmopt.experiments.store import RowTable
+    from spmopt.hardware.scratchpad import disagreement, sources_of
+    from spmopt.sweeps.rows import SweepColumns
+    from spmopt.sweeps.run import Sweep, run_sweeps
     from spmopt.sweeps.work import SolveOptions
 
     require_limits(time_limit, tolerance, jobs=jobs)
-    swept: dict[str, Axis | bool | None] = {
-        "spm": spm,
-        "bandwidth": bandwidth,
-        "throughput": throughput,
-        "clock": clock,
-        "page": page,
-        "dma_setup": dma_setup,
-        "duplex": duplex,
-        "technology": technology,
-        "banks": banks,
-    }
-    for key in settings or {}:
-        if key not in KEYS:
-            raise unknown("machine setting", key, KEYS)
-    given = {**(settings or {}), **swept}
-    axes = {key: _values(key, value) for key, value in given.items() if value is not None}
+    axes = _axes({**(settings or {}), **{key: given[key] for key in _SWEPT}})
     names = [networks] if isinstance(networks, str) else list(networks)
-    found = networks_of(
-        names,
-        training=training,
-        batch=batch,
-        optimizer=optimizer,
-        parameters=parameters,
-        assume_pointwise=assume_pointwise,
-        lowering=lowering,
-    )
+    found = networks_of(names, **{key: given[key] for key in _OF_NETWORKS})
     cases = [case for network in found for case in _cases_of(network, machine, axes)]
     chosen = _schedulers(schedulers, objective, cases)
+    search = SolveOptions(objective=objective, tolerance=tolerance, time_limit_s=time_limit)
+    part, cut = Sweep(cases=tuple(cases), schedulers=chosen, search=search).shard(shard)
     options = {
         "networks": names,
-        "training": training,
-        "batch": batch,
-        "optimizer": optimizer,
-        "param": _texts(parameters),
-        "assume_pointwise": assume_pointwise,
-        "lowering": lowering,
+        **{key: given[key] for key in _OF_NETWORKS},
         "machine": machine,
-        **swept,
-        "set": _texts(settings),
+        **{key: given[key] for key in _SWEPT},
+        "settings": settings,
         "scheduler": list(chosen),
+        "objective": objective,
+        "tolerance": tolerance,
+        "time_limit": time_limit,
     }
-    run = _Run(
-        cases=cases,
-        schedulers=chosen,
-        options={"spmopt": __version__, **{k: v for k, v in options.items() if v is not None}},
-        search=SolveOptions(objective=objective, tolerance=tolerance, time_limit_s=time_limit),
-        jobs=jobs,
-        address=scheduler_address,
+    identity = {
+        "spmopt": __version__,
+        **dict(_spelled(key, value) for key, value in options.items() if value is not None),
+        **cut,
+    }
+    extra = [key for key, _ in cases[0].extra]
+    path = None if output is None else Path(output)
+    table = RowTable(path, SweepColumns(extra, on_chip=True), identity, callbacks.note)
+    count, left = len(part.keys(table)), ""
+    mixed = disagreement(source for case in cases for source in sources_of(case.machine))
+    queue = TaskQueue(
+        processors() if jobs is None else jobs,
+        scheduler_address,
         wait_for_workers=wait_for_workers,
-        shard=shard,
-        output=None if output is None else Path(output),
+        report=callbacks.note,
     )
-    return run(callbacks)
+    try:
+        if mixed is not None:
+            callbacks.warn(mixed)
+        with queue:
+            ended = run_sweeps([part], table, queue, report=callbacks.progress, warn=callbacks.warn)
+        if not ended.complete:
+            callbacks.note(f"{count - len(table)} of {count} rows are with other processes")
+    except callbacks.interrupts:
+        left = f"{len(table)} of {count} rows{_kept(path)}"
+    return SweepTable(table.rows, list(table.columns.types), extra, None, left)
+
+
+def _kept(output: Path | None) -> str:
+    """Say where what an interrupted sweep has found is kept."""
+    from spmopt.sweeps.solutions import count_solutions, solutions_path
+
+    if output is None:
+        return ""
+    part = solutions_path(output)
+    solved = 0 if part is None else count_solutions(part)
+    solutions = f", {solved} solutions for their bounds in {part}" if solved else ""
+    return f" are in {output}{solutions}: the same command goes on from there"
+
+
+def _spelled(key: str, value: Any) -> tuple[str, Any]:
+    """Return an option as the first line of a file has it."""
+    if isinstance(value, Mapping):
+        value = [f"{name}={item}" for name, item in value.items()]
+    return {"parameters": "param", "settings": "set"}.get(key, key), value
+
+
+def _axes(given: Mapping[str, Axis | bool | None]) -> dict[str, tuple[Setting, ...]]:
+    """Return values of machine settings in base units, each once."""
+    from spmopt.hardware.settings import KEYS
+    from spmopt.sweeps.axes import setting_axis
+
+    found = {}
+    for key, axis in given.items():
+        if key not in KEYS:
+            raise unknown("machine setting", key, KEYS)
+        if axis is not None:
+            parts = [axis] if isinstance(axis, str | int) else axis
+            values = (
+                (part,) if isinstance(part, int) else setting_axis(key, part, key) for part in parts
+            )
+            found[key] = tuple(dict.fromkeys(chain.from_iterable(values)))
+    return found
 
 
 def networks_of(
@@ -361,23 +397,6 @@ def networks_of(
     return list(found)
 
 
-def _texts(pairs: Mapping[str, object] | None) -> list[str] | None:
-    return [f"{key}={value}" for key, value in pairs.items()] if pairs else None
-
-
-def _values(key: str, given: Axis | bool) -> tuple[Setting, ...]:
-    """Return values of a machine setting in base units, each once."""
-    from spmopt.sweeps.axes import setting_axis
-
-    parts = [given] if isinstance(given, str | int) else given
-    values = (
-        value
-        for part in parts
-        for value in ((part,) if isinstance(part, int) else setting_axis(key, part, key))
-    )
-    return tuple(dict.fromkeys(values))
-
-
 def _schedulers(
     names: Sequence[str], objective: str, cases: Sequence[SweepCase]
 ) -> tuple[str, ...]:
@@ -409,30 +428,28 @@ def _cases_of(
     combined = [
         {**dict(zip(others, values, strict=True)), **least} for values in product(*others.values())
     ]
-    if not network.is_lowered:
+    build: list[Callable[[Mapping[str, Setting]], Machine]]
+    if network.is_lowered:
+        if machines is not None:
+            raise already_lowered("machine", network.name)
+        build = [partial(_of_instance, load(network.name))]
+    else:
         texts = [machines] if isinstance(machines, str) else machines or [DEFAULT_MACHINE]
         names = dict.fromkeys(name.strip() for text in texts for name in text.split(","))
-        return [
-            case
-            for name in names
-            for settings in combined
-            for case in _cases(network, load_machine(name, settings), settings, axes)
-        ]
-    if machines is not None:
-        raise already_lowered("machine", network.name)
-    workload = load(network.name)
-    assert workload.instance is not None
-    before = workload.instance.machine
+        build = [partial(load_machine, name) for name in names]
     return [
         case
+        for machine in build
         for settings in combined
-        for case in _cases(
-            network,
-            lower(workload, machine_of(before, settings=settings, callbacks=_UNHEARD)).machine,
-            settings,
-            axes,
-        )
+        for case in _cases(network, machine(settings), settings, axes)
     ]
+
+
+def _of_instance(workload: Workload, settings: Mapping[str, Setting]) -> Machine:
+    """Return the machine of a stored instance with other settings, if its cycles stay."""
+    assert workload.instance is not None
+    changed = machine_of(workload.instance.machine, settings=settings, callbacks=_SILENT)
+    return lower(workload, changed).machine
 
 
 def _cases(
@@ -449,7 +466,7 @@ def _cases(
     extra = tuple(
         (key, str(settings[key]))
         for key, values in axes.items()
-        if len(values) > 1 and key not in (*_AXES, "duplex")
+        if len(values) > 1 and key not in _IN_ROWS
     )
     if machine.memory is None:
         for size in capacities:
@@ -461,69 +478,6 @@ def _cases(
         SweepCase(network=network, machine=each, capacities=sizes, extra=extra)
         for each, sizes in groups
     ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Run:
-    """A sweep that is ready to run; ``options`` is all that its rows depend on."""
-
-    cases: Sequence[SweepCase]
-    schedulers: tuple[str, ...]
-    options: Mapping[str, Any]
-    search: SolveOptions
-    jobs: int | None
-    address: str | None
-    wait_for_workers: int
-    shard: str | None
-    output: Path | None
-
-    def __call__(self, callbacks: Callbacks) -> SweepTable:
-        """Run what is missing."""
-        from spmopt.experiments.store import RowTable
-        from spmopt.sweeps.rows import SweepColumns
-        from spmopt.sweeps.run import Sweep
-        from spmopt.sweeps.solutions import count_solutions, solutions_path
-
-        search, extra = self.search, [key for key, _ in self.cases[0].extra]
-        whole = Sweep(cases=tuple(self.cases), schedulers=self.schedulers, search=search)
-        sweep, cut = whole.shard(self.shard)
-        limits = {"tolerance": search.tolerance, "time_limit": search.time_limit_s}
-        identity = {**self.options, "objective": search.objective, **limits, **cut}
-        table = RowTable(self.output, SweepColumns(extra, on_chip=True), identity, callbacks.note)
-        count, left = len(sweep.keys(table)), ""
-        try:
-            if not self._run(sweep, table, callbacks):
-                callbacks.note(f"{count - len(table)} of {count} rows are with other processes")
-        except callbacks.interrupts:
-            left = f"{len(table)} of {count} rows"
-            if self.output is not None:
-                part = solutions_path(self.output)
-                solved = 0 if part is None else count_solutions(part)
-                kept = f", {solved} solutions for their bounds in {part}" if solved else ""
-                left += f" are in {self.output}{kept}: the same command goes on from there"
-        names, *texts = csv.reader(StringIO(table.text()))
-        return SweepTable(table.rows, names, extra, None, texts, left)
-
-    def _run(self, sweep: Sweep, table: RowTable, callbacks: Callbacks) -> bool:
-        """Fill the table; return whether all rows are there."""
-        from spmopt.experiments.executors import processors
-        from spmopt.experiments.queue import TaskQueue
-        from spmopt.hardware.scratchpad import disagreement, sources_of
-        from spmopt.sweeps.run import run_sweeps
-
-        mixed = disagreement(source for case in self.cases for source in sources_of(case.machine))
-        if mixed is not None:
-            callbacks.warn(mixed)
-        queue = TaskQueue(
-            processors() if self.jobs is None else self.jobs,
-            self.address,
-            wait_for_workers=self.wait_for_workers,
-            report=callbacks.note,
-        )
-        with queue:
-            return run_sweeps(
-                [sweep], table, queue, report=callbacks.progress, warn=callbacks.warn
-            ).complete
 
 
 def merge(files: Sequence[str | Path], output: str | Path) -> tuple[int, Sequence[str]]:

@@ -27,7 +27,7 @@ class Columns:
 
     def texts(self, row: Row) -> Texts:
         """Write a row as the fields of a line."""
-        return tuple(_text(row[name]) for name in self.types)
+        return tuple(text_of(row[name]) for name in self.types)
 
     def row(self, texts: Sequence[str]) -> Row:
         """Read what :meth:`texts` gave; raises :class:`InputError`."""
@@ -42,10 +42,11 @@ class Columns:
 
     def key_about(self, about: Row) -> Texts:
         """Give the same of a row that may still be without what is to be found."""
-        return tuple(_text(about[name]) for name in list(self.types)[: self.identifying])
+        return tuple(text_of(about[name]) for name in list(self.types)[: self.identifying])
 
 
-def _text(value: Value) -> str:
+def text_of(value: Value) -> str:
+    """Write a value as the field of a line."""
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)

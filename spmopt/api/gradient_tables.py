@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from spmopt.reporting.quantities import percent, si
+from spmopt.reporting.tables import Grid
 from spmopt.tiles.case import leaves_order
 from spmopt.tiles.records import Record, cost_of, whole
 from spmopt.tiles.run import LayerCost, total
 
-LEFT = ("layer", "tile", "order", "partition", "replacement", "bound by")
-DISPENSABLE = (
+_LEFT = ("layer", "tile", "order", "partition", "replacement", "bound by")
+_DISPENSABLE = (
     *("N", "K", "M", "tile", "bound by"),
     *("x compulsory", "gap of order", "vs first", "gap to bound"),
 )
@@ -22,7 +23,7 @@ Way = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sum:
+class WaySum:
     """Of all layers, each as often as it occurs, run in one way."""
 
     way: Way
@@ -35,13 +36,13 @@ def way_of(row: Record) -> Way:
     return str(row["order"]), str(row["partition"]), str(row["replacement"])
 
 
-def sums(rows: Sequence[Record]) -> tuple[Sum, ...]:
+def sums(rows: Sequence[Record]) -> tuple[WaySum, ...]:
     """Totals of every way, in the order in which they first occur."""
     ways: dict[Way, list[Record]] = {}
     for row in rows:
         ways.setdefault(way_of(row), []).append(row)
     return tuple(
-        Sum(
+        WaySum(
             way=way,
             cost=total((whole(row, "count"), cost_of(row)) for row in some),
             time_s=sum(whole(row, "count") * _time_s(row) for row in some),
@@ -50,15 +51,7 @@ def sums(rows: Sequence[Record]) -> tuple[Sum, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LayerTable:
-    """Columns and rows of texts."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-def table(rows: Sequence[Record], totals: Sequence[Sum]) -> LayerTable:
+def table(rows: Sequence[Record], totals: Sequence[WaySum]) -> Grid:
     """Return what is printed; columns that say nothing are left out.
 
     Parameters
@@ -93,13 +86,16 @@ def table(rows: Sequence[Record], totals: Sequence[Sum]) -> LayerTable:
         if name not in ("partition", "gap of order")
         or any(line[name] not in (_NONE, "none") for line in lines)
     ]
-    return LayerTable(
-        columns=tuple(shown),
-        rows=tuple(tuple(line[name] for name in shown) for line in lines),
+    return Grid(
+        columns=shown,
+        rows=[[line[name] for name in shown] for line in lines],
+        left=_LEFT,
+        dispensable=_DISPENSABLE,
+        words=("layer", "order"),
     )
 
 
-def remarks(shown: LayerTable, rows: Sequence[Record]) -> list[str]:
+def remarks(shown: Grid, rows: Sequence[Record]) -> list[str]:
     """What the columns mean, and what searches and replacements remark.
 
     Of a layer of which all ways share a remark, the name alone is given.

@@ -17,7 +17,7 @@ from spmopt.api.shown import Shown
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
-    from spmopt.api.layers import Known
+    from spmopt.api.layers import LayerList, ListedLayer
     from spmopt.core.machine import Machine
     from spmopt.experiments.store import RowTable
     from spmopt.hardware.settings import Setting
@@ -36,14 +36,20 @@ class GradientTable(Shown):
     Attributes
     ----------
     asked
-        Layers, machine and cases.
+        Title, layers, and remarks.
+    machine
+        All cores together.
+    cases
+        Every layer in every way.
     counted
         Rows that were computed, in the order of the cases.
     left
         What an interrupt left undone, in words; empty when complete.
     """
 
-    asked: _Asked
+    asked: LayerList
+    machine: Machine
+    cases: Sequence[LayerCase]
     counted: Sequence[Record]
     left: str = ""
 
@@ -59,7 +65,7 @@ class GradientTable(Shown):
 
         return {
             "title": self.asked.title,
-            "machine": encode(self.asked.machine),
+            "machine": encode(self.machine),
             "notes": list(self.asked.notes),
             "rows": self.rows(),
             "totals": [
@@ -74,22 +80,23 @@ class GradientTable(Shown):
 
     @property
     def _is_complete(self) -> bool:
-        return len(self.counted) == len(self.asked.cases)
+        return len(self.counted) == len(self.cases)
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield heading, table and remarks."""
-        from spmopt.api.gradient_tables import DISPENSABLE, LEFT, remarks, sums, table
+        from spmopt.api.gradient_tables import remarks, sums, table
         from spmopt.reporting.headings import describe
-        from spmopt.reporting.tables import Grid, Line
+        from spmopt.reporting.tables import Line
 
         del width
         if not self.counted:
             return
-        asked, case = self.asked, self.asked.cases[0]
+        asked, case = self.asked, self.cases[0]
         count = sum(known.count for known in asked.layers)
         layers = "1 layer" if count == 1 else f"{count} layers, {len(asked.layers)} sizes"
         cores = f", {case.cores} cores in lock-step" if case.cores > 1 else ""
-        machine = describe(_as_computing(asked.machine, case.cores))
+        rate = _array_rate(self.machine, case.cores) or self.machine.operations_per_s
+        machine = describe(replace(self.machine, operations_per_s=rate))
         yield Line(
             text=f"{asked.title} ({layers}) on {machine}{cores}; gradients in tiles, "
             f"elements of {case.element_bytes} bytes; objective {case.objective}"
@@ -97,39 +104,13 @@ class GradientTable(Shown):
         yield Line()
         totals = sums(self.counted) if self._is_complete and len(asked.layers) > 1 else ()
         drawn = table(self.counted, totals)
-        yield Grid(
-            columns=drawn.columns,
-            rows=drawn.rows,
-            left=LEFT,
-            dispensable=DISPENSABLE,
-            words=("layer", "order"),
-        )
+        yield drawn
         yield Line()
         yield from (Line(text=line) for line in remarks(drawn, self.counted))
         without = [known.layer.name for known in asked.layers if not known.input_gradient]
         if without:
             yield Line(text=f"No dX, which nothing needs: {', '.join(without)}.")
         yield from (Line(text=f"{note[0].upper()}{note[1:]}.") for note in asked.notes)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """Different layers, and cases of all of them; ``known`` is the layer of each case."""
-
-    title: str
-    layers: tuple[Known, ...]
-    machine: Machine
-    cases: tuple[LayerCase, ...]
-    known: tuple[Known, ...]
-    notes: tuple[str, ...] = ()
-
-    @property
-    def keys(self) -> list[tuple[str, ...]]:
-        """What tells the rows of the cases apart."""
-        from spmopt.tiles.records import COLUMNS, about
-
-        pairs = zip(self.cases, self.known, strict=True)
-        return [COLUMNS.key_about(about(case, known.count)) for case, known in pairs]
 
 
 def gradients(
@@ -235,25 +216,14 @@ def gradients(
     """
     options = dict(locals())
     del options["callbacks"], options["jobs"], options["output"]
-    from spmopt.api.layers import LayerOptions, read_layers, sizes_of
+    from spmopt.api.layers import read_layers, sizes_of
     from spmopt.tiles.case import LayerCase
     from spmopt.tiles.layer import Tile
 
     require_limits(time_limit, tolerance, jobs=jobs)
     on, notes = _machine(machine, cfg, settings or {}, element_bytes, cores)
-    read = read_layers(
-        LayerOptions(
-            source=source,
-            gemm=gemm,
-            batch=batch,
-            parameters=parameters or {},
-            assume_pointwise=assume_pointwise,
-            products_of_activations=products_of_activations,
-            only=only,
-            all_input_gradients=all_input_gradients,
-        ),
-        callbacks,
-    )
+    asked = read_layers(options, callbacks)
+    asked = replace(asked, notes=(*asked.notes, *notes))
     plain = partial(
         LayerCase,
         machine=on,
@@ -265,17 +235,10 @@ def gradients(
         tolerance=tolerance,
         time_limit_s=time_limit,
     )
-    ways = _ways(replacement, partition, order, cores)
-    pairs = _pairs(plain, read.layers, ways)
-    asked = _Asked(
-        title=read.title,
-        layers=read.layers,
-        machine=on,
-        cases=tuple(case for _, case in pairs),
-        known=tuple(known for known, _ in pairs),
-        notes=(*read.notes, *notes),
-    )
-    return _computed(asked, options, jobs, None if output is None else Path(output), callbacks)
+    pairs = _pairs(plain, asked.layers, _ways(replacement, partition, order, cores))
+    path = None if output is None else Path(output)
+    rows, left = _computed(pairs, options, jobs, path, callbacks)
+    return GradientTable(asked, on, [case for _, case in pairs], rows, left)
 
 
 def _machine(
@@ -284,7 +247,7 @@ def _machine(
     settings: Mapping[str, Setting],
     element_bytes: int,
     cores: int,
-) -> tuple[Machine, tuple[str, ...]]:
+) -> tuple[Machine, list[str]]:
     """Return all cores together, and notes: the machine, what a .cfg says, then single settings.
 
     Raises
@@ -292,34 +255,45 @@ def _machine(
     InputError
         A machine, file or setting that cannot be used, or a rate that has no effect.
     """
+    from spmopt.reporting.quantities import si
     from spmopt.tiles.partition import scaled
     from spmopt.tiles.scalesim import read_config
 
-    notes: tuple[str, ...] = ()
+    notes: list[str] = []
     if cfg is None:
         machine = machine_of(base, settings=settings)
     else:
         clock = {key: value for key, value in settings.items() if key == "clock"}
         config = read_config(Path(cfg))
         plain = machine_of(base, settings=clock)
-        machine = machine_of(
-            _configured(config, Path(cfg), plain, element_bytes), settings=settings
-        )
+        configured = _configured(config, Path(cfg), plain, element_bytes)
+        machine = machine_of(configured, settings=settings)
         if "bandwidth" not in settings:
-            notes = _of_bandwidth(config, machine, element_bytes)
-    _require_effect(machine, settings, cores)
+            notes.append(_of_bandwidth(config, machine, element_bytes))
+    array, rate = machine.array, _array_rate(machine, cores)
+    if "throughput" in settings and array is not None and cores == 1:
+        raise InputError(
+            f"throughput: has no effect, products take the cycles of the {array.rows} x "
+            f"{array.columns} array ({si(rate or 0, 'FLOP/s')}); change "
+            "--set array.rows=, array.columns= or --clock, or name a machine without an array"
+        )
     machine = scaled(machine, cores)
-    return machine, (*notes, *_of_rates(machine, cores))
+    if rate is not None and cores > 1 and rate != machine.operations_per_s:
+        notes.append(
+            f"products take the arrays' rate, {si(rate, 'FLOP/s')}, additions of partial sums the "
+            f"machine's, {si(machine.operations_per_s, 'FLOP/s')}"
+        )
+    return machine, notes
 
 
-def _as_computing(machine: Machine, cores: int) -> Machine:
-    """``machine`` with the rate of its arrays, which products take, where it has some."""
-    rate = _array_rate(machine, cores)
-    return machine if rate is None else replace(machine, operations_per_s=rate)
+def _array_rate(machine: Machine, cores: int) -> int | None:
+    """Return the rate of the arrays of all cores, which products take."""
+    array = machine.array
+    return None if array is None else cores * array.operations_per_s(machine.clock_hz)
 
 
 def _configured(config: Config, path: Path, machine: Machine, element_bytes: int) -> Machine:
-    """SCALE-Sim's three SRAMs are one scratchpad here, and their three interfaces one channel."""
+    """Return a machine whose scratchpad is all three SRAMs, and its channel all interfaces."""
     from spmopt.hardware.machines import override
 
     array = config.array
@@ -338,8 +312,8 @@ def _configured(config: Config, path: Path, machine: Machine, element_bytes: int
     return override(machine, settings)
 
 
-def _of_bandwidth(config: Config, machine: Machine, element_bytes: int) -> tuple[str, ...]:
-    """Say where the bandwidth is from."""
+def _of_bandwidth(config: Config, machine: Machine, element_bytes: int) -> str:
+    """Return a remark on where the bandwidth is from."""
     from spmopt.reporting.quantities import si
 
     shown = si(machine.dram_bytes_per_s, "B/s")
@@ -347,52 +321,19 @@ def _of_bandwidth(config: Config, machine: Machine, element_bytes: int) -> tuple
         words = "1 word" if config.words_per_cycle == 1 else f"{config.words_per_cycle} words"
         return (
             f"bandwidth of the .cfg: {_SRAMS} interfaces x {words} a cycle x {element_bytes} bytes "
-            f"x {si(machine.clock_hz, 'Hz')} = {shown}, one channel for all",
+            f"x {si(machine.clock_hz, 'Hz')} = {shown}, one channel for all"
         )
-    unused = "" if config.unused_bandwidth is None else f", Bandwidth ({config.unused_bandwidth})"
-    passed = f"{unused} is passed over" if unused else ", and gives none"
+    unused = config.unused_bandwidth
+    passed = ", and gives none" if unused is None else f", Bandwidth ({unused}) is passed over"
     return (
         f"the .cfg has InterfaceBandwidth CALC{passed}: {shown} is that of the machine; write USER "
-        "to use it, or give --bandwidth",
-    )
-
-
-def _require_effect(machine: Machine, settings: Mapping[str, Setting], cores: int) -> None:
-    """Refuse a rate that nothing is computed at."""
-    from spmopt.reporting.quantities import si
-
-    array = machine.array
-    if "throughput" in settings and array is not None and cores == 1:
-        rate = si(array.operations_per_s(machine.clock_hz), "FLOP/s")
-        raise InputError(
-            f"throughput: has no effect, products take the cycles of the {array.rows} x "
-            f"{array.columns} array ({rate}); change "
-            "--set array.rows=, array.columns= or --clock, or name a machine without an array"
-        )
-
-
-def _of_rates(machine: Machine, cores: int) -> tuple[str, ...]:
-    """Say that additions take the machine's own rate, which need not be that of its arrays."""
-    from spmopt.reporting.quantities import si
-
-    rate = _array_rate(machine, cores)
-    if rate is None or cores == 1 or rate == machine.operations_per_s:
-        return ()
-    return (
-        f"products take the arrays' rate, {si(rate, 'FLOP/s')}, additions of partial sums the "
-        f"machine's, {si(machine.operations_per_s, 'FLOP/s')}",
-    )
-
-
-def _array_rate(machine: Machine, cores: int) -> int | None:
-    return (
-        None if machine.array is None else cores * machine.array.operations_per_s(machine.clock_hz)
+        "to use it, or give --bandwidth"
     )
 
 
 def _pairs(
-    plain: partial[LayerCase], layers: Sequence[Known], ways: Sequence[tuple[str, str, str]]
-) -> list[tuple[Known, LayerCase]]:
+    plain: partial[LayerCase], layers: Sequence[ListedLayer], ways: Sequence[tuple[str, str, str]]
+) -> list[tuple[ListedLayer, LayerCase]]:
     """Return every layer in every way, with its case."""
     try:
         pairs = [
@@ -415,8 +356,8 @@ def _pairs(
     return pairs
 
 
-def _located(error: InputError, layers: Iterable[Known]) -> InputError:
-    """Say where the layer is from that an error is about."""
+def _located(error: InputError, layers: Iterable[ListedLayer]) -> InputError:
+    """Return the error with where the layer is from that it is about."""
     for known in layers:
         if str(error).startswith(f"layer {known.layer.name}:"):
             return InputError(f"{known.where}: {error}")
@@ -461,83 +402,72 @@ def _ways(
 
 
 def _computed(
-    asked: _Asked,
+    pairs: Sequence[tuple[ListedLayer, LayerCase]],
     options: Mapping[str, object],
     jobs: int | None,
     output: Path | None,
     callbacks: Callbacks,
-) -> GradientTable:
-    """Compute the rows that a file does not have yet."""
+) -> tuple[list[Record], str]:
+    """Compute the rows that a file does not have yet.
+
+    Returns
+    -------
+    tuple
+        All rows, in the order of the cases, and what an interrupt left undone, in words.
+    """
     from spmopt.experiments.store import RowTable
-    from spmopt.tiles.records import COLUMNS, digest
+    from spmopt.tiles.records import COLUMNS, about, cost_of, digest
 
     identity = {
         "spmopt": __version__,
         **{name: str(value) for name, value in options.items() if value is not None},
-        "cases": digest(asked.cases),
+        "cases": digest(tuple(case for _, case in pairs)),
     }
     table = RowTable(output, COLUMNS, identity, decisive=("spmopt", "cases"))
-    found = _known(asked, table, output)
+    keys = [COLUMNS.key_about(about(case, known.count)) for known, case in pairs]
+    for row in table.rows:
+        try:
+            cost_of(row)
+        except InputError as error:
+            raise InputError(
+                f"{output}: row of {row['layer']}: {error}; remove the line, and it is computed "
+                "anew"
+            ) from None
     left = ""
     try:
-        _run(asked, jobs, found, table, callbacks)
+        missing = [pair for key, pair in zip(keys, pairs, strict=True) if key not in table]
+        _add_rows(missing, table, len(pairs), jobs, callbacks)
     except callbacks.interrupts:
-        left = f"{len(found)} of {len(asked.cases)} rows"
-        if output is not None and found:
+        left = f"{len(table)} of {len(pairs)} rows"
+        if output is not None and len(table):
             left += f" are in {output}: the same command goes on from there"
     finally:
-        table.close(asked.keys)
+        table.close(keys)
         if output is not None and not len(table):
             output.unlink(missing_ok=True)
-    return GradientTable(asked, [found[number] for number in sorted(found)], left)
+    return table.rows, left
 
 
-def _known(asked: _Asked, table: RowTable, output: Path | None) -> dict[int, Record]:
-    """Return rows that are there already, by the number of their case."""
-    from spmopt.tiles.records import cost_of
-
-    found = {}
-    for number, key in enumerate(asked.keys):
-        row = table.get(key)
-        if row is not None:
-            try:
-                cost_of(row)
-                found[number] = row
-            except InputError as error:
-                raise InputError(
-                    f"{output}: row of {key[0]}: {error}; remove the line, and it is computed anew"
-                ) from None
-    return found
-
-
-def _run(
-    asked: _Asked,
-    jobs: int | None,
-    found: dict[int, Record],
+def _add_rows(
+    pairs: Sequence[tuple[ListedLayer, LayerCase]],
     table: RowTable,
+    total: int,
+    jobs: int | None,
     callbacks: Callbacks,
 ) -> None:
-    """Add the rows that are not yet in ``found``, by the number of their case, to it and a file."""
+    """Run cases, and add their rows as they are finished."""
     from spmopt.experiments.executors import processors
     from spmopt.experiments.queue import TaskQueue
     from spmopt.tiles.batch import run_all
     from spmopt.tiles.records import record
 
-    total = len(asked.cases)
-    missing = [number for number in range(total) if number not in found]
-    jobs = max(1, min(len(missing), processors() if jobs is None else jobs))
+    def report(message: str) -> None:
+        callbacks.progress(f"{len(table)} of {total} rows; {message}", len(table) / total)
 
-    def tell(message: str) -> None:
-        callbacks.progress(f"{len(found)} of {total} rows; {message}", len(found) / total)
-
+    jobs = max(1, min(len(pairs), processors() if jobs is None else jobs))
     with TaskQueue(jobs) as queue:
         try:
-            for some in run_all([asked.cases[number] for number in missing], queue, tell):
-                new = {
-                    missing[place]: record(row, asked.known[missing[place]].count)
-                    for place, row in some
-                }
-                found |= new
-                table.add(new.values())
+            for some in run_all([case for _, case in pairs], queue, report):
+                table.add(record(row, pairs[number][0].count) for number, row in some)
         except InputError as error:
-            raise _located(error, asked.layers) from None
+            raise _located(error, [known for known, _ in pairs]) from None

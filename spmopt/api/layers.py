@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from spmopt.api.callbacks import Callbacks
 from spmopt.core.errors import InputError
@@ -19,21 +20,7 @@ _SHOWN = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerOptions:
-    """Which layers; fields are as for :func:`spmopt.api.gradients.gradients`."""
-
-    source: str | None
-    gemm: str | None
-    batch: int | None
-    parameters: Mapping[str, int]
-    assume_pointwise: bool
-    products_of_activations: bool
-    only: str | None
-    all_input_gradients: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Known:
+class ListedLayer:
     """A layer, whether its dX is needed, how many there are of its size, and where it is from.
 
     ``line`` is that of a topology.
@@ -47,47 +34,49 @@ class Known:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Read:
+class LayerList:
     """A title, layers in forward order, and what is to be said of them."""
 
     title: str
-    layers: tuple[Known, ...]
+    layers: tuple[ListedLayer, ...]
     notes: tuple[str, ...] = ()
 
 
-def read_layers(layers: LayerOptions, callbacks: Callbacks) -> Read:
-    """Layers asked for, each size once.
+def read_layers(options: Mapping[str, Any], callbacks: Callbacks) -> LayerList:
+    """Return the layers asked for, each size once.
+
+    Parameters
+    ----------
+    options
+        Parameters of :func:`spmopt.gradients`.
 
     Raises
     ------
     InputError
         Not one source of layers, or one that cannot be used; options that have no effect.
     """
-    read = _layers(layers, callbacks)
-    found = _told_apart(_folded(_only(read.layers, layers.only)))
-    return replace(read, layers=found, notes=(*read.notes, *_of_kernels(found)))
-
-
-def _layers(layers: LayerOptions, callbacks: Callbacks) -> Read:
-    source = layers.source
-    if layers.gemm is not None and source is None:
-        _refuse(layers, "one product has none; name a network", ("batch", *_OF_NETWORKS))
-        layer = Layer(name=layers.gemm, **sizes_of(layers.gemm, "gemm"))
-        known = Known(layer=layer, input_gradient=True, where="--gemm")
-        return Read(title=layers.gemm, layers=(known,))
-    if source is None or layers.gemm is not None:
+    source, gemm = options["source"], options["gemm"]
+    if gemm is not None and source is None:
+        _refuse(options, "one product has none; name a network", ("batch", *_OF_NETWORKS))
+        layer = Layer(name=gemm, **sizes_of(gemm, "gemm"))
+        known = ListedLayer(layer=layer, input_gradient=True, where="--gemm")
+        read = LayerList(title=gemm, layers=(known,))
+    elif source is None or gemm is not None:
         raise InputError(
             "name a network, an ONNX file or a topology (.csv); or give --gemm MxKxN alone"
         )
-    if source.lower().endswith(".csv"):
-        _refuse(layers, f"{source} is a topology; name a network", _OF_NETWORKS)
-        return _topology(Path(source), layers)
-    return _network(source, layers, callbacks)
+    elif source.lower().endswith(".csv"):
+        _refuse(options, f"{source} is a topology; name a network", _OF_NETWORKS)
+        read = _topology(Path(source), options)
+    else:
+        read = _network(source, options, callbacks)
+    found = _told_apart(_folded(_only(read.layers, options["only"])))
+    return replace(read, layers=found, notes=(*read.notes, *_of_kernels(found)))
 
 
-def _topology(path: Path, layers: LayerOptions) -> Read:
-    """A file and its layers; the first one is the first of its network."""
-    batch = 1 if layers.batch is None else layers.batch
+def _topology(path: Path, options: Mapping[str, Any]) -> LayerList:
+    """Return the layers of a file; the first one is the first of its network."""
+    batch = 1 if options["batch"] is None else options["batch"]
     found = read_topology(path, batch)
     lines = [
         number
@@ -95,58 +84,46 @@ def _topology(path: Path, layers: LayerOptions) -> Read:
         if number > 1 and line.partition("#")[0].replace(",", "").strip()
     ]
     known = tuple(
-        Known(
+        ListedLayer(
             layer=layer,
-            input_gradient=number > 0 or layers.all_input_gradients,
+            input_gradient=number > 0 or options["all_input_gradients"],
             where=f"{path}, line {line}",
             line=line,
         )
         for number, (layer, line) in enumerate(zip(found, lines, strict=True))
     )
-    return Read(title=f"{path.name}, batch {batch}", layers=known)
+    return LayerList(title=f"{path.name}, batch {batch}", layers=known)
 
 
-def _network(name: str, layers: LayerOptions, callbacks: Callbacks) -> Read:
-    from spmopt.frontends import zoo
-    from spmopt.frontends.networks import load_network
+def _network(name: str, options: Mapping[str, Any], callbacks: Callbacks) -> LayerList:
+    from spmopt.api.inputs import is_stored, load
     from spmopt.tiles.networks import first_layers, layers_of, products_of_activations
 
-    if name.lower().endswith(".json"):
+    if is_stored(name):
         raise InputError(f"{name}: is lowered already, without layers; name a network instead")
-    callbacks.progress(f"building {name}", None)
-    graph = load_network(
-        name,
-        batch=layers.batch,
-        training=False,
-        optimizer=None,
-        assume_pointwise=layers.assume_pointwise,
-        warn=callbacks.warn,
-        **layers.parameters,
-    )
-    first = frozenset() if layers.all_input_gradients else first_layers(graph)
+    of_load = {key: options[key] for key in ("batch", "parameters", "assume_pointwise")}
+    workload = load(name, **of_load, callbacks=callbacks)
+    graph, of_activations = workload.graph, options["products_of_activations"]
+    assert graph is not None
+    first = frozenset() if options["all_input_gradients"] else first_layers(graph)
     found = tuple(
-        Known(layer=layer, input_gradient=layer.name not in first, where=name)
-        for layer in layers_of(graph, of_activations=layers.products_of_activations)
+        ListedLayer(layer=layer, input_gradient=layer.name not in first, where=name)
+        for layer in layers_of(graph, of_activations=of_activations)
     )
     if not found:
         raise InputError(f"{name}: has no matrix product with a weight; name another network")
-    batch = layers.batch
-    if batch is None and name in zoo.names():
-        batch = zoo.entry(name).batch
-    title = Path(name).name
     notes: tuple[str, ...] = ()
-    left_out = () if layers.products_of_activations else products_of_activations(graph)
+    left_out = () if of_activations else products_of_activations(graph)
     if left_out:
         products = "product" if len(left_out) == 1 else "products"
         notes = (
             f"{len(left_out)} {products} of two activations left out, which have no weight "
             f"gradient: {_some(left_out)}; --products-of-activations includes them",
         )
-    title = title if batch is None else f"{title}, batch {batch}"
-    return Read(title=title, layers=found, notes=notes)
+    return LayerList(title=workload.title, layers=found, notes=notes)
 
 
-def _only(found: tuple[Known, ...], words: str | None) -> tuple[Known, ...]:
+def _only(found: tuple[ListedLayer, ...], words: str | None) -> tuple[ListedLayer, ...]:
     if words is None:
         return found
     wanted = words.lower().split()
@@ -159,9 +136,9 @@ def _only(found: tuple[Known, ...], words: str | None) -> tuple[Known, ...]:
     return kept
 
 
-def _folded(found: tuple[Known, ...]) -> tuple[Known, ...]:
+def _folded(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
     """The first layer of each size, and how many there are."""
-    first: dict[tuple[int, int, int, int, bool], Known] = {}
+    first: dict[tuple[int, int, int, int, bool], ListedLayer] = {}
     for known in found:
         layer = known.layer
         size = (layer.m, layer.k, layer.n, layer.groups, known.input_gradient)
@@ -175,7 +152,7 @@ def _some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_SHOWN])}{more}"
 
 
-def _of_kernels(found: tuple[Known, ...]) -> tuple[str, ...]:
+def _of_kernels(found: tuple[ListedLayer, ...]) -> tuple[str, ...]:
     """What im2col makes of convolutions."""
     names = [known.layer.name for known in found if known.layer.kernel > 1]
     if not names:
@@ -187,7 +164,7 @@ def _of_kernels(found: tuple[Known, ...]) -> tuple[str, ...]:
     )
 
 
-def _told_apart(found: tuple[Known, ...]) -> tuple[Known, ...]:
+def _told_apart(found: tuple[ListedLayer, ...]) -> tuple[ListedLayer, ...]:
     """Give layers of one name, but of several sizes, names of their own: by line, or number."""
     times = Counter(known.layer.name for known in found)
     seen: Counter[str] = Counter()
@@ -201,10 +178,10 @@ def _told_apart(found: tuple[Known, ...]) -> tuple[Known, ...]:
     return tuple(apart)
 
 
-def _refuse(layers: LayerOptions, why: str, options: tuple[str, ...]) -> None:
+def _refuse(options: Mapping[str, Any], why: str, names: tuple[str, ...]) -> None:
     """Refuse options that have no effect."""
-    for name in options:
-        if getattr(layers, name):
+    for name in names:
+        if options[name]:
             raise InputError(f"{name}: {why}")
 
 

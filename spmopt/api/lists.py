@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
 from spmopt.api.shown import Shown
@@ -12,21 +13,24 @@ from spmopt.core.errors import InputError
 if TYPE_CHECKING:
     from spmopt.core.plugins import Registry
     from spmopt.hardware.technology import ScratchpadFigures, Technology
-    from spmopt.reporting.tables import Part
+    from spmopt.reporting.tables import Grid, Part
     from spmopt.schedulers.registry import SchedulerEntry
+
+    _Pair = tuple[Technology, ScratchpadFigures | None]
 
 _KINDS = (
     "A policy is a greedy rule; a formulation optimizes from the best of some policies on, and "
     "proves a bound; a relaxation proves a bound, without a schedule. Options follow a name after "
     "colons, as msa:copies=idle:late=load."
 )
-_UNITS = {
-    "read_latency_ns": (1e-9, "s"),
-    "write_latency_ns": (1e-9, "s"),
-    "read_energy_pj": (1e-12, "J"),
-    "write_energy_pj": (1e-12, "J"),
-    "leakage_mw": (1e-3, "W"),
+_FIGURES = {
+    "read": ("read_latency_ns", 1e-9, "s"),
+    "write": ("write_latency_ns", 1e-9, "s"),
+    "read energy": ("read_energy_pj", 1e-12, "J"),
+    "write energy": ("write_energy_pj", 1e-12, "J"),
+    "leakage": ("leakage_mw", 1e-3, "W"),
 }
+"""Of a scratchpad: field, what it is in base units, base unit."""
 _ACCESS = (
     "Latency and energy are of one access; bandwidth is of one bank, an access at a time; leakage "
     "and area are of the whole scratchpad."
@@ -75,29 +79,40 @@ class Listing(Shown):
         yield from self.tables
 
 
-_Table = tuple[Sequence[str], Sequence[Sequence[str]], Sequence[str]]
+Columns = Mapping[str, Callable[[Any], str]]
+"""What a column shows of an entry, by its heading."""
+
+
+def _grid(entries: Iterable[object], columns: Columns, *folded: str) -> Grid:
+    """Return a table with a row for each entry; ``folded`` columns may be broken into lines."""
+    from spmopt.reporting.tables import Grid
+
+    rows = [[text(entry) for text in columns.values()] for entry in entries]
+    return Grid(columns=list(columns), rows=rows, words=folded)
+
+
+def _fields(entry: object, *names: str) -> dict[str, object]:
+    return {name: getattr(entry, name) for name in names}
 
 
 def _listing(
     key: str,
     document: Mapping[str, object],
-    tables: Sequence[_Table],
-    *lines: str,
+    *grids: Grid,
+    lines: Sequence[str] = (),
     registry: Registry[Any] | None = None,
 ) -> Listing:
-    """Make a listing of tables, each of columns, rows and the columns that may be folded.
+    """Make a listing of tables, and lines below them.
 
     Names that installed packages add to ``registry`` stand below; no package is imported.
     """
-    from spmopt.reporting.tables import Grid, Line
+    from spmopt.reporting.tables import Line
 
     packages = {} if registry is None else registry.packages()
     if packages:
         document = {**document, "of_packages": dict(packages)}
-    lines += tuple(f"{name}: of {package}, loaded when used" for name, package in packages.items())
-    parts: list[Part] = []
-    for columns, rows, words in tables:
-        parts += [Grid(columns=columns, rows=rows, words=words), Line()]
+    lines = [*lines, *(f"{name}: of {at}, loaded when used" for name, at in packages.items())]
+    parts: list[Part] = [part for grid in grids for part in (grid, Line())]
     parts += [Line(text=line) for line in lines]
     return Listing(document, key, parts if lines else parts[:-1])
 
@@ -113,27 +128,15 @@ def list_networks() -> Listing:
     from spmopt.frontends import zoo
 
     entries = [zoo.entry(name) for name in zoo.names()]
-    records = [
-        {
-            "name": entry.name,
-            "description": entry.description,
-            "paper": entry.paper,
-            "batch": entry.batch,
-            "parameters": dict(entry.parameters),
-        }
-        for entry in entries
-    ]
-    rows = [
-        (
-            entry.name,
-            str(entry.batch),
-            " ".join(f"{name}={value}" for name, value in entry.parameters.items()),
-            entry.description,
-        )
-        for entry in entries
-    ]
-    columns = ("network", "batch", "parameters", "what it is")
-    return _listing("networks", {"networks": records}, [(columns, rows, columns[2:])])
+    fields = ("name", "description", "paper", "batch", "parameters")
+    columns: Columns = {
+        "network": lambda entry: entry.name,
+        "batch": lambda entry: str(entry.batch),
+        "parameters": lambda entry: " ".join(f"{k}={v}" for k, v in entry.parameters.items()),
+        "what it is": lambda entry: entry.description,
+    }
+    document = {"networks": [_fields(entry, *fields) for entry in entries]}
+    return _listing("networks", document, _grid(entries, columns, "parameters", "what it is"))
 
 
 def list_machines(names: Sequence[str] = ()) -> Listing:
@@ -163,24 +166,23 @@ def list_machines(names: Sequence[str] = ()) -> Listing:
 
     found = [load_machine(name) for name in names or known()]
     areas = [area_report(machine).total_mm2 for machine in found]
-    rows = [
-        (
-            machine.name,
-            si(machine.spm_bytes, "B"),
-            si(machine.dram_bytes_per_s, "B/s"),
-            si(machine.operations_per_s, "FLOP/s"),
-            si(machine.clock_hz, "Hz"),
-            technology_name(machine) or "-",
-            "-" if area is None else f"{area:.4g} mm2",
-            machine.source,
-        )
-        for machine, area in zip(found, areas, strict=True)
-    ]
-    columns = ("machine", "SPM", "bandwidth", "throughput", "clock", "technology", "area", "source")
-    records = [to_settings(machine) for machine in found]
-    document = {"machines": records, "areas_mm2": areas}
+    columns: Columns = {
+        "machine": lambda machine: machine.name,
+        "SPM": lambda machine: si(machine.spm_bytes, "B"),
+        "bandwidth": lambda machine: si(machine.dram_bytes_per_s, "B/s"),
+        "throughput": lambda machine: si(machine.operations_per_s, "FLOP/s"),
+        "clock": lambda machine: si(machine.clock_hz, "Hz"),
+        "technology": lambda machine: technology_name(machine) or "-",
+        "area": lambda machine: _area(area_report(machine).total_mm2),
+        "source": lambda machine: machine.source,
+    }
+    document = {"machines": [to_settings(machine) for machine in found], "areas_mm2": areas}
     registry = None if names else MACHINES
-    return _listing("machines", document, [(columns, rows, ())], registry=registry)
+    return _listing("machines", document, _grid(found, columns), registry=registry)
+
+
+def _area(mm2: float | None) -> str:
+    return "-" if mm2 is None else f"{mm2:.4g} mm2"
 
 
 def list_schedulers() -> Listing:
@@ -205,18 +207,19 @@ def list_schedulers() -> Listing:
         }
         for entry in entries
     ]
-    rows = [
-        (entry.name, str(entry.kind), entry.granularity, f"{entry.summary} [{entry.source}]")
-        for entry in entries
-    ]
-    columns = ("scheduler", "kind", "keeps", "what it does")
-    options = ("option", "of", "meaning")
-    tables: list[_Table] = [
-        (columns, rows, columns[3:]),
-        (options, list(_choices(entries)), options[1:]),
-    ]
+    columns: Columns = {
+        "scheduler": lambda entry: entry.name,
+        "kind": lambda entry: str(entry.kind),
+        "keeps": lambda entry: entry.granularity,
+        "what it does": lambda entry: f"{entry.summary} [{entry.source}]",
+    }
+    choices: Columns = {"option": itemgetter(0), "of": itemgetter(1), "meaning": itemgetter(2)}
+    grids = (
+        _grid(entries, columns, "what it does"),
+        _grid(_choices(entries), choices, "of", "meaning"),
+    )
     document = {"schedulers": records}
-    return _listing("schedulers", document, tables, _KINDS, registry=SCHEDULERS)
+    return _listing("schedulers", document, *grids, lines=[_KINDS], registry=SCHEDULERS)
 
 
 def _choices(entries: Iterable[SchedulerEntry]) -> Iterator[tuple[str, str, str]]:
@@ -285,15 +288,19 @@ _FOLDED = ("figures at", "basis")
 def _technologies(found: Sequence[Technology], registry: Registry[Any] | None) -> Listing:
     from spmopt.reporting.quantities import si
 
-    rows = []
-    for each in found:
+    def where(each: Technology) -> str:
         sizes = [si(size, "B") for size in each.capacities_bytes]
-        where = f"fit, {sizes[0]} to {sizes[-1]}" if each.between == "fit" else ", ".join(sizes)
-        rows.append((each.name, each.cell, si(each.access_bytes, "B"), where, each.source))
-    columns = ("technology", "cell", "access", "figures at", "source")
+        return f"fit, {sizes[0]} to {sizes[-1]}" if each.between == "fit" else ", ".join(sizes)
+
+    columns: Columns = {
+        "technology": lambda each: each.name,
+        "cell": lambda each: each.cell,
+        "access": lambda each: si(each.access_bytes, "B"),
+        "figures at": where,
+        "source": lambda each: each.source,
+    }
     document = {"technologies": [_record(each) for each in found]}
-    tables = [(columns, rows, _FOLDED)]
-    return _listing("technologies", document, tables, registry=registry)
+    return _listing("technologies", document, _grid(found, columns, *_FOLDED), registry=registry)
 
 
 def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> Listing:
@@ -304,7 +311,7 @@ def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> L
     size = capacity
     if isinstance(size, str):
         size = parse_quantity(size, Dimension.BYTES, "capacity", "3MB or 3MiB")
-    pairs: list[tuple[Technology, ScratchpadFigures | None]] = []
+    pairs: list[_Pair] = []
     for each in found:
         try:
             pairs.append((each, each.at(size)))
@@ -313,30 +320,39 @@ def _figures(found: Sequence[Technology], capacity: str | int, named: bool) -> L
                 raise
             pairs.append((each, None))
     records = [_record(each) | {"scratchpad": _scratchpad(pad)} for each, pad in pairs]
-    rows = [(each.name, *_cells(each, pad), each.source) for each, pad in pairs]
-    names = ("read", "write", "read energy", "write energy", "leakage", "area")
-    columns = ("technology", *names, "read rate", "write rate", "access", "basis", "source")
-    note = f"{si(size, 'B')}. {_ACCESS}"
-    tables = [(columns, rows, _FOLDED)]
+
+    def figure(field: str, unit: str, scale: float = 1) -> Callable[[_Pair], str]:
+        get = attrgetter(field)
+        return lambda pair: "-" if pair[1] is None else si(get(pair[1]) * scale, unit)
+
+    columns: Columns = {
+        "technology": lambda pair: pair[0].name,
+        **{
+            heading: figure(f"point.{field}", unit, scale)
+            for heading, (field, scale, unit) in _FIGURES.items()
+        },
+        "area": lambda pair: _area(pair[1] and pair[1].point.area_mm2),
+        "read rate": figure("read_bytes_per_s", "B/s"),
+        "write rate": figure("write_bytes_per_s", "B/s"),
+        "access": figure("access_bytes", "B"),
+        "basis": _basis,
+        "source": lambda pair: pair[0].source,
+    }
     document = {"capacity_bytes": size, "technologies": records}
-    return _listing("technologies", document, tables, note)
+    grid = _grid(pairs, columns, *_FOLDED)
+    return _listing("technologies", document, grid, lines=[f"{si(size, 'B')}. {_ACCESS}"])
 
 
-def _cells(technology: Technology, pad: ScratchpadFigures | None) -> tuple[str, ...]:
+def _basis(pair: _Pair) -> str:
+    """Return what figures rest on, or where there are some."""
     from spmopt.reporting.quantities import si
 
-    if pad is None:
-        known = ", ".join(si(size, "B") for size in technology.capacities_bytes)
-        where = f"up to {si(technology.most_bytes, 'B')}" if technology.has_fit else f"at {known}"
-        return (*["-"] * 9, f"no figures, only {where}")
-    return (
-        *(si(getattr(pad.point, name) * scale, unit) for name, (scale, unit) in _UNITS.items()),
-        f"{pad.point.area_mm2:.4g} mm2",
-        si(pad.read_bytes_per_s, "B/s"),
-        si(pad.write_bytes_per_s, "B/s"),
-        si(pad.access_bytes, "B"),
-        str(pad.basis),
-    )
+    technology, pad = pair
+    if pad is not None:
+        return str(pad.basis)
+    known = ", ".join(si(size, "B") for size in technology.capacities_bytes)
+    where = f"up to {si(technology.most_bytes, 'B')}" if technology.has_fit else f"at {known}"
+    return f"no figures, only {where}"
 
 
 def _fits(found: Sequence[Technology], named: bool) -> Listing:
@@ -346,25 +362,32 @@ def _fits(found: Sequence[Technology], named: bool) -> Listing:
         if named and each.between != "fit":
             raise InputError(f"technology {each.name}: has no fit, only its points")
     fitted = [each for each in found if each.between == "fit"]
-    rows, records = [], []
-    for each in fitted:
-        fits: dict[str, object] = {}
-        for name, of in each.fits.items():
-            numbers = (of.curve.constant, of.curve.factor, of.curve.exponent)
-            residuals = " ".join(f"{100 * residual:+.1f}" for residual in of.residuals)
-            row = (each.name, name, *(f"{number:g}" for number in numbers))
-            rows.append((*row, share(of.worst), f"{residuals} %"))
-            residual = {"worst": of.worst, "residuals": list(of.residuals)}
-            fits[name] = {**asdict(of.curve), **residual}
-        records.append(_record(each) | {"fits": fits})
-    columns = ("technology", "figure", "constant", "factor", "exponent", "worst", "residuals")
+    columns: Columns = {
+        "technology": lambda row: row[0],
+        "figure": lambda row: row[1],
+        "constant": lambda row: f"{row[2].curve.constant:g}",
+        "factor": lambda row: f"{row[2].curve.factor:g}",
+        "exponent": lambda row: f"{row[2].curve.exponent:g}",
+        "worst": lambda row: share(row[2].worst),
+        "residuals": lambda row: f"{' '.join(f'{100 * each:+.1f}' for each in row[2].residuals)} %",
+    }
+    rows = [(each.name, name, fit) for each in fitted for name, fit in each.fits.items()]
+    records = [
+        _record(each)
+        | {
+            "fits": {
+                name: {**asdict(of.curve), "worst": of.worst, "residuals": list(of.residuals)}
+                for name, of in each.fits.items()
+            }
+        }
+        for each in fitted
+    ]
     sizes = [
         f"{each.name}: {', '.join(si(size, 'B') for size in each.capacities_bytes)}"
         for each in fitted
     ]
-    tables = [(columns, rows, _FOLDED)]
     document = {"curve": _CURVE, "technologies": records}
-    return _listing("technologies", document, tables, _CURVE, *sizes)
+    return _listing("technologies", document, _grid(rows, columns), lines=[_CURVE, *sizes])
 
 
 def _configurations(found: Sequence[Technology]) -> Listing:
@@ -380,28 +403,20 @@ def _configurations(found: Sequence[Technology]) -> Listing:
         }
         for each in found
     ]
-    rows = [
-        (
-            each.name,
-            si(point.capacity_bytes, "B"),
-            point.configuration or "-",
-            f"{point.edap:.4g}",
-            "yes" if point in each.best else "no",
-        )
-        for each in found
-        for point in each.points
-    ]
-    columns = ("technology", "capacity", "configuration", "EDAP", "taken")
-    tables = [(columns, rows, _FOLDED)]
-    return _listing("technologies", {"technologies": records}, tables, _EDAP)
+    columns: Columns = {
+        "technology": lambda row: row[0].name,
+        "capacity": lambda row: si(row[1].capacity_bytes, "B"),
+        "configuration": lambda row: row[1].configuration or "-",
+        "EDAP": lambda row: f"{row[1].edap:.4g}",
+        "taken": lambda row: "yes" if row[1] in row[0].best else "no",
+    }
+    rows = [(each, point) for each in found for point in each.points]
+    return _listing("technologies", {"technologies": records}, _grid(rows, columns), lines=[_EDAP])
 
 
 def _record(technology: Technology) -> dict[str, object]:
     return {
-        "name": technology.name,
-        "cell": technology.cell,
-        "source": technology.source,
-        "access_bytes": technology.access_bytes,
+        **_fields(technology, "name", "cell", "source", "access_bytes"),
         "between": str(technology.between),
         "capacities_bytes": list(technology.capacities_bytes),
     }
@@ -410,6 +425,9 @@ def _record(technology: Technology) -> dict[str, object]:
 def _scratchpad(pad: ScratchpadFigures | None) -> dict[str, object] | None:
     if pad is None:
         return None
-    names = ("read_pj_per_byte", "write_pj_per_byte", "leakage_w", "read_bytes_per_s")
-    rates = {name: getattr(pad, name) for name in (*names, "write_bytes_per_s")}
-    return {"basis": str(pad.basis), **asdict(pad.point), **rates}
+    rates = ("read_pj_per_byte", "write_pj_per_byte", "leakage_w", "read_bytes_per_s")
+    return {
+        "basis": str(pad.basis),
+        **asdict(pad.point),
+        **_fields(pad, *rates, "write_bytes_per_s"),
+    }

@@ -115,7 +115,7 @@ class Stalls(Shown):
         Explained schedule.
     explanation
         All figures, as arrays.
-    worth
+    shadow_prices
         Shadow prices of scratchpad and bandwidth; None without a certificate of its order.
     steps
         Steps that are shown.
@@ -125,18 +125,18 @@ class Stalls(Shown):
 
     solution: Solution
     explanation: Explanation
-    worth: ShadowPrices | None
+    shadow_prices: ShadowPrices | None
     steps: Sequence[int]
     in_full: bool = False
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
-        """Yield the summary, the steps and the worth."""
+        """Yield the summary, the steps and the shadow prices."""
         from spmopt.reporting.explanation import explanation_parts
 
         del width
         yield from explanation_parts(
             self.explanation,
-            self.worth,
+            self.shadow_prices,
             self.solution.result,
             self.steps,
             in_full=self.in_full,
@@ -146,7 +146,9 @@ class Stalls(Shown):
         """Return all figures, as ``spmopt explain --json``."""
         from spmopt.reporting.explanation import explanation_record
 
-        return explanation_record(self.explanation, self.worth, self.solution.result, self.steps)
+        return explanation_record(
+            self.explanation, self.shadow_prices, self.solution.result, self.steps
+        )
 
     def save_csv(self, path: str | Path) -> None:
         """Write every transfer that a step waits for as CSV."""
@@ -194,6 +196,6 @@ def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Sta
     count = len(schedule.steps)
     if step is not None and not 0 <= step < count:
         raise InputError(f"step {step}: there are steps 0 to {count - 1}")
-    worth = ShadowPrices.of_result(instance, result)
+    prices = ShadowPrices.of_result(instance, result)
     steps = found.largest(top) if step is None else [step]
-    return Stalls(solution, found, worth, steps, in_full=step is not None)
+    return Stalls(solution, found, prices, steps, in_full=step is not None)

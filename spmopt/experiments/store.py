@@ -23,7 +23,7 @@ from spmopt.io.document import require_writable, write_text
 T = TypeVar("T")
 Key = TypeVar("Key", str, Texts)
 Item = TypeVar("Item")
-FORMAT, _VERSION = "spmopt-sweep", 1
+_FORMAT, _VERSION = "spmopt-sweep", 1
 _SHARD = "shard"
 
 
@@ -133,8 +133,7 @@ class Store(ABC, Generic[Key, Item]):
                 self._read(self.path, file)
                 return act(file)
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not text"
-            raise InputError(f"{self.path}: cannot be read or written ({reason})") from None
+            raise _unreadable(self.path, "read or written", error) from None
 
     def _read(self, path: Path, file: BinaryIO) -> None:
         """Take up what others have added; a line that a kill has cut off is removed."""
@@ -205,7 +204,7 @@ class RowTable(Store[Texts, Texts]):
         decisive: Sequence[str] = (),
     ) -> None:
         self.columns = columns
-        self.head = "# " + json.dumps({"format": FORMAT, "version": _VERSION, **identity})
+        self.head = "# " + json.dumps({"format": _FORMAT, "version": _VERSION, **identity})
         if decisive and path is not None and path.is_file():
             with path.open("rb") as file:
                 first = file.readline().decode(errors="replace").rstrip("\n")
@@ -333,13 +332,8 @@ def merge(paths: Sequence[Path], output: Path) -> tuple[int, tuple[str, ...]]:
     whole: tuple[dict[str, Any], str] | None = None
     count = 0
     for path in paths:
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else "not text"
-            raise InputError(f"{path}: cannot be read ({reason})") from None
-        head, names, *lines = [*text[: text.rfind("\n") + 1].splitlines(keepends=True), "", ""]
-        identity = _identity(head)
+        identity, table = read_table(path)
+        names, *lines = [*table.splitlines(keepends=True), ""]
         if identity is None or _SHARD not in identity:
             raise InputError(f"{path}: is no shard; name files that --shard made")
         number, count = identity.pop(_SHARD)
@@ -349,7 +343,7 @@ def merge(paths: Sequence[Path], output: Path) -> tuple[int, tuple[str, ...]]:
             raise InputError(f"{path}: {why}, unlike {paths[0]}")
         if number in found:
             raise InputError(f"{path}: shard {number}/{count} is given twice")
-        found[number] = [line for line in lines if line]
+        found[number] = lines[:-1]
     if whole is None:
         raise InputError("merge: name the files of shards")
     head = "# " + json.dumps({key: value for key, value in whole[0].items() if key != _SHARD})
@@ -358,13 +352,34 @@ def merge(paths: Sequence[Path], output: Path) -> tuple[int, tuple[str, ...]]:
     return len(rows), tuple(f"{k}/{count}" for k in range(1, count + 1) if k not in found)
 
 
+def read_table(path: Path) -> tuple[dict[str, Any] | None, str]:
+    """Read what a file of rows depends on, and its CSV without a last line that is cut off.
+
+    Raises
+    ------
+    InputError
+        It cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(path, "read", error) from None
+    head, _, table = text[: text.rfind("\n") + 1].partition("\n")
+    return _identity(head), table
+
+
+def _unreadable(path: Path, done: str, error: OSError | UnicodeDecodeError) -> InputError:
+    reason = error.strerror if isinstance(error, OSError) else "not text"
+    return InputError(f"{path}: cannot be {done} ({reason})")
+
+
 def _identity(head: str) -> dict[str, Any] | None:
     """Read the first line of a table; None where it is none."""
     try:
         found = json.loads(head.removeprefix("# "))
     except ValueError:
         return None
-    return found if isinstance(found, dict) and found.get("format") == FORMAT else None
+    return found if isinstance(found, dict) and found.get("format") == _FORMAT else None
 
 
 def _difference(found: Mapping[str, Any] | None, asked: Mapping[str, Any] | None) -> str:

@@ -116,7 +116,7 @@ def run_sweeps(
 
     ranks, warned = count(), set[str]()
     runs = [
-        _Run(
+        _SweepRun(
             sweep=each,
             queue=queue,
             table=table,
@@ -166,7 +166,7 @@ class _Lanes:
 
 
 @dataclass(kw_only=True)
-class _Run:
+class _SweepRun:
     sweep: Sweep
     queue: TaskQueue
     table: RowTable

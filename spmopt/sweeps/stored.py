@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -12,7 +11,7 @@ from typing import Any
 
 from spmopt.core.errors import InputError
 from spmopt.experiments.rows import Columns, Row
-from spmopt.experiments.store import FORMAT
+from spmopt.experiments.store import read_table
 from spmopt.sweeps.rows import SweepColumns
 
 
@@ -46,29 +45,15 @@ def stored_sweep(path: Path) -> StoredSweep:
     InputError
         It cannot be read, is no sweep's, or has no rows or other columns.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not text"
-        raise InputError(f"{path}: cannot be read ({reason})") from None
-    head, _, table = text[: text.rfind("\n") + 1].partition("\n")
-    about = _about(path, head)
+    about, table = read_table(path)
+    if about is None:
+        raise InputError(f"{path}: is no sweep's file; name one that 'spmopt sweep -o' wrote")
     names, *lines = list(csv.reader(StringIO(table))) or [[]]
     columns, extra = _columns(path, names)
     rows = tuple(_row(path, columns, line, at) for at, line in enumerate(lines, start=3))
     if not rows:
         raise InputError(f"{path}: has no rows yet; run its command first")
     return StoredSweep(about=about, names=tuple(names), extra=extra, rows=rows)
-
-
-def _about(path: Path, head: str) -> Mapping[str, Any]:
-    try:
-        found = json.loads(head.removeprefix("# "))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or found.get("format") != FORMAT:
-        raise InputError(f"{path}: is no sweep's file; name one that 'spmopt sweep -o' wrote")
-    return found
 
 
 def _columns(path: Path, names: Sequence[str]) -> tuple[Columns, tuple[str, ...]]:

@@ -8,17 +8,17 @@ from importlib import import_module
 from time import monotonic
 from typing import Protocol, cast
 
-from spmopt.assemble import assemble
-from spmopt.core.errors import InfeasibleError, ScheduleError
+from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
 from spmopt.core.result import UNFINISHED, Certificate, Status, Totals
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import Kind, find
 from spmopt.solving import solve
+from spmopt.solving.runner import ScheduleRunner
 from spmopt.sweeps.cases import Order, Section, SweepCase, order_of, sections
 from spmopt.sweeps.curve import Between, EnclosedOptimum
-from spmopt.verifier import bound, require_legal
+from spmopt.verifier import bound
 
 _SHARE = 5
 """A solve of a curve takes at most this part of the tolerance, chords and cuts the rest."""
@@ -229,27 +229,23 @@ class _Point:
     def _policy(self, name: str) -> Finding:
         request = self._search.request(self._instance)
         try:
-            outcome = find(name).load()(self._instance, request)
-        except InfeasibleError as error:
-            return Finding(scheduler=name, status=Status.INFEASIBLE, note=str(error))
-        seconds = monotonic() - request.started
-        if outcome.plan is None:
-            return Finding(scheduler=name, status=Status.UNKNOWN, solve_s=seconds)
-        try:
-            schedule = assemble(self._instance, outcome.plan)
-            totals = require_legal(self._instance, schedule).totals
+            found = ScheduleRunner(self._instance, request).run(find(name))
         except ScheduleError as error:
-            where = f"at {self._spm_bytes} bytes"
-            raise ScheduleError(f"scheduler {name} {where}: {error}") from None
+            raise ScheduleError(f"at {self._spm_bytes} bytes: {error}") from None
+        note = "; ".join(found.notes)
+        if found.outcome is None:
+            return Finding(scheduler=name, status=Status.INFEASIBLE, note=note)
+        if found.legal is None:
+            return Finding(scheduler=name, status=Status.UNKNOWN, solve_s=found.solve_s)
         return Finding(
             scheduler=name,
             status=Status.FEASIBLE,
-            totals=totals,
-            value=None if totals is None else totals.value(request.objective),
-            order=order_of(outcome.plan.operation),
-            verified=totals is not None,
-            solve_s=seconds,
-            note="; ".join(outcome.notes),
+            totals=found.legal.totals,
+            value=found.legal.value,
+            order=order_of(found.legal.schedule.steps.operation),
+            verified=True,
+            solve_s=found.solve_s,
+            note=note,
         )
 
     def _bound(self, order: Order) -> Fraction | None:

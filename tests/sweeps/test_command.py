@@ -140,7 +140,7 @@ def test_an_objective_that_a_scheduler_lacks(run: Run) -> None:
 
 def interrupt_after(count: int) -> Callable[..., object]:
     """A stand-in for the last step of a point, pressed after some of them."""
-    finish = run_module._Run._finish
+    finish = run_module._SweepRun._finish
     calls = 0
 
     def counted(*arguments: Any) -> None:
@@ -159,7 +159,7 @@ def test_interrupted_and_taken_up_again(
     whole, part = tmp_path / "whole.csv", tmp_path / "part.csv"
     assert run(f"{LINE} -o {whole}").code == 0
     with monkeypatch.context() as patch:
-        patch.setattr(run_module._Run, "_finish", interrupt_after(2))
+        patch.setattr(run_module._SweepRun, "_finish", interrupt_after(2))
         ran = run(f"{LINE} -o {part}")
     assert ran.code == 130
     solutions = tmp_path / ".part.csv.part"

@@ -1,5 +1,6 @@
 """The search: exact with and without proofs, reproducible, taken up again, constraints."""
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -274,7 +275,7 @@ def check_file(path: Path, stored: StoredResult) -> None:
 
 def test_schedules_minimize_any_objective(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One of the user's own, and the replay, which has no certified bound."""
-    reads = Objective(name="reads", unit="bytes", dram_in_byte=1)
+    reads = Objective(name="reads", unit="bytes", dram_in_byte=Fraction(1))
     monkeypatch.setitem(OBJECTIVES.added, "test-reads", ObjectiveEntry(of=reads))
     for name, scheduler, bounded in (("test-reads", "page", True), ("replay", "belady", False)):
         setup = small_setup(scheduler=scheduler, schedule_for=name)

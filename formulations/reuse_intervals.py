@@ -5,16 +5,15 @@ The one table of accesses that the formulations share; each takes it in the orde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from spmopt.core.schedule import Residency, Stores
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class ReuseIntervals:
     """Accesses (a,) of a timeline in some order, each with the reuse interval that it ends.
 
@@ -44,65 +43,37 @@ class ReuseIntervals:
         Leaves contents that were written and must be in DRAM at the end.
     """
 
-    steps: int
-    access: Ints
-    step: Ints
-    tensor: Ints
-    kind: Ints
-    passes: Ints
-    stationary: Bools
-    size_bytes: Ints
-    previous: Ints
-    next: Ints
-    begin: Ints
-    live: Bools
-    live_after: Bools
-    version: Ints
-    from_dram: Bools
-    dirty: Bools
-    final: Bools
-
-    @staticmethod
-    def of(line: Timeline, order: Ints) -> ReuseIntervals:
+    def __init__(self, line: Timeline, order: Ints) -> None:
         """Arrange the accesses of a timeline in ``order`` (a,)."""
-        position = np.empty_like(order)
+        position = np.append(np.empty_like(order), -1)
         position[order] = np.arange(order.size)
-
-        def moved(link: Ints) -> Ints:
-            target = link[order]
-            return np.where(target < 0, -1, position[target])
-
-        previous, following, version = (
-            moved(link) for link in (line.previous, line.next, _writers(line))
+        self.steps = line.steps
+        self.access = order
+        self.step, self.tensor, self.kind = line.step[order], line.tensor[order], line.kind[order]
+        self.passes, self.stationary = line.passes[order], line.stationary[order]
+        self.size_bytes = line.size_bytes[self.tensor]
+        self.previous, self.next, self.version = (
+            position[link[order]] for link in (line.previous, line.next, _writers(line))
         )
-        step, tensor, kind = line.step[order], line.tensor[order], line.kind[order]
-        first, in_dram = previous < 0, line.in_dram[tensor]
-        live_after = line.live_after[order]
-        live = np.where(first, in_dram, live_after[previous]) & (kind != Access.WRITE)
-        return ReuseIntervals(
-            steps=line.steps,
-            access=order,
-            step=step,
-            tensor=tensor,
-            kind=kind,
-            passes=line.passes[order],
-            stationary=line.stationary[order],
-            size_bytes=line.size_bytes[tensor],
-            previous=previous,
-            next=following,
-            begin=np.where(first, 0, step[previous] + 1),
-            live=live,
-            live_after=live_after,
-            version=version,
-            from_dram=first & in_dram,
-            dirty=live & ~first & (version[previous] >= 0),
-            final=(following < 0) & line.keep[tensor] & (version >= 0),
-        )
+        first, in_dram = self.previous < 0, line.in_dram[self.tensor]
+        self.begin = np.where(first, 0, self.step[self.previous] + 1)
+        self.live_after = line.live_after[order]
+        needed = np.where(first, in_dram, self.live_after[self.previous])
+        self.live = needed & (self.kind != Access.WRITE)
+        self.from_dram = first & in_dram
+        self.dirty = self.live & ~first & (self.version[self.previous] >= 0)
+        self.final = (self.next < 0) & line.keep[self.tensor] & (self.version >= 0)
 
     @cached_property
     def crossed(self) -> Bools:
         """(a,) Intervals between two accesses across which the contents are needed."""
         return self.live & (self.previous >= 0)
+
+    @cached_property
+    def followed(self) -> Bools:
+        """(a,) Accesses whose contents the next one needs."""
+        result: Bools = (self.next >= 0) & self.live[self.next]
+        return result
 
     @cached_property
     def dead(self) -> Bools:
@@ -113,11 +84,6 @@ class ReuseIntervals:
     def last(self) -> Ints:
         """(f,) Positions of the ``final`` accesses."""
         return np.flatnonzero(self.final)
-
-
-def by_tensor(line: Timeline) -> ReuseIntervals:
-    """Order by tensor, then by step: the access before ``j`` of a tensor is ``j - 1``."""
-    return ReuseIntervals.of(line, np.lexsort((line.step, line.tensor)))
 
 
 def _writers(line: Timeline) -> Ints:
@@ -145,3 +111,29 @@ def steps_of(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
     which = np.repeat(np.arange(length.size, dtype=np.int64), length)
     offset = np.arange(which.size, dtype=np.int64) - np.repeat(np.cumsum(length) - length, length)
     return which, begin[which] + offset
+
+
+def residency_of(steps: int, tensor: Ints, begin: Ints, end: Ints, size_bytes: Ints) -> Residency:
+    """Rows of the bytes that pieces (k,) of tensors, held in steps [begin, end), add up to."""
+    span = steps + 1
+    keys = np.concatenate((tensor * span + begin, tensor * span + end))
+    unique, place = np.unique(keys, return_inverse=True)
+    change = np.zeros(unique.size, np.int64)
+    np.add.at(change, place, np.concatenate((size_bytes, -size_bytes)))
+    # A tensor's changes add up to nothing, so one running sum serves all of them.
+    level = np.cumsum(change)
+    rows = np.flatnonzero(change)
+    held = rows[level[rows] > 0]
+    following = rows[np.searchsorted(rows, held) + 1]
+    return Residency(
+        tensor=unique[held] // span,
+        begin=unique[held] % span,
+        end=unique[following] % span,
+        size_bytes=level[held],
+    )
+
+
+def stores_of(step: Ints, tensor: Ints, size_bytes: Ints) -> Stores:
+    """Stores (k,) in the order that plans have."""
+    rows = Stores(step=step, tensor=tensor, size_bytes=size_bytes)
+    return rows.take(np.lexsort((tensor, step)))

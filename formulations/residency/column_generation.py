@@ -15,7 +15,7 @@ from time import monotonic
 
 import numpy as np
 
-from formulations.residency.bound.dual import arcs, backward, dual_value, forward
+from formulations.residency.bound.dual import Dual
 from formulations.residency.bound.prices import (
     CostCoefficients,
     Multipliers,
@@ -26,8 +26,8 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.consolidate import consolidated
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
-from formulations.residency.program.columns import PathColumns, Pricer, needed
-from formulations.residency.program.master import Master, master
+from formulations.residency.program.columns import PathColumns, near_best_paths, needed
+from formulations.residency.program.master import Master
 from formulations.residency.subgradient import ascend
 from formulations.solver.highs import interior_point, solve_within
 from formulations.solver.program import Floats, SolverResult
@@ -57,7 +57,7 @@ class Settings:
     """How the loop works; the defaults are measured.
 
     ``first`` and ``later``: tolerance of the interior-point method; ``threshold``: marginal
-    up to which columns enter, as a share of the price of a byte; ``depth``: see ``Pricer``;
+    up to which columns enter, as a share of the price of a byte; ``depth``: see ``candidates``;
     ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
     ``master``, and at most a third of the gap asked for; ``ascent``: subgradient steps, ``warm``
     from prices that are given, and ``samples`` of them whose columns are kept. Instances of more
@@ -105,12 +105,12 @@ class ColumnGeneration:
         # With several modes the bound must hold for all of them; plans take one.
         relaxed = relaxed_timeline(instance) if instance.several_modes else fitting
         self.line: Timeline = relaxed if self.fluid else fitting
-        self.intervals = RankedIntervals.by_rank(self.line)
-        self.coefficients = CostCoefficients.of(instance, self.line, request.objective)
+        self.intervals = RankedIntervals(self.line)
+        self.coefficients = CostCoefficients(instance, self.line, request.objective)
         self._bounded = self.intervals, self.coefficients
         if relaxed is not self.line:
-            coefficients = CostCoefficients.of(instance, relaxed, request.objective)
-            self._bounded = RankedIntervals.by_rank(relaxed), coefficients
+            coefficients = CostCoefficients(instance, relaxed, request.objective)
+            self._bounded = RankedIntervals(relaxed), coefficients
         pages = self.coefficients.capacity_bytes // self.page_bytes
         self.capacity_pages: Ints = pages.astype(np.int64)
         self.tie = 0.0
@@ -133,9 +133,7 @@ class ColumnGeneration:
                 self._try_prices(before.mixed(prices, weight))
 
     def _try_prices(self, prices: Multipliers) -> None:
-        intervals, coefficients = self._bounded
-        best = forward(intervals, arcs(intervals, coefficients, prices)).best
-        bound = dual_value(intervals, coefficients, prices, best)
+        bound = Dual(*self._bounded, prices).value
         if bound > self.bound:
             self.bound, self.prices = bound, prices
             self.request.report_incumbent(bound=bound)
@@ -162,7 +160,7 @@ class ColumnGeneration:
 
     def solve(self, columns: PathColumns, tolerance: float) -> tuple[Master, SolverResult]:
         """Solve the compact program over ``columns``."""
-        built = master(
+        built = Master(
             self.intervals,
             self.coefficients,
             columns,
@@ -210,16 +208,9 @@ class ColumnGeneration:
 
     def priced(self, prices: Multipliers) -> PathColumns:
         """Columns that are nearly on a best path at ``prices``."""
-        intervals, settings = self.intervals, self.settings
-        arc = arcs(intervals, self.coefficients, prices)
-        pricer = Pricer(
-            intervals=intervals,
-            arc=arc,
-            ahead=forward(intervals, arc),
-            back=backward(intervals, arc),
-        )
-        limit = settings.threshold * self.coefficients.dearest_byte
-        return pricer.columns(limit, settings.depth)
+        limit = self.settings.threshold * self.coefficients.dearest_byte
+        dual = Dual(self.intervals, self.coefficients, prices)
+        return near_best_paths(dual, limit, self.settings.depth)
 
     def run(self, tolerance: float) -> None:
         """Alternate until the gap closes, nothing new is found, or time is up."""

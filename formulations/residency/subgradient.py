@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from formulations.residency.bound.dual import arcs, dual_value, forward
+from formulations.residency.bound.dual import Dual
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import PathColumns, of_keys, usage
@@ -63,12 +63,10 @@ def ascend(
             break
         spm, dma = point[:steps] * scale, point[steps:] * coefficients.byte_time
         prices = Multipliers.legal(coefficients, spm, dma[:steps], dma[-steps:])
-        arc = arcs(intervals, coefficients, prices)
-        ahead = forward(intervals, arc)
-        bound = dual_value(intervals, coefficients, prices, ahead.best)
-        if bound > best_bound:
-            best, best_bound = prices, bound
-        paths = path_columns(intervals, arc, ahead)
+        dual = Dual(intervals, coefficients, prices)
+        if dual.value > best_bound:
+            best, best_bound = prices, dual.value
+        paths = path_columns(dual)
         if k > iterations - samples:
             seen.append(paths.key(steps))
         slope = _excess(intervals, coefficients, paths)

@@ -7,19 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from formulations.residency.bound.dual import (
-    Arcs,
-    Backward,
-    Forward,
-    arcs,
-    backward,
-    dual_value,
-    forward,
-)
+from formulations.residency.bound.dual import Dual
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import ColumnKind, PathColumns, exists, of_kind, usage
-from formulations.residency.program.master import Master, master
+from formulations.residency.program.columns import ColumnKind, PathColumns, existing, of_kind, usage
+from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats, SolverResult
 from spmopt.core.instance import Instance
@@ -47,8 +39,8 @@ class Case:
             instance=instance,
             objective=objective,
             line=line,
-            intervals=RankedIntervals.by_rank(line),
-            coefficients=CostCoefficients.of(instance, line, objective),
+            intervals=RankedIntervals(line),
+            coefficients=CostCoefficients(instance, line, objective),
         )
 
     @property
@@ -63,32 +55,13 @@ class Case:
             self.coefficients.byte_time, self.coefficients.in_byte, self.coefficients.out_byte
         )
 
+    def priced(self, prices: Multipliers) -> Dual:
+        """Everything that follows from prices."""
+        return Dual(self.intervals, self.coefficients, prices)
+
     def close(self, one: float, other: float, tolerance: float = 1e-6) -> bool:
         """Whether two values of the objective agree."""
         return abs(one - other) <= tolerance * max(self.scale, abs(one))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Priced:
-    """Everything that follows from prices."""
-
-    prices: Multipliers
-    arc: Arcs
-    ahead: Forward
-    back: Backward
-    value: float
-
-    @staticmethod
-    def of(case: Case, prices: Multipliers) -> Priced:
-        arc = arcs(case.intervals, case.coefficients, prices)
-        ahead = forward(case.intervals, arc)
-        return Priced(
-            prices=prices,
-            arc=arc,
-            ahead=ahead,
-            back=backward(case.intervals, arc),
-            value=dual_value(case.intervals, case.coefficients, prices, ahead.best),
-        )
 
 
 def cases(count: int, **features: Any) -> list[Case]:
@@ -120,10 +93,10 @@ def random_prices(case: Case, seed: int) -> Multipliers:
 def all_columns(intervals: RankedIntervals) -> PathColumns:
     """Every column that makes sense, with every step of its gap."""
     parts = [
-        of_kind(kind, np.flatnonzero(exists(intervals, kind))) for kind in ColumnKind if kind <= 4
+        of_kind(kind, np.flatnonzero(existing(intervals)[kind])) for kind in ColumnKind if kind <= 4
     ]
     for kind in (ColumnKind.LOAD, ColumnKind.DROP, ColumnKind.CLEAN):
-        for access in np.flatnonzero(exists(intervals, kind)).tolist():
+        for access in np.flatnonzero(existing(intervals)[kind]).tolist():
             own_step = kind == ColumnKind.CLEAN and intervals.kind[access] == Access.READ
             parts.append(
                 _at_steps(kind, access, intervals.begin[access], intervals.step[access] + own_step)
@@ -142,7 +115,7 @@ def _at_steps(kind: ColumnKind, access: int, begin: int, end: int) -> PathColumn
 
 def solved(case: Case, columns: PathColumns, **options: Any) -> tuple[Master, SolverResult, float]:
     """The compact program over ``columns``, its solution, and its value in objective units."""
-    built = master(case.intervals, case.coefficients, columns, page_bytes=1)
+    built = Master(case.intervals, case.coefficients, columns, page_bytes=1)
     answer = solve(built.program, options={"solver": "simplex", **options})
     assert answer.objective is not None
     value = answer.objective * built.unit_bytes * built.price_unit + case.coefficients.constant

@@ -9,7 +9,7 @@ import numpy as np
 from formulations.residency.program.columns import needed
 from formulations.residency.subgradient import ascend
 from spmopt.core.objective import MAKESPAN
-from tests.formulations.priced import Case, Priced, all_columns, cases, solved
+from tests.formulations.priced import Case, all_columns, cases, solved
 from tests.strategies import random_instance
 
 
@@ -25,7 +25,7 @@ def test_prices_are_nearly_the_best_and_columns_nearly_suffice() -> None:
         steps = case.intervals.steps
         assert set(columns.key(steps).tolist()) <= set(every.key(steps).tolist())
         value = solved(case, columns.union(needed(case.intervals), steps))[2]
-        below.append((best - Priced.of(case, prices).value) / max(case.scale, best))
+        below.append((best - case.priced(prices).value) / max(case.scale, best))
         above.append((value - best) / max(case.scale, best))
     assert min(*below, *above) >= -1e-6
     assert np.median(below) < 0.01
@@ -40,7 +40,7 @@ def test_the_best_of_all_steps_is_returned() -> None:
         for steps in (1, 10, 40):
             stop = chain(repeat(False, steps), repeat(True)).__next__
             prices, _ = ascend(case.intervals, case.coefficients, 60, 5, stop)
-            values.append(Priced.of(case, prices).value)
+            values.append(case.priced(prices).value)
         assert values == sorted(values)
 
 
@@ -49,9 +49,9 @@ def test_polishing_goes_on_from_the_prices_given() -> None:
     more = 0
     for case in cases(24):
         rough, _ = ascend(case.intervals, case.coefficients, 10, 5, lambda: False)
-        start = Priced.of(case, rough).value
+        start = case.priced(rough).value
         prices, _ = ascend(case.intervals, case.coefficients, 30, 5, lambda: False, start=rough)
-        polished = Priced.of(case, prices).value
+        polished = case.priced(prices).value
         assert polished >= start - 1e-9 * max(abs(start), 1.0)
         more += polished > start
         once, _ = ascend(case.intervals, case.coefficients, 1, 5, lambda: False, start=rough)
@@ -67,4 +67,4 @@ def test_stopped_at_once() -> None:
     prices, columns = ascend(case.intervals, case.coefficients, 50, 10, lambda: True)
     assert len(columns) == 0
     assert not prices.spm.any()
-    assert Priced.of(case, prices).value == case.coefficients.compute_cycles.sum()
+    assert case.priced(prices).value == case.coefficients.compute_cycles.sum()

@@ -32,7 +32,7 @@ def wider(instance: Instance) -> Instance:
 
 
 def coefficients(instance: Instance) -> CostCoefficients:
-    return CostCoefficients.of(instance, relaxed_timeline(instance), MAKESPAN)
+    return CostCoefficients(instance, relaxed_timeline(instance), MAKESPAN)
 
 
 @settings(max_examples=15, deadline=None)

@@ -6,7 +6,6 @@ States of a byte, in this order: N (DRAM only), R (also in bank 0, 1, ..), D (di
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import SupportsFloat
 
 import numpy as np
@@ -16,12 +15,11 @@ from spmopt.assemble.commands import stream_passes
 from spmopt.assemble.cost import unavoidable
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
-from spmopt.core.shares import Shares
-from spmopt.core.table import Bools, Ints
+from spmopt.core.shares import STREAM_BANK, Shares
+from spmopt.core.table import Bools
 from spmopt.core.timeline import Timeline
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class BankCoefficients:
     """What every part of the formulation reads.
 
@@ -52,27 +50,42 @@ class BankCoefficients:
         Part of the objective that no schedule changes, in a scratchpad of these banks.
     """
 
-    line: Timeline
-    duplex: bool
-    page_bytes: int
-    cycle_bytes: float
-    byte_time: float
-    in_byte: float
-    out_byte: float
-    read_byte: Floats
-    write_byte: Floats
-    read_ratio: Floats
-    write_ratio: Floats
-    capacity_bytes: Floats
-    scratch_bytes: Floats
-    computing_bytes: Floats
-    own_read: Floats
-    own_write: Floats
-    stream_in: Ints
-    stream_out: Ints
-    loose_read: Floats
-    loose_write: Floats
-    constant: float
+    def __init__(
+        self, instance: Instance, line: Timeline, objective: Objective, *, relaxed: bool
+    ) -> None:
+        """Read the figures off an instance with banks.
+
+        ``relaxed``: ``line`` has the least of each figure over the modes of an operation.
+        """
+        machine, banks = instance.machine, instance.machine.banks
+        shares = Shares.relaxed(instance, line) if relaxed else Shares.of(line)
+        self.line = line
+        self.duplex = machine.duplex
+        self.page_bytes = machine.page_bytes
+        self.cycle_bytes = float(machine.bytes_per_cycle)
+        self.byte_time = float(objective.cycle) / self.cycle_bytes
+        self.in_byte = float(objective.dram_in_byte)
+        self.out_byte = float(objective.dram_out_byte)
+        none = np.zeros(len(banks))
+        self.read_byte = _floats(objective.bank_read_byte or none)
+        self.write_byte = _floats(objective.bank_write_byte or none)
+        # On one port nothing else waits for, a step's time is as if DRAM had moved the bytes.
+        dram = machine.dram_bytes_per_s
+        self.read_ratio = _floats(dram / (bank.read_bytes_per_s or np.inf) for bank in banks)
+        self.write_ratio = _floats(dram / (bank.write_bytes_per_s or np.inf) for bank in banks)
+        self.capacity_bytes = _floats(machine.bank_pages) * machine.page_bytes
+        self.scratch_bytes = _floats(machine.pages(line.scratch_bytes) * machine.page_bytes)
+        self.computing_bytes = line.compute_cycles.astype(np.float64) * self.cycle_bytes
+        self.own_read, self.own_write = _floats(shares.read), _floats(shares.write)
+        self.stream_in, self.stream_out = stream_passes(line)
+        self.loose_read, self.loose_write = _floats(shares.loose_read), _floats(shares.loose_write)
+        self.constant = (
+            float(unavoidable(objective, line))
+            + float(self.read_byte[STREAM_BANK]) * sum(shares.loose_read)
+            + float(self.write_byte[STREAM_BANK]) * sum(shares.loose_write)
+            + float(self.read_byte.min()) * sum(shares.any_read)
+            + float(self.write_byte.min()) * sum(shares.any_write)
+        )
 
     @property
     def bank_count(self) -> int:
@@ -90,56 +103,6 @@ class BankCoefficients:
         """The most that one byte can cost to move: a unit for prices."""
         dearest = max(self.in_byte + self.write_byte.max(), self.out_byte + self.read_byte.max())
         return max(self.byte_time, float(dearest)) or 1.0
-
-    @staticmethod
-    def of(
-        instance: Instance, line: Timeline, objective: Objective, *, relaxed: bool
-    ) -> BankCoefficients:
-        """Read the figures off an instance with banks.
-
-        ``relaxed``: ``line`` has the least of each figure over the modes of an operation.
-        """
-        machine, page = instance.machine, instance.machine.page_bytes
-        shares = Shares.relaxed(instance, line) if relaxed else Shares.of(line)
-        beta = float(machine.bytes_per_cycle)
-        none = np.zeros(len(machine.banks))
-        read = _floats(objective.bank_read_byte) if objective.bank_read_byte else none
-        write = _floats(objective.bank_write_byte) if objective.bank_write_byte else none
-        # On one port nothing else waits for, a step's time is as if DRAM had moved the bytes.
-        dram = machine.dram_bytes_per_s
-        read_ratio = _floats([dram / (bank.read_bytes_per_s or np.inf) for bank in machine.banks])
-        write_ratio = _floats([dram / (bank.write_bytes_per_s or np.inf) for bank in machine.banks])
-        fixed = (
-            float(unavoidable(objective, line))
-            + float(read[0]) * sum(shares.loose_read)
-            + float(write[0]) * sum(shares.loose_write)
-            + float(read.min()) * sum(shares.any_read)
-            + float(write.min()) * sum(shares.any_write)
-        )
-        stream_in, stream_out = stream_passes(line)
-        return BankCoefficients(
-            line=line,
-            duplex=machine.duplex,
-            page_bytes=page,
-            cycle_bytes=beta,
-            byte_time=float(objective.cycle) / beta,
-            in_byte=float(objective.dram_in_byte),
-            out_byte=float(objective.dram_out_byte),
-            read_byte=read,
-            write_byte=write,
-            read_ratio=read_ratio,
-            write_ratio=write_ratio,
-            capacity_bytes=_floats(machine.bank_pages) * page,
-            scratch_bytes=_floats(machine.pages(line.scratch_bytes) * page),
-            computing_bytes=line.compute_cycles.astype(np.float64) * beta,
-            own_read=_floats(shares.read),
-            own_write=_floats(shares.write),
-            stream_in=stream_in,
-            stream_out=stream_out,
-            loose_read=_floats(shares.loose_read),
-            loose_write=_floats(shares.loose_write),
-            constant=fixed,
-        )
 
 
 def _floats(values: Iterable[SupportsFloat]) -> Floats:

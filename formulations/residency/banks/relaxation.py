@@ -44,7 +44,7 @@ class Relaxation:
 
     def __init__(self, instance: Instance, request: Request, line: Timeline) -> None:
         self._instance, self._request, self._line = instance, request, line
-        self.facts = BankCoefficients.of(
+        self.facts = BankCoefficients(
             instance, relaxed_timeline(instance), request.objective, relaxed=True
         )
         zero = np.zeros((self.facts.bank_count, line.steps))
@@ -126,7 +126,7 @@ class Relaxation:
         if self._instance.several_modes:
             return None
         machine, line = self._instance.machine, self._line
-        intervals = RankedIntervals.by_rank(line)
+        intervals = RankedIntervals(line)
         return to_plan(
             intervals,
             line,

@@ -120,7 +120,7 @@ class _Best:
         """Give the pages of a plan their banks, in a share of the time; keep the cheapest."""
         instance, objective = self._instance, self._request.objective
         line = timeline(instance, plan.operation, plan.mode)
-        facts = BankCoefficients.of(instance, line, objective, relaxed=False)
+        facts = BankCoefficients(instance, line, objective, relaxed=False)
         cost = plan_cost(instance.machine, line, plan)
         banked, value = plan, np.inf
         if self._request.remaining_s() > 0 or self.plan is None:

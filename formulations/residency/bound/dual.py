@@ -9,6 +9,7 @@ every tensor, and range minima give the best step within each interval for a loa
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -20,6 +21,51 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 
 INFINITE = np.inf
+
+
+class Dual:
+    """The dual at given prices: what a search asks of it, computed when it is asked.
+
+    Attributes
+    ----------
+    arc
+        Cost of every arc.
+    """
+
+    def __init__(
+        self, intervals: RankedIntervals, coefficients: CostCoefficients, prices: Multipliers
+    ) -> None:
+        self.intervals, self.coefficients, self.prices = intervals, coefficients, prices
+        self.arc = arcs(intervals, coefficients, prices)
+
+    @cached_property
+    def ahead(self) -> Forward:
+        """Cheapest paths up to each access."""
+        return forward(self.intervals, self.arc)
+
+    @cached_property
+    def back(self) -> PathCosts:
+        """Cheapest paths from each access on."""
+        return backward(self.intervals, self.arc)
+
+    @cached_property
+    def value(self) -> float:
+        """The Lagrangian bound in objective units, in floating point (for steering only)."""
+        coefficients, prices, ends = self.coefficients, self.prices, self.intervals.next < 0
+        # Not np.dot: its threads wait for each other longer than these sums take.
+        paths = float((self.intervals.size_bytes[ends] * self.ahead.best[ends]).sum())
+        held = float((prices.spm * coefficients.capacity_bytes).sum())
+        return coefficients.constant + prices.computing(coefficients) + paths - held
+
+    @property
+    def best(self) -> Floats:
+        """(a,) Cost of the best path of the access's tensor."""
+        intervals = self.intervals
+        ends = intervals.next < 0
+        of_tensor = np.zeros(int(intervals.tensor.max()) + 1)
+        of_tensor[intervals.tensor[ends]] = self.ahead.best[ends]
+        result: Floats = of_tensor[intervals.tensor]
+        return result
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -116,13 +162,10 @@ def arcs(intervals: RankedIntervals, coefficients: CostCoefficients, prices: Mul
 def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:
     """Price of not being resident at an access (table of section 5)."""
     passes = intervals.passes.astype(np.float64)
-    write = np.where(intervals.dead, 0.0, passes * out + (passes - 1) * into)
-    update = passes * into + np.where(intervals.dead, 0.0, passes * out)
-    return np.select(
-        [intervals.kind == Access.READ, intervals.kind == Access.WRITE],
-        [passes * into, write],
-        update,
-    )
+    stored = np.where(intervals.dead, 0.0, passes * out)
+    partial = np.where(intervals.dead, 0.0, (passes - 1) * into)
+    read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
+    return np.where(write, partial, passes * into) + np.where(read, 0.0, stored)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,10 +189,6 @@ class Forward(PathCosts):
     """To reach each state; ``best``, valid at each tensor's last access: of its whole path."""
 
     best: Floats
-
-
-class Backward(PathCosts):
-    """To go on from each state."""
 
 
 def forward(intervals: RankedIntervals, arc: Arcs) -> Forward:
@@ -205,9 +244,9 @@ def _access(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathCosts)
     cost.gone[here] = np.where(ends, np.where(write, w_dead, u_dead), gone)
 
 
-def backward(intervals: RankedIntervals, arc: Arcs) -> Backward:
-    """Walk back from the end; mirrors :func:`forward`."""
-    cost = Backward(*np.full((7, intervals.step.size), INFINITE))
+def backward(intervals: RankedIntervals, arc: Arcs) -> PathCosts:
+    """Cheapest cost to go on from each state; mirrors :func:`forward`."""
+    cost = PathCosts(*np.full((7, intervals.step.size), INFINITE))
     for after in (cost.dirty, cost.clean, cost.gone):
         after[:] = 0.0
     cost.dirty[intervals.last] = arc.final_drop
@@ -244,14 +283,3 @@ def _access_back(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathC
     cost.bypass[here] = np.where(
         write, np.where(ends, stay + n, np.minimum(written, stream + n)), INFINITE
     )
-
-
-def dual_value(
-    intervals: RankedIntervals, coefficients: CostCoefficients, prices: Multipliers, best: Floats
-) -> float:
-    """The Lagrangian bound in objective units, in floating point (for steering only)."""
-    ends = intervals.next < 0
-    # Not np.dot: its threads wait for each other longer than these sums take.
-    paths = float((intervals.size_bytes[ends] * best[ends]).sum())
-    held = float((prices.spm * coefficients.capacity_bytes).sum())
-    return coefficients.constant + prices.computing(coefficients) + paths - held

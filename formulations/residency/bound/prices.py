@@ -20,7 +20,6 @@ _MAGNITUDE = 58
 """Binary digits of the dearest path; the checker computes in 64 bits and takes one more."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class CostCoefficients:
     """Figures of an instance and an objective that every price computation needs.
 
@@ -39,30 +38,18 @@ class CostCoefficients:
         Reads and writes have a channel each.
     """
 
-    cycle: float
-    in_byte: float
-    out_byte: float
-    bytes_per_cycle: float
-    capacity_bytes: Floats
-    compute_cycles: Floats
-    constant: float
-    duplex: bool
-
-    @staticmethod
-    def of(instance: Instance, line: Timeline, objective: Objective) -> CostCoefficients:
+    def __init__(self, instance: Instance, line: Timeline, objective: Objective) -> None:
         """Read the figures off an instance."""
         machine = instance.machine
         free_pages = machine.spm_pages - machine.pages(line.scratch_bytes)
-        return CostCoefficients(
-            cycle=float(objective.cycle),
-            in_byte=float(objective.dram_in_byte),
-            out_byte=float(objective.dram_out_byte),
-            bytes_per_cycle=float(machine.bytes_per_cycle),
-            capacity_bytes=(free_pages * machine.page_bytes).astype(np.float64),
-            compute_cycles=line.compute_cycles.astype(np.float64),
-            constant=float(unavoidable(objective, line)),
-            duplex=machine.duplex,
-        )
+        self.cycle = float(objective.cycle)
+        self.in_byte = float(objective.dram_in_byte)
+        self.out_byte = float(objective.dram_out_byte)
+        self.bytes_per_cycle = float(machine.bytes_per_cycle)
+        self.capacity_bytes = (free_pages * machine.page_bytes).astype(np.float64)
+        self.compute_cycles = line.compute_cycles.astype(np.float64)
+        self.constant = float(unavoidable(objective, line))
+        self.duplex = machine.duplex
 
     @property
     def byte_time(self) -> float:

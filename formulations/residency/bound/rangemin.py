@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from formulations.solver.program import Floats
-from spmopt.core.table import Bools, Ints
+from spmopt.core.table import Ints
 
 
-@dataclass(frozen=True, eq=False)
 class StepRanges:
-    """Half-open ranges [begin, end) over steps, prepared for repeated queries.
+    """Half-open ranges [begin, end) over steps, of one shape, prepared for repeated queries.
 
-    Empty ranges are allowed; their minimum is infinite and its position -1.
+    Empty ranges are allowed; their minimum is infinite, at the position after the last.
     """
 
-    level: Ints
-    left: Ints
-    right: Ints
-    empty: Bools
-
-    @staticmethod
-    def of(begin: Ints, end: Ints) -> StepRanges:
-        """Prepare ranges; ``begin`` and ``end`` have one shape."""
+    def __init__(self, begin: Ints, end: Ints) -> None:
         length = np.maximum(end - begin, 1)
         level = (np.frexp(length.astype(np.float64))[1] - 1).astype(np.int64)
-        empty = end <= begin
-        left = np.where(empty, 0, begin)
-        right = np.where(empty, 0, end - (1 << level))
-        return StepRanges(level=np.where(empty, 0, level), left=left, right=right, empty=empty)
+        self.empty = end <= begin
+        self.level = np.where(self.empty, 0, level)
+        self.left = np.where(self.empty, 0, begin)
+        self.right = np.where(self.empty, 0, end - (1 << level))
 
 
 class RangeMinimum:

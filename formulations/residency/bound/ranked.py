@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
@@ -13,7 +12,6 @@ from formulations.reuse_intervals import ReuseIntervals
 from spmopt.core.timeline import Timeline
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class RankedIntervals(ReuseIntervals):
     """Reuse intervals by rank of their access within its tensor.
 
@@ -28,28 +26,23 @@ class RankedIntervals(ReuseIntervals):
         ``(start, stop)`` of each rank.
     """
 
-    slices: tuple[tuple[int, int], ...]
-
-    @staticmethod
-    def by_rank(line: Timeline) -> RankedIntervals:
+    def __init__(self, line: Timeline) -> None:
         """Arrange the accesses of a timeline."""
         count = np.bincount(line.tensor, minlength=line.size_bytes.size)
         by_tensor = np.argsort(line.tensor, kind="stable")
         starts = np.cumsum(count) - count
         rank = np.empty(by_tensor.size, np.int64)
         rank[by_tensor] = np.arange(by_tensor.size) - starts[line.tensor[by_tensor]]
-        order = np.lexsort((line.tensor, -count[line.tensor], rank))
-        sizes = np.bincount(rank) if rank.size else np.zeros(0, np.int64)
-        slices = tuple(pairwise([0, *np.cumsum(sizes).tolist()]))
-        return RankedIntervals(**vars(ReuseIntervals.of(line, order)), slices=slices)
+        super().__init__(line, np.lexsort((line.tensor, -count[line.tensor], rank)))
+        self.slices = tuple(pairwise([0, *np.cumsum(np.bincount(rank)).tolist()]))
 
     @cached_property
     def inner(self) -> StepRanges:
         """The untouched steps of each interval."""
-        return StepRanges.of(self.begin, self.step)
+        return StepRanges(self.begin, self.step)
 
     @cached_property
     def after_last(self) -> StepRanges:
         """The steps after each ``last`` access."""
         after = self.step[self.last] + 1
-        return StepRanges.of(after, np.full_like(after, self.steps))
+        return StepRanges(after, np.full_like(after, self.steps))

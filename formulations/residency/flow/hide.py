@@ -65,7 +65,7 @@ class Hiding:
                 if need <= 0 or self._free[step] <= 0:
                     break
                 need = self._load_early(step, ahead, need)
-        early, late = ShiftedTransfers.of(self._early), ShiftedTransfers.of(self._late)
+        early, late = map(ShiftedTransfers.of_rows, (self._early, self._late))
         return kept_plan(self._line, self._intervals, self._kept_bytes, early, late)
 
     def _store_late(self, step: int, need: int) -> int:

@@ -81,7 +81,7 @@ class _FlowCase:
         intervals = SavingIntervals.of(line, request.objective)
         if intervals is None:
             return None
-        coefficients = CostCoefficients.of(instance, line, request.objective)
+        coefficients = CostCoefficients(instance, line, request.objective)
         return _FlowCase(
             instance=instance,
             request=request,

@@ -60,7 +60,7 @@ class SavingIntervals:
         into, out, unit = _prices(objective)
         if into + out > _LARGEST:
             return None
-        reuse = ReuseIntervals.of(line, np.arange(line.step.size))
+        reuse = ReuseIntervals(line, np.arange(line.step.size))
         access = np.flatnonzero(reuse.crossed)
         begin, end = reuse.begin[access], reuse.step[access]
         # The version from the start needs no store, and the last one, if kept, has one anyway.

@@ -52,7 +52,7 @@ def timed_start(instance: Instance, request: Request) -> tuple[Plan, Multipliers
         return None
     kept = np.minimum(packed.kept[: pages.size] * page, intervals.size_bytes)
     plan = Hiding(line, intervals, kept, capacity=capacity, need=need, page=page).plan()
-    coefficients = CostCoefficients.of(instance, line, objective)
+    coefficients = CostCoefficients(instance, line, objective)
     spm = (packed.price / page).astype(np.float64) * float(intervals.unit)
     dma = coefficients.byte_time - spm
     return plan, Multipliers.legal(coefficients, spm, dma, dma)

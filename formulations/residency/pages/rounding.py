@@ -13,6 +13,7 @@ import numpy as np
 
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
+from formulations.reuse_intervals import stores_of
 from formulations.solver.program import Floats
 from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Bools, Ints
@@ -126,8 +127,7 @@ def _stores(intervals: RankedIntervals, profile: Profiles, resident: Ints, dirty
     dead = (at >= 0) & intervals.dead[at]
     some = same & (amount > 0) & ~dead
     step, tensor, size = profile.step[later][some] - 1, profile.tensor[here][some], amount[some]
-    order = np.lexsort((tensor, step))
-    return Stores(step=step[order], tensor=tensor[order], size_bytes=size[order])
+    return stores_of(step, tensor, size)
 
 
 def raised_rows(

@@ -6,12 +6,13 @@ Few are needed: pricing finds those whose best path costs little more than the b
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
-from formulations.residency.bound.dual import Arcs, Backward, Forward, MovePrices
+from formulations.residency.bound.dual import Dual, MovePrices
 from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats
@@ -83,11 +84,11 @@ def of_kind(kind: ColumnKind, access: Ints, step: Ints | int = -1) -> PathColumn
     )
 
 
-def exists(intervals: RankedIntervals, kind: ColumnKind) -> Bools:
-    """(a,) Accesses at which a column of ``kind`` makes sense."""
+def existing(intervals: RankedIntervals) -> dict[ColumnKind, Bools]:
+    """(a,) Accesses at which a column of each kind makes sense."""
     read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
     inner = intervals.begin < intervals.step
-    where: dict[ColumnKind, Bools] = {
+    return {
         ColumnKind.HOLD_DIRTY: intervals.dirty,
         ColumnKind.HOLD_CLEAN: intervals.crossed,
         ColumnKind.STREAM: ~intervals.stationary & ~(write & intervals.dead),
@@ -96,8 +97,8 @@ def exists(intervals: RankedIntervals, kind: ColumnKind) -> Bools:
         ColumnKind.LOAD: intervals.live & inner,
         ColumnKind.DROP: intervals.dirty & inner,
         ColumnKind.CLEAN: intervals.dirty & (inner | read),
+        ColumnKind.FINAL: intervals.final,
     }
-    return where[kind]
 
 
 AT_ACCESS = (
@@ -112,117 +113,91 @@ AT_ACCESS = (
 
 def needed(intervals: RankedIntervals) -> PathColumns:
     """Columns that make the program feasible: stream all, or load and store where fixed."""
-    fixed = intervals.stationary
-    return PathColumns.together(
-        of_kind(ColumnKind.STREAM, np.flatnonzero(exists(intervals, ColumnKind.STREAM))),
-        of_kind(
-            ColumnKind.LOAD_HERE, np.flatnonzero(exists(intervals, ColumnKind.LOAD_HERE) & fixed)
-        ),
-        of_kind(
-            ColumnKind.WRITE_THROUGH,
-            np.flatnonzero(exists(intervals, ColumnKind.WRITE_THROUGH) & fixed),
-        ),
-    )
+    where, fixed = existing(intervals), intervals.stationary
+    streamed = of_kind(ColumnKind.STREAM, np.flatnonzero(where[ColumnKind.STREAM]))
+    serial = (of_kind(kind, np.flatnonzero(where[kind] & fixed)) for kind in _SERIAL)
+    return PathColumns.together(streamed, *serial)
 
 
-def in_interval(prices: MovePrices) -> tuple[tuple[ColumnKind, RangeMinimum], ...]:
-    """Kinds that have a step of their own within an interval, and what they cost there."""
-    return (
-        (ColumnKind.LOAD, prices.loads),
-        (ColumnKind.DROP, prices.drops),
-        (ColumnKind.CLEAN, prices.cleans),
-    )
+def candidates(
+    intervals: RankedIntervals,
+    prices: MovePrices,
+    depth: int,
+    limit: Callable[[ColumnKind, Ints], Floats],
+) -> PathColumns:
+    """Columns that cost little: at accesses, and at the cheapest steps of each interval.
+
+    The best step is tried first, then the best to its left and right, down to ``depth`` levels.
+    ``limit`` says what a step of a kind may cost at most at each of some accesses; where it is
+    negative even a column without a step is too dear.
+    """
+    parts = []
+    where = {kind: np.flatnonzero(there) for kind, there in existing(intervals).items()}
+    for kind in AT_ACCESS:
+        at = where[kind]
+        parts.append(of_kind(kind, at[limit(kind, at) >= 0]))
+    tables = {
+        ColumnKind.LOAD: prices.loads,
+        ColumnKind.DROP: prices.drops,
+        ColumnKind.CLEAN: prices.cleans,
+        ColumnKind.FINAL: prices.drops,
+    }
+    for kind, table in tables.items():
+        at = where[kind]
+        begin, end = intervals.begin[at], intervals.step[at]
+        if kind == ColumnKind.FINAL:
+            begin, end = end + 1, np.full_like(end, intervals.steps)
+        owner, step = _search(table, begin, end, limit(kind, at), depth)
+        parts.append(of_kind(kind, at[owner], step))
+    # Stored at the reading access itself.
+    at = where[ColumnKind.CLEAN]
+    at = at[intervals.kind[at] == Access.READ]
+    at = at[prices.stored[intervals.step[at]] <= limit(ColumnKind.CLEAN, at)]
+    parts.append(of_kind(ColumnKind.CLEAN, at, intervals.step[at]))
+    return PathColumns.together(*parts)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Pricer:
-    """Marginals of columns at the prices of ``arc``: best path through one minus best path."""
+def near_best_paths(dual: Dual, threshold: float, depth: int) -> PathColumns:
+    """Columns whose marginal, best path through one minus best path, is at most ``threshold``."""
+    best, intervals, arc = dual.best, dual.intervals, dual.arc
 
-    intervals: RankedIntervals
-    arc: Arcs
-    ahead: Forward
-    back: Backward
-
-    def columns(self, threshold: float, depth: int) -> PathColumns:
-        """All columns found with a marginal of at most ``threshold``.
-
-        Within an interval the best step is tried first, then the best to its left and right, down
-        to ``depth`` levels.
-        """
-        best = self._best()
-        parts = [self._fixed(kind, best, threshold) for kind in AT_ACCESS]
-        parts += self._inner(best, threshold, depth)
-        parts.append(self._clean_here(best, threshold))
-        return PathColumns.together(*parts)
-
-    def _best(self) -> Floats:
-        """(a,) Cost of the best path of the access's tensor."""
-        intervals = self.intervals
-        ends = intervals.next < 0
-        of_tensor = np.zeros(int(intervals.tensor.max()) + 1)
-        of_tensor[intervals.tensor[ends]] = self.ahead.best[ends]
-        result: Floats = of_tensor[intervals.tensor]
+    def limit(kind: ColumnKind, at: Ints) -> Floats:
+        result: Floats = threshold + best[at] - _rest(dual, kind, at)
         return result
 
-    def _fixed(self, kind: ColumnKind, best: Floats, threshold: float) -> PathColumns:
-        at = np.flatnonzero(exists(self.intervals, kind))
-        before = self.intervals.previous[at]
-        ahead, back, arc = self.ahead, self.back, self.arc
-        write = self.intervals.kind[at] == Access.WRITE
-        if kind == ColumnKind.HOLD_DIRTY:
+    return candidates(intervals, arc.prices, depth, limit)
+
+
+def _rest(dual: Dual, kind: ColumnKind, at: Ints) -> Floats:
+    """What the best path through a column costs, but for what is done at a step of its own."""
+    intervals, arc, ahead, back = dual.intervals, dual.arc, dual.ahead, dual.back
+    before, upto = intervals.previous[at], arc.prices.held_before
+    cost: Floats
+    match kind:
+        case ColumnKind.HOLD_DIRTY:
             # Stored by a reading access it would be a column of another kind.
-            read = self.intervals.kind[at] == Access.READ
+            read = intervals.kind[at] == Access.READ
             onward = np.where(read, back.dirty[at] + arc.keep_here[at], back.dirty_in[at])
             cost = ahead.dirty[before] + arc.hold[at] + onward
-        elif kind == ColumnKind.HOLD_CLEAN:
+        case ColumnKind.HOLD_CLEAN:
             cost = ahead.clean[before] + arc.hold[at] + back.clean_in[at]
-        elif kind == ColumnKind.STREAM:
+        case ColumnKind.STREAM:
+            write = intervals.kind[at] == Access.WRITE
             start = np.where(write, ahead.bypass[at], ahead.gone_in[at])
             cost = start + arc.stream[at] + back.gone[at]
-        elif kind == ColumnKind.LOAD_HERE:
+        case ColumnKind.LOAD_HERE:
             cost = ahead.gone_in[at] + arc.load_here[at] + back.clean_in[at]
-        else:
+        case ColumnKind.WRITE_THROUGH:
             cost = ahead.clean[at] + back.clean[at]
-        return of_kind(kind, at[cost - best[at] <= threshold])
-
-    def _inner(self, best: Floats, threshold: float, depth: int) -> list[PathColumns]:
-        intervals, ahead, back, arc = self.intervals, self.ahead, self.back, self.arc
-        prices, upto = arc.prices, arc.prices.held_before
-        parts = []
-        for kind, table in in_interval(prices):
-            at = np.flatnonzero(exists(intervals, kind) & (intervals.begin < intervals.step))
-            before = intervals.previous[at]
-            if kind == ColumnKind.LOAD:
-                rest = ahead.gone_in[at] + upto[intervals.step[at]] + back.clean_in[at]
-            elif kind == ColumnKind.DROP:
-                rest = ahead.dirty[before] - upto[intervals.begin[at]] + back.gone[before]
-            else:
-                rest = ahead.dirty[before] + arc.hold[at] + back.clean_in[at]
-            limit = threshold + best[at] - rest
-            owner, step = _search(table, intervals.begin[at], intervals.step[at], limit, depth)
-            parts.append(of_kind(kind, at[owner], step))
-        at = intervals.last
-        begin = intervals.step[at] + 1
-        limit = threshold + best[at] - ahead.dirty[at] + upto[begin]
-        owner, step = _search(
-            prices.drops, begin, np.full_like(begin, intervals.steps), limit, depth
-        )
-        parts.append(of_kind(ColumnKind.FINAL, at[owner], step))
-        return parts
-
-    def _clean_here(self, best: Floats, threshold: float) -> PathColumns:
-        """Store at the reading access, and stay."""
-        intervals, arc = self.intervals, self.arc
-        at = np.flatnonzero(intervals.dirty & (intervals.kind == Access.READ))
-        cost = (
-            self.ahead.dirty[intervals.previous[at]]
-            + arc.hold[at]
-            + arc.clean_here[at]
-            + arc.keep_here[at]
-            + self.back.clean[at]
-        )
-        chosen = at[cost - best[at] <= threshold]
-        return of_kind(ColumnKind.CLEAN, chosen, intervals.step[chosen])
+        case ColumnKind.LOAD:
+            cost = ahead.gone_in[at] + upto[intervals.step[at]] + back.clean_in[at]
+        case ColumnKind.DROP:
+            cost = ahead.dirty[before] - upto[intervals.begin[at]] + back.gone[before]
+        case ColumnKind.CLEAN:
+            cost = ahead.dirty[before] + arc.hold[at] + back.clean_in[at]
+        case ColumnKind.FINAL:
+            cost = ahead.dirty[at] - upto[intervals.step[at] + 1]
+    return cost
 
 
 def _search(
@@ -232,8 +207,8 @@ def _search(
     owner = np.arange(begin.size, dtype=np.int64)
     owners, steps = [owner[:0]], [owner[:0]]
     for _ in range(depth):
-        step = table.argmin(StepRanges.of(begin, end))
-        good = table.at(step) <= limit[owner]
+        step = table.argmin(StepRanges(begin, end))
+        good = (begin < end) & (table.at(step) <= limit[owner])
         owner, begin, end, step = owner[good], begin[good], end[good], step[good]
         owners.append(owner)
         steps.append(step)

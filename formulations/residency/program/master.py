@@ -6,7 +6,6 @@ step, and (if time counts) the duration of each step in bytes that its DMA time 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +17,6 @@ from formulations.residency.program.columns import (
     DIRTY,
     ColumnKind,
     PathColumns,
-    Usage,
     usage,
 )
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
@@ -26,14 +24,25 @@ from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Master:
-    """A compact program, and how to read its solution.
+    """The compact program over ``columns``, and how to read its solution.
+
+    Parameters
+    ----------
+    page_bytes
+        Pads each tensor's occupancy to pages, so that rounding down to pages never raises it.
+    margin
+        Share of the capacity that is left free.
+    tie
+        What moving a byte costs beside the objective, in prices of a byte that nothing hides: of
+        plans that cost about the same it prefers those that move less.
 
     Attributes
     ----------
     builder
         A formulation that is more than this one adds to it.
+    amount : (c,)
+        Columns of the bytes of each of ``columns``.
     occupancy : (n,)
         Columns of bytes in use.
     channels
@@ -41,18 +50,44 @@ class Master:
         time does not count.
     """
 
-    intervals: RankedIntervals
-    coefficients: CostCoefficients
-    columns: PathColumns
-    builder: ProgramBuilder
-    occupancy: Ints
-    channels: tuple[Ints, ...]
-    unit_bytes: float
-    price_unit: float
+    def __init__(
+        self,
+        intervals: RankedIntervals,
+        coefficients: CostCoefficients,
+        columns: PathColumns,
+        *,
+        page_bytes: int,
+        margin: float = 0.0,
+        tie: float = 0.0,
+    ) -> None:
+        self.intervals, self.coefficients, self.columns = intervals, coefficients, columns
+        self.use, self.builder = usage(intervals, columns), ProgramBuilder()
+        self.unit_bytes = max(float(coefficients.capacity_bytes.max()) / 64, 1.0)
+        self.price_unit = coefficients.dearest_byte or 1.0
+        inward, outward, steps = self.use.moved_in, self.use.moved_out, intervals.steps
+        cost = (coefficients.in_byte * inward + coefficients.out_byte * outward) / self.price_unit
+        self.amount = self.builder.columns(len(columns), cost=cost + tie * (inward + outward))
+        # Bytes of whole pages per byte of each access's tensor.
+        size = intervals.size_bytes
+        padding = -(-size // page_bytes) * page_bytes / size
+        self.occupancy = self.builder.columns(
+            steps, upper=self._capacity(padding, margin) / self.unit_bytes
+        )
+        self._split()
+        self._carry_dirty()
+        self._carry_clean()
+        self._occupy(padding[columns.access])
+        self.channels: tuple[Ints, ...] = ()
+        if coefficients.cycle > 0:
+            computing = coefficients.compute_cycles * coefficients.bytes_per_cycle / self.unit_bytes
+            byte_time = coefficients.byte_time / self.price_unit
+            duration = self.builder.columns(steps, cost=byte_time, lower=computing)
+            self.channels = self._channels(duration)
+            self._serial(duration, computing)
 
     @cached_property
     def program(self) -> Program:
-        """The program as an array, without what is added to the builder later."""
+        """The program as arrays, without what is added to the builder later."""
         return self.builder.program()
 
     def multipliers(self, result: SolverResult) -> Multipliers:
@@ -72,180 +107,96 @@ class Master:
         """Bytes of each column (c,)."""
         if result.primal is None:
             raise ValueError("the solver returned no solution")
-        return np.maximum(result.primal[: len(self.columns)], 0.0) * self.unit_bytes
+        return np.maximum(result.primal[self.amount], 0.0) * self.unit_bytes
 
+    def _capacity(self, padding: Floats, margin: float) -> Floats:
+        """(n,) Bytes for columns: all but the margin, and at least what is stationary."""
+        intervals = self.intervals
+        pages, fixed = intervals.size_bytes * padding, intervals.stationary
+        # Such a result has no column.
+        dead = intervals.dead & (intervals.kind == Access.WRITE)
+        needed = np.bincount(intervals.step, pages * fixed, intervals.steps)
+        hidden = np.bincount(intervals.step, pages * (fixed & dead), intervals.steps)
+        left = self.coefficients.capacity_bytes * (1 - margin)
+        result: Floats = np.maximum(left, needed) - hidden
+        return result
 
-def master(
-    intervals: RankedIntervals,
-    coefficients: CostCoefficients,
-    columns: PathColumns,
-    *,
-    page_bytes: int,
-    margin: float = 0.0,
-    tie: float = 0.0,
-) -> Master:
-    """Build the program over ``columns``.
+    def _is(self, *kinds: ColumnKind) -> Bools:
+        """(c,) Columns of these kinds."""
+        return np.isin(self.columns.kind, kinds)
 
-    ``page_bytes`` pads each tensor's occupancy to pages, so that rounding down to pages never
-    raises it; ``margin`` (a fraction) is left free of the capacity. ``tie`` is what moving a
-    byte costs beside the objective, in prices of a byte that nothing hides: of plans that
-    cost about the same it prefers those that move less.
-    """
-    use, steps = usage(intervals, columns), intervals.steps
-    unit = max(float(coefficients.capacity_bytes.max()) / 64, 1.0)
-    price_unit = coefficients.dearest_byte or 1.0
-    padding = _padding(intervals, page_bytes)
-    capacity = _capacity(intervals, coefficients, padding, margin)
-    computing = coefficients.compute_cycles * coefficients.bytes_per_cycle / unit
-    moved = coefficients.in_byte * use.moved_in + coefficients.out_byte * use.moved_out
+    def _dirty(self) -> tuple[Ints, Ints]:
+        """Dirty columns (d,), and (d,) the access at whose end their bytes were resident."""
+        dirty = np.flatnonzero(self._is(*DIRTY))
+        access, final = self.columns.access[dirty], self.columns.kind[dirty] == ColumnKind.FINAL
+        return self.amount[dirty], np.where(final, access, self.intervals.previous[access])
 
-    build = ProgramBuilder()
-    amount = build.columns(
-        len(columns), cost=moved / price_unit + tie * (use.moved_in + use.moved_out)
-    )
-    occupancy = build.columns(steps, upper=capacity / unit)
-    _split(build, intervals, columns, amount, unit)
-    _carry_dirty(build, intervals, columns, amount)
-    _carry_clean(build, intervals, columns, amount)
-    _occupy(build, use, padding[columns.access], amount, occupancy)
-    channels: tuple[Ints, ...] = ()
-    if coefficients.cycle > 0:
-        cost = coefficients.byte_time / price_unit
-        duration = build.columns(steps, cost=cost, lower=computing)
-        channels = _channels(build, use, amount, duration, duplex=coefficients.duplex)
-        _serial(build, use, amount, duration, computing)
-    return Master(
-        intervals=intervals,
-        coefficients=coefficients,
-        columns=columns,
-        builder=build,
-        occupancy=occupancy,
-        channels=channels,
-        unit_bytes=unit,
-        price_unit=price_unit,
-    )
+    def _split(self) -> None:
+        """(C1) At an access: resident (arriving or written) + streamed = size."""
+        intervals, access = self.intervals, self.columns.access
+        write = intervals.kind == Access.WRITE
+        size = intervals.size_bytes / self.unit_bytes
+        row = self.builder.rows(~(write & intervals.dead), size, size)
+        here = self._is(*ARRIVING, ColumnKind.STREAM)
+        here |= self._is(ColumnKind.WRITE_THROUGH) & write[access]
+        self.builder.add(row[access[here]], self.amount[here], 1.0)
+        # What a blind write leaves dirty is what the columns after it take up.
+        dirty, source = self._dirty()
+        self.builder.add(np.where(write[source], row[source], -1), dirty, 1.0)
 
+    def _carry_dirty(self) -> None:
+        """(C2) Dirty after an access = dirty columns of the next interval."""
+        intervals, access = self.intervals, self.columns.access
+        read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
+        holds = np.where(read, intervals.dirty, ~write) & ~intervals.dead
+        row = self.builder.rows(holds & (intervals.followed | intervals.final), 0.0, 0.0)
+        dirty, source = self._dirty()
+        self.builder.add(np.where(write[source], -1, row[source]), dirty, -1.0)
+        update = intervals.kind[access] == Access.UPDATE
+        stays = np.where(update, self._is(*ARRIVING), self._is(ColumnKind.HOLD_DIRTY))
+        self.builder.add(row[access[stays]], self.amount[stays], 1.0)
+        through = update & self._is(ColumnKind.WRITE_THROUGH)
+        self.builder.add(row[access[through]], self.amount[through], -1.0)
 
-def _padding(intervals: RankedIntervals, page_bytes: int) -> Floats:
-    """(a,) Bytes of whole pages per byte of the tensor."""
-    padded = -(-intervals.size_bytes // page_bytes) * page_bytes
-    return padded / intervals.size_bytes
+    def _carry_clean(self) -> None:
+        """(C3) Held clean through the next interval <= clean after an access."""
+        intervals, access = self.intervals, self.columns.access
+        row = self.builder.rows(intervals.followed, 0.0)
+        held = self._is(ColumnKind.HOLD_CLEAN)
+        self.builder.add(row[intervals.previous[access[held]]], self.amount[held], -1.0)
+        read = intervals.kind[access] == Access.READ
+        enters = self._is(*ARRIVING) & ~self._is(ColumnKind.HOLD_DIRTY)
+        clean = np.where(read, enters, self._is(ColumnKind.WRITE_THROUGH))
+        self.builder.add(row[access[clean]], self.amount[clean], 1.0)
 
+    def _occupy(self, padding: Floats) -> None:
+        """(C4) Occupancy of a step = of the step before + columns that begin - that ended."""
+        use = self.use
+        row = self.builder.rows(self.occupancy.size, 0.0, 0.0)
+        self.builder.add(row, self.occupancy, 1.0)
+        self.builder.add(row[1:], self.occupancy[:-1], -1.0)
+        held = use.end > use.begin
+        self.builder.add(row[use.begin[held]], self.amount[held], -padding[held])
+        ended = held & (use.end < row.size)
+        self.builder.add(row[use.end[ended]], self.amount[ended], padding[ended])
 
-def _capacity(
-    intervals: RankedIntervals, coefficients: CostCoefficients, padding: Floats, margin: float
-) -> Floats:
-    """(n,) Bytes for columns: all but the margin, and at least what is stationary."""
-    pages, fixed = intervals.size_bytes * padding, intervals.stationary
-    # Such a result has no column.
-    dead = intervals.dead & (intervals.kind == Access.WRITE)
-    needed = np.bincount(intervals.step, pages * fixed, intervals.steps)
-    hidden = np.bincount(intervals.step, pages * (fixed & dead), intervals.steps)
-    result: Floats = np.maximum(coefficients.capacity_bytes * (1 - margin), needed) - hidden
-    return result
+    def _channels(self, duration: Ints) -> tuple[Ints, Ints]:
+        """(C5) Duration >= DMA time of each channel; what is serial takes the time of both."""
+        use, duplex = self.use, self.coefficients.duplex
+        moved = (use.moved_in, use.moved_out) if duplex else (use.moved_in + use.moved_out,)
+        channels = [self.builder.rows(duration.size, 0.0) for _ in moved]
+        for row, taken in zip(channels, moved, strict=True):
+            self.builder.add(row, duration, 1.0)
+            busy = np.where(use.serial, 1.0, taken) if duplex else taken
+            some = use.at >= 0
+            self.builder.add(row[use.at[some]], self.amount[some], -busy[some])
+        return channels[0], channels[-1]
 
-
-def _source(intervals: RankedIntervals, columns: PathColumns) -> Ints:
-    """Access at whose end the bytes of a dirty or held column were resident."""
-    final = columns.kind == ColumnKind.FINAL
-    return np.where(final, columns.access, intervals.previous[columns.access])
-
-
-def _split(
-    build: ProgramBuilder,
-    intervals: RankedIntervals,
-    columns: PathColumns,
-    amount: Ints,
-    unit: float,
-) -> None:
-    """(C1) At an access: resident (arriving or written) + streamed = size."""
-    kind, access = columns.kind, columns.access
-    write = intervals.kind == Access.WRITE
-    size = intervals.size_bytes / unit
-    row = build.rows(~(write & intervals.dead), size, size)
-    here = np.isin(kind, (*ARRIVING, ColumnKind.STREAM))
-    here |= (kind == ColumnKind.WRITE_THROUGH) & write[access]
-    build.add(row[access[here]], amount[here], 1.0)
-    # What a blind write leaves dirty is what the columns after it take up.
-    dirty = np.isin(kind, DIRTY)
-    source = _source(intervals, columns)[dirty]
-    build.add(np.where(write[source], row[source], -1), amount[dirty], 1.0)
-
-
-def _carry_dirty(
-    build: ProgramBuilder, intervals: RankedIntervals, columns: PathColumns, amount: Ints
-) -> None:
-    """(C2) Dirty after an access = dirty columns of the next interval."""
-    kind, access, of_access = columns.kind, columns.access, intervals.kind
-    read, write = of_access == Access.READ, of_access == Access.WRITE
-    holds = np.where(read, intervals.dirty, ~write) & ~intervals.dead
-    row = build.rows(holds & (_leads(intervals) | intervals.final), 0.0, 0.0)
-    dirty = np.isin(kind, DIRTY)
-    source = _source(intervals, columns)[dirty]
-    build.add(np.where(write[source], -1, row[source]), amount[dirty], -1.0)
-    update = of_access[access] == Access.UPDATE
-    stays = np.where(update, np.isin(kind, ARRIVING), kind == ColumnKind.HOLD_DIRTY)
-    build.add(row[access[stays]], amount[stays], 1.0)
-    through = update & (kind == ColumnKind.WRITE_THROUGH)
-    build.add(row[access[through]], amount[through], -1.0)
-
-
-def _carry_clean(
-    build: ProgramBuilder, intervals: RankedIntervals, columns: PathColumns, amount: Ints
-) -> None:
-    """(C3) Held clean through the next interval <= clean after an access."""
-    kind, access = columns.kind, columns.access
-    row = build.rows(_leads(intervals), 0.0)
-    held = kind == ColumnKind.HOLD_CLEAN
-    build.add(row[intervals.previous[access[held]]], amount[held], -1.0)
-    read = intervals.kind[access] == Access.READ
-    enters = np.isin(
-        kind, (ColumnKind.HOLD_CLEAN, ColumnKind.LOAD, ColumnKind.LOAD_HERE, ColumnKind.CLEAN)
-    )
-    clean = np.where(read, enters, kind == ColumnKind.WRITE_THROUGH)
-    build.add(row[access[clean]], amount[clean], 1.0)
-
-
-def _leads(intervals: RankedIntervals) -> Bools:
-    """(a,) Accesses whose contents the next one needs."""
-    result: Bools = (intervals.next >= 0) & intervals.live[intervals.next]
-    return result
-
-
-def _occupy(
-    build: ProgramBuilder, use: Usage, padding: Floats, amount: Ints, occupancy: Ints
-) -> None:
-    """(C4) Occupancy of a step = of the step before + columns that begin - that ended."""
-    row = build.rows(occupancy.size, 0.0, 0.0)
-    build.add(row, occupancy, 1.0)
-    build.add(row[1:], occupancy[:-1], -1.0)
-    held = use.end > use.begin
-    build.add(row[use.begin[held]], amount[held], -padding[held])
-    ended = held & (use.end < row.size)
-    build.add(row[use.end[ended]], amount[ended], padding[ended])
-
-
-def _channels(
-    build: ProgramBuilder, use: Usage, amount: Ints, duration: Ints, *, duplex: bool
-) -> tuple[Ints, Ints]:
-    """(C5) Duration >= DMA time of each channel; what is serial takes the time of both."""
-    moved = (use.moved_in, use.moved_out) if duplex else (use.moved_in + use.moved_out,)
-    channels = [build.rows(duration.size, 0.0) for _ in moved]
-    for row, taken in zip(channels, moved, strict=True):
-        build.add(row, duration, 1.0)
-        busy = np.where(use.serial, 1.0, taken) if duplex else taken
-        some = use.at >= 0
-        build.add(row[use.at[some]], amount[some], -busy[some])
-    return channels[0], channels[-1]
-
-
-def _serial(
-    build: ProgramBuilder, use: Usage, amount: Ints, duration: Ints, computing: Floats
-) -> None:
-    """(C6) Duration >= computing + what must wait for it, or it for that."""
-    serial = use.serial
-    # Elsewhere the least duration, a bound of the variable, says the same.
-    waits = np.bincount(use.at[serial], minlength=duration.size) > 0
-    row = build.rows(waits, computing)
-    build.add(row, duration, 1.0)
-    build.add(row[use.at[serial]], amount[serial], -1.0)
+    def _serial(self, duration: Ints, computing: Floats) -> None:
+        """(C6) Duration >= computing + what must wait for it, or it for that."""
+        serial, at = self.use.serial, self.use.at
+        # Elsewhere the least duration, a bound of the variable, says the same.
+        waits = np.bincount(at[serial], minlength=duration.size) > 0
+        row = self.builder.rows(waits, computing)
+        self.builder.add(row, duration, 1.0)
+        self.builder.add(row[at[serial]], self.amount[serial], -1.0)

@@ -5,36 +5,34 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.residency.bound.dual import Arcs, Forward
-from formulations.residency.bound.ranked import RankedIntervals
+from formulations.residency.bound.dual import Dual
 from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
 from formulations.solver.program import Floats
-from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
 
 _DIRTY, _CLEAN, _GONE = 0, 1, 2
 States = NDArray[np.int8]
 
 
-def path_columns(intervals: RankedIntervals, arc: Arcs, ahead: Forward) -> PathColumns:
+def path_columns(dual: Dual) -> PathColumns:
     """Columns on one cheapest path of every tensor; each carries the whole tensor."""
-    arrive_for, came_from = _pointers(intervals, arc, ahead)
-    after, arrived, before = _trace(intervals, arc, ahead, arrive_for, came_from)
-    return _columns(intervals, arc, after, arrived, before)
+    arrive_for, came_from = _pointers(dual)
+    after, arrived, before = _trace(dual, arrive_for, came_from)
+    return _columns(dual, after, arrived, before)
 
 
-def _pointers(intervals: RankedIntervals, arc: Arcs, ahead: Forward) -> tuple[States, States]:
+def _pointers(dual: Dual) -> tuple[States, States]:
     """(3, a) Best arrival for each state after an access; best origin of each arrival."""
+    intervals, arc, ahead = dual.intervals, dual.arc, dual.ahead
     read = intervals.kind == Access.READ
     d, r, n = ahead.dirty_in, ahead.clean_in, ahead.gone_in + arc.load_here
     inside = _least(d, r, n)
     lowest = np.minimum(np.minimum(d, r), n) + arc.keep_here
-    streams = ahead.gone_in + arc.stream
     arrive = np.empty((3, read.size), np.int8)
     arrive[_DIRTY] = np.where(read, _DIRTY, inside)
     arrive[_CLEAN] = np.where(read, _least(d + arc.clean_here, r, n), inside)
     # A dead update may end from SPM; elsewhere N means that the bytes were streamed.
-    ends_inside = ~read & intervals.dead & (lowest <= streams)
+    ends_inside = ~read & intervals.dead & (lowest <= ahead.gone_in + arc.stream)
     arrive[_GONE] = np.where(ends_inside, inside + 4, _GONE)
     before = intervals.previous
     first = before < 0
@@ -60,17 +58,14 @@ def _least(dirty: Floats, clean: Floats, gone: Floats) -> States:
     return result
 
 
-def _trace(
-    intervals: RankedIntervals, arc: Arcs, ahead: Forward, arrive_for: States, came_from: States
-) -> tuple[States, States, States]:
+def _trace(dual: Dual, arrive_for: States, came_from: States) -> tuple[States, States, States]:
     """States after and on arrival of each access (a,), and the origin of its interval."""
-    size = intervals.step.size
-    after = _least(ahead.dirty, ahead.clean, ahead.gone)
-    last = intervals.last
-    after[last] = _least(ahead.dirty[last] + arc.final_drop, ahead.clean[last], ahead.gone[last])
-    arrived, before = np.zeros(size, np.int8), np.zeros(size, np.int8)
+    intervals, ahead = dual.intervals, dual.ahead
+    index, last = np.arange(intervals.step.size), intervals.last
     anything = _least(ahead.dirty, ahead.clean, ahead.gone)
-    index = np.arange(size)
+    after, arrived, before = anything.copy(), np.zeros_like(anything), np.zeros_like(anything)
+    stored = ahead.dirty[last] + dual.arc.final_drop
+    after[last] = _least(stored, ahead.clean[last], ahead.gone[last])
     for rank in range(len(intervals.slices) - 1, -1, -1):
         begin, end = intervals.slices[rank]
         here = slice(begin, end)
@@ -83,35 +78,29 @@ def _trace(
     return after, arrived, before
 
 
-def _columns(
-    intervals: RankedIntervals, arc: Arcs, after: States, arrived: States, before: States
-) -> PathColumns:
-    read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
-    came = ~write
+def _columns(dual: Dual, after: States, arrived: States, before: States) -> PathColumns:
+    intervals, arc = dual.intervals, dual.arc
+    read, came = intervals.kind == Access.READ, intervals.kind != Access.WRITE
     state, via = arrived & 3, before >= 4
-    enters = came & (state == _GONE)
     streamed = (after == _GONE) & (arrived < 4) & ~intervals.stationary & (came | ~intervals.dead)
     cleaned_here = came & read & (state == _DIRTY) & (after == _CLEAN)
     held_clean = came & (state == _CLEAN) & (intervals.previous >= 0)
     dropped = came & ((state == _GONE) | via) & ((before & 3) == _DIRTY) & intervals.dirty
-    cleaned = held_clean & ~via & (before == _DIRTY)
     loads = came & (state == _CLEAN) & (via | (intervals.previous < 0))
-
-    def some(kind: ColumnKind, where: Bools, step: Ints | None = None) -> PathColumns:
-        at = np.flatnonzero(where)
-        return of_kind(kind, at, -1 if step is None else step[at])
-
-    last_dirty = intervals.last[after[intervals.last] == _DIRTY]
-    final_step = arc.final_at[after[intervals.last] == _DIRTY]
-    return PathColumns.together(
-        some(ColumnKind.HOLD_DIRTY, came & (state == _DIRTY) & ~cleaned_here),
-        some(ColumnKind.HOLD_CLEAN, held_clean & ~via & (before == _CLEAN)),
-        some(ColumnKind.STREAM, streamed),
-        some(ColumnKind.LOAD_HERE, enters & ~streamed),
-        some(ColumnKind.WRITE_THROUGH, ~read & ~intervals.dead & (after == _CLEAN)),
-        some(ColumnKind.LOAD, loads, arc.load_at),
-        some(ColumnKind.DROP, dropped, arc.drop_at),
-        some(ColumnKind.CLEAN, cleaned, arc.clean_at),
-        some(ColumnKind.CLEAN, cleaned_here, intervals.step),
-        of_kind(ColumnKind.FINAL, last_dirty, final_step),
+    final_at = np.zeros_like(intervals.step)
+    final_at[intervals.last] = arc.final_at
+    nowhere = np.full_like(intervals.step, -1)
+    taken = (
+        (ColumnKind.HOLD_DIRTY, came & (state == _DIRTY) & ~cleaned_here, nowhere),
+        (ColumnKind.HOLD_CLEAN, held_clean & ~via & (before == _CLEAN), nowhere),
+        (ColumnKind.STREAM, streamed, nowhere),
+        (ColumnKind.LOAD_HERE, came & (state == _GONE) & ~streamed, nowhere),
+        (ColumnKind.WRITE_THROUGH, ~read & ~intervals.dead & (after == _CLEAN), nowhere),
+        (ColumnKind.LOAD, loads, arc.load_at),
+        (ColumnKind.DROP, dropped, arc.drop_at),
+        (ColumnKind.CLEAN, held_clean & ~via & (before == _DIRTY), arc.clean_at),
+        (ColumnKind.CLEAN, cleaned_here, intervals.step),
+        (ColumnKind.FINAL, intervals.final & (after == _DIRTY), final_at),
     )
+    rows = ((kind, np.flatnonzero(where), step) for kind, where, step in taken)
+    return PathColumns.together(*(of_kind(kind, at, step[at]) for kind, at, step in rows))

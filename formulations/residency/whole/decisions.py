@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from formulations.residency.whole.intervals import PagedIntervals
+from formulations.residency.whole.retention import Retention
 from formulations.reuse_intervals import steps_of
-from formulations.solver.program import ProgramBuilder
+from formulations.solver.program import Floats, ProgramBuilder
 from spmopt.assemble.cost import summed
 from spmopt.core.table import Bools, Ints
 
@@ -34,6 +36,22 @@ class Decisions:
     resident: Ints
     count: int
 
+    def chosen(self, uses: PagedIntervals, values: Floats) -> Retention:
+        """What a solution stands for."""
+        padded = np.append(values, 0.0)
+
+        def true(state: Ints) -> Bools:
+            result: Bools = (state == YES) | (padded[np.maximum(state, -1)] > 0.5)
+            return result
+
+        return Retention.of(uses, true(self.resident), true(self.kept))
+
+    def put(self, values: Floats, chosen: Retention) -> None:
+        """Write into a solution what was chosen."""
+        # A shared column is that of the interval.
+        for state, answer in ((self.resident, chosen.resident), (self.kept, chosen.kept)):
+            values[state[state >= 0]] = answer[state >= 0]
+
 
 def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
     """Open a column only where both answers may be best.
@@ -49,11 +67,8 @@ def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
     resident[uses.stationary] = YES
     kept = np.where(uses.crossed, OPEN, NO)
     intervals = np.flatnonzero(uses.crossed)
-    kept[
-        intervals[
-            _least(spare, uses.begin[intervals], uses.step[intervals]) < uses.pages[intervals]
-        ]
-    ] = NO
+    least = _least(spare, uses.begin[intervals], uses.step[intervals])
+    kept[intervals[least < uses.pages[intervals]]] = NO
     kept[intervals[(resident[intervals] == NO) | (resident[intervals - 1] == NO)]] = NO
     lonely = ~streams_cost & (kept == NO) & (_after(kept) == NO)
     resident[lonely & (resident == OPEN)] = NO
@@ -114,86 +129,78 @@ def link(build: ProgramBuilder, decisions: Decisions) -> None:
     build.add(row, resident[real], -1.0)
 
 
-def fit(
-    build: ProgramBuilder,
-    uses: PagedIntervals,
-    decisions: Decisions,
-    *,
-    busy: Bools | None = None,
-) -> Ints:
-    """(W3) ``sum_j pages_j (k_j + x_j) <= room_i`` in the steps whose row no other row implies.
+class CapacityRows:
+    """(W3) ``sum_j pages_j (k_j + x_j) <= room_i`` of what is open, by step.
 
-    With ``busy`` (n,) in those of them only, the room cut to a sum that the sizes can reach.
-
-    Returns
-    -------
-    ndarray
-        (n,) Numbers of the rows, or -1.
+    Attributes
+    ----------
+    step, column, pages : (e,)
+        Entries of all steps.
+    room : (n,)
+        Pages left for them.
+    needed : (n,)
+        Steps whose row no other row implies.
     """
-    step, column, pages, room = open_pages(uses, decisions)
-    needed = needed_steps(uses, decisions, step, pages, room)
-    if busy is not None:
-        needed &= busy
-        real = np.flatnonzero(needed[step])
-        real = real[np.argsort(step[real], kind="stable")]
-        start = np.searchsorted(step[real], np.append(np.flatnonzero(needed), uses.steps))
-        room = room.copy()
-        room[needed] = largest_sums(start, pages[real], room[needed])
-    row = build.rows(needed, upper=room)
-    build.add(row[step], column, pages)
-    return row
 
+    def __init__(self, uses: PagedIntervals, decisions: Decisions) -> None:
+        interval = np.flatnonzero(decisions.kept >= 0)
+        which, step = steps_of(uses.begin[interval], uses.step[interval])
+        here = np.flatnonzero(decisions.resident >= 0)
+        self.step = np.concatenate((step, uses.step[here]))
+        self.column = np.concatenate((decisions.kept[interval][which], decisions.resident[here]))
+        self.pages = np.concatenate((uses.pages[interval][which], uses.pages[here]))
+        taken = uses.pages_of(decisions.kept == YES, decisions.resident == YES)
+        self.room = uses.capacity_pages - taken
+        self.needed = self._needed(uses, decisions)
 
-def open_pages(uses: PagedIntervals, decisions: Decisions) -> tuple[Ints, Ints, Ints, Ints]:
-    """Step, column and pages of all that is open (e,), and (n,) the pages left for it."""
-    interval = np.flatnonzero(decisions.kept >= 0)
-    which, step = steps_of(uses.begin[interval], uses.step[interval])
-    here = np.flatnonzero(decisions.resident >= 0)
-    taken = uses.pages_of(decisions.kept == YES, decisions.resident == YES)
-    return (
-        np.concatenate((step, uses.step[here])),
-        np.concatenate((decisions.kept[interval][which], decisions.resident[here])),
-        np.concatenate((uses.pages[interval][which], uses.pages[here])),
-        uses.capacity_pages - taken,
-    )
+    def used(self, values: Floats) -> Floats:
+        """(n,) Pages that a solution uses."""
+        weights = self.pages * values[self.column]
+        return np.bincount(self.step, weights, self.room.size).astype(np.float64)
 
+    def add(self, build: ProgramBuilder, where: Bools | None = None) -> None:
+        """(W3) in the steps needed, or in those ``where`` (n,), cut to what sizes can reach."""
+        steps, room = self.needed, self.room
+        if where is not None:
+            steps = self.needed & where
+            real = np.flatnonzero(steps[self.step])
+            real = real[np.argsort(self.step[real], kind="stable")]
+            ends = np.append(np.flatnonzero(steps), steps.size)
+            start = np.searchsorted(self.step[real], ends)
+            room = room.copy()
+            room[steps] = largest_sums(start, self.pages[real], room[steps])
+        row = build.rows(steps, upper=room)
+        build.add(row[self.step], self.column, self.pages)
 
-def needed_steps(
-    uses: PagedIntervals, decisions: Decisions, step: Ints, pages: Ints, room: Ints
-) -> Bools:
-    """(n,) Steps whose capacity row no other row implies.
+    def _needed(self, uses: PagedIntervals, decisions: Decisions) -> Bools:
+        """(n,) Steps whose capacity row no other row implies.
 
-    A row that everything fits is not needed. What passes step ``i`` on its way is also in
-    both neighbors, so the row of ``i`` follows from that of ``i + 1`` (``i - 1``) when that
-    has no more room and each open access in ``i`` is decided by the interval after (before) it.
-    """
-    needed = summed(uses.steps, step, pages) > room
-    follows, precedes = np.ones(uses.steps, bool), np.ones(uses.steps, bool)
-    after = _after(decisions.kept)
-    here = np.flatnonzero(decisions.resident >= 0)
-    own = decisions.resident[here]
-    follows[uses.step[here[own != after[here]]]] = False
-    precedes[uses.step[here[own != decisions.kept[here]]]] = False
-    # Where a settled access meets an open interval, its pages are part of the other row only.
-    arriving = room + _settled(uses, decisions, decisions.kept >= 0)
-    leaving = room + _settled(uses, decisions, after >= 0)
-    follows[:-1] &= arriving[1:] <= room[:-1]
-    precedes[1:] &= leaving[:-1] <= room[1:]
-    follows[-1] = precedes[0] = False
-    # A row removed in favor of the next one must not justify removing that one.
-    for now in range(uses.steps):
-        if follows[now]:
-            needed[now] = False
-            if now + 1 < uses.steps:
-                precedes[now + 1] = False
-    needed[precedes] = False
-    return needed
+        A row that everything fits is not needed. What passes step ``i`` on its way is also in
+        both neighbors, so the row of ``i`` follows from that of ``i + 1`` (``i - 1``) when that
+        has no more room and each open access in ``i`` is decided by the interval after (before)
+        it.
+        """
+        room, kept, after = self.room, decisions.kept, _after(decisions.kept)
+        needed = summed(uses.steps, self.step, self.pages) > room
+        follows, precedes = np.ones(uses.steps, bool), np.ones(uses.steps, bool)
+        here = np.flatnonzero(decisions.resident >= 0)
+        own = decisions.resident[here]
+        follows[uses.step[here[own != after[here]]]] = False
+        precedes[uses.step[here[own != kept[here]]]] = False
 
+        def settled(open_interval: Bools) -> Ints:
+            """(n,) Pages at ends of open intervals where the tensor is resident anyway."""
+            at = np.flatnonzero(open_interval & (decisions.resident == YES))
+            return summed(uses.steps, uses.step[at], uses.pages[at])
 
-def _settled(uses: PagedIntervals, decisions: Decisions, open_gap: Bools) -> Ints:
-    """(n,) Pages of the accesses with an open interval at which the tensor is resident anyway."""
-    here = np.flatnonzero(open_gap & (decisions.resident == YES))
-    return summed(uses.steps, uses.step[here], uses.pages[here])
+        # Where a settled access meets an open interval, its pages are part of the other row only.
+        arriving, leaving = room + settled(kept >= 0), room + settled(after >= 0)
+        follows[:-1] &= arriving[1:] <= room[:-1]
+        precedes[1:] &= leaving[:-1] <= room[1:]
+        follows[-1] = precedes[0] = False
+        # A row removed in favor of the next one must not justify removing that one.
+        precedes[1:] &= ~follows[:-1]
+        return needed & ~follows & ~precedes
 
 
 def largest_sums(start: Ints, weights: Ints, room: Ints) -> Ints:
@@ -204,7 +211,7 @@ def largest_sums(start: Ints, weights: Ints, room: Ints) -> Ints:
     that no multiple of the greatest common divisor reaches.
     """
     result = room.copy()
-    for k, (begin, end) in enumerate(zip(start[:-1].tolist(), start[1:].tolist(), strict=True)):
+    for k, (begin, end) in enumerate(pairwise(start.tolist())):
         mine = weights[begin:end]
         if not mine.size:
             result[k] = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from formulations.reuse_intervals import ReuseIntervals, pages_in_steps
@@ -13,7 +11,6 @@ from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class PagedIntervals(ReuseIntervals):
     """Reuse intervals by tensor, then by step: the access before ``j`` of a tensor is ``j - 1``.
 
@@ -25,18 +22,11 @@ class PagedIntervals(ReuseIntervals):
         Pages for tensors in each step (the scratch is taken off).
     """
 
-    pages: Ints
-    capacity_pages: Ints
-
-    @staticmethod
-    def by_tensor(machine: Machine, line: Timeline) -> PagedIntervals:
+    def __init__(self, machine: Machine, line: Timeline) -> None:
         """Arrange the accesses of a timeline."""
-        table = ReuseIntervals.of(line, np.lexsort((line.step, line.tensor)))
-        return PagedIntervals(
-            **vars(table),
-            pages=machine.pages(table.size_bytes),
-            capacity_pages=machine.spm_pages - machine.pages(line.scratch_bytes),
-        )
+        super().__init__(line, np.lexsort((line.step, line.tensor)))
+        self.pages = machine.pages(self.size_bytes)
+        self.capacity_pages = machine.spm_pages - machine.pages(line.scratch_bytes)
 
     def pages_of(self, kept: Bools, resident: Bools) -> Ints:
         """(n,) Pages in each step if the accesses' tensors are ``kept`` and ``resident`` (a,)."""

@@ -11,13 +11,11 @@ import numpy as np
 from formulations.classes import WHOLE
 from formulations.residency.bound.prices import Multipliers
 from formulations.residency.column_generation import ColumnGeneration, Settings
-from formulations.residency.whole import timed_search, traffic_search
-from formulations.residency.whole.choices import Choices, plan_of
-from formulations.residency.whole.greedy import filled, repaired
-from formulations.residency.whole.intervals import PagedIntervals
+from formulations.residency.whole import timed, traffic
+from formulations.residency.whole.retention import Retention, filled, plan_of, repaired
 from formulations.residency.whole.savings import BytePrices, savings
-from formulations.residency.whole.traffic import TrafficProgram, traffic_program
-from formulations.residency.whole.transfers import Setting, Timed
+from formulations.residency.whole.traffic import TrafficProgram
+from formulations.residency.whole.transfers import TimedPlan, WholeCase
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value, unavoidable
 from spmopt.core.instance import Instance
@@ -66,7 +64,8 @@ class _WholeSearch:
         self.instance = instance
         self.request = request
         self.line = line
-        self.uses = PagedIntervals.by_tensor(instance.machine, line)
+        self.case = WholeCase(instance, request, line)
+        self.uses = self.case.uses
         self.plan: Plan | None = None
         self.value: Fraction | None = None
         self.cut_short = False
@@ -100,12 +99,12 @@ class _WholeSearch:
         prices = BytePrices.of(self.request.objective)
         saved = savings(self.uses, prices)
         starts = self._starts(saved.keep, saved.enter)
-        for choices in starts:
-            self.offer(plan_of(self.line, self.uses, choices))
+        for chosen in starts:
+            self.offer(plan_of(self.line, self.uses, chosen))
         if int((self.uses.step - self.uses.begin)[self.uses.crossed].sum()) > _MOST_GAP_STEPS:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
-        model = traffic_program(self.uses, prices)
+        model = TrafficProgram(self.uses, prices)
 
         def better(cost: float | None, bound: float) -> None:
             value = None if cost is None else self._value(model, cost)
@@ -114,8 +113,8 @@ class _WholeSearch:
             )
 
         start = min(starts, key=model.cost)
-        found = traffic_search.search(model, self.request, start, better)
-        self.offer(plan_of(self.line, self.uses, found.choices))
+        found = traffic.search(model, self.request, start, better)
+        self.offer(plan_of(self.line, self.uses, found.chosen))
         return self.outcome(bound=self._class_bound(model, found.bound, found.solver))
 
     def of_time(self) -> Outcome:
@@ -123,20 +122,19 @@ class _WholeSearch:
         saved = savings(self.uses, BytePrices(into=1, out=1, unit=Fraction(1)))
         # Who is resident can be loaded ahead: have every operand resident that fits.
         starts = self._starts(saved.keep, 1.0 / self.uses.pages)
-        for choices in starts:
-            self.offer(plan_of(self.line, self.uses, choices))
+        for chosen in starts:
+            self.offer(plan_of(self.line, self.uses, chosen))
         if self.uses.step.size > _MOST_USES:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
         prices, certificate = self._relaxation()
-        setting = Setting.of(self.instance, self.request, self.line, self.uses)
-        found = timed_search.search(setting, prices, starts, saved.keep)
+        found = timed.search(self.case, prices, starts, saved.keep)
         if found is not None:
             self.offer(found.plan)
             self._note_rounding(found)
         return self.outcome(certificate=certificate)
 
-    def _note_rounding(self, found: Timed) -> None:
+    def _note_rounding(self, found: TimedPlan) -> None:
         """Say what the program does not see, where the result is from it and this counts."""
         cost = found.built.value(found.answer.objective or 0.0)
         if found.value != self.value or not cost > 0:
@@ -148,14 +146,13 @@ class _WholeSearch:
                 what += " and the set-up of transfers"
             self.notes.append(_ROUNDED.format(what=what, percent=f"{100 * lost:.2g} %"))
 
-    def _starts(self, keep: Floats, enter: Floats) -> list[Choices]:
+    def _starts(self, keep: Floats, enter: Floats) -> list[Retention]:
         """Keep what fits; and what the start plan keeps, then what fits beside it."""
-        nothing = np.zeros(self.uses.step.size, bool)
-        tried = [Choices.of(self.uses, nothing, nothing)]
+        tried = [Retention.nothing(self.uses)]
         own = self.request.start
         if own is not None and np.array_equal(own.operation, self.line.operation):
-            tried.append(repaired(self.uses, Choices.of_plan(self.uses, own), keep))
-        return [filled(self.uses, choices, keep, enter) for choices in tried]
+            tried.append(repaired(self.uses, Retention.of_plan(self.uses, own), keep))
+        return [filled(self.uses, chosen, keep, enter) for chosen in tried]
 
     def _class_bound(self, model: TrafficProgram, bound: float, solver: str) -> ClassBound | None:
         value = self._value(model, bound)

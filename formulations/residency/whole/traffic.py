@@ -1,62 +1,34 @@
-"""Whole-tensor residency of least DRAM traffic, as a 0/1 program (PROBLEM.md, section 6)."""
+"""Whole-tensor residency of least DRAM traffic: a 0/1 program, and how it is solved.
+
+The search takes as few capacity rows as do, and as tight ones as can be.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from formulations.residency.whole.choices import Choices
-from formulations.residency.whole.decisions import NO, YES, Decisions, fit, link, settle
+from formulations.residency.whole.decisions import NO, YES, CapacityRows, Decisions, link, settle
 from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.savings import BytePrices, Savings, byte_prices, savings
-from formulations.solver.program import Floats, Program, ProgramBuilder
-from spmopt.core.table import Ints
+from formulations.residency.whole.retention import Retention, filled, repaired
+from formulations.residency.whole.savings import BytePrices, byte_prices, savings
+from formulations.solver.highs import Option, solve_within
+from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
+from spmopt.core.scheduler import Request
+from spmopt.core.table import Bools, Ints
+
+_BUSY = 0.7  # capacity rows less full than this in the relaxation are left out at first
+_FEW = 0.5  # unless more than this share of them is busy
+_ROUNDS = 4  # programs with some rows left out
+_COARSE = 1e-4
+Better = Callable[[float | None, float], None]
+"""Told costs and bounds for whole tensors as they come, in units of the model."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class TrafficProgram:
-    """The program in units of ``unit`` objective units, and where its columns come from.
-
-    ``decisions`` come first, then one column a version that may be stored: ``store`` (a,) is its
-    number at the access that writes the version, or ``NO`` or ``YES``. Rows from
-    ``first_capacity`` on are capacity rows.
-    """
-
-    uses: PagedIntervals
-    program: Program
-    decisions: Decisions
-    store: Ints
-    first_capacity: int
-    savings: Savings
-    unit: Fraction
-
-    def choices(self, values: Floats) -> Choices:
-        """Choices that a solution stands for, without residency that saves nothing."""
-        return Choices.of_solution(self.uses, self.decisions, values)
-
-    def cost(self, choices: Choices) -> float:
-        """Cost of choices which fit, in units."""
-        return float(self.program.cost @ self.values(choices) + self.program.offset)
-
-    def values(self, choices: Choices) -> Floats:
-        """The solution that stands for choices which fit."""
-        decisions, store = self.decisions, self.store
-        values = np.zeros(self.program.cost.size)
-        intervals = int((decisions.kept >= 0).sum())
-        for state, first, chosen in (
-            (decisions.kept, 0, choices.kept),
-            (decisions.resident, intervals, choices.resident),
-            (store, decisions.count, choices.dropped(self.uses)),
-        ):
-            own = state >= first
-            values[state[own]] = chosen[own]
-        return values
-
-
-def traffic_program(uses: PagedIntervals, prices: BytePrices) -> TrafficProgram:
-    """Minimize what the bytes over the channel cost.
+    """Minimize what the bytes over the channel cost, in units of ``unit`` objective units.
 
     Columns: ``k_j`` the interval of access ``j`` is kept, ``x_j`` its tensor is resident in its
     step, ``w_v`` version ``v`` is stored::
@@ -65,33 +37,57 @@ def traffic_program(uses: PagedIntervals, prices: BytePrices) -> TrafficProgram:
         k_j <= x_j,  k_j <= x_(j-1)                                            (W1)
         w_v >= 1 - k_j           for every interval of a written version v          (W2)
         sum_j s_j (k_j + x_j) <= room_i          in each step, in pages        (W3)
+
+    ``decisions`` come first, then one column a version that may be stored: ``store`` (a,) is its
+    number at the access that writes the version, or ``NO`` or ``YES``.
     """
-    absent, back, store_price = byte_prices(uses, prices)
-    decisions = settle(uses, streams_cost=absent > 0)
-    store = _stores(uses, decisions)
-    count = decisions.count + int((store >= 0).sum())
-    cost = np.zeros(count, np.int64)
-    constant = int(absent.sum() + back.sum())
-    priced = ((decisions.kept, -back), (decisions.resident, -absent), (store, store_price))
-    for state, price in priced:
-        constant += int(price[state == YES].sum())
-        np.add.at(cost, state[state >= 0], price[state >= 0])
-    unit = int(np.gcd.reduce(cost)) or 1
-    build = ProgramBuilder()
-    build.columns(count, cost=cost / unit, upper=1.0, integer=True)
-    link(build, decisions)
-    _store(build, uses, decisions, store)
-    first_capacity = build.row_count
-    fit(build, uses, decisions)
-    return TrafficProgram(
-        uses=uses,
-        program=build.program(by_rows=True, offset=constant / unit),
-        decisions=decisions,
-        store=store,
-        first_capacity=first_capacity,
-        savings=savings(uses, prices),
-        unit=unit * prices.unit,
-    )
+
+    def __init__(self, uses: PagedIntervals, prices: BytePrices) -> None:
+        absent, back, store_price = byte_prices(uses, prices)
+        self.uses = uses
+        self.savings = savings(uses, prices)
+        self.decisions = settle(uses, streams_cost=absent > 0)
+        self.store = _stores(uses, self.decisions)
+        self.capacity = CapacityRows(uses, self.decisions)
+        count = self.decisions.count + int((self.store >= 0).sum())
+        cost = np.zeros(count, np.int64)
+        constant = int(absent.sum() + back.sum())
+        priced = (
+            (self.decisions.kept, -back),
+            (self.decisions.resident, -absent),
+            (self.store, store_price),
+        )
+        for state, price in priced:
+            constant += int(price[state == YES].sum())
+            np.add.at(cost, state[state >= 0], price[state >= 0])
+        unit = int(np.gcd.reduce(cost)) or 1
+        self.unit = unit * prices.unit
+        self._cost, self._offset = cost / unit, constant / unit
+
+    def program(self, where: Bools | None = None) -> Program:
+        """All rows; or of (W3) only those ``where`` (n,), cut to what can be filled."""
+        build = ProgramBuilder()
+        build.columns(self._cost.size, cost=self._cost, upper=1.0, integer=True)
+        link(build, self.decisions)
+        _store(build, self.uses, self.decisions, self.store)
+        self.capacity.add(build, where)
+        return build.program(by_rows=True, offset=self._offset)
+
+    def cost(self, chosen: Retention) -> float:
+        """Cost of what fits, in units."""
+        return float(self._cost @ self.values(chosen) + self._offset)
+
+    def values(self, chosen: Retention) -> Floats:
+        """The solution that stands for what fits."""
+        values = np.zeros(self._cost.size)
+        self.decisions.put(values, chosen)
+        own = self.store >= 0
+        values[self.store[own]] = chosen.dropped(self.uses)[own]
+        return values
+
+    def chosen(self, values: Floats) -> Retention:
+        """What a solution stands for, without residency that saves nothing."""
+        return self.decisions.chosen(self.uses, values)
 
 
 def _stores(uses: PagedIntervals, decisions: Decisions) -> Ints:
@@ -117,3 +113,99 @@ def _store(build: ProgramBuilder, uses: PagedIntervals, decisions: Decisions, st
     row = build.rows(int(real.sum()), 1.0)
     build.add(row, decisions.kept[interval[real]], 1.0)
     build.add(row, column[real], 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrafficSolution:
+    """What fits, their cost and the best bound, in units of the model."""
+
+    chosen: Retention
+    cost: float
+    bound: float
+    solver: str
+
+    def closed(self, tolerance: float) -> bool:
+        """Whether nothing is left to gain."""
+        return self.cost - self.bound <= max(tolerance * abs(self.cost), 1e-6)
+
+
+def search(
+    model: TrafficProgram, request: Request, start: Retention, better: Better
+) -> TrafficSolution:
+    """Least traffic within ``request``'s time and tolerance, from ``start`` on.
+
+    The first program has only the capacity rows that are nearly full in the linear relaxation:
+    its optimum is a bound already. Each round adds the rows that its solution breaks; the last
+    has all. A tolerance finer than ``_COARSE`` is asked for once a coarse solution breaks none.
+    """
+    request.report("relaxing", None)
+    relaxed = _solved(replace(model.program(), integer=None), request, better)
+    start = model.chosen(model.values(start))
+    found = TrafficSolution(
+        chosen=start, cost=model.cost(start), bound=relaxed.bound, solver=relaxed.solver
+    )
+    where = _busy(model, relaxed)
+    tolerance = max(request.tolerance, _COARSE)
+    for left in reversed(range(_ROUNDS + 1)):
+        if found.closed(request.tolerance) or request.remaining_s() <= 0:
+            break
+        if not left:
+            where[:], tolerance = True, request.tolerance
+        program = model.program(where)
+        answer = _solved(program, request, better, tolerance, model.values(found.chosen))
+        found, broken = _taken(model, found, answer)
+        better(found.cost, found.bound)
+        where |= broken
+        if not broken.any():
+            if tolerance <= request.tolerance:
+                break
+            tolerance = request.tolerance
+    return found
+
+
+def _solved(
+    program: Program,
+    request: Request,
+    better: Better,
+    tolerance: float = 0.0,
+    start: Floats | None = None,
+) -> SolverResult:
+    rows = program.row_upper.size
+
+    def progress(best: float, bound: float) -> None:
+        del best  # may break rows that were left out
+        request.report(f"integer program of {rows:,} rows", None)
+        better(None, bound)
+
+    options: dict[str, Option] = {"mip_rel_gap": tolerance}
+    return solve_within(program, request, options=options, start=start, progress=progress)
+
+
+def _busy(model: TrafficProgram, relaxed: SolverResult) -> Bools:
+    """(n,) Capacity rows to begin with: the nearly full ones, or all if these are most."""
+    capacity = model.capacity
+    if relaxed.primal is None:
+        return capacity.needed.copy()
+    busy = capacity.needed & (capacity.used(relaxed.primal) >= _BUSY * capacity.room)
+    return busy if busy.sum() <= _FEW * capacity.needed.sum() else capacity.needed.copy()
+
+
+def _taken(
+    model: TrafficProgram, found: TrafficSolution, answer: SolverResult
+) -> tuple[TrafficSolution, Bools]:
+    """Keep what is better of an answer; (n,) the capacity rows that its solution breaks."""
+    capacity = model.capacity
+    found = replace(found, bound=max(found.bound, answer.bound), solver=answer.solver)
+    if answer.primal is None:
+        return found, np.zeros_like(capacity.needed)
+    values = np.round(answer.primal)
+    broken = capacity.needed & (capacity.used(values) > capacity.room)
+    chosen = model.chosen(values)
+    if not chosen.fits(model.uses):
+        keep, enter = model.savings.keep, model.savings.enter
+        chosen = filled(model.uses, repaired(model.uses, chosen, keep), keep, enter)
+        chosen = model.chosen(model.values(chosen))
+    cost = model.cost(chosen)
+    if cost < found.cost:
+        found = replace(found, chosen=chosen, cost=cost)
+    return found, broken

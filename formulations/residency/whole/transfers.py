@@ -1,24 +1,25 @@
-"""The best loads and stores for given choices: a linear program, its columns generated."""
+"""The best loads and stores for what is kept: a linear program, its columns generated."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
+from formulations.residency.bound.dual import MovePrices
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
-from formulations.residency.program.columns import PathColumns
-from formulations.residency.program.master import Master, master
-from formulations.residency.whole.choices import Choices
+from formulations.residency.program.columns import ColumnKind, PathColumns, candidates
+from formulations.residency.program.master import Master
 from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.timed_columns import allowed, nearby
+from formulations.residency.whole.retention import Retention
 from formulations.solver.highs import Option, interior_point, solve_within
-from formulations.solver.program import SolverResult
+from formulations.solver.program import Floats, SolverResult
 from spmopt.assemble.cost import plan_value
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
@@ -27,58 +28,82 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
-_DEPTH = 2
+HELD = (ColumnKind.HOLD_DIRTY, ColumnKind.HOLD_CLEAN, ColumnKind.CLEAN)
+_DEPTH = 2  # levels of steps per interval and prices
 _ROUNDS = 3
 _SIMPLEX: Mapping[str, Option] = {"solver": "simplex"}
 _SMALL = 3_000  # columns up to which a vertex, of which rounding spoils less, is as fast
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Setting:
+class WholeCase:
     """An instance in one mode an operation, as everything here needs it.
 
-    ``use`` (a,) is the position in ``uses`` of each access of ``intervals``.
+    Accesses are arranged by tensor (``uses``), where time counts also by rank (``intervals``).
     """
 
-    instance: Instance
-    request: Request
-    line: Timeline
-    uses: PagedIntervals
-    intervals: RankedIntervals
-    coefficients: CostCoefficients
-    use: Ints
+    def __init__(self, instance: Instance, request: Request, line: Timeline) -> None:
+        self.instance, self.request, self.line = instance, request, line
+        self.uses = PagedIntervals(instance.machine, line)
 
-    @staticmethod
-    def of(instance: Instance, request: Request, line: Timeline, uses: PagedIntervals) -> Setting:
-        """Arrange the accesses both ways."""
-        intervals = RankedIntervals.by_rank(line)
-        place = np.empty_like(uses.access)
-        place[uses.access] = np.arange(uses.access.size)
-        return Setting(
-            instance=instance,
-            request=request,
-            line=line,
-            uses=uses,
-            intervals=intervals,
-            coefficients=CostCoefficients.of(instance, line, request.objective),
-            use=place[intervals.access],
-        )
+    @cached_property
+    def intervals(self) -> RankedIntervals:
+        """Accesses by rank."""
+        return RankedIntervals(self.line)
 
-    @property
-    def page_bytes(self) -> int:
-        """Page size of the scratchpad."""
-        return self.instance.machine.page_bytes
+    @cached_property
+    def use(self) -> Ints:
+        """(a,) Position in ``uses`` of each access of ``intervals``."""
+        place = np.empty_like(self.uses.access)
+        place[self.uses.access] = np.arange(place.size)
+        return place[self.intervals.access]
 
-    def open(self, columns: PathColumns, choices: Choices) -> Bools:
-        """(c,) Columns that ``choices`` leave open."""
-        return allowed(self.intervals, columns, choices.resident[self.use], choices.kept[self.use])
+    @cached_property
+    def coefficients(self) -> CostCoefficients:
+        """Figures for prices."""
+        return CostCoefficients(self.instance, self.line, self.request.objective)
+
+    def master(self, columns: PathColumns) -> Master:
+        """The compact program over ``columns``."""
+        page_bytes = self.instance.machine.page_bytes
+        return Master(self.intervals, self.coefficients, columns, page_bytes=page_bytes)
+
+    def nearby(self, prices: Multipliers, depth: int = _DEPTH) -> PathColumns:
+        """Everything at accesses, and in each interval the cheapest steps for a load and a store.
+
+        Each level of ``depth`` adds the cheapest steps to the left and right of those before.
+        """
+
+        def anything(kind: ColumnKind, at: Ints) -> Floats:
+            del kind
+            return np.full(at.size, np.inf)
+
+        at_step = MovePrices.of(self.coefficients, prices)
+        found = candidates(self.intervals, at_step, depth, anything)
+        return found.union(PathColumns.empty(), self.intervals.steps)
+
+    def allowed(self, columns: PathColumns, chosen: Retention) -> Bools:
+        """(c,) Columns that are left open."""
+        access, before = columns.access, self.intervals.previous[columns.access]
+        resident, kept = chosen.resident[self.use], chosen.kept[self.use]
+        here, held, was = resident[access], kept[access], (before >= 0) & resident[before]
+        rules = {
+            ColumnKind.STREAM: ~here,
+            ColumnKind.WRITE_THROUGH: here,
+            ColumnKind.FINAL: here,
+            ColumnKind.LOAD: here & ~held,
+            ColumnKind.LOAD_HERE: here & ~held,
+            ColumnKind.DROP: was & ~held,
+            **dict.fromkeys(HELD, held),
+        }
+        cases = [columns.kind == kind for kind in rules]
+        return np.select(cases, list(rules.values()), default=False)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Timed:
-    """Choices with their transfers: a legal plan, its exact value, and the program's answer."""
+class TimedPlan:
+    """What is kept, with its transfers: a legal plan, its exact value, and the program's answer."""
 
-    choices: Choices
+    chosen: Retention
     plan: Plan
     value: Fraction
     built: Master
@@ -92,58 +117,54 @@ class Timed:
         return unit * (self.answer.objective or 0.0)
 
 
-def best_transfers(setting: Setting, choices: Choices, columns: PathColumns) -> Timed | None:
-    """Loads and stores of least objective for ``choices``; None if time ran out.
+def best_transfers(case: WholeCase, chosen: Retention, columns: PathColumns) -> TimedPlan | None:
+    """Loads and stores of least objective for what is kept; None if time ran out.
 
     Starts from ``columns``; the prices of each program name the steps that the next one adds.
     """
-    best: Timed | None = None
-    steps, request = setting.intervals.steps, setting.request
+    best: TimedPlan | None = None
     for _ in range(_ROUNDS):
-        timed = _solved(setting, choices, columns.take(setting.open(columns, choices)))
+        timed = _solved(case, chosen, columns.take(case.allowed(columns, chosen)))
         if timed is None:
             break
         gained = best is None or timed.relaxed_value < best.relaxed_value * (1 - 1e-6)
         if best is None or timed.value < best.value:
             best = timed
-        if not gained or request.remaining_s() <= 0:
+        if not gained or case.request.remaining_s() <= 0:
             break
-        columns = columns.union(
-            nearby(setting.intervals, setting.coefficients, timed.prices, _DEPTH), steps
-        )
+        columns = columns.union(case.nearby(timed.prices), case.intervals.steps)
     return best
 
 
-def _solved(setting: Setting, choices: Choices, columns: PathColumns) -> Timed | None:
-    built = master(setting.intervals, setting.coefficients, columns, page_bytes=setting.page_bytes)
-    request = setting.request
+def _solved(case: WholeCase, chosen: Retention, columns: PathColumns) -> TimedPlan | None:
+    built, request = case.master(columns), case.request
     options = interior_point(1e-8) if len(columns) > _SMALL else _SIMPLEX
     answer = solve_within(built.program, request, options=options)
     if answer.primal is None or answer.row_dual is None or not answer.feasible:
         return None
-    plan = _plan(setting, built, answer)
+    plan = _plan(case, built, answer)
     if plan is None:
         return None
-    return Timed(
-        choices=choices,
+    return TimedPlan(
+        chosen=chosen,
         plan=plan,
-        value=plan_value(setting.instance, plan, request.objective),
+        value=plan_value(case.instance, plan, request.objective),
         built=built,
         answer=answer,
         prices=built.multipliers(answer),
     )
 
 
-def _plan(setting: Setting, built: Master, answer: SolverResult) -> Plan | None:
+def _plan(case: WholeCase, built: Master, answer: SolverResult) -> Plan | None:
     """Round to pages; None unless every tensor is whole wherever it is used."""
-    line = setting.line
+    line = case.line
     plan = to_plan(
-        setting.intervals,
+        case.intervals,
         line,
-        profiles(setting.intervals, line, built.columns, built.amounts(answer)),
-        np.zeros(setting.intervals.steps),
-        page_bytes=setting.page_bytes,
-        capacity_pages=setting.uses.capacity_pages,
+        profiles(case.intervals, line, built.columns, built.amounts(answer)),
+        np.zeros(line.steps),
+        page_bytes=case.instance.machine.page_bytes,
+        capacity_pages=case.uses.capacity_pages,
     )
     if plan is None:
         return None

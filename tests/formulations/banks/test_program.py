@@ -27,7 +27,7 @@ NEAR = 1e-6
 
 
 def facts_of(instance: Instance, objective: Objective) -> BankCoefficients:
-    return BankCoefficients.of(instance, relaxed_timeline(instance), objective, relaxed=True)
+    return BankCoefficients(instance, relaxed_timeline(instance), objective, relaxed=True)
 
 
 def solved(

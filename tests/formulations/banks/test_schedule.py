@@ -45,7 +45,7 @@ def test_a_plan_with_its_banks_costs_what_the_program_says(seed: int) -> None:
     objective = objective_named("energy", case.machine)
     plan = random_plan(case, np.random.default_rng(seed), False)
     line = timeline(case, plan.operation, plan.mode)
-    facts = BankCoefficients.of(case, line, objective, relaxed=False)
+    facts = BankCoefficients(case, line, objective, relaxed=False)
     cost = plan_cost(case.machine, line, plan)
     chosen = assign(facts, plan, cost, Request(objective=objective))
     assert chosen is not None
@@ -74,7 +74,7 @@ def test_stays_cover_the_residency(seed: int) -> None:
     plan = random_plan(case, np.random.default_rng(seed), False)
     line = timeline(case, plan.operation, plan.mode)
     objective = objective_named("energy", case.machine)
-    found = segments_of(BankCoefficients.of(case, line, objective, relaxed=False), plan)
+    found = segments_of(BankCoefficients(case, line, objective, relaxed=False), plan)
     page = case.machine.page_bytes
     wanted = np.zeros((len(case.tensors), line.steps, 4), np.int64)
     rows = plan.residency

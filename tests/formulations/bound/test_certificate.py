@@ -15,7 +15,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
 from spmopt.core.result import Certificate
 from spmopt.verifier import bound
-from tests.formulations.priced import OBJECTIVES, Case, Priced, cases, random_prices
+from tests.formulations.priced import OBJECTIVES, Case, cases, random_prices
 from tests.formulations.small import SMALL, small_optimum
 from tests.strategies import instances, random_instance
 from tests.tiny import Op, tiny
@@ -29,7 +29,7 @@ def test_it_proves_what_the_prices_prove() -> None:
     for seed, case in enumerate(cases(150)):
         prices = random_prices(case, seed)
         proved = float(bound(case.instance, of(case, prices)))
-        assert case.close(Priced.of(case, prices).value, proved, 1e-9), seed
+        assert case.close(case.priced(prices).value, proved, 1e-9), seed
 
 
 def test_it_is_legal_in_exact_integers() -> None:
@@ -53,7 +53,7 @@ def test_full_prices_stay_legal_at_any_bandwidth(rate: int, duplex: bool) -> Non
     full = np.full(2, case.coefficients.byte_time)
     prices = Multipliers.legal(case.coefficients, np.zeros(2), full * 0.7, full * 0.7)
     found = of(case, prices)
-    assert float(bound(case.instance, found)) == pytest.approx(Priced.of(case, prices).value)
+    assert float(bound(case.instance, found)) == pytest.approx(case.priced(prices).value)
 
 
 @pytest.mark.parametrize("cycle", [Fraction(1, 3), Fraction(10**9), Fraction(1, 10**30)])
@@ -65,7 +65,7 @@ def test_bits_follow_the_size_of_prices(cycle: Fraction) -> None:
     largest = case.coefficients.byte_time * 2**found.bits
     assert 2**43 <= largest < 2**44
     exact = float(bound(case.instance, found))
-    assert exact == pytest.approx(Priced.of(case, prices).value, rel=1e-9)
+    assert exact == pytest.approx(case.priced(prices).value, rel=1e-9)
 
 
 def test_an_objective_without_weights_proves_zero() -> None:
@@ -98,7 +98,7 @@ def test_long_instances_take_fewer_bits() -> None:
     found = of(case, prices)
     assert found.bits < 43
     proved = float(bound(case.instance, found))
-    assert proved == pytest.approx(Priced.of(case, prices).value, rel=1e-9)
+    assert proved == pytest.approx(case.priced(prices).value, rel=1e-9)
 
 
 @settings(max_examples=100, deadline=None)

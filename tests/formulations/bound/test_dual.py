@@ -11,7 +11,7 @@ from formulations.residency.bound.prices import Multipliers
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from spmopt.core.timeline import Access
 from tests.formulations.plain.test_plain_duality import Prices, lagrangian
-from tests.formulations.priced import Case, Priced, cases, random_prices
+from tests.formulations.priced import Case, cases, random_prices
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny
 
@@ -29,13 +29,13 @@ def test_value_at_random_prices_is_that_of_the_table() -> None:
     for seed, case in enumerate(cases(150)):
         prices = random_prices(case, seed)
         expected = lagrangian(case.instance, case.objective, exact(prices))
-        assert case.close(float(expected), Priced.of(case, prices).value, 1e-9), seed
+        assert case.close(float(expected), case.priced(prices).value, 1e-9), seed
 
 
 def test_forward_and_backward_meet_at_every_access() -> None:
     """Best = forward + backward over the states of an access, arriving and after it."""
     for seed, case in enumerate(cases(100)):
-        intervals, priced = case.intervals, Priced.of(case, random_prices(case, seed))
+        intervals, priced = case.intervals, case.priced(random_prices(case, seed))
         ahead, back = priced.ahead, priced.back
         best_of = dict(
             zip(
@@ -77,7 +77,7 @@ def test_values_by_hand(objective: Objective, spm: float, dma: float, value: flo
     read = Op(reads="x", cycles=5)
     case = Case.of(tiny({"x": (8, "in")}, [read, Op(), read], spm=8), objective)
     prices = Multipliers.legal(case.coefficients, *(np.full(3, price) for price in (spm, dma, dma)))
-    assert Priced.of(case, prices).value == pytest.approx(value)
+    assert case.priced(prices).value == pytest.approx(value)
 
 
 def test_a_gap_is_crossed_at_its_cheapest_steps() -> None:
@@ -87,7 +87,7 @@ def test_a_gap_is_crossed_at_its_cheapest_steps() -> None:
     nothing = np.zeros(6)
     for price, best in ((1.0, 1.0), (3.0, 2.0)):
         spm = np.array([0, 0, 0, price, 0, 0])
-        priced = Priced.of(case, Multipliers.legal(case.coefficients, spm, nothing, nothing))
+        priced = case.priced(Multipliers.legal(case.coefficients, spm, nothing, nothing))
         assert priced.ahead.best[1] == best
     assert priced.arc.drop_at[1] in (1, 2)  # before step 3
     assert priced.arc.load_at[1] == 4  # after it
@@ -119,8 +119,8 @@ def test_prices_that_are_no_numbers_are_made_legal() -> None:
 def test_the_bound_is_concave_between_prices() -> None:
     for seed, case in enumerate(cases(40)):
         one, other = random_prices(case, seed), random_prices(case, seed + 1000)
-        ends = Priced.of(case, one).value, Priced.of(case, other).value
+        ends = case.priced(one).value, case.priced(other).value
         for weight in (0.25, 0.5):
-            middle = Priced.of(case, one.mixed(other, weight)).value
+            middle = case.priced(one.mixed(other, weight)).value
             chord = (1 - weight) * ends[0] + weight * ends[1]
             assert middle >= chord - 1e-9 * max(case.scale, abs(chord)), seed

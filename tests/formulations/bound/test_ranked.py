@@ -67,7 +67,7 @@ def test_what_a_gap_is() -> None:
 def test_inner_and_final_steps() -> None:
     operations = [Op(writes="y"), Op(), Op(reads="x"), Op(reads="y"), Op(reads="x"), Op(), Op()]
     instance = tiny({"x": (4, "in keep"), "y": (4, "keep")}, operations, spm=8)
-    intervals = RankedIntervals.by_rank(listed_timeline(instance))
+    intervals = RankedIntervals(listed_timeline(instance))
     # The first accesses of x and y, then the second ones.
     assert intervals.step.tolist() == [2, 0, 4, 3]
     assert intervals.begin.tolist() == [0, 0, 3, 1]
@@ -79,8 +79,6 @@ def test_inner_and_final_steps() -> None:
 
 @pytest.mark.parametrize("operations", [[Op(cycles=3)], [Op(), Op()]])
 def test_operations_without_operands(operations: list[Op]) -> None:
-    intervals = RankedIntervals.by_rank(
-        listed_timeline(tiny({"x": (4, "in keep")}, operations, spm=4))
-    )
+    intervals = RankedIntervals(listed_timeline(tiny({"x": (4, "in keep")}, operations, spm=4)))
     assert intervals.slices == ()
     assert intervals.steps == len(operations)

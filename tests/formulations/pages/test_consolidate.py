@@ -7,7 +7,7 @@ import pytest
 
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.consolidate import consolidated
-from formulations.residency.program.columns import ColumnKind, PathColumns, exists, of_kind
+from formulations.residency.program.columns import ColumnKind, PathColumns, existing, of_kind
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, listed_timeline
@@ -19,11 +19,11 @@ def _random_transfers(intervals: RankedIntervals, seed: int) -> tuple[PathColumn
     random = np.random.default_rng(seed)
     parts = []
     for kind in (ColumnKind.LOAD, ColumnKind.DROP, ColumnKind.CLEAN):
-        inner = np.flatnonzero(exists(intervals, kind) & (intervals.begin < intervals.step))
+        inner = np.flatnonzero(existing(intervals)[kind] & (intervals.begin < intervals.step))
         access = np.repeat(inner, random.integers(0, 4, inner.size))
         spread = random.random(access.size) * (intervals.step - intervals.begin)[access]
         parts.append(of_kind(kind, access, intervals.begin[access] + spread.astype(np.int64)))
-    here = np.flatnonzero(exists(intervals, ColumnKind.LOAD_HERE))
+    here = np.flatnonzero(existing(intervals)[ColumnKind.LOAD_HERE])
     parts.append(of_kind(ColumnKind.LOAD_HERE, here))
     columns = PathColumns.together(*parts)
     return columns, random.random(len(columns)) * 90 + 10
@@ -46,7 +46,7 @@ def _summed(
 @pytest.mark.parametrize("seed", range(40))
 def test_steps_and_gaps_move_the_same_bytes(seed: int) -> None:
     line = listed_timeline(random_instance(seed, max_operations=14, max_tensors=9))
-    intervals = RankedIntervals.by_rank(line)
+    intervals = RankedIntervals(line)
     columns, amounts = _random_transfers(intervals, seed)
     after, sizes = consolidated(intervals, columns, amounts)
     for kinds in ((ColumnKind.LOAD, ColumnKind.LOAD_HERE), (ColumnKind.DROP,), (ColumnKind.CLEAN,)):
@@ -67,9 +67,9 @@ def test_steps_and_gaps_move_the_same_bytes(seed: int) -> None:
 
 def test_two_interleaved_loads_become_two_whole_ones() -> None:
     line = listed_timeline(random_instance(3, max_operations=14, max_tensors=9))
-    intervals = RankedIntervals.by_rank(line)
+    intervals = RankedIntervals(line)
     long = (
-        exists(intervals, ColumnKind.LOAD)
+        existing(intervals)[ColumnKind.LOAD]
         & (intervals.step - intervals.begin >= 2)
         & (intervals.begin == 0)
     )
@@ -83,11 +83,9 @@ def test_two_interleaved_loads_become_two_whole_ones() -> None:
 
 def test_a_gap_whose_bytes_return_before_others_left_is_not_touched() -> None:
     for seed in range(200):
-        intervals = RankedIntervals.by_rank(
-            listed_timeline(random_instance(seed, max_operations=14))
-        )
+        intervals = RankedIntervals(listed_timeline(random_instance(seed, max_operations=14)))
         both = np.flatnonzero(
-            exists(intervals, ColumnKind.DROP) & (intervals.step - intervals.begin >= 2)
+            existing(intervals)[ColumnKind.DROP] & (intervals.step - intervals.begin >= 2)
         )
         if both.size:
             break

@@ -11,7 +11,7 @@ from formulations.residency.pages.consolidate import consolidated
 from formulations.residency.pages.profiles import Profiles, profiles
 from formulations.residency.pages.rounding import raised_rows, to_plan
 from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
-from formulations.residency.program.master import master
+from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats
 from spmopt.assemble import assemble
@@ -69,7 +69,7 @@ def solutions(count: int) -> list[Solution]:
         cases(count, max_operations=12, max_tensors=7, max_tensor_pages=5, max_modes=1, setup=True)
     ):
         columns, page = all_columns(case.intervals), case.instance.machine.page_bytes
-        built = master(case.intervals, case.coefficients, columns, page_bytes=page, margin=1e-5)
+        built = Master(case.intervals, case.coefficients, columns, page_bytes=page, margin=1e-5)
         generator = np.random.default_rng(seed)
         cost = built.program.cost.copy()
         cost[: len(columns)] += generator.random(len(columns)) * (seed % 2)

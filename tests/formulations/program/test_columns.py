@@ -10,13 +10,13 @@ import pytest
 from formulations.residency.program.columns import (
     ColumnKind,
     PathColumns,
-    Pricer,
-    exists,
+    existing,
+    near_best_paths,
     needed,
     of_kind,
     usage,
 )
-from formulations.residency.program.master import master
+from formulations.residency.program.master import Master
 from formulations.residency.program.paths import path_columns
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats, Program
@@ -24,7 +24,6 @@ from spmopt.core.objective import TRAFFIC
 from spmopt.core.timeline import Access
 from tests.formulations.priced import (
     Case,
-    Priced,
     all_columns,
     cases,
     column_costs,
@@ -35,15 +34,6 @@ from tests.formulations.priced import (
 from tests.tiny import Op, tiny
 
 
-def pricer(case: Case, priced: Priced) -> Pricer:
-    return Pricer(
-        intervals=case.intervals,
-        arc=priced.arc,
-        ahead=priced.ahead,
-        back=priced.back,
-    )
-
-
 def keys(case: Case, columns: PathColumns) -> set[int]:
     return set(columns.key(case.intervals.steps).tolist())
 
@@ -51,8 +41,8 @@ def keys(case: Case, columns: PathColumns) -> set[int]:
 def test_a_path_costs_what_the_dual_says() -> None:
     for seed, case in enumerate(cases(200)):
         intervals, prices = case.intervals, random_prices(case, seed)
-        priced = Priced.of(case, prices)
-        columns = path_columns(intervals, priced.arc, priced.ahead)
+        priced = case.priced(prices)
+        columns = path_columns(priced)
         cost = intervals.size_bytes[columns.access] * column_costs(case, columns, prices)
         ends = intervals.next < 0
         best = (intervals.size_bytes * priced.ahead.best)[ends].sum()
@@ -62,8 +52,8 @@ def test_a_path_costs_what_the_dual_says() -> None:
 def test_a_path_is_a_solution() -> None:
     """Without the capacity, whole tensors on one path each meet every row of the program."""
     for seed, case in enumerate(cases(100)):
-        priced = Priced.of(case, random_prices(case, seed))
-        columns = path_columns(case.intervals, priced.arc, priced.ahead)
+        priced = case.priced(random_prices(case, seed))
+        columns = path_columns(priced)
         assert keys(case, columns) <= keys(case, all_columns(case.intervals)), seed
         program = roomy(case, columns)
         sizes = case.intervals.size_bytes[columns.access] / unit_bytes(case, columns)
@@ -74,12 +64,12 @@ def test_a_path_is_a_solution() -> None:
 
 
 def unit_bytes(case: Case, columns: PathColumns) -> float:
-    return master(case.intervals, case.coefficients, columns, page_bytes=1).unit_bytes
+    return Master(case.intervals, case.coefficients, columns, page_bytes=1).unit_bytes
 
 
 def roomy(case: Case, columns: PathColumns) -> Program:
     """The compact program without the capacity."""
-    program = master(case.intervals, case.coefficients, columns, page_bytes=1).program
+    program = Master(case.intervals, case.coefficients, columns, page_bytes=1).program
     upper = np.where(np.arange(program.upper.size) < len(columns), program.upper, np.inf)
     return replace(program, upper=upper)
 
@@ -89,7 +79,7 @@ def test_pricing_finds_every_column_up_to_the_threshold(threshold: float) -> Non
     for seed, case in enumerate(cases(48, max_operations=6, max_tensors=3)):
         prices = random_prices(case, seed)
         limit = threshold * case.byte
-        found = keys(case, pricer(case, Priced.of(case, prices)).columns(limit, 20))
+        found = keys(case, near_best_paths(case.priced(prices), limit, 20))
         columns = all_columns(case.intervals)
         # In units of the dearest byte, which suit the solver's tolerances.
         cost = column_costs(case, columns, prices) / case.byte
@@ -122,8 +112,8 @@ def least(program: Program) -> float:
 def test_columns_at_the_optimal_prices_are_enough() -> None:
     for seed, case in enumerate(cases(60)):
         built, answer, value = solved(case, all_columns(case.intervals))
-        priced = Priced.of(case, built.multipliers(answer))
-        few = pricer(case, priced).columns(1e-9 * case.byte, 20)
+        priced = case.priced(built.multipliers(answer))
+        few = near_best_paths(priced, 1e-9 * case.byte, 20)
         few = few.union(needed(case.intervals), case.intervals.steps)
         assert case.close(value, solved(case, few)[2]), seed
 
@@ -213,7 +203,7 @@ def test_which_columns_exist() -> None:
     intervals = Case.of(instance, TRAFFIC).intervals
 
     def where(kind: ColumnKind) -> list[tuple[int, int]]:
-        at = exists(intervals, kind)
+        at = existing(intervals)[kind]
         return sorted(zip(intervals.tensor[at].tolist(), intervals.step[at].tolist(), strict=True))
 
     assert where(ColumnKind.HOLD_DIRTY) == [(1, 2)]

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from formulations.residency.program.columns import ColumnKind, usage
-from formulations.residency.program.master import master
+from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
 from tests.formulations.plain.model import solve_plain
-from tests.formulations.priced import Case, Priced, all_columns, cases, solved
+from tests.formulations.priced import Case, all_columns, cases, solved
 from tests.tiny import Op, tiny
 
 READ = Op(reads="x", cycles=5)
@@ -31,7 +31,7 @@ def test_over_all_columns_it_is_the_plain_model_and_its_duals_prove_it() -> None
         plain = solve_plain(case.instance, case.objective).value
         assert plain is not None
         assert case.close(least, plain), seed
-        assert case.close(least, Priced.of(case, built.multipliers(answer)).value), seed
+        assert case.close(least, case.priced(built.multipliers(answer)).value), seed
 
 
 def test_interior_point_without_presolve_has_the_same_duals() -> None:
@@ -41,7 +41,7 @@ def test_interior_point_without_presolve_has_the_same_duals() -> None:
         least = solved(case, columns)[2]
         built, answer, inner = solved(case, columns, **options)
         assert case.close(least, inner, 1e-5), seed
-        assert case.close(least, Priced.of(case, built.multipliers(answer)).value, 1e-4), seed
+        assert case.close(least, case.priced(built.multipliers(answer)).value, 1e-4), seed
 
 
 def test_whole_splits_an_access() -> None:
@@ -85,7 +85,7 @@ def test_too_much_that_is_stationary_is_infeasible() -> None:
     case = Case.of(instance, TRAFFIC)
     assert solved(case, all_columns(case.intervals))[2] == pytest.approx(16)
     # The margin never takes from what is stationary, so the capacity itself is cut.
-    program = master(
+    program = Master(
         case.intervals, case.coefficients, all_columns(case.intervals), page_bytes=1
     ).program
     upper = np.where(np.isinf(program.upper), np.inf, program.upper * 0.99)
@@ -136,7 +136,7 @@ def test_pages_and_margin_leave_room_for_rounding() -> None:
     columns = all_columns(case.intervals)
 
     def least(page_bytes: int, margin: float) -> float:
-        built = master(
+        built = Master(
             case.intervals, case.coefficients, columns, page_bytes=page_bytes, margin=margin
         )
         answer = solve(built.program, options={"solver": "simplex"})
@@ -150,7 +150,7 @@ def test_pages_and_margin_leave_room_for_rounding() -> None:
     # 6 bytes take 8, so that 3 take 4.
     assert least(4, 0.5) == pytest.approx(3 + 2 * 3)
     fixed = Case.of(tiny({"x": (6, "in")}, [replace(READ, stationary="x")], spm=8), TRAFFIC)
-    built = master(
+    built = Master(
         fixed.intervals, fixed.coefficients, all_columns(fixed.intervals), page_bytes=4, margin=0.5
     )
     assert solve(built.program, options={"solver": "simplex"}).status is SolverStatus.OPTIMAL

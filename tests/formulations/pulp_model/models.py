@@ -15,10 +15,8 @@ from formulations.pulp_model.timed import TimedPulpModel
 from formulations.pulp_model.traffic import TrafficPulpModel
 from formulations.residency.bound.prices import Multipliers
 from formulations.residency.whole import schedule
-from formulations.residency.whole.intervals import PagedIntervals
-from formulations.residency.whole.timed_columns import nearby
-from formulations.residency.whole.timed_model import timed_program
-from formulations.residency.whole.transfers import Setting
+from formulations.residency.whole.timed import TimedProgram
+from formulations.residency.whole.transfers import WholeCase
 from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
@@ -45,10 +43,10 @@ def first(instance: Instance, objective: Objective, *, relaxed: bool = False) ->
         return outcome.class_bound.value
     line = fitting_timeline(instance)
     request = Request(objective=objective, threads=1)
-    setting = Setting.of(instance, request, line, PagedIntervals.by_tensor(instance.machine, line))
+    setting = WholeCase(instance, request, line)
     free = Multipliers.zero(setting.coefficients)
-    every = nearby(setting.intervals, setting.coefficients, free, line.steps + 1)
-    model = timed_program(setting, every)
+    every = setting.nearby(free, line.steps + 1)
+    model = TimedProgram(setting, every)
     program = replace(model.program, integer=None) if relaxed else model.program
     answer = solve(program, options={} if relaxed else EXACT, threads=1)
     if answer.objective is None:  # HiGHS 1.15.1 wrongly calls a few infeasible in presolve

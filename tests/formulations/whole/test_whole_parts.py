@@ -6,19 +6,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from formulations.residency.whole.choices import Choices, plan_of
 from formulations.residency.whole.decisions import (
     NO,
     YES,
+    CapacityRows,
     largest_sums,
-    needed_steps,
-    open_pages,
     settle,
 )
-from formulations.residency.whole.greedy import filled, repaired
 from formulations.residency.whole.intervals import PagedIntervals
+from formulations.residency.whole.retention import Retention, filled, plan_of, repaired
 from formulations.residency.whole.savings import BytePrices, savings
-from formulations.residency.whole.traffic import traffic_program
+from formulations.residency.whole.traffic import TrafficProgram
 from formulations.reuse_intervals import steps_of
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
@@ -32,7 +30,7 @@ UNIT = BytePrices.of(TRAFFIC)
 
 
 def uses_of(instance: Instance) -> PagedIntervals:
-    return PagedIntervals.by_tensor(instance.machine, listed_timeline(instance))
+    return PagedIntervals(instance.machine, listed_timeline(instance))
 
 
 def test_gaps_and_versions() -> None:
@@ -72,19 +70,17 @@ def test_settled_where_nothing_fits_and_where_all_does() -> None:
 @given(instances(max_operations=5, max_tensors=4))
 def test_rows_left_out_are_implied(instance: Instance) -> None:
     uses = uses_of(instance)
-    columns = traffic_program(uses, UNIT).decisions
-    step, column, pages, room = open_pages(uses, columns)
-    needed = needed_steps(uses, columns, step, pages, room)
+    columns = TrafficProgram(uses, UNIT).decisions
+    rows = CapacityRows(uses, columns)
     if columns.count > 10:
         return
     for values in product((0, 1), repeat=columns.count):
         x = np.array(values, np.int64)
         if not _linked(columns.kept, columns.resident, x):
             continue
-        load = np.zeros(uses.steps, np.int64)
-        np.add.at(load, step, pages * x[column])
-        if (load <= room)[needed].all():
-            assert (load <= room).all()
+        fits = rows.used(x) <= rows.room
+        if fits[rows.needed].all():
+            assert fits.all()
 
 
 def _linked(kept: Ints, resident: Ints, x: Ints) -> bool:
@@ -114,7 +110,7 @@ def test_repair_and_filling_fit(instance: Instance, seed: int) -> None:
     uses = uses_of(instance)
     saved = savings(uses, UNIT)
     wild = np.random.default_rng(seed).random((2, uses.step.size)) < 0.7
-    choices = repaired(uses, Choices.of(uses, wild[0] | wild[1], wild[1]), saved.keep)
+    choices = repaired(uses, Retention.of(uses, wild[0] | wild[1], wild[1]), saved.keep)
     assert choices.fits(uses)
     fuller = filled(uses, choices, saved.keep, saved.enter)
     assert fuller.fits(uses)
@@ -128,13 +124,13 @@ def test_repair_and_filling_fit(instance: Instance, seed: int) -> None:
 @given(instances(max_operations=8, max_tensors=5), st.integers(0, 2**32))
 def test_the_model_prices_plans_exactly(instance: Instance, seed: int) -> None:
     uses, line = uses_of(instance), listed_timeline(instance)
-    model = traffic_program(uses, UNIT)
-    values = np.random.default_rng(seed).random(model.program.cost.size).round()
-    choices = repaired(uses, model.choices(values), model.savings.keep)
-    choices = model.choices(model.values(choices))
+    model = TrafficProgram(uses, UNIT)
+    values = np.random.default_rng(seed).random(model.program().cost.size).round()
+    choices = repaired(uses, model.chosen(values), model.savings.keep)
+    choices = model.chosen(model.values(choices))
     plan = plan_of(line, uses, choices)
     assert verified_value(instance, TRAFFIC, plan) == model.cost(choices) * model.unit
-    again = Choices.of_plan(uses, plan)
+    again = Retention.of_plan(uses, plan)
     assert (again.resident == choices.resident).all()
     assert (again.kept == choices.kept).all()
 

@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from formulations.residency.bound.prices import Multipliers
 from formulations.residency.program.columns import ColumnKind
 from formulations.residency.whole import schedule
-from formulations.residency.whole.choices import Choices
-from formulations.residency.whole.greedy import filled
-from formulations.residency.whole.intervals import PagedIntervals
+from formulations.residency.whole.retention import Retention, filled
 from formulations.residency.whole.savings import BytePrices, savings
-from formulations.residency.whole.timed_columns import nearby
-from formulations.residency.whole.timed_model import timed_program
-from formulations.residency.whole.transfers import Setting, best_transfers
+from formulations.residency.whole.timed import TimedProgram
+from formulations.residency.whole.transfers import WholeCase, best_transfers
 from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
@@ -112,10 +109,10 @@ def test_nearly_always_as_good_as_brute_force() -> None:
 def test_the_program_holds_every_plan_of_its_choices(instance: Instance, seed: int) -> None:
     setting, choices = _filled(instance)
     free = _free(setting)
-    columns = nearby(setting.intervals, setting.coefficients, free, depth=2)
+    columns = setting.nearby(free, depth=2)
     timed = best_transfers(setting, choices, columns)
     assert timed is not None
-    model = timed_program(setting, columns.union(timed.built.columns, setting.intervals.steps))
+    model = TimedProgram(setting, columns.union(timed.built.columns, setting.intervals.steps))
     values = model.values(timed)
     integer = model.program.integer
     if integer is None:  # nothing is left to decide
@@ -127,24 +124,23 @@ def test_the_program_holds_every_plan_of_its_choices(instance: Instance, seed: i
     unit = model.built.price_unit * model.built.unit_bytes
     assert answer.objective * unit <= timed.relaxed_value * (1 + 1e-6) + 1e-9
     assert answer.primal is not None
-    again = model.choices(answer.primal)
+    again = model.decisions.chosen(setting.uses, answer.primal)
     assert (again.resident == choices.resident).all()
     assert (again.kept == choices.kept).all()
 
 
-def _filled(instance: Instance) -> tuple[Setting, Choices]:
+def _filled(instance: Instance) -> tuple[WholeCase, Retention]:
     line = listed_timeline(instance)
-    uses = PagedIntervals.by_tensor(instance.machine, line)
-    request = Request(objective=MAKESPAN, threads=1)
-    nothing = np.zeros(uses.step.size, bool)
+    setting = WholeCase(instance, Request(objective=MAKESPAN, threads=1), line)
+    uses = setting.uses
     saved = savings(uses, BytePrices.of(TRAFFIC))
-    choices = filled(uses, Choices.of(uses, nothing, nothing), saved.keep, saved.enter)
+    choices = filled(uses, Retention.nothing(uses), saved.keep, saved.enter)
     useful = uses.live | uses.live_after | uses.stationary
-    choices = Choices.of(uses, choices.resident & useful, choices.kept)
-    return Setting.of(instance, request, line, uses), choices
+    choices = Retention.of(uses, choices.resident & useful, choices.kept)
+    return setting, choices
 
 
-def _free(setting: Setting) -> Multipliers:
+def _free(setting: WholeCase) -> Multipliers:
     nothing = np.zeros(setting.intervals.steps)
     return Multipliers.legal(setting.coefficients, nothing, nothing, nothing)
 
@@ -152,21 +148,21 @@ def _free(setting: Setting) -> Multipliers:
 def test_columns_of_both_ends_of_a_gap() -> None:
     operations = [Op(writes="x"), Op(), Op(), Op(), Op(reads="x")]
     setting, _ = _filled(tiny({"x": (8, "")}, operations, spm=8))
-    every = nearby(setting.intervals, setting.coefficients, _free(setting), depth=3)
+    every = setting.nearby(_free(setting), depth=3)
     assert sorted(every.step[every.kind == ColumnKind.LOAD].tolist()) == [1, 2, 3]
     assert sorted(every.step[every.kind == ColumnKind.DROP].tolist()) == [1, 2, 3]
-    one = nearby(setting.intervals, setting.coefficients, _free(setting), depth=1)
+    one = setting.nearby(_free(setting), depth=1)
     assert (one.kind == ColumnKind.LOAD).sum() == 1
-    kept = Choices(resident=np.ones(2, bool), kept=np.array([False, True]))
-    kinds = set(every.kind[setting.open(every, kept)].tolist())
+    kept = Retention(resident=np.ones(2, bool), kept=np.array([False, True]))
+    kinds = set(every.kind[setting.allowed(every, kept)].tolist())
     assert kinds == {
         ColumnKind.HOLD_DIRTY,
         ColumnKind.HOLD_CLEAN,
         ColumnKind.CLEAN,
         ColumnKind.WRITE_THROUGH,
     }
-    absent = Choices(resident=np.zeros(2, bool), kept=np.zeros(2, bool))
-    assert set(every.kind[setting.open(every, absent)].tolist()) == {ColumnKind.STREAM}
+    absent = Retention(resident=np.zeros(2, bool), kept=np.zeros(2, bool))
+    assert set(every.kind[setting.allowed(every, absent)].tolist()) == {ColumnKind.STREAM}
 
 
 def _squeezenet() -> Instance:

@@ -19,6 +19,8 @@ class ReuseIntervals:
 
     Attributes
     ----------
+    line
+        The timeline.
     steps
         Number of steps n.
     access : (a,)
@@ -47,13 +49,12 @@ class ReuseIntervals:
         """Arrange the accesses of a timeline in ``order`` (a,)."""
         position = np.append(np.empty_like(order), -1)
         position[order] = np.arange(order.size)
-        self.steps = line.steps
-        self.access = order
+        self.line, self.steps, self.access = line, line.steps, order
         self.step, self.tensor, self.kind = line.step[order], line.tensor[order], line.kind[order]
         self.passes, self.stationary = line.passes[order], line.stationary[order]
         self.size_bytes = line.size_bytes[self.tensor]
         self.previous, self.next, self.version = (
-            position[link[order]] for link in (line.previous, line.next, _writers(line))
+            position[link[order]] for link in (line.previous, line.next, writers(line))
         )
         first, in_dram = self.previous < 0, line.in_dram[self.tensor]
         self.begin = np.where(first, 0, self.step[self.previous] + 1)
@@ -86,7 +87,7 @@ class ReuseIntervals:
         return np.flatnonzero(self.final)
 
 
-def _writers(line: Timeline) -> Ints:
+def writers(line: Timeline) -> Ints:
     """(a,) The access that wrote the contents which each access leaves, or -1."""
     order = np.argsort(line.tensor, kind="stable")
     written, first = line.kind[order] != Access.READ, line.previous[order] < 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.reuse_intervals import steps_of, writers
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
@@ -58,19 +59,14 @@ def all_cells(line: Timeline) -> Cells:
     begin = np.concatenate([line.step[after] + 1, np.zeros_like(before)])
     following = np.concatenate([line.next[after], line.first_access[before]])
     end = np.where(following >= 0, line.step[following], line.steps)
-    length = end - begin
-    carried = np.repeat(np.arange(length.size), length)
-    offset = np.arange(carried.size) - np.repeat(np.cumsum(length) - length, length)
-
+    carried, between = steps_of(begin, end)
     tensor = np.concatenate([line.tensor[after], before])[carried]
-    unchanged_start = np.zeros(before.size, bool)
     tensor = np.concatenate([line.tensor, tensor])
-    step = np.concatenate([line.step, begin[carried] + offset])
+    step = np.concatenate([line.step, between])
     access = np.concatenate([np.arange(line.step.size), np.full(carried.size, -1, np.int64)])
     loads = np.concatenate([line.kind != Access.WRITE, (following >= 0)[carried]])
-    dirty = np.concatenate(
-        [touched & line.live_after, np.concatenate([touched[after], unchanged_start])[carried]]
-    )
+    newer = np.concatenate([touched[after], np.zeros(before.size, bool)])
+    dirty = np.concatenate([touched & line.live_after, newer[carried]])
     order = np.lexsort((step, tensor))
     tensor, step, access = tensor[order], step[order], access[order]
     kind = np.where(access >= 0, line.kind[access], -1)
@@ -92,10 +88,5 @@ def all_cells(line: Timeline) -> Cells:
 
 def changed(line: Timeline) -> Bools:
     """(a,) Whether an operation has written the tensor, up to and including the access."""
-    order = np.argsort(line.tensor, kind="stable")
-    writes = np.cumsum(line.kind[order] != Access.READ)
-    first = line.previous[order] < 0
-    earlier = np.where(first, writes - (line.kind[order] != Access.READ), 0)
-    changed = np.empty(order.size, bool)
-    changed[order] = writes > np.maximum.accumulate(earlier)
-    return changed
+    result: Bools = writers(line) >= 0
+    return result

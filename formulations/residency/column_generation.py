@@ -56,7 +56,7 @@ _BETWEEN = (0.1, 0.3, 0.6)
 class Settings:
     """How the loop works; the defaults are measured.
 
-    ``first`` and ``later``: tolerance of the interior-point method; ``threshold``: marginal
+    ``accuracy``: tolerance of the interior-point method at first; ``threshold``: marginal
     up to which columns enter, as a share of the price of a byte; ``depth``: see ``candidates``;
     ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
     ``master``, and at most a third of the gap asked for; ``ascent``: subgradient steps, ``warm``
@@ -68,8 +68,7 @@ class Settings:
     program of bytes may follow that of pages.
     """
 
-    first: float = 1e-4
-    later: float = 1e-4
+    accuracy: float = 1e-4
     threshold: float = 0.2
     depth: int = 2
     margin: float = 1e-5
@@ -185,9 +184,7 @@ class ColumnGeneration:
     def _offer_rounded(self, columns: PathColumns, amounts: Floats) -> None:
         """Round the bytes of each column (c,) to a plan."""
         plan = to_plan(
-            self.intervals,
-            self.line,
-            profiles(self.intervals, self.line, columns, amounts),
+            profiles(self.intervals, columns, amounts),
             self._dma_prices(),
             page_bytes=self.page_bytes,
             capacity_pages=self.capacity_pages,
@@ -249,7 +246,7 @@ class ColumnGeneration:
     def _alternate(self, columns: PathColumns, tolerance: float) -> PathColumns:
         """Solve and price in turn; the columns at the end."""
         settings, steps = self.settings, self.intervals.steps
-        accuracy, stalled = settings.first, 0
+        accuracy, stalled = settings.accuracy, 0
         for _ in range(settings.rounds):
             gap, bound, before = self.gap, self.bound, len(columns)
             built, answer = self.solve(columns, accuracy)
@@ -267,7 +264,7 @@ class ColumnGeneration:
             stalled = 0 if new or self.gap < 0.97 * gap else stalled + 1
             if stalled == settings.idle:
                 break
-            accuracy = max(min(accuracy, settings.later) * (1 if new else 0.1), _TIGHTEST)
+            accuracy = max(accuracy * (1 if new else 0.1), _TIGHTEST)
         return columns
 
     def _vantages(self, *, proved_more: bool) -> list[Multipliers]:

@@ -13,7 +13,7 @@ import numpy as np
 from formulations.residency.bound.dual import Dual
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import PathColumns, of_keys, usage
+from formulations.residency.program.columns import PathColumns, Usage, of_keys
 from formulations.residency.program.paths import path_columns
 from formulations.solver.program import Floats
 
@@ -85,7 +85,7 @@ def _excess(
     intervals: RankedIntervals, coefficients: CostCoefficients, columns: PathColumns
 ) -> Floats:
     """Use of SPM and DMA beyond what there is, each relative to its typical size."""
-    use, steps = usage(intervals, columns), intervals.steps
+    use, steps = Usage(intervals, columns), intervals.steps
     size = intervals.size_bytes[columns.access].astype(np.float64)
     held = use.end > use.begin
     change = np.bincount(use.begin[held], size[held], steps + 1)

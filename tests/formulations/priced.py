@@ -10,7 +10,7 @@ import numpy as np
 from formulations.residency.bound.dual import Dual
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import ColumnKind, PathColumns, existing, of_kind, usage
+from formulations.residency.program.columns import ColumnKind, PathColumns, Usage, existing, of_kind
 from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import Floats, SolverResult
@@ -124,7 +124,7 @@ def solved(case: Case, columns: PathColumns, **options: Any) -> tuple[Master, So
 
 def column_costs(case: Case, columns: PathColumns, prices: Multipliers) -> Floats:
     """(c,) What a byte of each column pays at ``prices``, by its use of SPM and channel."""
-    use, coefficients = usage(case.intervals, columns), case.coefficients
+    use, coefficients = Usage(case.intervals, columns), case.coefficients
     held = np.array(
         [
             prices.spm[begin:end].sum()

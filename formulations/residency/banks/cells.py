@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from formulations.residency.cells import Cells, all_cells
+from formulations.residency.cells import all_cells
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Access, Timeline
+from spmopt.core.timeline import Timeline
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+class Field:
+    """All cells of a timeline, and how far each is from the accesses of its life."""
+
+    def __init__(self, line: Timeline) -> None:
+        self.line, self.cells = line, all_cells(line)
+        self.life = np.cumsum(self.cells.previous < 0, dtype=np.int64)
+        place, own = np.arange(len(self.cells)), self.cells.access >= 0
+        self.since = place - _latest(own, self.life)
+        self.until = (place - _latest(own[::-1], self.life[::-1]))[::-1]
+
+    def near(self, distance: int) -> Bools:
+        """(cells,) Accesses, ends, and cells up to ``distance`` steps from an access."""
+        chosen: Bools = (self.cells.access >= 0) | self.cells.last
+        return chosen | (self.since <= distance) | (self.until <= distance)
+
+
 class ChosenCells:
     """Some cells (k,) of a timeline, by tensor and step, all accesses among them.
 
@@ -25,6 +38,8 @@ class ChosenCells:
         Of the timeline, or -1.
     kind : (k,)
         :class:`~spmopt.core.timeline.Access`, or -1.
+    blind : (k,) bool
+        The step overwrites the tensor without reading it.
     first : (k,) bool
         No cell of the same life is before.
     following : (k,)
@@ -37,77 +52,22 @@ class ChosenCells:
         Before and after the step there may be bytes that are needed and not in DRAM.
     """
 
-    tensor: Ints
-    step: Ints
-    access: Ints
-    kind: Ints
-    first: Bools
-    following: Ints
-    dead: Bools
-    loads: Bools
-    was_dirty: Bools
-    dirty: Bools
+    def __init__(self, field: Field, chosen: Bools) -> None:
+        """Take the cells of a field where ``chosen`` (cells,)."""
+        k, cells, line = np.flatnonzero(chosen), field.cells, field.line
+        self.tensor, self.step, self.access = cells.tensor[k], cells.step[k], cells.access[k]
+        own, before = self.access >= 0, cells.previous[k]
+        self.kind = np.where(own, line.kind[self.access], -1)
+        self.blind, self.loads = cells.blind[k], cells.loads[k]
+        self.first = np.diff(field.life[k], prepend=-1) != 0
+        last = np.append(self.first[1:], True)[: k.size]
+        self.following = np.where(last, -1, np.arange(1, k.size + 1))
+        self.dead = own & ~line.live_after[self.access]
+        self.was_dirty = (before >= 0) & cells.dirty[before]
+        self.dirty = cells.dirty[k] & ~cells.last[k]
 
     def __len__(self) -> int:
         return int(self.tensor.size)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Field:
-    """All cells of a timeline, and how far each is from the accesses of its life."""
-
-    line: Timeline
-    cells: Cells
-    life: Ints
-    since: Ints
-    until: Ints
-
-    @staticmethod
-    def of(line: Timeline) -> Field:
-        """All cells of ``line``."""
-        cells = all_cells(line)
-        life = np.cumsum(cells.previous < 0, dtype=np.int64)
-        place, own = np.arange(len(cells)), cells.access >= 0
-        return Field(
-            line=line,
-            cells=cells,
-            life=life,
-            since=place - _latest(own, life),
-            until=(place - _latest(own[::-1], life[::-1]))[::-1],
-        )
-
-    def near(self, distance: int) -> Bools:
-        """(cells,) Accesses, ends, and cells up to ``distance`` steps from an access."""
-        chosen: Bools = (self.cells.access >= 0) | self.cells.last
-        return chosen | (self.since <= distance) | (self.until <= distance)
-
-    def at(self, tensor: Ints, step: Ints) -> Bools:
-        """(cells,) The cells of these pairs."""
-        steps = self.line.steps
-        return np.isin(self.cells.tensor * steps + self.cells.step, tensor * steps + step)
-
-    def choose(self, chosen: Bools) -> ChosenCells:
-        """The cells where ``chosen`` (cells,)."""
-        k, cells, line = np.flatnonzero(chosen), self.cells, self.line
-        access, life = cells.access[k], self.life[k]
-        own = access >= 0
-        joined = np.zeros(k.size, bool)
-        joined[1:] = life[1:] == life[:-1]
-        following = np.full(k.size, -1, np.int64)
-        following[:-1] = np.where(joined[1:], np.arange(1, k.size), -1)
-        before = cells.previous[k]
-        return ChosenCells(
-            tensor=cells.tensor[k],
-            step=cells.step[k],
-            access=access,
-            kind=np.where(own, line.kind[access], -1),
-            first=~joined,
-            following=following,
-            dead=own & ~line.live_after[access],
-            loads=cells.loads[k],
-            was_dirty=(before >= 0) & cells.dirty[before],
-            dirty=cells.dirty[k] & ~cells.last[k],
-        )
 
 
 def _latest(flag: Bools, life: Ints) -> Ints:
@@ -117,9 +77,3 @@ def _latest(flag: Bools, life: Ints) -> Ints:
     latest = np.maximum.accumulate(np.where(flag, place, -1)) if flag.size else place
     same = (latest >= 0) & (life[latest] == life)
     return np.where(same, latest, far)
-
-
-def is_blind(cells: ChosenCells) -> Bools:
-    """(k,) The step overwrites the tensor without reading it."""
-    blind: Bools = cells.kind == Access.WRITE
-    return blind

@@ -33,9 +33,7 @@ def bank_rows(found: Assignment) -> BankRows:
             if pages:
                 rows.append((_SCRATCH, page, pages, bank, step, step + 1))
                 page += pages
-    table = np.array(rows, np.int64).reshape(-1, 6).T
-    names = ("tensor", "tensor_page", "pages", "bank", "begin", "end")
-    return BankRows(**dict(zip(names, table, strict=True)))
+    return BankRows.of_rows(rows)
 
 
 def _rearranged(

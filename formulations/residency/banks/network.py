@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from formulations.residency.banks.cells import ChosenCells, is_blind
+from formulations.residency.banks.cells import ChosenCells
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.solver.program import Floats
 from spmopt.core.shares import STREAM_BANK
@@ -24,7 +24,7 @@ from spmopt.core.timeline import Access
 NOWHERE = -1
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BankArcs:
     """One column of the program a row (c,).
 
@@ -66,29 +66,35 @@ class BankNetwork:
 
     ``before(k, s)`` is node ``k * states + s``, of bytes as the step opens. After the step they are
     at the next cell's node before it, or where steps lie between at a node of their own.
+
+    Attributes
+    ----------
+    passes : (k,)
+        Of the operand of each cell; 0 where there is none.
+    stationary : (k,)
+        Cells of stationary operands.
+    interval : (k,)
+        Steps lie between this cell and the next one.
+    arcs
+        Of all families.
     """
 
     def __init__(self, facts: BankCoefficients, cells: ChosenCells) -> None:
         self.facts, self.cells = facts, cells
         self.states = 2 * facts.bank_count + 1
         self._parts: list[BankArcs] = []
-        access = cells.access
-        own = access >= 0
-        line = facts.line
-        self._passes = np.where(own, line.passes[access], 0).astype(np.float64)
-        self._stationary = own & line.stationary[access]
+        access, line = cells.access, facts.line
+        own, follows = access >= 0, cells.following
+        self.passes = np.where(own, line.passes[access], 0).astype(np.float64)
+        self.stationary = own & line.stationary[access]
+        self.interval = (follows >= 0) & (cells.step[follows] > cells.step + 1)
         self._read = np.where(own, facts.own_read[access], 0.0)
         self._write = np.where(own, facts.own_write[access], 0.0)
-        follows = cells.following
         self._written = own & (cells.kind != Access.READ)
-        self._gap = (follows >= 0) & (cells.step[follows] > cells.step + 1)
-        build_moves(self)
-        build_stays(self)
-        build_streams(self)
-        build_updates(self)
-        build_writes(self)
-        build_carries(self)
-        self.arcs = _joined(self._parts)
+        for build in _FAMILIES:
+            build(self)
+        columns = zip(*(vars(part).values() for part in self._parts), strict=True)
+        self.arcs = BankArcs(*map(np.concatenate, columns))
         self._parts = []
 
     def clean(self, bank: int) -> int:
@@ -107,7 +113,7 @@ class BankNetwork:
         """Nodes after the step; none where the life ends."""
         follows = self.cells.following[k]
         beyond = (len(self.cells) + k) * self.states + state
-        at = np.where(self._gap[k] & (state > 0), beyond, self.before(follows, state))
+        at = np.where(self.interval[k] & (state > 0), beyond, self.before(follows, state))
         return np.where((follows < 0) | self.cells.dead[k], NOWHERE, at)
 
     def add(
@@ -174,32 +180,17 @@ class BankNetwork:
                 end=end,
                 moved_in=inward.astype(np.float64),
                 moved_out=outward.astype(np.float64),
-                serial=np.where(self._stationary[k], waits, 0.0),
+                serial=np.where(self.stationary[k], waits, 0.0),
                 read=by_bank[0],
                 write=by_bank[1],
             )
         )
 
-    @property
-    def stationary(self) -> Bools:
-        """(k,) Cells of stationary operands."""
-        return self._stationary
-
-    @property
-    def passes(self) -> Floats:
-        """(k,) Passes of the operand; 0 where there is none."""
-        return self._passes
-
-    @property
-    def interval(self) -> Bools:
-        """(k,) Steps lie between this cell and the next one."""
-        return self._gap
-
 
 def build_moves(net: BankNetwork) -> None:
     """(B1) As a step opens, R and D change the bank: read in one, written in the other."""
     cells, banks = net.cells, net.facts.bank_count
-    inner = ~cells.first & ~is_blind(cells)
+    inner = ~cells.first & ~cells.blind
     for state_of, where in ((net.clean, inner), (net.dirty, inner & cells.was_dirty)):
         k = np.flatnonzero(where)
         for source, target in permutations(range(banks), 2):
@@ -253,7 +244,7 @@ def build_updates(net: BankNetwork) -> None:
 def build_writes(net: BankNetwork) -> None:
     """(B5) Overwritten: to D, or to R with a store; or out ``p`` times and in ``p - 1`` (R4)."""
     cells = net.cells
-    writes = is_blind(cells)
+    writes = cells.blind
     for b in range(net.facts.bank_count):
         net.add(writes & (cells.dirty | cells.dead), 0, net.dirty(b), bank=b)
         net.add(writes & ~cells.dead, 0, net.clean(b), bank=b, store=1.0)
@@ -273,8 +264,4 @@ def build_carries(net: BankNetwork) -> None:
             net.add_arcs(k, *nodes, bank=b, steps=(cells.step[k] + 1, cells.step[follows]))
 
 
-def _joined(parts: list[BankArcs]) -> BankArcs:
-    names = BankArcs.__dataclass_fields__
-    return BankArcs(
-        **{name: np.concatenate([getattr(part, name) for part in parts]) for name in names}
-    )
+_FAMILIES = (build_moves, build_stays, build_streams, build_updates, build_writes, build_carries)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -17,7 +16,6 @@ from spmopt.core.table import Bools
 from spmopt.core.timeline import Access
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Paths:
     """Least costs of a byte of each tensor (m), in each state (s) before each step.
 
@@ -29,27 +27,16 @@ class Paths:
         What the prices prove, in objective units (floating point).
     """
 
-    costs: Transitions
-    ahead: Floats
-    back: Floats
-    bound: float
-
-
-def paths(facts: BankCoefficients, prices: BankMultipliers) -> Paths:
-    """Walk forth and back through the steps, all tensors together."""
-    costs = transitions(facts, prices)
-    back, births = _backward(facts, costs)
-    line = facts.line
-    start = np.where(line.in_dram & line.live_before, back[0, 0], 0.0)
-    value = float(line.size_bytes[np.isfinite(start)] @ start[np.isfinite(start)])
-    blind = line.kind == Access.WRITE
-    value += float(line.size_bytes[line.tensor[blind]] @ births[blind])
-    return Paths(
-        costs=costs,
-        ahead=_forward(facts, costs),
-        back=back,
-        bound=value + _fixed(facts, prices),
-    )
+    def __init__(self, facts: BankCoefficients, prices: BankMultipliers) -> None:
+        """Walk forth and back through the steps, all tensors together."""
+        line, self.costs = facts.line, transitions(facts, prices)
+        self.back, births = _backward(facts, self.costs)
+        self.ahead = _forward(facts, self.costs)
+        start = np.where(line.in_dram & line.live_before, self.back[0, 0], 0.0)
+        value = float(line.size_bytes[np.isfinite(start)] @ start[np.isfinite(start)])
+        blind = line.kind == Access.WRITE
+        value += float(line.size_bytes[line.tensor[blind]] @ births[blind])
+        self.bound = value + _fixed(facts, prices)
 
 
 def _fixed(facts: BankCoefficients, prices: BankMultipliers) -> float:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from formulations.residency.banks.network import NOWHERE, BankNetwork
 from formulations.residency.banks.prices import BankMultipliers
-from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
+from formulations.solver.program import Floats, ProgramBuilder, SolverResult
 from spmopt.core.shares import STREAM_BANK
 from spmopt.core.table import Ints
 
@@ -16,29 +14,46 @@ _PARTS = 64
 """The largest bank has so many units of bytes."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class BankProgram:
-    """A program, and how to read its solution.
+    """The program over a network (README of this folder), and how to read its solution.
 
     Columns: bytes of each arc; ``u_bi`` in use and, of steps with scratch, ``z_bi`` of it in each
     bank; ``e_i``, bytes that DRAM could move in the step (if time has a price). Rows: flow,
     occupancy, scratch, channels, serial, ports.
     """
 
-    network: BankNetwork
-    program: Program
-    unit_bytes: float
-    unit_price: float
-    used: Ints
-    channels: tuple[Ints, ...]
-    ports: dict[int, Ints]
+    def __init__(self, network: BankNetwork) -> None:
+        facts, arcs = network.facts, network.arcs
+        self.network, self._build = network, ProgramBuilder()
+        self.unit_bytes = max(float(facts.capacity_bytes.max()) / _PARTS, 1.0)
+        self.unit_price = facts.byte_price
+        moved = facts.in_byte * arcs.moved_in + facts.out_byte * arcs.moved_out
+        moved = moved + arcs.read @ facts.read_byte + arcs.write @ facts.write_byte
+        busy = np.flatnonzero(facts.scratch_bytes)
+        self._amount = self._build.columns(len(arcs), cost=moved / self.unit_price)
+        room = facts.capacity_bytes[:, None] / self.unit_bytes
+        every = np.ones((facts.bank_count, facts.line.steps), bool)
+        self.used = self._build.columns(every, upper=room)
+        scratch = self._build.columns(every[:, busy])
+        self._flow()
+        self._occupy(carry_occupancy(self._build, self.used, scratch, busy))
+        place_scratch(self._build, scratch, facts.scratch_bytes[busy] / self.unit_bytes)
+        self.channels: tuple[Ints, ...] = ()
+        self.ports: dict[int, Ints] = {}
+        if facts.byte_time > 0:
+            price = facts.byte_time / self.unit_price
+            computing = facts.computing_bytes / self.unit_bytes
+            self._time = self._build.columns(facts.line.steps, cost=price, lower=computing)
+            self.channels = self._channels()
+            self._serial(computing)
+            self.ports = {bank: self._port(bank) for bank in np.flatnonzero(facts.ported).tolist()}
+        self.program = self._build.program()
 
     def amounts(self, answer: SolverResult) -> Floats:
         """Bytes of each arc (c,)."""
         if answer.primal is None:
             raise ValueError("the solver returned no solution")
-        count = len(self.network.arcs)
-        return np.maximum(answer.primal[:count], 0.0) * self.unit_bytes
+        return np.maximum(answer.primal[self._amount], 0.0) * self.unit_bytes
 
     def value(self, answer: SolverResult) -> float:
         """Objective of the solution, in objective units."""
@@ -52,11 +67,10 @@ class BankProgram:
         if answer.row_dual is None or answer.column_dual is None:
             raise ValueError("the solver returned no duals")
         facts, dual = self.network.facts, answer.row_dual * self.unit_price
-        none = np.zeros(facts.line.steps)
         port = np.zeros(self.used.shape)
         for bank, rows in self.ports.items():
             port[bank] = dual[rows]
-        channels = [dual[rows] for rows in self.channels] or [none]
+        channels = [dual[rows] for rows in self.channels] or [np.zeros(facts.line.steps)]
         return BankMultipliers.legal(
             facts,
             hold=-answer.column_dual[self.used] * self.unit_price,
@@ -65,68 +79,62 @@ class BankProgram:
             port=port,
         )
 
+    def _flow(self) -> None:
+        """(B7) What leaves a node is what enters it; a life starts with all its tensor's bytes."""
+        arcs, cells, line = self.network.arcs, self.network.cells, self.network.facts.line
+        starts = np.flatnonzero(cells.first)
+        supplied = self.network.before(starts, 0)
+        ends = arcs.target != NOWHERE
+        nodes = np.unique(np.concatenate((arcs.source, arcs.target[ends], supplied)))
+        supply = np.zeros(nodes.size)
+        size_bytes = line.size_bytes[cells.tensor[starts]]
+        supply[np.searchsorted(nodes, supplied)] = size_bytes / self.unit_bytes
+        row = self._build.rows(nodes.size, supply, supply)
+        self._build.add(row[np.searchsorted(nodes, arcs.source)], self._amount, 1.0)
+        target = row[np.searchsorted(nodes, arcs.target[ends])]
+        self._build.add(target, self._amount[ends], -1.0)
 
-def build(network: BankNetwork) -> BankProgram:
-    """Build the program over a network (README of this folder)."""
-    facts, arcs = network.facts, network.arcs
-    steps, bank_count = facts.line.steps, facts.bank_count
-    unit = max(float(facts.capacity_bytes.max()) / _PARTS, 1.0)
-    price = facts.byte_price
-    moved = facts.in_byte * arcs.moved_in + facts.out_byte * arcs.moved_out
-    moved = moved + arcs.read @ facts.read_byte + arcs.write @ facts.write_byte
-    busy = np.flatnonzero(facts.scratch_bytes)
-    build = ProgramBuilder()
-    amount = build.columns(len(arcs), cost=moved / price)
-    room = np.broadcast_to(facts.capacity_bytes[:, None] / unit, (bank_count, steps))
-    used = build.columns(np.ones(room.shape, bool), upper=room)
-    scratch = build.columns(np.ones((bank_count, busy.size), bool))
-    _flow(build, network, amount, unit)
-    _occupy(build, network, amount, carry_occupancy(build, used, scratch, busy))
-    place_scratch(build, scratch, facts.scratch_bytes[busy] / unit)
-    channels: tuple[Ints, ...] = ()
-    ports: dict[int, Ints] = {}
-    if facts.byte_time > 0:
-        computing = facts.computing_bytes / unit
-        time = build.columns(steps, cost=facts.byte_time / price, lower=computing)
-        duration = _Duration(build=build, network=network, amount=amount, time=time)
-        channels = _channels(duration)
-        _serial(duration, computing)
-        ported = np.flatnonzero(facts.ported).tolist()
-        ports = {bank: _port(duration, bank, unit) for bank in ported}
-    return BankProgram(
-        network=network,
-        program=build.program(),
-        unit_bytes=unit,
-        unit_price=price,
-        used=used,
-        channels=channels,
-        ports=ports,
-    )
+    def _occupy(self, row: Ints) -> None:
+        """(B8) ``u_b(i) = u_b(i-1)`` + what begins to lie in b in ``i`` - what ended."""
+        arcs = self.network.arcs
+        held = np.flatnonzero((arcs.bank >= 0) & (arcs.end > arcs.begin))
+        self._build.add(row[arcs.bank[held], arcs.begin[held]], self._amount[held], -1.0)
+        ended = held[arcs.end[held] < row.shape[1]]
+        self._build.add(row[arcs.bank[ended], arcs.end[ended]], self._amount[ended], 1.0)
 
+    def _at_least(self, taken: Floats, least: Floats | float) -> Ints:
+        """Rows ``e_i - sum of taken >= least``."""
+        row = self._build.rows(self._time.size, least)
+        self._build.add(row, self._time, 1.0)
+        step = self.network.cells.step[self.network.arcs.cell]
+        self._build.add(row[step], self._amount, -taken)
+        return row
 
-def _flow(build: ProgramBuilder, network: BankNetwork, amount: Ints, unit: float) -> None:
-    """(B7) What leaves a node is what enters it; a life starts with all its tensor's bytes."""
-    arcs, cells = network.arcs, network.cells
-    starts = np.flatnonzero(cells.first)
-    supplied = network.before(starts, 0)
-    ends = arcs.target != NOWHERE
-    nodes = np.unique(np.concatenate((arcs.source, arcs.target[ends], supplied)))
-    supply = np.zeros(nodes.size)
-    supply[np.searchsorted(nodes, supplied)] = (
-        network.facts.line.size_bytes[cells.tensor[starts]] / unit
-    )
-    row = build.rows(nodes.size, supply, supply)
-    build.add(row[np.searchsorted(nodes, arcs.source)], amount, 1.0)
-    build.add(row[np.searchsorted(nodes, arcs.target[ends])], amount[ends], -1.0)
+    def _channels(self) -> tuple[Ints, ...]:
+        """(B10) ``e_i`` >= bytes moved; with ``duplex`` each way, with the other's serial bytes."""
+        arcs = self.network.arcs
+        inward, outward = arcs.moved_in, arcs.moved_out
+        if not self.network.facts.duplex:
+            return (self._at_least(inward + outward, 0.0),)
+        firm = arcs.serial > 0
+        return (
+            self._at_least(inward + np.where(firm, outward, 0.0), 0.0),
+            self._at_least(outward + np.where(firm, inward, 0.0), 0.0),
+        )
 
+    def _serial(self, computing: Floats) -> None:
+        """(B11) ``e_i`` >= serial bytes + ``beta c_i``."""
+        self._at_least(self.network.arcs.serial, computing)
 
-def _occupy(build: ProgramBuilder, network: BankNetwork, amount: Ints, row: Ints) -> None:
-    """(B8) ``u_b(i) = u_b(i-1)`` + what begins to lie in b in ``i`` - what ended."""
-    arcs = network.arcs
-    held = np.flatnonzero((arcs.bank >= 0) & (arcs.end > arcs.begin))
-    build.add(row[arcs.bank[held], arcs.begin[held]], amount[held], -1.0)
-    ended = held[arcs.end[held] < row.shape[1]]
-    build.add(row[arcs.bank[ended], arcs.end[ended]], amount[ended], 1.0)
+    def _port(self, bank: int) -> Ints:
+        """(B12) ``e_i`` >= serial bytes + what DRAM moves while the bank's port is busy."""
+        facts, arcs = self.network.facts, self.network.arcs
+        read, write = facts.read_ratio[bank], facts.write_ratio[bank]
+        busy = arcs.serial + read * arcs.read[:, bank] + write * arcs.write[:, bank]
+        loose: Floats | float = 0.0
+        if bank == STREAM_BANK:
+            loose = (read * facts.loose_read + write * facts.loose_write) / self.unit_bytes
+        return self._at_least(busy, loose)
 
 
 def carry_occupancy(build: ProgramBuilder, used: Ints, scratch: Ints, busy: Ints) -> Ints:
@@ -152,49 +160,3 @@ def place_scratch(build: ProgramBuilder, scratch: Ints, needed: Floats) -> None:
     """(B9) The scratch of a step lies in some banks: of ``scratch`` (b, k) ``needed`` (k,)."""
     row = build.rows(needed.size, needed, needed)
     build.add(row[None, :], scratch, 1.0)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Duration:
-    """Columns of the durations ``time`` (n,), and of what takes time."""
-
-    build: ProgramBuilder
-    network: BankNetwork
-    amount: Ints
-    time: Ints
-
-    def at_least(self, taken: Floats, least: Floats | float) -> Ints:
-        """Rows ``e_i - sum of taken >= least``."""
-        arcs, cells = self.network.arcs, self.network.cells
-        row = self.build.rows(self.time.size, least)
-        self.build.add(row, self.time, 1.0)
-        self.build.add(row[cells.step[arcs.cell]], self.amount, -taken)
-        return row
-
-
-def _channels(duration: _Duration) -> tuple[Ints, ...]:
-    """(B10) ``e_i`` >= bytes moved; with ``duplex`` each way, with the other's serial bytes."""
-    arcs = duration.network.arcs
-    if not duration.network.facts.duplex:
-        return (duration.at_least(arcs.moved_in + arcs.moved_out, 0.0),)
-    firm = arcs.serial > 0
-    return (
-        duration.at_least(arcs.moved_in + np.where(firm, arcs.moved_out, 0.0), 0.0),
-        duration.at_least(arcs.moved_out + np.where(firm, arcs.moved_in, 0.0), 0.0),
-    )
-
-
-def _serial(duration: _Duration, computing: Floats) -> None:
-    """(B11) ``e_i`` >= serial bytes + ``beta c_i``."""
-    duration.at_least(duration.network.arcs.serial, computing)
-
-
-def _port(duration: _Duration, bank: int, unit: float) -> Ints:
-    """(B12) ``e_i`` >= serial bytes + what DRAM moves while the bank's port is busy."""
-    facts, arcs = duration.network.facts, duration.network.arcs
-    read, write = facts.read_ratio[bank], facts.write_ratio[bank]
-    busy = arcs.serial + read * arcs.read[:, bank] + write * arcs.write[:, bank]
-    loose: Floats | float = 0.0
-    if bank == STREAM_BANK:
-        loose = (read * facts.loose_read + write * facts.loose_write) / unit
-    return duration.at_least(busy, loose)

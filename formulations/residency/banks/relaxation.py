@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.banks.cells import Field
+from formulations.residency.banks.cells import ChosenCells, Field
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.network import BankNetwork
-from formulations.residency.banks.paths import Paths, paths, promising
+from formulations.residency.banks.paths import Paths, promising
 from formulations.residency.banks.prices import BankMultipliers
-from formulations.residency.banks.program import BankProgram, build
+from formulations.residency.banks.program import BankProgram
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
 from formulations.residency.pages.rounding import to_plan
@@ -49,7 +49,7 @@ class Relaxation:
         )
         zero = np.zeros((self.facts.bank_count, line.steps))
         self.prices = BankMultipliers(hold=zero, load=zero[0], store=zero[0], port=zero)
-        self._best: Paths = paths(self.facts, self.prices)
+        self._best = Paths(self.facts, self.prices)
         self.cut_short = False
 
     @property
@@ -73,7 +73,7 @@ class Relaxation:
 
     def run(self, request: Request) -> Plan | None:
         """Solve, price, add cells; the last solution in pages, if there is one."""
-        field = Field.of(self.facts.line)
+        field = Field(self.facts.line)
         cells = len(field.cells)
         every = np.ones(cells, bool)
         chosen = every if cells <= _ALL_CELLS else field.near(_NEAR)
@@ -104,7 +104,7 @@ class Relaxation:
         return _THRESHOLD * self.facts.byte_price
 
     def _try(self, prices: BankMultipliers) -> None:
-        found = paths(self.facts, prices)
+        found = Paths(self.facts, prices)
         if found.bound > self.bound:
             self._best, self.prices = found, prices
             self._request.report_incumbent(bound=found.bound)
@@ -112,7 +112,7 @@ class Relaxation:
     def _solve(
         self, field: Field, chosen: Bools, request: Request
     ) -> tuple[BankProgram, SolverResult]:
-        built = build(BankNetwork(self.facts, field.choose(chosen)))
+        built = BankProgram(BankNetwork(self.facts, ChosenCells(field, chosen)))
         interior = interior_point(_PRECISE if chosen.size <= _ALL_CELLS else _LARGE)
         # An interior point that loses its precision ends far away; a vertex does not.
         for options in (interior, {"solver": "simplex"}):
@@ -126,11 +126,8 @@ class Relaxation:
         if self._instance.several_modes:
             return None
         machine, line = self._instance.machine, self._line
-        intervals = RankedIntervals(line)
         return to_plan(
-            intervals,
-            line,
-            profile(built.network, intervals, built.amounts(answer)),
+            profile(built.network, RankedIntervals(line), built.amounts(answer)),
             self.prices.load + self.facts.in_byte,
             page_bytes=machine.page_bytes,
             capacity_pages=sum(machine.bank_pages) - machine.pages(line.scratch_bytes),
@@ -160,9 +157,8 @@ def profile(network: BankNetwork, intervals: RankedIntervals, amounts: Floats) -
     twice = np.zeros(order.size, bool)
     twice[1:] = (np.diff(tensor[order]) == 0) & (np.diff(step[order]) == 0)
     keep = order[~(twice & (own[order] == 1))]
-    return Profiles.of(
+    return Profiles(
         intervals,
-        facts.line,
         tensor=tensor[keep],
         step=step[keep],
         resident=np.concatenate((held, carried))[keep],

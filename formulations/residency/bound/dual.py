@@ -17,7 +17,6 @@ from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.rangemin import RangeMinimum
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats
-from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 
 INFINITE = np.inf
@@ -28,15 +27,16 @@ class Dual:
 
     Attributes
     ----------
-    arc
-        Cost of every arc.
+    at_step, arc
+        Prices in each step, and the cost of every arc.
     """
 
     def __init__(
         self, intervals: RankedIntervals, coefficients: CostCoefficients, prices: Multipliers
     ) -> None:
         self.intervals, self.coefficients, self.prices = intervals, coefficients, prices
-        self.arc = arcs(intervals, coefficients, prices)
+        self.at_step = MovePrices(coefficients, prices)
+        self.arc = Arcs(intervals, coefficients, self.at_step)
 
     @cached_property
     def ahead(self) -> Forward:
@@ -68,7 +68,6 @@ class Dual:
         return result
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class MovePrices:
     """Price of a byte ``loaded``, ``stored`` and ``held`` in each step (n,), the objective's too.
 
@@ -77,32 +76,17 @@ class MovePrices:
     and given up at a step (``drops``), and of being stored (``cleans``).
     """
 
-    loaded: Floats
-    stored: Floats
-    held: Floats
-    held_before: Floats
-    loads: RangeMinimum
-    drops: RangeMinimum
-    cleans: RangeMinimum
-
-    @staticmethod
-    def of(coefficients: CostCoefficients, prices: Multipliers) -> MovePrices:
+    def __init__(self, coefficients: CostCoefficients, prices: Multipliers) -> None:
         """Add the objective's prices to multipliers."""
-        loaded = prices.load + coefficients.in_byte
-        stored = prices.store + coefficients.out_byte
-        held_before = np.concatenate(([0.0], np.cumsum(prices.spm)))
-        return MovePrices(
-            loaded=loaded,
-            stored=stored,
-            held=prices.spm,
-            held_before=held_before,
-            loads=RangeMinimum(loaded - held_before[:-1]),
-            drops=RangeMinimum(stored + held_before[1:]),
-            cleans=RangeMinimum(stored),
-        )
+        self.loaded = prices.load + coefficients.in_byte
+        self.stored = prices.store + coefficients.out_byte
+        self.held = prices.spm
+        self.held_before = np.concatenate(([0.0], np.cumsum(prices.spm)))
+        self.loads = RangeMinimum(self.loaded - self.held_before[:-1])
+        self.drops = RangeMinimum(self.stored + self.held_before[1:])
+        self.cleans = RangeMinimum(self.stored)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Arcs:
     """Costs per byte of what may happen in each interval and at each access, all (a,).
 
@@ -113,50 +97,26 @@ class Arcs:
     ``final_drop`` (f,): store after the last access at ``final_at``.
     """
 
-    prices: MovePrices
-    hold: Floats
-    load: Floats
-    load_at: Ints
-    drop: Floats
-    drop_at: Ints
-    clean: Floats
-    clean_at: Ints
-    keep_here: Floats
-    load_here: Floats
-    clean_here: Floats
-    stream: Floats
-    final_drop: Floats
-    final_at: Ints
-
-
-def arcs(intervals: RankedIntervals, coefficients: CostCoefficients, prices: Multipliers) -> Arcs:
-    """Cost of every arc at ``prices``."""
-    at_step = MovePrices.of(coefficients, prices)
-    loads, drops, cleans = at_step.loads, at_step.drops, at_step.cleans
-    upto, step, inner = at_step.held_before, intervals.step, intervals.inner
-    load_at, drop_at, clean_at = (table.argmin(inner) for table in (loads, drops, cleans))
-    final_at = drops.argmin(intervals.after_last)
-    hold = upto[step] - upto[np.minimum(intervals.begin, step)]
-    fixed, written = intervals.stationary, intervals.kind != Access.READ
-    loaded, stored = at_step.loaded[step], at_step.stored[step]
-    return Arcs(
-        prices=at_step,
-        hold=hold,
-        load=loads.at(load_at) + upto[step],
-        load_at=load_at,
-        drop=drops.at(drop_at) - upto[intervals.begin],
-        drop_at=drop_at,
-        clean=cleans.at(clean_at) + hold,
-        clean_at=clean_at,
-        keep_here=at_step.held[step],
-        load_here=np.where(fixed, coefficients.byte_time + coefficients.in_byte, loaded),
-        clean_here=np.where(
-            fixed & written, coefficients.byte_time + coefficients.out_byte, stored
-        ),
-        stream=np.where(fixed, INFINITE, _stream(intervals, loaded, stored)),
-        final_drop=drops.at(final_at) - upto[step[intervals.last] + 1],
-        final_at=final_at,
-    )
+    def __init__(
+        self, intervals: RankedIntervals, coefficients: CostCoefficients, prices: MovePrices
+    ) -> None:
+        upto, step, inner = prices.held_before, intervals.step, intervals.inner
+        fixed, written = intervals.stationary, intervals.kind != Access.READ
+        loaded, stored = prices.loaded[step], prices.stored[step]
+        self.hold = upto[step] - upto[np.minimum(intervals.begin, step)]
+        self.load_at = prices.loads.argmin(inner)
+        self.load = prices.loads.at(self.load_at) + upto[step]
+        self.drop_at = prices.drops.argmin(inner)
+        self.drop = prices.drops.at(self.drop_at) - upto[intervals.begin]
+        self.clean_at = prices.cleans.argmin(inner)
+        self.clean = prices.cleans.at(self.clean_at) + self.hold
+        self.final_at = prices.drops.argmin(intervals.after_last)
+        self.final_drop = prices.drops.at(self.final_at) - upto[step[intervals.last] + 1]
+        self.keep_here = prices.held[step]
+        byte_time = coefficients.byte_time
+        self.load_here = np.where(fixed, byte_time + coefficients.in_byte, loaded)
+        self.clean_here = np.where(fixed & written, byte_time + coefficients.out_byte, stored)
+        self.stream = np.where(fixed, INFINITE, _stream(intervals, loaded, stored))
 
 
 def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:

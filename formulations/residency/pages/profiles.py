@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import DIRTY, ColumnKind, PathColumns, usage
+from formulations.residency.program.columns import DIRTY, ColumnKind, PathColumns, Usage
 from formulations.solver.program import Floats
-from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Access, Timeline
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Access
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Profiles:
     """Step functions of all tensors: from ``step`` on, until the next row of the tensor.
 
@@ -32,45 +29,27 @@ class Profiles:
     size_bytes : (k,)
     """
 
-    tensor: Ints
-    step: Ints
-    resident: Floats
-    dirty: Floats
-    version: Ints
-    access: Ints
-    fixed: Bools
-    size_bytes: Ints
-
-    @staticmethod
-    def of(
+    def __init__(
+        self,
         intervals: RankedIntervals,
-        line: Timeline,
         *,
         tensor: Ints,
         step: Ints,
         access: Ints,
         resident: Floats,
         dirty: Floats,
-    ) -> Profiles:
-        """Add what follows from the rows' accesses."""
-        written = (access >= 0) & (intervals.kind[access] != Access.READ)
-        return Profiles(
-            tensor=tensor,
-            step=step,
-            resident=resident,
-            dirty=dirty,
-            version=np.concatenate(([0], np.cumsum(written)[:-1])),
-            access=access,
-            fixed=(access >= 0) & intervals.stationary[access],
-            size_bytes=line.size_bytes[tensor],
-        )
+    ) -> None:
+        self.intervals, self.tensor, self.step, self.access = intervals, tensor, step, access
+        self.resident, self.dirty = resident, dirty
+        self.written = (access >= 0) & (intervals.kind[access] != Access.READ)
+        self.version = np.concatenate(([0], np.cumsum(self.written)[:-1]))
+        self.fixed = (access >= 0) & intervals.stationary[access]
+        self.size_bytes = intervals.line.size_bytes[tensor]
 
 
-def profiles(
-    intervals: RankedIntervals, line: Timeline, columns: PathColumns, amounts: Floats
-) -> Profiles:
+def profiles(intervals: RankedIntervals, columns: PathColumns, amounts: Floats) -> Profiles:
     """Add up the columns."""
-    use, access = usage(intervals, columns), columns.access
+    use, access = Usage(intervals, columns), columns.access
     some = (use.end > use.begin) & (amounts > 0)
     tensor = intervals.tensor[access]
     dirty = some & np.isin(columns.kind, DIRTY)
@@ -92,9 +71,8 @@ def profiles(
     tensors, steps = unique // span, unique % span
     at = np.full(unique.size, -1, np.int64)
     at[inverse[: own.size]] = own
-    return Profiles.of(
+    return Profiles(
         intervals,
-        line,
         tensor=tensors,
         step=steps,
         resident=_summed(np.bincount(inverse, held, unique.size).astype(np.float64), tensors),

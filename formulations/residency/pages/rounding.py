@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import Profiles
 from formulations.reuse_intervals import stores_of
 from formulations.solver.program import Floats
 from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Access, Timeline
 
 _SHRINK = (0.0, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 _NEARLY_WHOLE = 1e-5
@@ -25,13 +23,7 @@ _NOISE = 1e-6
 
 
 def to_plan(
-    intervals: RankedIntervals,
-    line: Timeline,
-    profile: Profiles,
-    dma_price: Floats,
-    *,
-    page_bytes: int,
-    capacity_pages: Ints,
+    profile: Profiles, dma_price: Floats, *, page_bytes: int, capacity_pages: Ints
 ) -> Plan | None:
     """Round to pages; None if even a shrunken profile does not fit.
 
@@ -46,14 +38,14 @@ def to_plan(
         if (free >= 0).all():
             high = _rounded(profile, page_bytes, shrink, up=True)
             pages = (-(-low[0] // page_bytes), -(-high[0] // page_bytes))
-            raised = raised_rows(intervals, profile, pages, dma_price, free)
+            raised = raised_rows(profile, pages, dma_price, free)
             resident = np.where(raised, high[0], low[0])
             dirty = _settled(profile, np.where(raised, high[1], low[1]), resident)
             return Plan(
-                operation=line.operation,
-                mode=line.mode,
-                residency=_rows(profile, resident, intervals.steps),
-                stores=_stores(intervals, profile, resident, dirty),
+                operation=profile.intervals.line.operation,
+                mode=profile.intervals.line.mode,
+                residency=_rows(profile, resident),
+                stores=_stores(profile, resident, dirty),
             )
     return None
 
@@ -97,8 +89,8 @@ def _settled(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
     return lowest
 
 
-def _rows(profile: Profiles, resident: Ints, steps: int) -> Residency:
-    tensor = profile.tensor
+def _rows(profile: Profiles, resident: Ints) -> Residency:
+    tensor, steps = profile.tensor, profile.intervals.steps
     if not tensor.size:
         return Residency.empty()
     new = np.concatenate(([True], (tensor[1:] != tensor[:-1]) | (resident[1:] != resident[:-1])))
@@ -116,26 +108,17 @@ def _rows(profile: Profiles, resident: Ints, steps: int) -> Residency:
     )
 
 
-def _stores(intervals: RankedIntervals, profile: Profiles, resident: Ints, dirty: Ints) -> Stores:
+def _stores(profile: Profiles, resident: Ints, dirty: Ints) -> Stores:
     """What is dirty before a step (or written in it), and no longer after it."""
-    here, later = np.arange(profile.tensor.size - 1), np.arange(1, profile.tensor.size)
-    same = profile.tensor[here] == profile.tensor[later]
-    at = profile.access[here]
-    written = (at >= 0) & (intervals.kind[at] != Access.READ)
-    before = np.where(written, resident[here], dirty[here])
-    amount = before - dirty[later]
-    dead = (at >= 0) & intervals.dead[at]
-    some = same & (amount > 0) & ~dead
-    step, tensor, size = profile.step[later][some] - 1, profile.tensor[here][some], amount[some]
-    return stores_of(step, tensor, size)
+    at, tensor = profile.access[:-1], profile.tensor
+    amount = np.where(profile.written, resident, dirty)[:-1] - dirty[1:]
+    dead = (at >= 0) & profile.intervals.dead[at]
+    some = (tensor[:-1] == tensor[1:]) & (amount > 0) & ~dead
+    return stores_of(profile.step[1:][some] - 1, tensor[:-1][some], amount[some])
 
 
 def raised_rows(
-    intervals: RankedIntervals,
-    profile: Profiles,
-    pages: tuple[Ints, Ints],
-    dma_price: Floats,
-    free: Ints,
+    profile: Profiles, pages: tuple[Ints, Ints], dma_price: Floats, free: Ints
 ) -> Bools:
     """(k,) Rows of the profile to raise from the first to the second of ``pages``.
 
@@ -148,26 +131,17 @@ def raised_rows(
     extra = high - low
     stretch = _stretches(profile, high)
     until = np.append(profile.step[1:], 0)
-    served = profile.access >= 0
-    saved = np.where(
-        served,
-        intervals.passes[profile.access] * dma_price[np.minimum(profile.step, dma_price.size - 1)],
-        0,
-    )
+    passes = profile.intervals.passes[profile.access]
+    price = dma_price[np.minimum(profile.step, dma_price.size - 1)]
+    saved = np.where(profile.access >= 0, passes * price, 0)
     count = int(stretch.max(initial=-1)) + 1
     rows = np.flatnonzero((stretch >= 0) & (extra > 0))
     gain = np.bincount(stretch[rows], (saved * extra)[rows], count)
     cost = np.bincount(stretch[rows], ((until - profile.step) * extra)[rows], count)
     first = np.searchsorted(stretch[rows], np.arange(count), "left")
     last = np.searchsorted(stretch[rows], np.arange(count), "right")
-    spans = list(
-        zip(
-            profile.step[rows].tolist(),
-            until[rows].tolist(),
-            extra[rows].tolist(),
-            strict=True,
-        )
-    )
+    columns = (profile.step[rows], until[rows], extra[rows])
+    spans = list(zip(*(column.tolist() for column in columns), strict=True))
     chosen = np.zeros(count, bool)
     candidates = np.flatnonzero((gain > 0) & (last > first))
     for k in candidates[np.argsort(-gain[candidates] / cost[candidates], kind="stable")].tolist():

@@ -159,19 +159,19 @@ def candidates(
 
 def near_best_paths(dual: Dual, threshold: float, depth: int) -> PathColumns:
     """Columns whose marginal, best path through one minus best path, is at most ``threshold``."""
-    best, intervals, arc = dual.best, dual.intervals, dual.arc
+    best, intervals = dual.best, dual.intervals
 
     def limit(kind: ColumnKind, at: Ints) -> Floats:
         result: Floats = threshold + best[at] - _rest(dual, kind, at)
         return result
 
-    return candidates(intervals, arc.prices, depth, limit)
+    return candidates(intervals, dual.at_step, depth, limit)
 
 
 def _rest(dual: Dual, kind: ColumnKind, at: Ints) -> Floats:
     """What the best path through a column costs, but for what is done at a step of its own."""
     intervals, arc, ahead, back = dual.intervals, dual.arc, dual.ahead, dual.back
-    before, upto = intervals.previous[at], arc.prices.held_before
+    before, upto = intervals.previous[at], dual.at_step.held_before
     cost: Floats
     match kind:
         case ColumnKind.HOLD_DIRTY:
@@ -217,7 +217,6 @@ def _search(
     return np.concatenate(owners), np.concatenate(steps)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Usage:
     """What one byte of each column uses (c,).
 
@@ -225,41 +224,27 @@ class Usage:
     ``at``; ``serial`` marks transfers that cannot overlap the step's computing.
     """
 
-    begin: Ints
-    end: Ints
-    at: Ints
-    moved_in: Floats
-    moved_out: Floats
-    serial: Bools
-
-
-def usage(intervals: RankedIntervals, columns: PathColumns) -> Usage:
-    """Read off each column's use of SPM and DMA."""
-    kind, access = columns.kind, columns.access
-    step, before = intervals.step[access], intervals.previous[access]
-    own_kind, passes = intervals.kind[access], intervals.passes[access].astype(np.float64)
-    written = np.where(before >= 0, intervals.kind[before] == Access.WRITE, False)
-    final = kind == ColumnKind.FINAL
-    written = np.where(final, own_kind == Access.WRITE, written)
-    # Dirty bytes that a blind write leaves count from the writing step on.
-    start = np.where(final, step + 1, intervals.begin[access])
-    dirty_start = start - written
-    loads = np.isin(kind, (ColumnKind.LOAD, ColumnKind.LOAD_HERE))
-    stream = kind == ColumnKind.STREAM
-    own_step = stream | np.isin(kind, _SERIAL)
-    at = np.where(own_step, step, columns.step)
-    begin = np.where(np.isin(kind, DIRTY), dirty_start, np.where(loads | own_step, at, start))
-    end = np.where((kind == ColumnKind.DROP) | final, columns.step, step) + 1
-    write, dead = own_kind == Access.WRITE, intervals.dead[access]
-    end = np.where(stream | ((kind == ColumnKind.WRITE_THROUGH) & ~write), begin, end)
-    streamed_in = np.where(write, passes - 1, passes)
-    streamed_out = np.where((own_kind == Access.READ) | dead, 0.0, passes)
-    stores = np.isin(kind, _STORED)
-    return Usage(
-        begin=begin,
-        end=end,
-        at=at,
-        moved_in=np.where(stream, streamed_in, loads.astype(np.float64)),
-        moved_out=np.where(stream, streamed_out, stores.astype(np.float64)),
-        serial=intervals.stationary[access] & np.isin(kind, _SERIAL),
-    )
+    def __init__(self, intervals: RankedIntervals, columns: PathColumns) -> None:
+        kind, access = columns.kind, columns.access
+        step, before = intervals.step[access], intervals.previous[access]
+        own_kind, passes = intervals.kind[access], intervals.passes[access].astype(np.float64)
+        read, write = own_kind == Access.READ, own_kind == Access.WRITE
+        stream, final = kind == ColumnKind.STREAM, kind == ColumnKind.FINAL
+        serial = np.isin(kind, _SERIAL)
+        # Dirty bytes that a blind write leaves count from the writing step on.
+        written = (before >= 0) & (intervals.kind[before] == Access.WRITE)
+        written = np.where(final, write, written)
+        start = np.where(final, step + 1, intervals.begin[access])
+        loads = np.isin(kind, (ColumnKind.LOAD, ColumnKind.LOAD_HERE))
+        self.at = np.where(stream | serial, step, columns.step)
+        begin = np.where(loads | stream | serial, self.at, start)
+        self.begin = np.where(np.isin(kind, DIRTY), start - written, begin)
+        end = np.where((kind == ColumnKind.DROP) | final, columns.step, step) + 1
+        passes_by = stream | ((kind == ColumnKind.WRITE_THROUGH) & ~write)
+        self.end = np.where(passes_by, self.begin, end)
+        streamed_in = np.where(write, passes - 1, passes)
+        streamed_out = np.where(read | intervals.dead[access], 0.0, passes)
+        self.moved_in: Floats = np.where(stream, streamed_in, loads.astype(np.float64))
+        stores = np.isin(kind, _STORED).astype(np.float64)
+        self.moved_out: Floats = np.where(stream, streamed_out, stores)
+        self.serial = intervals.stationary[access] & serial

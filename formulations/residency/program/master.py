@@ -17,7 +17,7 @@ from formulations.residency.program.columns import (
     DIRTY,
     ColumnKind,
     PathColumns,
-    usage,
+    Usage,
 )
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.table import Bools, Ints
@@ -61,7 +61,7 @@ class Master:
         tie: float = 0.0,
     ) -> None:
         self.intervals, self.coefficients, self.columns = intervals, coefficients, columns
-        self.use, self.builder = usage(intervals, columns), ProgramBuilder()
+        self.use, self.builder = Usage(intervals, columns), ProgramBuilder()
         self.unit_bytes = max(float(coefficients.capacity_bytes.max()) / 64, 1.0)
         self.price_unit = coefficients.dearest_byte or 1.0
         inward, outward, steps = self.use.moved_in, self.use.moved_out, intervals.steps

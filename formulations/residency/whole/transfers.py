@@ -77,7 +77,7 @@ class WholeCase:
             del kind
             return np.full(at.size, np.inf)
 
-        at_step = MovePrices.of(self.coefficients, prices)
+        at_step = MovePrices(self.coefficients, prices)
         found = candidates(self.intervals, at_step, depth, anything)
         return found.union(PathColumns.empty(), self.intervals.steps)
 
@@ -159,9 +159,7 @@ def _plan(case: WholeCase, built: Master, answer: SolverResult) -> Plan | None:
     """Round to pages; None unless every tensor is whole wherever it is used."""
     line = case.line
     plan = to_plan(
-        case.intervals,
-        line,
-        profiles(case.intervals, line, built.columns, built.amounts(answer)),
+        profiles(case.intervals, built.columns, built.amounts(answer)),
         np.zeros(line.steps),
         page_bytes=case.instance.machine.page_bytes,
         capacity_pages=case.uses.capacity_pages,

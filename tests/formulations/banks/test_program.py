@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from formulations.residency.banks.cells import Field
+from formulations.residency.banks.cells import ChosenCells, Field
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.network import BankNetwork
-from formulations.residency.banks.paths import paths, promising
+from formulations.residency.banks.paths import Paths, promising
 from formulations.residency.banks.prices import BankMultipliers, certificate
-from formulations.residency.banks.program import BankProgram, build
+from formulations.residency.banks.program import BankProgram
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverResult
 from spmopt.core.instance import Instance
@@ -34,7 +34,7 @@ def solved(
     facts: BankCoefficients, field: Field, chosen: Bools | None = None
 ) -> tuple[BankProgram, SolverResult]:
     every = np.ones(len(field.cells), bool)
-    built = build(BankNetwork(facts, field.choose(every if chosen is None else chosen)))
+    built = BankProgram(BankNetwork(facts, ChosenCells(field, every if chosen is None else chosen)))
     answer = solve(built.program, options={"solver": "simplex", "presolve": "off"})
     return built, answer
 
@@ -51,7 +51,7 @@ def test_one_bank_is_a_uniform_scratchpad(name: str) -> None:
         uniform, one = alone(random_instance(seed, duplex=True))
         objective = objective_named(name, one.machine)
         facts = facts_of(one, objective)
-        built, answer = solved(facts, Field.of(facts.line))
+        built, answer = solved(facts, Field(facts.line))
         plain = solve_plain(uniform, objective_named(name, uniform.machine)).value
         assert built.value(answer) == pytest.approx(plain, rel=NEAR, abs=1e-18), seed
 
@@ -64,7 +64,7 @@ def test_its_prices_prove_its_value(name: str, ports: bool) -> None:
         instance = banked(seed, banks=2 + seed % 2, ports=ports, duplex=True)
         objective = objective_named(name, instance.machine)
         facts = facts_of(instance, objective)
-        built, answer = solved(facts, Field.of(facts.line))
+        built, answer = solved(facts, Field(facts.line))
         prices = built.multipliers(answer)
         value = built.value(answer)
         assert proved(instance, objective, facts, prices) == pytest.approx(value, rel=NEAR), seed
@@ -87,7 +87,7 @@ def test_any_prices_prove_the_same_here_and_there(seed: int) -> None:
         port=unit * generator.random(shape) * facts.ported[:, None],
     )
     exact = proved(instance, objective, facts, prices)
-    found = paths(facts, prices).bound
+    found = Paths(facts, prices).bound
     size = abs(found) + float(prices.hold.sum(axis=1) @ facts.capacity_bytes)
     assert exact <= found + 1e-9 * size
     assert exact == pytest.approx(found, abs=1e-9 * size)
@@ -98,7 +98,7 @@ def test_fewer_cells_cost_no_less_and_promising_ones_make_up_for_it(seed: int) -
     instance = banked(seed, max_operations=7, max_tensors=5)
     objective = objective_named("time", instance.machine)
     facts = facts_of(instance, objective)
-    field = Field.of(facts.line)
+    field = Field(facts.line)
     built, answer = solved(facts, field)
     least = built.value(answer)
     chosen = field.near(0)
@@ -106,7 +106,7 @@ def test_fewer_cells_cost_no_less_and_promising_ones_make_up_for_it(seed: int) -
     for _ in range(6):
         built, answer = solved(facts, field, chosen)
         values.append(built.value(answer))
-        priced = paths(facts, built.multipliers(answer))
+        priced = Paths(facts, built.multipliers(answer))
         assert priced.bound <= least * (1 + NEAR)
         chosen = chosen | promising(field, priced, chosen, facts.byte_price)
     assert min(values) >= least * (1 - NEAR)
@@ -127,6 +127,6 @@ def test_larger_banks_cost_no_more() -> None:
         values = []
         for case in (instance, larger):
             facts = facts_of(case, objective)
-            built, answer = solved(facts, Field.of(facts.line))
+            built, answer = solved(facts, Field(facts.line))
             values.append(built.value(answer))
         assert values[1] <= values[0] * (1 + NEAR) + NEAR

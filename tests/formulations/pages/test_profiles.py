@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.pages.profiles import Profiles, profiles
-from formulations.residency.program.columns import ColumnKind, usage
+from formulations.residency.program.columns import ColumnKind, Usage
 from formulations.solver.program import Floats
 from spmopt.core.timeline import Access
 from tests.formulations.priced import all_columns, cases
@@ -23,8 +23,8 @@ def test_resident_and_dirty_bytes_of_every_step() -> None:
     for seed, case in enumerate(cases(60)):
         intervals, columns = case.intervals, all_columns(case.intervals)
         amounts = np.random.default_rng(seed).random(len(columns)).round(1)
-        profile = profiles(intervals, case.line, columns, amounts)
-        use, tensors = usage(intervals, columns), case.line.size_bytes.size
+        profile = profiles(intervals, columns, amounts)
+        use, tensors = Usage(intervals, columns), case.line.size_bytes.size
         resident, dirty = np.zeros((tensors, intervals.steps)), np.zeros((tensors, intervals.steps))
         for k, kind in enumerate(columns.kind.tolist()):
             access = columns.access[k]
@@ -46,7 +46,7 @@ def test_rows_are_marked() -> None:
     for case in cases(40):
         intervals = case.intervals
         columns = all_columns(intervals)
-        profile = profiles(intervals, case.line, columns, np.ones(len(columns)))
+        profile = profiles(intervals, columns, np.ones(len(columns)))
         key = list(zip(profile.tensor.tolist(), profile.step.tolist(), strict=True))
         assert key == sorted(set(key))
         for access, (tensor, step) in enumerate(

@@ -36,7 +36,7 @@ class Solution:
 
     @property
     def profile(self) -> Profiles:
-        return profiles(self.case.intervals, self.case.line, self.columns, self.amounts)
+        return profiles(self.case.intervals, self.columns, self.amounts)
 
     @property
     def page_bytes(self) -> int:
@@ -49,14 +49,13 @@ class Solution:
 
     def rounded(self, worth: Floats | float = 0.0, extra_pages: int = 0) -> Plan | None:
         case = self.case
-        return to_plan(
-            case.intervals,
-            replace(case.line, mode=np.zeros_like(case.line.mode)),
+        plan = to_plan(
             self.profile,
             np.broadcast_to(np.asarray(worth, np.float64), (case.intervals.steps,)),
             page_bytes=self.page_bytes,
             capacity_pages=self.capacity_pages + extra_pages,
         )
+        return None if plan is None else replace(plan, mode=np.zeros_like(plan.mode))
 
 
 def solutions(count: int) -> list[Solution]:
@@ -234,7 +233,7 @@ def test_raised_stretches_use_up_free_pages_only() -> None:
         low, high = pages_of(profile, solution.page_bytes)
         free = generator.integers(0, 4, intervals.steps)
         left, worth = free.copy(), generator.random(intervals.steps)
-        raised = raised_rows(intervals, profile, (low, high), worth, left)
+        raised = raised_rows(profile, (low, high), worth, left)
         assert (left >= 0).all(), seed
         used = np.zeros(intervals.steps, np.int64)
         until = np.append(profile.step[1:], 0)
@@ -267,12 +266,10 @@ def test_the_stretch_that_saves_most_per_page_is_raised() -> None:
     intervals = case.intervals
     held = of_kind(ColumnKind.HOLD_CLEAN, np.flatnonzero(intervals.previous >= 0))
     here = of_kind(ColumnKind.LOAD_HERE, np.flatnonzero(intervals.previous < 0))
-    profile = profiles(intervals, case.line, PathColumns.together(held, here), np.full(4, 2.0))
+    profile = profiles(intervals, PathColumns.together(held, here), np.full(4, 2.0))
     low, high = pages_of(profile, 4)
     for free, expected in ((1, {1}), (2, {0, 1}), (0, set())):
-        raised = raised_rows(intervals, profile, (low, high), np.ones(4), np.full(4, free))
+        raised = raised_rows(profile, (low, high), np.ones(4), np.full(4, free))
         assert set(profile.tensor[raised & (high > low)].tolist()) == expected
     # Where DMA costs nothing, nothing is gained.
-    assert not raised_rows(intervals, profile, (low, high), np.zeros(4), np.full(4, 2))[
-        high > low
-    ].any()
+    assert not raised_rows(profile, (low, high), np.zeros(4), np.full(4, 2))[high > low].any()

@@ -10,11 +10,11 @@ import pytest
 from formulations.residency.program.columns import (
     ColumnKind,
     PathColumns,
+    Usage,
     existing,
     near_best_paths,
     needed,
     of_kind,
-    usage,
 )
 from formulations.residency.program.master import Master
 from formulations.residency.program.paths import path_columns
@@ -122,7 +122,7 @@ def test_needed_columns_make_the_program_feasible() -> None:
     for seed, case in enumerate(cases(60)):
         columns = needed(case.intervals)
         size = case.intervals.size_bytes[columns.access]
-        use = usage(case.intervals, columns)
+        use = Usage(case.intervals, columns)
         assert case.close(
             solved(case, columns)[2],
             float(moved_cost(case, columns, size * use.moved_in, size * use.moved_out)),
@@ -132,7 +132,7 @@ def test_needed_columns_make_the_program_feasible() -> None:
 def moved_cost(case: Case, columns: PathColumns, into: Floats, out: Floats) -> float:
     """What a solution that moves these bytes in each column costs (R6, in linear time)."""
     use, coefficients, steps = (
-        usage(case.intervals, columns),
+        Usage(case.intervals, columns),
         case.coefficients,
         case.intervals.steps,
     )
@@ -164,7 +164,7 @@ def test_what_columns_use() -> None:
     x0, x2, y0, y2 = at[0, 0], at[0, 2], at[1, 0], at[1, 2]
 
     def row(kind: ColumnKind, access: int, step: int = -1) -> tuple[float | bool, ...]:
-        use = usage(intervals, of_kind(kind, np.array([access]), step))
+        use = Usage(intervals, of_kind(kind, np.array([access]), step))
         span = (int(use.begin[0]), int(use.end[0])) if use.end[0] > use.begin[0] else ()
         return (*span, int(use.at[0]), use.moved_in[0], use.moved_out[0], bool(use.serial[0]))
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from formulations.residency.program.columns import ColumnKind, usage
+from formulations.residency.program.columns import ColumnKind, Usage
 from formulations.residency.program.master import Master
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
@@ -163,7 +163,7 @@ def test_amounts_are_bytes() -> None:
     amounts = built.amounts(answer)
     streamed = amounts[columns.kind == ColumnKind.STREAM]
     np.testing.assert_allclose(np.sort(streamed), [1000, 1000], rtol=1e-9)
-    use = usage(case.intervals, columns)
+    use = Usage(case.intervals, columns)
     assert (amounts * use.moved_in).sum() == pytest.approx(5000)
 
 

@@ -78,7 +78,7 @@ def test_rows_left_out_are_implied(instance: Instance) -> None:
         x = np.array(values, np.int64)
         if not _linked(columns.kept, columns.resident, x):
             continue
-        fits = rows.used(x) <= rows.room
+        fits = rows.used(x.astype(np.float64)) <= rows.room
         if fits[rows.needed].all():
             assert fits.all()
 

@@ -9,7 +9,7 @@ from formulations.residency.flow.savings import SavingIntervals
 from formulations.reuse_intervals import pages_in_steps
 from spmopt.core.schedule import Plan
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Access, Timeline
+from spmopt.core.timeline import Access
 
 _AHEAD = 8  # steps
 
@@ -23,7 +23,6 @@ class Hiding:
 
     def __init__(
         self,
-        line: Timeline,
         intervals: SavingIntervals,
         kept_bytes: Ints,
         *,
@@ -31,7 +30,8 @@ class Hiding:
         need: Ints,
         page: int,
     ) -> None:
-        self._line, self._page, self._need = line, page, need.tolist()
+        self._line = line = intervals.reuse.line
+        self._page, self._need = page, need.tolist()
         kept = np.zeros(line.step.size, np.int64)
         kept[intervals.access] = kept_bytes
         beside = (line.previous >= 0) & (line.step == line.step[line.previous] + 1)
@@ -39,7 +39,7 @@ class Hiding:
         waits = np.where(beside | (line.kind == Access.WRITE), 0, size - kept)
         held = pages_in_steps(line.steps, intervals.begin, intervals.end, -(-kept_bytes // page))
         self._free = (capacity - held).tolist()
-        self._waits, self._stores = waits.tolist(), stored(line, intervals, kept_bytes).tolist()
+        self._waits, self._stores = waits.tolist(), stored(intervals, kept_bytes).tolist()
         self._begin = intervals.reuse.begin.tolist()
         # Bytes of a version may leave in a later interval; they are stored at once then.
         self._leaves = self._left(kept, size).tolist()
@@ -66,7 +66,7 @@ class Hiding:
                     break
                 need = self._load_early(step, ahead, need)
         early, late = map(ShiftedTransfers.of_rows, (self._early, self._late))
-        return kept_plan(self._line, self._intervals, self._kept_bytes, early, late)
+        return kept_plan(self._intervals, self._kept_bytes, early, late)
 
     def _store_late(self, step: int, need: int) -> int:
         """Move stores of the step before; what is left to hide."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from formulations.reuse_intervals import pages_in_steps
 from formulations.solver.apart import StoppedError, call
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
@@ -64,15 +65,7 @@ def pack(packing: Packing, request: Request) -> Packed | None:
 
 def _used(packing: Packing, units: Ints) -> Ints:
     """(n,) Room that so many units of each stay take up."""
-    return np.cumsum(_changes(packing, units))[:-1]
-
-
-def _changes(packing: Packing, units: Ints) -> Ints:
-    """(n + 1,) Units that begin at each border, less those that end."""
-    changes = np.zeros(packing.capacity.size + 1, np.int64)
-    np.add.at(changes, packing.begin, units)
-    np.subtract.at(changes, packing.end, units)
-    return changes
+    return pages_in_steps(packing.capacity.size, packing.begin, packing.end, units)
 
 
 def _flow(packing: Packing, request: Request) -> Ints | None:
@@ -83,7 +76,7 @@ def _flow(packing: Packing, request: Request) -> Ints | None:
     head = np.concatenate((steps + 1, packing.begin))
     capacity = np.concatenate((packing.capacity, packing.most))
     cost = np.concatenate((nothing, packing.saving // np.gcd.reduce(packing.saving)))
-    supply = np.diff(packing.capacity, prepend=0, append=0) - _changes(packing, packing.most)
+    supply = np.diff(packing.capacity - _used(packing, packing.most), prepend=0, append=0)
     limit = request.remaining_s()
     try:
         flow: Ints | None = call(

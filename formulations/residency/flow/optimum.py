@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from formulations.residency.bound.prices import CostCoefficients, Multipliers, certificate
-from formulations.residency.flow.network import Packed, Packing, pack
+from formulations.residency.flow.network import Packing, pack
 from formulations.residency.flow.plan import kept_plan
 from formulations.residency.flow.savings import SavingIntervals, spare_units
 from formulations.solver.program import Floats
@@ -18,7 +18,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Timeline, fitting_timeline
+from spmopt.core.timeline import fitting_timeline
 
 _PARTS = 4  # of a page, where prices suffice
 
@@ -44,51 +44,38 @@ def page_optimum(instance: Instance, request: Request) -> Optimum | None:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM.
     """
-    case = _FlowCase.of(instance, request)
+    case = _flow_case(instance, request)
     found = None if case is None else case.in_pages()
     if case is None or found is None:
         return None
     kept_bytes, prices = found
-    if case.optimum(kept_bytes, prices).gap > request.tolerance:
-        finer = case.prices_of_parts()
-        prices = prices if finer is None else finer
-    return case.optimum(kept_bytes, prices)
+    best = case.optimum(kept_bytes, prices)
+    if best.gap > request.tolerance:
+        finer = case.in_units(instance.machine.page_bytes // _PARTS)
+        best = best if finer is None else case.optimum(kept_bytes, finer[1])
+    return best
 
 
 def fluid_optimum(instance: Instance, request: Request) -> Optimum | None:
     """Best plan in bytes that spread over pages at will, which is no legal one."""
-    case = _FlowCase.of(instance, request)
-    found = None if case is None else case.in_bytes()
-    if case is None or found is None:
+    case = _flow_case(instance, request)
+    found = None if case is None else case.in_units(1)
+    return None if case is None or found is None else case.optimum(*found)
+
+
+def _flow_case(instance: Instance, request: Request) -> _FlowCase | None:
+    # Most instances need no more than a look.
+    if request.objective.cycle or not all(map(_rigid, instance.operations)):
         return None
-    return case.optimum(*found)
+    intervals = SavingIntervals.of(fitting_timeline(instance), request.objective)
+    return None if intervals is None else _FlowCase(instance, request, intervals)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class _FlowCase:
     instance: Instance
     request: Request
-    line: Timeline
     intervals: SavingIntervals
-    coefficients: CostCoefficients
-
-    @staticmethod
-    def of(instance: Instance, request: Request) -> _FlowCase | None:
-        # Most instances need no more than a look.
-        if request.objective.cycle or not all(map(_rigid, instance.operations)):
-            return None
-        line = fitting_timeline(instance)
-        intervals = SavingIntervals.of(line, request.objective)
-        if intervals is None:
-            return None
-        coefficients = CostCoefficients(instance, line, request.objective)
-        return _FlowCase(
-            instance=instance,
-            request=request,
-            line=line,
-            intervals=intervals,
-            coefficients=coefficients,
-        )
 
     def in_pages(self) -> tuple[Ints, Floats] | None:
         """(k,) bytes kept, and (n,) prices of a byte: full pages, and last ones by themselves."""
@@ -96,14 +83,13 @@ class _FlowCase:
         full, rest = intervals.size_bytes // page, intervals.size_bytes % page
         whole, part = np.flatnonzero(full), np.flatnonzero(rest)
         stay = np.concatenate((whole, part))
+        each = np.concatenate((np.full_like(whole, page), rest[part]))
         packing = Packing(
             capacity=self._spare(page),
             begin=intervals.begin[stay],
             end=intervals.end[stay],
             most=np.concatenate((full[whole], np.ones_like(part))),
-            saving=np.concatenate(
-                (intervals.saving[whole] * page, intervals.saving[part] * rest[part])
-            ),
+            saving=intervals.saving[stay] * each,
         )
         packed = pack(packing, self.request)
         if packed is None:
@@ -113,63 +99,53 @@ class _FlowCase:
         prices: Floats = (packed.price / page).astype(np.float64) * float(intervals.unit)
         return np.minimum(pages * page, intervals.size_bytes), prices
 
-    def in_bytes(self) -> tuple[Ints, Floats] | None:
-        """(k,) bytes kept, and (n,) prices of a byte."""
-        unit = self._common_bytes()
-        packed = self._in_units(unit)
-        return None if packed is None else (packed.kept * unit, self._byte_prices(packed))
+    def in_units(self, least_bytes: int) -> tuple[Ints, Floats] | None:
+        """(k,) bytes kept, and (n,) prices of a byte, where bytes may share pages.
 
-    def prices_of_parts(self) -> Floats | None:
-        """(n,) Prices of a byte, nearly the best; exact ones would take several times as long."""
-        part = self.instance.machine.page_bytes // _PARTS
-        packed = self._in_units(max(part, self._common_bytes()))
-        return None if packed is None else self._byte_prices(packed)
-
-    def _in_units(self, unit_bytes: int) -> Packed | None:
-        """SavingIntervals in whole units, to the nearest; pages may be shared."""
-        intervals = self.intervals
+        In whole units, to the nearest: the largest that every size is a multiple of, or
+        ``least_bytes``, with which prices are only nearly the best; exact ones would take several
+        times as long.
+        """
+        intervals, page = self.intervals, self.instance.machine.page_bytes
+        unit = max(least_bytes, int(np.gcd.reduce(intervals.reuse.size_bytes, initial=page)))
         packing = Packing(
-            capacity=self._spare(1) // unit_bytes,
+            capacity=self._spare(1) // unit,
             begin=intervals.begin,
             end=intervals.end,
-            most=(intervals.size_bytes + unit_bytes // 2) // unit_bytes,
+            most=(intervals.size_bytes + unit // 2) // unit,
             saving=intervals.saving,
         )
-        return pack(packing, self.request)
-
-    def _byte_prices(self, packed: Packed) -> Floats:
-        return packed.price.astype(np.float64) * float(self.intervals.unit)
-
-    def _common_bytes(self) -> int:
-        """The largest unit that every size is a multiple of."""
-        line, page = self.line, self.instance.machine.page_bytes
-        return int(np.gcd.reduce(line.size_bytes[line.tensor], initial=page))
+        packed = pack(packing, self.request)
+        if packed is None:
+            return None
+        return packed.kept * unit, packed.price.astype(np.float64) * float(intervals.unit)
 
     def _spare(self, unit_bytes: int) -> Ints:
-        return spare_units(self.instance.machine, self.line, unit_bytes)
+        return spare_units(self.instance.machine, self.intervals.reuse.line, unit_bytes)
 
     def optimum(self, kept_bytes: Ints, prices: Floats) -> Optimum:
         """Plan and proof; the gap is to what other stays could save more at these prices."""
-        intervals, unit = self.intervals, float(self.intervals.unit)
-        plan = kept_plan(self.line, intervals, kept_bytes)
-        value = plan_cost(self.instance.machine, self.line, plan).value(
-            self.request.objective, self.line
+        intervals, unit, line = (
+            self.intervals,
+            float(self.intervals.unit),
+            self.intervals.reuse.line,
         )
+        objective, plan = self.request.objective, kept_plan(intervals, kept_bytes)
+        value = plan_cost(self.instance.machine, line, plan).value(objective, line)
         upto = np.concatenate(([0.0], np.cumsum(prices)))
         gain = intervals.saving * unit - (upto[intervals.end] - upto[intervals.begin])
         most = float((prices * self._spare(1)).sum())
         most += float((np.maximum(gain, 0.0) * intervals.size_bytes).sum())
         excess = most - unit * float((intervals.saving * kept_bytes).sum())
         bound = float(value) - excess
+        coefficients = CostCoefficients(self.instance, line, objective)
         nothing = np.zeros_like(prices)
-        multipliers = Multipliers.legal(self.coefficients, prices, nothing, nothing)
+        multipliers = Multipliers.legal(coefficients, prices, nothing, nothing)
         return Optimum(
             plan=plan,
             value=value,
             gap=0.0 if excess <= 0 else excess / bound if bound > 0 else np.inf,
-            certificate=certificate(
-                self.instance, self.request.objective, self.coefficients, multipliers
-            ),
+            certificate=certificate(self.instance, objective, coefficients, multipliers),
         )
 
 

@@ -10,7 +10,6 @@ from formulations.residency.flow.savings import SavingIntervals
 from formulations.reuse_intervals import residency_of, stores_of
 from spmopt.core.schedule import Plan
 from spmopt.core.table import Ints, Table
-from spmopt.core.timeline import Timeline
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,7 +34,6 @@ NOTHING = ShiftedTransfers.empty()
 
 
 def kept_plan(
-    line: Timeline,
     intervals: SavingIntervals,
     kept_bytes: Ints,
     early: ShiftedTransfers = NOTHING,
@@ -46,7 +44,7 @@ def kept_plan(
     Loads are in the step that needs them, but for ``early`` ones; stores in the step that writes
     what is to leave, but for ``late`` ones.
     """
-    own = stored(line, intervals, kept_bytes)
+    line, own = intervals.reuse.line, stored(intervals, kept_bytes)
     np.subtract.at(own, late.access, late.size_bytes)
     here = np.flatnonzero(own)
     pieces = (
@@ -67,11 +65,11 @@ def kept_plan(
     )
 
 
-def stored(line: Timeline, intervals: SavingIntervals, kept_bytes: Ints) -> Ints:
+def stored(intervals: SavingIntervals, kept_bytes: Ints) -> Ints:
     """(a,) Bytes that each write has to store: that leave before the next one, or are kept."""
     reuse = intervals.reuse
     # One more, for what no operation wrote.
-    result = np.zeros(line.step.size + 1, np.int64)
+    result = np.zeros(reuse.step.size + 1, np.int64)
     version = reuse.version[reuse.previous[intervals.access]]
     np.maximum.at(result, version, intervals.size_bytes - kept_bytes)
     result[reuse.version[reuse.last]] = reuse.size_bytes[reuse.last]

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
 
 import numpy as np
 
+from formulations.residency.byte_prices import BytePrices
 from formulations.reuse_intervals import ReuseIntervals
 from spmopt.assemble.cost import summed
 from spmopt.core.machine import Machine
@@ -18,7 +17,6 @@ from spmopt.core.timeline import Timeline
 _LARGEST = 2**31  # saving, so that sums of them stay within 64 bits
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class SavingIntervals:
     """Intervals (k,) of live tensors with untouched steps, in which any number of bytes may stay.
 
@@ -38,13 +36,10 @@ class SavingIntervals:
         Of the objective.
     """
 
-    reuse: ReuseIntervals
-    access: Ints
-    begin: Ints
-    end: Ints
-    size_bytes: Ints
-    saving: Ints
-    unit: Fraction
+    def __init__(self, reuse: ReuseIntervals, access: Ints, saving: Ints, unit: Fraction) -> None:
+        self.reuse, self.access, self.saving, self.unit = reuse, access, saving, unit
+        self.begin, self.end = reuse.begin[access], reuse.step[access]
+        self.size_bytes = reuse.size_bytes[access]
 
     @staticmethod
     def of(line: Timeline, objective: Objective) -> SavingIntervals | None:
@@ -57,38 +52,21 @@ class SavingIntervals:
         """
         if objective.cycle or not line.step.size or not line.stationary.all():
             return None
-        into, out, unit = _prices(objective)
-        if into + out > _LARGEST:
+        prices = BytePrices.of(objective, _LARGEST)
+        if not prices.exact:
             return None
         reuse = ReuseIntervals(line, np.arange(line.step.size))
         access = np.flatnonzero(reuse.crossed)
-        begin, end = reuse.begin[access], reuse.step[access]
         # The version from the start needs no store, and the last one, if kept, has one anyway.
         version = reuse.version[reuse.previous[access]]
         stored_once = (version >= 0) & ~np.isin(version, reuse.version[reuse.final])
-        saving = into + out * stored_once
-        leaving = version[(end > begin) & stored_once]
-        if out and leaving.size > np.unique(leaving).size:
+        saving = prices.into + prices.out * stored_once
+        untouched = reuse.step[access] > reuse.begin[access]
+        leaving = version[untouched & stored_once]
+        if prices.out and leaving.size > np.unique(leaving).size:
             return None
-        some = (end > begin) & (saving > 0)
-        return SavingIntervals(
-            reuse=reuse,
-            access=access[some],
-            begin=begin[some],
-            end=end[some],
-            size_bytes=reuse.size_bytes[access[some]],
-            saving=saving[some],
-            unit=unit,
-        )
-
-
-def _prices(objective: Objective) -> tuple[int, int, Fraction]:
-    """Of a byte in and a byte out, as whole numbers of the largest unit possible."""
-    into, out = objective.dram_in_byte, objective.dram_out_byte
-    common = lcm(into.denominator, out.denominator)
-    whole_in, whole_out = int(into * common), int(out * common)
-    step = max(gcd(whole_in, whole_out), 1)
-    return whole_in // step, whole_out // step, Fraction(step, common)
+        some = untouched & (saving > 0)
+        return SavingIntervals(reuse, access[some], saving[some], prices.unit)
 
 
 def spare_units(machine: Machine, line: Timeline, unit_bytes: int) -> Ints:

@@ -51,7 +51,7 @@ def timed_start(instance: Instance, request: Request) -> tuple[Plan, Multipliers
     if packed is None:
         return None
     kept = np.minimum(packed.kept[: pages.size] * page, intervals.size_bytes)
-    plan = Hiding(line, intervals, kept, capacity=capacity, need=need, page=page).plan()
+    plan = Hiding(intervals, kept, capacity=capacity, need=need, page=page).plan()
     coefficients = CostCoefficients(instance, line, objective)
     spm = (packed.price / page).astype(np.float64) * float(intervals.unit)
     dma = coefficients.byte_time - spm

@@ -3,37 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from math import gcd
 
 import numpy as np
 
+from formulations.residency.byte_prices import BytePrices
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.solver.program import Floats
-from spmopt.core.objective import Objective
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
-
-_LARGEST_PRICE = 2**20
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class BytePrices:
-    """Integer prices of a byte read and written, in units of ``unit`` objective units."""
-
-    into: int
-    out: int
-    unit: Fraction
-
-    @staticmethod
-    def of(objective: Objective) -> BytePrices:
-        """Exact where both prices are small multiples of one unit; else rounded down."""
-        into, out = objective.dram_in_byte, objective.dram_out_byte
-        scale = into.denominator * out.denominator
-        a, b = int(into * scale), int(out * scale)
-        unit = Fraction(gcd(a, b) or 1, scale)
-        unit = max(unit, max(into, out) / _LARGEST_PRICE)
-        return BytePrices(into=int(into / unit), out=int(out / unit), unit=unit)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

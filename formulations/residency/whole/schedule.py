@@ -10,10 +10,11 @@ import numpy as np
 
 from formulations.classes import WHOLE
 from formulations.residency.bound.prices import Multipliers
+from formulations.residency.byte_prices import BytePrices
 from formulations.residency.column_generation import ColumnGeneration, Settings
 from formulations.residency.whole import timed, traffic
 from formulations.residency.whole.retention import Retention, filled, plan_of, repaired
-from formulations.residency.whole.savings import BytePrices, savings
+from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
 from formulations.residency.whole.transfers import TimedPlan, WholeCase
 from formulations.solver.program import Floats
@@ -26,6 +27,7 @@ from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
 
 _TOO_LARGE = "too large for an integer program: tensors kept greedily"
+_LARGEST_PRICE = 2**20
 _MOST_GAP_STEPS = 4_000_000  # entries of the traffic program's capacity rows
 _MOST_USES = 15_000  # of the time program
 _ROUNDED = (
@@ -96,7 +98,7 @@ class _WholeSearch:
 
     def of_traffic(self) -> Outcome:
         """Bytes alone have a price."""
-        prices = BytePrices.of(self.request.objective)
+        prices = BytePrices.of(self.request.objective, _LARGEST_PRICE)
         saved = savings(self.uses, prices)
         starts = self._starts(saved.keep, saved.enter)
         for chosen in starts:

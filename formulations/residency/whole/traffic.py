@@ -10,10 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from formulations.residency.byte_prices import BytePrices
 from formulations.residency.whole.decisions import NO, YES, CapacityRows, Decisions, link, settle
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.retention import Retention, filled, repaired
-from formulations.residency.whole.savings import BytePrices, byte_prices, savings
+from formulations.residency.whole.savings import byte_prices, savings
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.scheduler import Request

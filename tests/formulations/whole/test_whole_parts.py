@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from formulations.residency.byte_prices import BytePrices
 from formulations.residency.whole.decisions import (
     NO,
     YES,
@@ -15,7 +16,7 @@ from formulations.residency.whole.decisions import (
 )
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.retention import Retention, filled, plan_of, repaired
-from formulations.residency.whole.savings import BytePrices, savings
+from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
 from formulations.reuse_intervals import steps_of
 from spmopt.core.instance import Instance
@@ -26,7 +27,7 @@ from tests.formulations.whole.cases import verified_value
 from tests.strategies import instances
 from tests.tiny import Op, tiny
 
-UNIT = BytePrices.of(TRAFFIC)
+UNIT = BytePrices.of(TRAFFIC, 2**20)
 
 
 def uses_of(instance: Instance) -> PagedIntervals:

@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency.bound.prices import Multipliers
+from formulations.residency.byte_prices import BytePrices
 from formulations.residency.program.columns import ColumnKind
 from formulations.residency.whole import schedule
 from formulations.residency.whole.retention import Retention, filled
-from formulations.residency.whole.savings import BytePrices, savings
+from formulations.residency.whole.savings import savings
 from formulations.residency.whole.timed import TimedProgram
 from formulations.residency.whole.transfers import WholeCase, best_transfers
 from formulations.solver.highs import solve
@@ -133,7 +134,7 @@ def _filled(instance: Instance) -> tuple[WholeCase, Retention]:
     line = listed_timeline(instance)
     setting = WholeCase(instance, Request(objective=MAKESPAN, threads=1), line)
     uses = setting.uses
-    saved = savings(uses, BytePrices.of(TRAFFIC))
+    saved = savings(uses, BytePrices.of(TRAFFIC, 2**20))
     choices = filled(uses, Retention.nothing(uses), saved.keep, saved.enter)
     useful = uses.live | uses.live_after | uses.stationary
     choices = Retention.of(uses, choices.resident & useful, choices.kept)

@@ -25,6 +25,8 @@ class ReuseIntervals:
         Number of steps n.
     access : (a,)
         Index of the access in the timeline.
+    position : (a + 1,)
+        Of each access of the timeline, in this order; -1 of none.
     step, tensor, kind, passes, stationary, size_bytes : (a,)
         Of the access; the size is its tensor's.
     previous, next : (a,)
@@ -47,7 +49,7 @@ class ReuseIntervals:
 
     def __init__(self, line: Timeline, order: Ints) -> None:
         """Arrange the accesses of a timeline in ``order`` (a,)."""
-        position = np.append(np.empty_like(order), -1)
+        self.position = position = np.append(np.empty_like(order), -1)
         position[order] = np.arange(order.size)
         self.line, self.steps, self.access = line, line.steps, order
         self.step, self.tensor, self.kind = line.step[order], line.tensor[order], line.kind[order]
@@ -64,6 +66,18 @@ class ReuseIntervals:
         self.from_dram = first & in_dram
         self.dirty = self.live & ~first & (self.version[self.previous] >= 0)
         self.final = (self.next < 0) & line.keep[self.tensor] & (self.version >= 0)
+
+    @cached_property
+    def read(self) -> Bools:
+        """(a,) Accesses that only read."""
+        result: Bools = self.kind == Access.READ
+        return result
+
+    @cached_property
+    def write(self) -> Bools:
+        """(a,) Accesses that overwrite their tensor without reading it."""
+        result: Bools = self.kind == Access.WRITE
+        return result
 
     @cached_property
     def crossed(self) -> Bools:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from formulations.residency.column_generation import ColumnGeneration, Settings
-from formulations.residency.flow.optimum import Optimum, page_optimum
+from formulations.residency.flow.optimum import page_optimum
 from formulations.residency.flow.timed import timed_start
 from spmopt.assemble.cost import plan_value
 from spmopt.core.instance import Instance
@@ -77,10 +77,8 @@ def decided(instance: Instance, request: Request) -> Outcome:
         As :func:`schedule`, unless a look at the instance says that no flow decides.
     """
     found = page_optimum(instance, request)
-    return Outcome(plan=None) if found is None else _proved(instance, request, found)
-
-
-def _proved(instance: Instance, request: Request, found: Optimum) -> Outcome:
+    if found is None:
+        return Outcome(plan=None)
     plan, start = found.plan, request.start
     if start is not None and plan_value(instance, start, request.objective) <= found.value:
         plan = start

@@ -44,7 +44,7 @@ def solve(
     time_limit_s: float = float("inf"),
     threads: int = 1,
     start: Floats | None = None,
-    stop: Callable[[], bool] | None = None,
+    stop: Callable[[], bool] = bool,
     progress: Progress | None = None,
 ) -> SolverResult:
     """Solve ``program``; primal and dual values come back even when HiGHS stopped early.
@@ -83,12 +83,12 @@ def solve(
         solution = highspy.HighsSolution()
         solution.col_value = start
         _require(solver.setSolution(solution), "start solution")
-    began = monotonic()
-    if not _run(solver, _either(stop, began + time_limit_s + _LATE_S), progress):
+    # HiPO heeds neither interrupts nor its limit while it analyses.
+    deadline = monotonic() + time_limit_s + _LATE_S
+    if not _run(solver, lambda: monotonic() > deadline or stop(), progress):
         # Nothing is known of a solver that still runs.
-        status = SolverStatus.INTERRUPTED
-        return SolverResult(status=status, solver=_name(), seconds=monotonic() - began)
-    return _result(solver, program, monotonic() - began)
+        return SolverResult(status=SolverStatus.INTERRUPTED, solver=_name())
+    return _result(solver, program)
 
 
 def solve_within(
@@ -120,11 +120,6 @@ def interior_point(tolerance: float, solver: str = "ipx") -> dict[str, Option]:
         "run_crossover": "off",
         "ipm_optimality_tolerance": tolerance,
     }
-
-
-def _either(stop: Callable[[], bool] | None, deadline: float) -> Callable[[], bool]:
-    """Told to stop, or late: HiPO heeds neither interrupts nor its limit while it analyses."""
-    return lambda: monotonic() > deadline or (stop is not None and stop())
 
 
 def _pass(solver: highspy.Highs, program: Program) -> None:
@@ -208,7 +203,7 @@ def _run(solver: highspy.Highs, stop: Callable[[], bool], progress: Progress | N
     return not thread.is_alive()
 
 
-def _result(solver: highspy.Highs, program: Program, seconds: float) -> SolverResult:
+def _result(solver: highspy.Highs, program: Program) -> SolverResult:
     info, solution = solver.getInfo(), solver.getSolution()
     status = _STATUS.get(solver.getModelStatus(), SolverStatus.OTHER)
     primal = _values(solution.col_value, valid=solution.value_valid, size=program.cost.size)
@@ -218,7 +213,6 @@ def _result(solver: highspy.Highs, program: Program, seconds: float) -> SolverRe
         bound = float(info.mip_dual_bound)
     elif status is SolverStatus.OPTIMAL and objective is not None:
         bound = objective
-    counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.pdlp_iteration_count)
     return SolverResult(
         status=status,
         objective=objective,
@@ -227,9 +221,6 @@ def _result(solver: highspy.Highs, program: Program, seconds: float) -> SolverRe
         primal=primal,
         column_dual=_values(solution.col_dual, valid=solution.dual_valid, size=program.cost.size),
         row_dual=_values(solution.row_dual, valid=solution.dual_valid, size=program.row_lower.size),
-        nodes=max(0, int(info.mip_node_count)),
-        iterations=sum(max(0, int(count)) for count in counts),
-        seconds=seconds,
         solver=_name(),
     )
 

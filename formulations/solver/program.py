@@ -36,11 +36,6 @@ class Matrix:
     value: Floats
     by_rows: bool = False
 
-    @property
-    def line(self) -> Ints:
-        """(e,) Line of each entry."""
-        return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Program:
@@ -82,8 +77,6 @@ class SolverResult:
         ``primal`` meets the constraints within the solver's tolerance.
     primal, column_dual : (n,) or None
     row_dual : (m,) or None
-    nodes, iterations
-        Nodes of the search tree; simplex, interior-point and first-order iterations.
     solver
         Name and version, for a bound's ``proved_by``.
     """
@@ -96,9 +89,6 @@ class SolverResult:
     primal: Floats | None = None
     column_dual: Floats | None = None
     row_dual: Floats | None = None
-    nodes: int = 0
-    iterations: int = 0
-    seconds: float = 0.0
 
 
 class ProgramBuilder:
@@ -138,7 +128,7 @@ class ProgramBuilder:
         ndarray
             Numbers of the columns, -1 where there is none.
         """
-        there = _mask(where)
+        there = np.ones(where, bool) if isinstance(where, int) else where
         numbers, self.column_count = _numbered(there, self.column_count)
         price, low, high = (_spread(x, there) for x in (cost, lower, upper))
         self._columns.append((price, low, high, np.full(price.size, integer)))
@@ -148,7 +138,7 @@ class ProgramBuilder:
         self, where: Bools | int, lower: ArrayLike = -np.inf, upper: ArrayLike = np.inf
     ) -> Ints:
         """Add a row for each true element of ``where``, or so many; their numbers, or -1."""
-        there = _mask(where)
+        there = np.ones(where, bool) if isinstance(where, int) else where
         numbers, self.row_count = _numbered(there, self.row_count)
         self._rows.append((_spread(lower, there), _spread(upper, there)))
         return numbers
@@ -183,10 +173,6 @@ class ProgramBuilder:
             integer=integer if integer.any() else None,
             offset=offset,
         )
-
-
-def _mask(where: Bools | int) -> Bools:
-    return np.ones(where, bool) if isinstance(where, int) else where
 
 
 def _spread(values: ArrayLike, there: Bools) -> Floats:

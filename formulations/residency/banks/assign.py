@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.program import carry_occupancy, place_scratch
-from formulations.residency.banks.segments import PageSegments, segments_of
+from formulations.residency.banks.segments import PageSegments
 from formulations.solver.highs import Option, solve_within
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult, SolverStatus
 from spmopt.assemble.cost import PlanCost
@@ -44,15 +45,13 @@ def assign(
     facts: BankCoefficients, plan: Plan, spent: PlanCost, request: Request
 ) -> Assignment | None:
     """Least cost of a plan's banks; None if the solver found nothing in its time."""
-    found = segments_of(facts, plan)
-    model = _Model(facts, found, plan, spent)
-    program = model.program()
-
+    model = _Model(facts, plan, spent)
     options: dict[str, Option] = {"mip_rel_gap": min(_GAP, request.tolerance)}
 
     def solved(one: Program) -> SolverResult:
         return solve_within(one, request, options=options)
 
+    program = model.build.program()
     relaxed = solved(replace(program, integer=None))
     answer = solved(program if relaxed.primal is None else _near(program, relaxed.primal))
     if answer.status is SolverStatus.INFEASIBLE:
@@ -74,102 +73,95 @@ def _near(program: Program, solution: Floats) -> Program:
 
 
 class _Model:
-    """Columns: pages of segments by bank, moves between segments, occupancy, scratch, durations."""
+    """Columns: pages of segments by bank, moves between segments, occupancy, scratch, durations.
 
-    def __init__(
-        self, facts: BankCoefficients, found: PageSegments, plan: Plan, spent: PlanCost
-    ) -> None:
-        self._facts, self._found, self._spent = facts, found, spent
+    In pages and in prices of the dearest column.
+    """
+
+    def __init__(self, facts: BankCoefficients, plan: Plan, spent: PlanCost) -> None:
+        self._facts, self._spent, self.build = facts, spent, ProgramBuilder()
+        self._found = found = PageSegments(facts, plan)
         self._pairs = list(permutations(range(facts.bank_count), 2))
         self._joined = np.flatnonzero(np.diff(found.interval, prepend=-1) == 0)
+        self._moved_bytes = found.page_bytes[found.interval[self._joined]]
         self._busy = np.flatnonzero(facts.scratch_bytes)
-        self._timed = bool(facts.ported.any())
         self._streamed_read, self._streamed_write = _streamed(facts, plan)
-
-    def program(self) -> Program:
-        """All rows, in pages and in prices of the dearest column."""
-        facts, build = self._facts, ProgramBuilder()
-        touched, moved = self._costs()
-        cycle = self._cycle if self._timed else 0.0
-        self._unit = max(touched.max(initial=0.0), moved.max(initial=0.0), cycle) or 1.0
+        self._cycle = facts.byte_time * facts.cycle_bytes  # objective units
+        timed = bool(facts.ported.any())
+        # Objective units of a segment's page in each bank, and of each move.
+        cost = found.read[:, None] * facts.read_byte + found.write[:, None] * facts.write_byte
+        touched = np.zeros((found.interval.size, facts.bank_count))
+        np.add.at(touched, found.segment, cost)
+        pairs = np.array(self._pairs, np.int64).reshape(-1, 2)
+        a_byte = facts.read_byte[pairs[:, 0]] + facts.write_byte[pairs[:, 1]]
+        moved = self._moved_bytes[:, None] * a_byte
+        dearest = max(touched.max(initial=0.0), moved.max(initial=0.0), self._cycle * timed)
+        self._unit = dearest or 1.0
         room = facts.capacity_bytes[:, None] / facts.page_bytes
         # What moves, and what is in use, follows in whole numbers.
-        self._pages = build.columns(
-            np.ones(touched.shape, bool), cost=touched / self._unit, integer=True
-        )
-        self._moves = build.columns(np.ones(moved.shape, bool), cost=moved / self._unit)
-        self._used = build.columns(np.ones((facts.bank_count, facts.line.steps), bool), upper=room)
-        scratches = np.ones((facts.bank_count, self._busy.size), bool)
-        self._scratch = build.columns(scratches, integer=True)
-        self._all_somewhere(build)
-        self._carried(build)
-        self._occupied(build)
-        self._scratched(build)
-        if self._timed:
-            self._time = build.columns(
-                facts.line.steps, cost=cycle / self._unit, lower=self._spent.step_time
-            )
+        self._pages = self._columns(touched.shape, cost=touched / self._unit, integer=True)
+        self._moves = self._columns(moved.shape, cost=moved / self._unit)
+        self._used = self._columns((facts.bank_count, facts.line.steps), upper=room)
+        self._scratch = self._columns((facts.bank_count, self._busy.size), integer=True)
+        self._all_somewhere()
+        self._carried()
+        self._occupied()
+        self._scratched()
+        self._time: Ints | None = None
+        if timed:
+            cycle, least = self._cycle / self._unit, spent.step_time
+            self._time = self._columns((facts.line.steps,), cost=cycle, lower=least)
             for bank in np.flatnonzero(facts.ported).tolist():
-                self._ported(build, bank)
-        return build.program()
+                self._ported(self._time, bank)
+
+    def _columns(self, shape: tuple[int, ...], **sides: Any) -> Ints:
+        return self.build.columns(np.ones(shape, bool), **sides)
 
     def read(self, primal: Floats, objective: float) -> Assignment:
         """Whole pages, and the cost of banks and time."""
         facts = self._facts
         value = objective * self._unit
-        if not self._timed:
+        if self._time is None:
             value += self._cycle * float(self._spent.step_time.sum())
         value += float(self._streamed_read.sum() * facts.read_byte[STREAM_BANK])
         value += float(self._streamed_write.sum() * facts.write_byte[STREAM_BANK])
         scratch = np.zeros((facts.line.steps, facts.bank_count), np.int64)
         scratch[self._busy] = np.rint(primal[self._scratch]).astype(np.int64).T
-        return Assignment(
-            segments=self._found,
-            pages=np.rint(primal[self._pages]).astype(np.int64),
-            scratch=scratch,
-            value=value,
-        )
+        pages = np.rint(primal[self._pages]).astype(np.int64)
+        return Assignment(segments=self._found, pages=pages, scratch=scratch, value=value)
 
-    @property
-    def _cycle(self) -> float:
-        """Objective units a cycle."""
-        return self._facts.byte_time * self._facts.cycle_bytes
-
-    @property
-    def _moved_bytes(self) -> Ints:
-        """Bytes of a page that moves, of every segment that has one before it."""
-        return self._found.page_bytes[self._found.interval[self._joined]]
-
-    def _all_somewhere(self, build: ProgramBuilder) -> None:
+    def _all_somewhere(self) -> None:
         """(A1) The pages of a segment lie in some banks."""
         total = self._found.pages[self._found.interval]
-        row = build.rows(total.size, total, total)
-        build.add(row[:, None], self._pages, 1.0)
+        row = self.build.rows(total.size, total, total)
+        self.build.add(row[:, None], self._pages, 1.0)
 
-    def _carried(self, build: ProgramBuilder) -> None:
+    def _carried(self) -> None:
         """(A2) In a bank: as before, and what moves there, less what moves away."""
         joined = self._joined
         for bank in range(self._facts.bank_count):
-            row = build.rows(joined.size, 0.0, 0.0)
-            build.add(row, self._pages[joined, bank], 1.0)
-            build.add(row, self._pages[joined - 1, bank], -1.0)
+            row = self.build.rows(joined.size, 0.0, 0.0)
+            self.build.add(row, self._pages[joined, bank], 1.0)
+            self.build.add(row, self._pages[joined - 1, bank], -1.0)
             for place, (source, target) in enumerate(self._pairs):
-                build.add(row, self._moves[:, place], (bank == source) * 1.0 - (bank == target))
+                self.build.add(
+                    row, self._moves[:, place], (bank == source) * 1.0 - (bank == target)
+                )
 
-    def _occupied(self, build: ProgramBuilder) -> None:
+    def _occupied(self) -> None:
         """(A3) Pages in use of a bank: as in the step before, what begins, less what ended."""
         found = self._found
-        row = carry_occupancy(build, self._used, self._scratch, self._busy)
+        row = carry_occupancy(self.build, self._used, self._scratch, self._busy)
         ends = np.flatnonzero(found.end < self._facts.line.steps)
-        build.add(row[:, found.begin].T, self._pages, -1.0)
-        build.add(row[:, found.end[ends]].T, self._pages[ends], 1.0)
+        self.build.add(row[:, found.begin].T, self._pages, -1.0)
+        self.build.add(row[:, found.end[ends]].T, self._pages[ends], 1.0)
 
-    def _scratched(self, build: ProgramBuilder) -> None:
+    def _scratched(self) -> None:
         """(A4) The scratch of a step lies in some banks."""
         facts = self._facts
-        place_scratch(build, self._scratch, facts.scratch_bytes[self._busy] / facts.page_bytes)
+        place_scratch(self.build, self._scratch, facts.scratch_bytes[self._busy] / facts.page_bytes)
 
-    def _ported(self, build: ProgramBuilder, bank: int) -> None:
+    def _ported(self, time: Ints, bank: int) -> None:
         """(A5) A step lasts at least as long as serial transfers and a bank's port take."""
         facts, found = self._facts, self._found
         read = facts.read_ratio[bank] / facts.cycle_bytes
@@ -177,28 +169,17 @@ class _Model:
         least = self._spent.serial_time.astype(np.float64)
         if bank == STREAM_BANK:
             least = least + read * self._streamed_read + write * self._streamed_write
-        row = build.rows(least.size, least)
-        build.add(row, self._time, 1.0)
+        row = self.build.rows(least.size, least)
+        self.build.add(row, time, 1.0)
         # Several events of a segment may fall on one step.
         place = found.segment * least.size + found.step
         unique, inverse = np.unique(place, return_inverse=True)
         busy = np.bincount(inverse, read * found.read + write * found.write, unique.size)
         segment, step = np.divmod(unique, least.size)
-        build.add(row[step], self._pages[segment, bank], -busy)
+        self.build.add(row[step], self._pages[segment, bank], -busy)
         for place_, (source, target) in enumerate(self._pairs):
             taken = self._moved_bytes * (read * (source == bank) + write * (target == bank))
-            build.add(row[found.begin[self._joined]], self._moves[:, place_], -taken)
-
-    def _costs(self) -> tuple[Floats, Floats]:
-        """Objective units of a segment's page in each bank (g, b), and of each move (j, pairs)."""
-        facts, found = self._facts, self._found
-        touched = np.zeros((found.interval.size, facts.bank_count))
-        for bank in range(facts.bank_count):
-            cost = facts.read_byte[bank] * found.read + facts.write_byte[bank] * found.write
-            touched[:, bank] = np.bincount(found.segment, cost, found.interval.size)
-        pairs = np.array(self._pairs, np.int64).reshape(-1, 2)
-        a_byte = facts.read_byte[pairs[:, 0]] + facts.write_byte[pairs[:, 1]]
-        return touched, self._moved_bytes[:, None] * a_byte
+            self.build.add(row[found.begin[self._joined]], self._moves[:, place_], -taken)
 
 
 def _streamed(facts: BankCoefficients, plan: Plan) -> tuple[Floats, Floats]:

@@ -147,9 +147,6 @@ def profile(network: BankNetwork, intervals: RankedIntervals, amounts: Floats) -
     )
     before = np.where(cells.first, 0.0, np.roll(dirty, 1))
     nothing = np.full(count, -1)
-    position = np.empty_like(intervals.access)
-    position[intervals.access] = np.arange(intervals.access.size)
-    access = np.where(cells.access >= 0, position[cells.access], -1)
     # The row after a cell is not needed where the next cell is one step on.
     tensor, step = np.tile(cells.tensor, 2), np.concatenate((cells.step, cells.step + 1))
     own = np.repeat([0, 1], count)
@@ -163,5 +160,5 @@ def profile(network: BankNetwork, intervals: RankedIntervals, amounts: Floats) -
         step=step[keep],
         resident=np.concatenate((held, carried))[keep],
         dirty=np.concatenate((before, dirty))[keep],
-        access=np.concatenate((access, nothing))[keep],
+        access=np.concatenate((intervals.position[cells.access], nothing))[keep],
     )

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from formulations.residency.banks.facts import BankCoefficients
-from formulations.solver.program import Floats
 from spmopt.assemble.commands import derive_commands
 from spmopt.core.schedule import Command, Plan
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 
+_Band = tuple[int, int, int, int]
+"""Pages [first, last) in steps [begin, end)."""
+_Row = tuple[int, ...]
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+
 class PageSegments:
     """Pages that come and go together, their steps cut into segments where they may move.
 
@@ -31,76 +32,47 @@ class PageSegments:
         Bytes per page that its bank reads or writes in a step of a segment.
     """
 
-    tensor: Ints
-    first: Ints
-    pages: Ints
-    page_bytes: Ints
-    interval: Ints
-    begin: Ints
-    end: Ints
-    segment: Ints
-    step: Ints
-    read: Floats
-    write: Floats
+    def __init__(self, facts: BankCoefficients, plan: Plan) -> None:
+        """Cut a legal plan in the order and modes of ``facts.line``.
 
-
-_Band = tuple[int, int, int, int]
-"""Pages [first, last) in steps [begin, end)."""
-_Row = tuple[int, ...]
-
-
-def segments_of(facts: BankCoefficients, plan: Plan) -> PageSegments:
-    """Segments of a legal plan in the order and modes of ``facts.line``.
-
-    Pages may move where an operation uses them, before and after.
-    """
-    line, page = facts.line, facts.page_bytes
-    intervals: list[_Row] = []
-    segments: list[_Row] = []
-    events: list[tuple[int, int, float, float]] = []
-    commands = derive_commands(line, plan)
-    stored = commands.take(commands.kind == Command.STORE)
-    stores = _by_tensor(stored.tensor, stored.step, stored.begin, stored.end)
-    accesses = _by_tensor(line.tensor, np.arange(line.step.size))
-    rows = plan.residency
-    held = _by_tensor(rows.tensor, rows.begin, rows.end, rows.size_bytes)
-    for tensor, own in held.items():
-        size = int(line.size_bytes[tensor])
-        used = {int(line.step[access]): access for (access,) in accesses[tensor]}
-        for first, last, begin, end in _bands(own, page, size):
-            bytes_each = min(page, size - first * page)
-            here = [step for step in used if begin <= step < end]
-            cuts = sorted({begin, *here, *(step + 1 for step in here if step + 1 < end)})
-            starts = len(segments)
-            segments += [(len(intervals), *ends) for ends in pairwise([*cuts, end])]
-            intervals.append((tensor, first, last - first, bytes_each))
-            if begin not in used or line.kind[used[begin]] != Access.WRITE:
-                events.append((starts, begin, 0.0, float(bytes_each)))
-            for step in here:
-                read = bytes_each * float(facts.own_read[used[step]])
-                write = bytes_each * float(facts.own_write[used[step]])
-                events.append((starts + cuts.index(step), step, read, write))
-            for step, low, high in stores[tensor]:
-                out = min(high, last * page) - max(low, first * page)
-                if begin <= step < end and out > 0:
-                    place = starts + sum(cut <= step for cut in cuts) - 1
-                    events.append((place, step, out / (last - first), 0.0))
-    interval = np.array(intervals, np.int64).reshape(-1, 4).T
-    segment = np.array(segments, np.int64).reshape(-1, 3).T
-    event = np.array(events, np.float64).reshape(-1, 4).T
-    return PageSegments(
-        tensor=interval[0],
-        first=interval[1],
-        pages=interval[2],
-        page_bytes=interval[3],
-        interval=segment[0],
-        begin=segment[1],
-        end=segment[2],
-        segment=event[0].astype(np.int64),
-        step=event[1].astype(np.int64),
-        read=event[2],
-        write=event[3],
-    )
+        Pages may move where an operation uses them, before and after.
+        """
+        line, page = facts.line, facts.page_bytes
+        intervals: list[_Row] = []
+        segments: list[_Row] = []
+        events: list[tuple[int, int, float, float]] = []
+        commands = derive_commands(line, plan)
+        stored = commands.take(commands.kind == Command.STORE)
+        stores = _by_tensor(stored.tensor, stored.step, stored.begin, stored.end)
+        accesses = _by_tensor(line.tensor, np.arange(line.step.size))
+        rows = plan.residency
+        held = _by_tensor(rows.tensor, rows.begin, rows.end, rows.size_bytes)
+        for tensor, own in held.items():
+            size = int(line.size_bytes[tensor])
+            used = {int(line.step[access]): access for (access,) in accesses[tensor]}
+            for first, last, begin, end in _bands(own, page, size):
+                bytes_each = min(page, size - first * page)
+                here = [step for step in used if begin <= step < end]
+                cuts = sorted({begin, *here, *(step + 1 for step in here if step + 1 < end)})
+                starts = len(segments)
+                segments += [(len(intervals), *ends) for ends in pairwise([*cuts, end])]
+                intervals.append((tensor, first, last - first, bytes_each))
+                if begin not in used or line.kind[used[begin]] != Access.WRITE:
+                    events.append((starts, begin, 0.0, float(bytes_each)))
+                for step in here:
+                    read = bytes_each * float(facts.own_read[used[step]])
+                    write = bytes_each * float(facts.own_write[used[step]])
+                    events.append((starts + cuts.index(step), step, read, write))
+                for step, low, high in stores[tensor]:
+                    out = min(high, last * page) - max(low, first * page)
+                    if begin <= step < end and out > 0:
+                        place = starts + sum(cut <= step for cut in cuts) - 1
+                        events.append((place, step, out / (last - first), 0.0))
+        table = np.array(intervals, np.int64).reshape(-1, 4).T
+        self.tensor, self.first, self.pages, self.page_bytes = table
+        self.interval, self.begin, self.end = np.array(segments, np.int64).reshape(-1, 3).T
+        segment, step, self.read, self.write = np.array(events, np.float64).reshape(-1, 4).T
+        self.segment, self.step = segment.astype(np.int64), step.astype(np.int64)
 
 
 def _by_tensor(tensor: Ints, *columns: Ints) -> dict[int, list[_Row]]:

@@ -17,7 +17,6 @@ from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.rangemin import RangeMinimum
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats
-from spmopt.core.timeline import Access
 
 INFINITE = np.inf
 
@@ -101,7 +100,7 @@ class Arcs:
         self, intervals: RankedIntervals, coefficients: CostCoefficients, prices: MovePrices
     ) -> None:
         upto, step, inner = prices.held_before, intervals.step, intervals.inner
-        fixed, written = intervals.stationary, intervals.kind != Access.READ
+        fixed, written = intervals.stationary, ~intervals.read
         loaded, stored = prices.loaded[step], prices.stored[step]
         self.hold = upto[step] - upto[np.minimum(intervals.begin, step)]
         self.load_at = prices.loads.argmin(inner)
@@ -124,8 +123,8 @@ def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:
     passes = intervals.passes.astype(np.float64)
     stored = np.where(intervals.dead, 0.0, passes * out)
     partial = np.where(intervals.dead, 0.0, (passes - 1) * into)
-    read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
-    return np.where(write, partial, passes * into) + np.where(read, 0.0, stored)
+    into = np.where(intervals.write, partial, passes * into)
+    return into + np.where(intervals.read, 0.0, stored)
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,16 +184,13 @@ def _access(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathCosts)
     d, r, n = cost.dirty_in[here], cost.clean_in[here], cost.gone_in[here]
     bypass, held, dead = cost.bypass[here], arc.keep_here[here], intervals.dead[here]
     load, store, stream = arc.load_here[here], arc.clean_here[here], arc.stream[here]
-    kind = intervals.kind[here]
-    read, write = kind == Access.READ, kind == Access.WRITE
+    read, write = intervals.read[here], intervals.write[here]
     inside = np.minimum(np.minimum(r, d), n + load) + held
     past = n + stream
     # Blind writes start from anything; dead results end in N, which then stands for U.
     w_dirty = bypass + held
-    u_dead, w_dead = (
-        np.minimum(inside, past),
-        bypass + np.where(intervals.stationary[here], held, 0.0),
-    )
+    u_dead = np.minimum(inside, past)
+    w_dead = bypass + np.where(intervals.stationary[here], held, 0.0)
     cleaned = np.minimum(np.minimum(r, n + load), d + store) + held
     written = np.where(write, w_dirty, inside)
     ends = dead & ~read
@@ -232,8 +228,7 @@ def _access_back(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathC
     d, r, n = cost.dirty[here], cost.clean[here], cost.gone[here]
     held, dead = arc.keep_here[here], intervals.dead[here]
     load, store, stream = arc.load_here[here], arc.clean_here[here], arc.stream[here]
-    kind = intervals.kind[here]
-    read, write = kind == Access.READ, kind == Access.WRITE
+    read, write = intervals.read[here], intervals.write[here]
     ends = dead & ~read
     written = np.where(ends, n, np.minimum(d, r + store)) + held
     cost.dirty_in[here] = np.where(read, np.minimum(d, r + store) + held, written)

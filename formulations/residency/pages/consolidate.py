@@ -18,7 +18,6 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Access
 
 _LEAST_BYTES = 0.5
 
@@ -36,11 +35,10 @@ def consolidated(
     loads, drops = loads & tidy[access], drops & tidy[access]
     cleans = some & (kind == ColumnKind.CLEAN)
     rest = some & ~loads & ~drops & ~cleans
-    read = intervals.kind == Access.READ
     groups = (
         (ColumnKind.LOAD, loads, intervals.step - intervals.stationary),
         (ColumnKind.DROP, drops, last_drop),
-        (ColumnKind.CLEAN, cleans, intervals.step - ~read),
+        (ColumnKind.CLEAN, cleans, intervals.step - ~intervals.read),
     )
     parts, sizes = [columns.take(rest)], [amounts[rest]]
     for group, chosen, deadline in groups:

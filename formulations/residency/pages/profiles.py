@@ -8,7 +8,6 @@ from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import DIRTY, ColumnKind, PathColumns, Usage
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Access
 
 
 class Profiles:
@@ -41,7 +40,7 @@ class Profiles:
     ) -> None:
         self.intervals, self.tensor, self.step, self.access = intervals, tensor, step, access
         self.resident, self.dirty = resident, dirty
-        self.written = (access >= 0) & (intervals.kind[access] != Access.READ)
+        self.written = (access >= 0) & ~intervals.read[access]
         self.version = np.concatenate(([0], np.cumsum(self.written)[:-1]))
         self.fixed = (access >= 0) & intervals.stationary[access]
         self.size_bytes = intervals.line.size_bytes[tensor]

@@ -17,7 +17,6 @@ from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints, Table
-from spmopt.core.timeline import Access
 
 
 class ColumnKind(IntEnum):
@@ -86,28 +85,21 @@ def of_kind(kind: ColumnKind, access: Ints, step: Ints | int = -1) -> PathColumn
 
 def existing(intervals: RankedIntervals) -> dict[ColumnKind, Bools]:
     """(a,) Accesses at which a column of each kind makes sense."""
-    read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
     inner = intervals.begin < intervals.step
     return {
         ColumnKind.HOLD_DIRTY: intervals.dirty,
         ColumnKind.HOLD_CLEAN: intervals.crossed,
-        ColumnKind.STREAM: ~intervals.stationary & ~(write & intervals.dead),
+        ColumnKind.STREAM: ~intervals.stationary & ~(intervals.write & intervals.dead),
         ColumnKind.LOAD_HERE: intervals.live,
-        ColumnKind.WRITE_THROUGH: ~read & ~intervals.dead,
+        ColumnKind.WRITE_THROUGH: ~intervals.read & ~intervals.dead,
         ColumnKind.LOAD: intervals.live & inner,
         ColumnKind.DROP: intervals.dirty & inner,
-        ColumnKind.CLEAN: intervals.dirty & (inner | read),
+        ColumnKind.CLEAN: intervals.dirty & (inner | intervals.read),
         ColumnKind.FINAL: intervals.final,
     }
 
 
-AT_ACCESS = (
-    ColumnKind.HOLD_DIRTY,
-    ColumnKind.HOLD_CLEAN,
-    ColumnKind.STREAM,
-    ColumnKind.LOAD_HERE,
-    ColumnKind.WRITE_THROUGH,
-)
+AT_ACCESS = tuple(kind for kind in ColumnKind if kind < ColumnKind.LOAD)
 """Kinds without a step of their own, one column of each an access."""
 
 
@@ -151,7 +143,7 @@ def candidates(
         parts.append(of_kind(kind, at[owner], step))
     # Stored at the reading access itself.
     at = where[ColumnKind.CLEAN]
-    at = at[intervals.kind[at] == Access.READ]
+    at = at[intervals.read[at]]
     at = at[prices.stored[intervals.step[at]] <= limit(ColumnKind.CLEAN, at)]
     parts.append(of_kind(ColumnKind.CLEAN, at, intervals.step[at]))
     return PathColumns.together(*parts)
@@ -176,14 +168,14 @@ def _rest(dual: Dual, kind: ColumnKind, at: Ints) -> Floats:
     match kind:
         case ColumnKind.HOLD_DIRTY:
             # Stored by a reading access it would be a column of another kind.
-            read = intervals.kind[at] == Access.READ
-            onward = np.where(read, back.dirty[at] + arc.keep_here[at], back.dirty_in[at])
+            onward = np.where(
+                intervals.read[at], back.dirty[at] + arc.keep_here[at], back.dirty_in[at]
+            )
             cost = ahead.dirty[before] + arc.hold[at] + onward
         case ColumnKind.HOLD_CLEAN:
             cost = ahead.clean[before] + arc.hold[at] + back.clean_in[at]
         case ColumnKind.STREAM:
-            write = intervals.kind[at] == Access.WRITE
-            start = np.where(write, ahead.bypass[at], ahead.gone_in[at])
+            start = np.where(intervals.write[at], ahead.bypass[at], ahead.gone_in[at])
             cost = start + arc.stream[at] + back.gone[at]
         case ColumnKind.LOAD_HERE:
             cost = ahead.gone_in[at] + arc.load_here[at] + back.clean_in[at]
@@ -227,12 +219,11 @@ class Usage:
     def __init__(self, intervals: RankedIntervals, columns: PathColumns) -> None:
         kind, access = columns.kind, columns.access
         step, before = intervals.step[access], intervals.previous[access]
-        own_kind, passes = intervals.kind[access], intervals.passes[access].astype(np.float64)
-        read, write = own_kind == Access.READ, own_kind == Access.WRITE
+        write, passes = intervals.write[access], intervals.passes[access].astype(np.float64)
         stream, final = kind == ColumnKind.STREAM, kind == ColumnKind.FINAL
         serial = np.isin(kind, _SERIAL)
         # Dirty bytes that a blind write leaves count from the writing step on.
-        written = (before >= 0) & (intervals.kind[before] == Access.WRITE)
+        written = (before >= 0) & intervals.write[before]
         written = np.where(final, write, written)
         start = np.where(final, step + 1, intervals.begin[access])
         loads = np.isin(kind, (ColumnKind.LOAD, ColumnKind.LOAD_HERE))
@@ -243,7 +234,7 @@ class Usage:
         passes_by = stream | ((kind == ColumnKind.WRITE_THROUGH) & ~write)
         self.end = np.where(passes_by, self.begin, end)
         streamed_in = np.where(write, passes - 1, passes)
-        streamed_out = np.where(read | intervals.dead[access], 0.0, passes)
+        streamed_out = np.where((intervals.read | intervals.dead)[access], 0.0, passes)
         self.moved_in: Floats = np.where(stream, streamed_in, loads.astype(np.float64))
         stores = np.isin(kind, _STORED).astype(np.float64)
         self.moved_out: Floats = np.where(stream, streamed_out, stores)

@@ -114,7 +114,7 @@ class Master:
         intervals = self.intervals
         pages, fixed = intervals.size_bytes * padding, intervals.stationary
         # Such a result has no column.
-        dead = intervals.dead & (intervals.kind == Access.WRITE)
+        dead = intervals.dead & intervals.write
         needed = np.bincount(intervals.step, pages * fixed, intervals.steps)
         hidden = np.bincount(intervals.step, pages * (fixed & dead), intervals.steps)
         left = self.coefficients.capacity_bytes * (1 - margin)
@@ -134,24 +134,22 @@ class Master:
     def _split(self) -> None:
         """(C1) At an access: resident (arriving or written) + streamed = size."""
         intervals, access = self.intervals, self.columns.access
-        write = intervals.kind == Access.WRITE
         size = intervals.size_bytes / self.unit_bytes
-        row = self.builder.rows(~(write & intervals.dead), size, size)
+        row = self.builder.rows(~(intervals.write & intervals.dead), size, size)
         here = self._is(*ARRIVING, ColumnKind.STREAM)
-        here |= self._is(ColumnKind.WRITE_THROUGH) & write[access]
+        here |= self._is(ColumnKind.WRITE_THROUGH) & intervals.write[access]
         self.builder.add(row[access[here]], self.amount[here], 1.0)
         # What a blind write leaves dirty is what the columns after it take up.
         dirty, source = self._dirty()
-        self.builder.add(np.where(write[source], row[source], -1), dirty, 1.0)
+        self.builder.add(np.where(intervals.write[source], row[source], -1), dirty, 1.0)
 
     def _carry_dirty(self) -> None:
         """(C2) Dirty after an access = dirty columns of the next interval."""
         intervals, access = self.intervals, self.columns.access
-        read, write = intervals.kind == Access.READ, intervals.kind == Access.WRITE
-        holds = np.where(read, intervals.dirty, ~write) & ~intervals.dead
+        holds = np.where(intervals.read, intervals.dirty, ~intervals.write) & ~intervals.dead
         row = self.builder.rows(holds & (intervals.followed | intervals.final), 0.0, 0.0)
         dirty, source = self._dirty()
-        self.builder.add(np.where(write[source], -1, row[source]), dirty, -1.0)
+        self.builder.add(np.where(intervals.write[source], -1, row[source]), dirty, -1.0)
         update = intervals.kind[access] == Access.UPDATE
         stays = np.where(update, self._is(*ARRIVING), self._is(ColumnKind.HOLD_DIRTY))
         self.builder.add(row[access[stays]], self.amount[stays], 1.0)
@@ -164,9 +162,8 @@ class Master:
         row = self.builder.rows(intervals.followed, 0.0)
         held = self._is(ColumnKind.HOLD_CLEAN)
         self.builder.add(row[intervals.previous[access[held]]], self.amount[held], -1.0)
-        read = intervals.kind[access] == Access.READ
         enters = self._is(*ARRIVING) & ~self._is(ColumnKind.HOLD_DIRTY)
-        clean = np.where(read, enters, self._is(ColumnKind.WRITE_THROUGH))
+        clean = np.where(intervals.read[access], enters, self._is(ColumnKind.WRITE_THROUGH))
         self.builder.add(row[access[clean]], self.amount[clean], 1.0)
 
     def _occupy(self, padding: Floats) -> None:

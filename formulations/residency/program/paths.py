@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from formulations.residency.bound.dual import Dual
 from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
 from formulations.solver.program import Floats
-from spmopt.core.timeline import Access
 
 _DIRTY, _CLEAN, _GONE = 0, 1, 2
 States = NDArray[np.int8]
@@ -24,7 +23,7 @@ def path_columns(dual: Dual) -> PathColumns:
 def _pointers(dual: Dual) -> tuple[States, States]:
     """(3, a) Best arrival for each state after an access; best origin of each arrival."""
     intervals, arc, ahead = dual.intervals, dual.arc, dual.ahead
-    read = intervals.kind == Access.READ
+    read = intervals.read
     d, r, n = ahead.dirty_in, ahead.clean_in, ahead.gone_in + arc.load_here
     inside = _least(d, r, n)
     lowest = np.minimum(np.minimum(d, r), n) + arc.keep_here
@@ -80,7 +79,7 @@ def _trace(dual: Dual, arrive_for: States, came_from: States) -> tuple[States, S
 
 def _columns(dual: Dual, after: States, arrived: States, before: States) -> PathColumns:
     intervals, arc = dual.intervals, dual.arc
-    read, came = intervals.kind == Access.READ, intervals.kind != Access.WRITE
+    read, came = intervals.read, ~intervals.write
     state, via = arrived & 3, before >= 4
     streamed = (after == _GONE) & (arrived < 4) & ~intervals.stationary & (came | ~intervals.dead)
     cleaned_here = came & read & (state == _DIRTY) & (after == _CLEAN)

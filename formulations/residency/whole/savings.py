@@ -10,7 +10,6 @@ from formulations.residency.byte_prices import BytePrices
 from formulations.residency.whole.intervals import PagedIntervals
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
-from spmopt.core.timeline import Access
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -31,7 +30,7 @@ def byte_prices(uses: PagedIntervals, prices: BytePrices) -> tuple[Ints, Ints, I
     absent costs ``(p - 1) s`` on top of coming back. A result that is streamed pays ``p s`` out
     and ``(p - 1) s`` in, against one store.
     """
-    written = (uses.kind != Access.READ) & uses.live_after
+    written = ~uses.read & uses.live_after
     needed = uses.live | uses.live_after
     extra = (uses.passes - 1) * uses.size_bytes
     absent = extra * (prices.into * needed + prices.out * written)

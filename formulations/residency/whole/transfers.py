@@ -53,9 +53,7 @@ class WholeCase:
     @cached_property
     def use(self) -> Ints:
         """(a,) Position in ``uses`` of each access of ``intervals``."""
-        place = np.empty_like(self.uses.access)
-        place[self.uses.access] = np.arange(place.size)
-        return place[self.intervals.access]
+        return self.uses.position[self.intervals.access]
 
     @cached_property
     def coefficients(self) -> CostCoefficients:

@@ -9,7 +9,7 @@ import pytest
 from formulations.residency.banks.assign import assign
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.layout import bank_rows
-from formulations.residency.banks.segments import segments_of
+from formulations.residency.banks.segments import PageSegments
 from spmopt.assemble import assemble
 from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InputError
@@ -74,7 +74,7 @@ def test_stays_cover_the_residency(seed: int) -> None:
     plan = random_plan(case, np.random.default_rng(seed), False)
     line = timeline(case, plan.operation, plan.mode)
     objective = objective_named("energy", case.machine)
-    found = segments_of(BankCoefficients(case, line, objective, relaxed=False), plan)
+    found = PageSegments(BankCoefficients(case, line, objective, relaxed=False), plan)
     page = case.machine.page_bytes
     wanted = np.zeros((len(case.tensors), line.steps, 4), np.int64)
     rows = plan.residency

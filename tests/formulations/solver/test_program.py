@@ -12,7 +12,8 @@ def dense(program: Program) -> Floats:
     """(m, n) The matrix."""
     matrix = program.matrix
     table = np.zeros((program.row_lower.size, program.cost.size))
-    place = (matrix.line, matrix.index) if matrix.by_rows else (matrix.index, matrix.line)
+    line = np.repeat(np.arange(matrix.start.size - 1), np.diff(matrix.start))
+    place = (line, matrix.index) if matrix.by_rows else (matrix.index, line)
     table[place] = matrix.value
     return table
 

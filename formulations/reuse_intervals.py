@@ -62,7 +62,7 @@ class ReuseIntervals:
         self.begin = np.where(first, 0, self.step[self.previous] + 1)
         self.live_after = line.live_after[order]
         needed = np.where(first, in_dram, self.live_after[self.previous])
-        self.live = needed & (self.kind != Access.WRITE)
+        self.live: Bools = needed & (self.kind != Access.WRITE)
         self.from_dram = first & in_dram
         self.dirty = self.live & ~first & (self.version[self.previous] >= 0)
         self.final = (self.next < 0) & line.keep[self.tensor] & (self.version >= 0)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
-from time import monotonic
 
 import numpy as np
 
@@ -88,18 +87,16 @@ class Settings:
 class ColumnGeneration:
     """State of the column generation for one instance and objective.
 
-    ``page_bytes`` None is for the relaxation: single bytes, transfers without set-up, and time
-    in fractions of a cycle.
+    ``fluid`` is the relaxation: single bytes, transfers without set-up, and time in fractions of a
+    cycle. ``log`` has the number of columns of each program.
     """
 
-    def __init__(
-        self, instance: Instance, request: Request, *, page_bytes: int | None, settings: Settings
-    ) -> None:
+    def __init__(self, instance: Instance, request: Request, *, fluid: bool = False) -> None:
         self.instance = instance
         self.request = request
-        self.fluid = page_bytes is None
-        self.page_bytes = page_bytes or 1
-        self.settings = settings
+        self.fluid = fluid
+        self.page_bytes = 1 if fluid else instance.machine.page_bytes
+        self.settings = Settings()
         fitting = fitting_timeline(instance)
         # With several modes the bound must hold for all of them; plans take one.
         relaxed = relaxed_timeline(instance) if instance.several_modes else fitting
@@ -120,8 +117,7 @@ class ColumnGeneration:
         self.latest: Multipliers | None = None
         self.plan: Plan | None = None
         self.value: Fraction | None = None
-        self.log: list[tuple[float, int, float, float]] = []
-        self._began = monotonic()
+        self.log: list[int] = []
 
     def offer_prices(self, prices: Multipliers) -> None:
         """Keep prices that prove more; try some between the best so far and these too."""
@@ -239,9 +235,11 @@ class ColumnGeneration:
         start = None if given is None else multipliers(given, self.coefficients)
         few = settings.ascent if start is None else settings.warm
         count = few if small else settings.long_ascent
-        return ascend(
-            self.intervals, self.coefficients, count, settings.samples, self._late, start=start
-        )
+        return self._ascend(count, start)
+
+    def _ascend(self, count: int, start: Multipliers | None) -> tuple[Multipliers, PathColumns]:
+        samples = self.settings.samples
+        return ascend(self.intervals, self.coefficients, count, samples, self._late, start=start)
 
     def _alternate(self, columns: PathColumns, tolerance: float) -> PathColumns:
         """Solve and price in turn; the columns at the end."""
@@ -282,14 +280,7 @@ class ColumnGeneration:
 
     def _polished(self) -> PathColumns:
         """Columns on the paths of some more subgradient steps, which better the prices too."""
-        prices, columns = ascend(
-            self.intervals,
-            self.coefficients,
-            self.settings.polish,
-            self.settings.samples,
-            self._late,
-            start=self.prices,
-        )
+        prices, columns = self._ascend(self.settings.polish, self.prices)
         self.offer_prices(prices)
         self._note(len(columns))
         return columns
@@ -302,9 +293,8 @@ class ColumnGeneration:
         return self.gap > tolerance and self._late()
 
     def _note(self, columns: int) -> None:
-        value = float("nan") if self.value is None else float(self.value)
         self.request.report(f"prices, program of {columns:,} columns", None)
-        self.log.append((monotonic() - self._began, columns, self.bound, value))
+        self.log.append(columns)
 
     @property
     def certificate(self) -> Certificate | None:

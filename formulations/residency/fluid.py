@@ -6,7 +6,7 @@ from fractions import Fraction
 from math import isfinite
 
 from formulations.residency.banks.schedule import bounded
-from formulations.residency.column_generation import ColumnGeneration, Settings
+from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import Optimum, fluid_optimum
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate, Outcome
@@ -52,6 +52,6 @@ def _solved(instance: Instance, request: Request) -> tuple[Optimum | ColumnGener
     found = fluid_optimum(instance, request)
     if found is not None:
         return found, False
-    search = ColumnGeneration(instance, request, page_bytes=None, settings=Settings())
+    search = ColumnGeneration(instance, request, fluid=True)
     search.run(request.tolerance)
     return search, search.cut_short(request.tolerance)

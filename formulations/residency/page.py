@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from formulations.residency.column_generation import ColumnGeneration, Settings
+from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.flow.optimum import page_optimum
 from formulations.residency.flow.timed import timed_start
 from spmopt.assemble.cost import plan_value
@@ -33,9 +33,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     optimal = decided(instance, request)
     if optimal.plan is not None:
         return optimal
-    search = ColumnGeneration(
-        instance, request, page_bytes=instance.machine.page_bytes, settings=Settings()
-    )
+    search = ColumnGeneration(instance, request)
     if request.start is not None:
         search.offer_plan(request.start)
     first = timed_start(instance, request)
@@ -55,7 +53,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
             cut_short=cut_short,
         )
     # Prices of one mode prove little for all of them.
-    relaxed = ColumnGeneration(instance, request, page_bytes=None, settings=Settings())
+    relaxed = ColumnGeneration(instance, request, fluid=True)
     relaxed.run(request.tolerance)
     best = max(search, relaxed, key=lambda run: run.bound)
     return Outcome(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
-from formulations.residency.column_generation import ColumnGeneration, Settings
+from formulations.residency.column_generation import ColumnGeneration
 from formulations.solver import highs
 from results.shared.bench import Case, Figures, peak_mb, timed
 from spmopt.core.errors import ScheduleError
@@ -48,9 +48,7 @@ def priced(case: Case, limit_s: float) -> Figures:
     """
     instance = case.instance()
     request = Request(tolerance=1e-4, time_limit_s=limit_s, threads=2)
-    search, building = timed(
-        lambda: ColumnGeneration(instance, request, page_bytes=None, settings=Settings())
-    )
+    search, building = timed(lambda: ColumnGeneration(instance, request, fluid=True))
     _, solving = timed(lambda: search.run(request.tolerance))
     peak, certificate = peak_mb(), search.certificate
     if certificate is None or search.value is None:
@@ -61,7 +59,7 @@ def priced(case: Case, limit_s: float) -> Figures:
         **spent(building, solving),
         "peak_mb": peak,
         "programs": len(search.log) - 1,
-        "columns": search.log[-1][1],
+        "columns": search.log[-1],
         "gap": float(Fraction(search.value) / least - 1),
         "bound": float(least),
         "value": float(search.value),

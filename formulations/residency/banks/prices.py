@@ -7,7 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.residency.banks.facts import BankCoefficients
-from formulations.residency.bound.prices import binary_digits, dma_limit, rounded_down
+from formulations.residency.bound.prices import (
+    binary_digits,
+    dma_limit,
+    rounded_channels,
+    rounded_down,
+)
 from formulations.solver.program import Floats
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective
@@ -54,26 +59,20 @@ def certificate(
     """Round prices down to multiples of ``2**-bits``; any legal prices prove a bound."""
     bits = _bits(facts, prices)
     limit = dma_limit(instance, objective, bits)
-    load = rounded_down(prices.load, bits, limit)
-    store = (
-        np.minimum(rounded_down(prices.store, bits, limit), limit - load) if facts.duplex else load
-    )
+    load, store = rounded_channels(prices.load, prices.store, bits, limit, duplex=facts.duplex)
     left = limit - load - (store if facts.duplex else 0)
-    ports = []
-    for price in prices.port:
-        ports.append(np.minimum(rounded_down(price, bits, limit), left))
-        left = left - ports[-1]
-    nothing = np.zeros(facts.line.steps, np.int64)
+    banks = []
+    for hold, port in zip(prices.hold, prices.port, strict=True):
+        whole = np.minimum(rounded_down(port, bits, limit), left)
+        left = left - whole
+        banks.append(BankPrices(spm=rounded_down(hold, bits, 2**_MAGNITUDE), port=whole))
     return Certificate(
         objective=objective,
         bits=bits,
-        spm=nothing,
+        spm=np.zeros(facts.line.steps, np.int64),
         dram_in=load,
         dram_out=store,
-        banks=tuple(
-            BankPrices(spm=rounded_down(hold, bits, 2**_MAGNITUDE), port=port)
-            for hold, port in zip(prices.hold, ports, strict=True)
-        ),
+        banks=tuple(banks),
     )
 
 

@@ -71,8 +71,9 @@ class PageSegments:
         table = np.array(intervals, np.int64).reshape(-1, 4).T
         self.tensor, self.first, self.pages, self.page_bytes = table
         self.interval, self.begin, self.end = np.array(segments, np.int64).reshape(-1, 3).T
-        segment, step, self.read, self.write = np.array(events, np.float64).reshape(-1, 4).T
-        self.segment, self.step = segment.astype(np.int64), step.astype(np.int64)
+        columns = np.array(events, np.float64).reshape(-1, 4).T
+        self.segment, self.step = columns[:2].astype(np.int64)
+        self.read, self.write = columns[2:]
 
 
 def _by_tensor(tensor: Ints, *columns: Ints) -> dict[int, list[_Row]]:

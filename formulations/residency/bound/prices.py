@@ -134,10 +134,9 @@ def certificate(
     path = float(spm.sum() + passes.sum() * moves)
     bits = binary_digits(dearest, path, _MAGNITUDE) if dearest > 0 else 0
     limit = dma_limit(instance, objective, bits)
-    load = rounded_down(prices.load, bits, limit)
-    store = load
-    if coefficients.duplex:
-        store = np.minimum(rounded_down(prices.store, bits, limit), limit - load)
+    load, store = rounded_channels(
+        prices.load, prices.store, bits, limit, duplex=coefficients.duplex
+    )
     return Certificate(
         objective=objective,
         bits=bits,
@@ -162,6 +161,16 @@ def dma_limit(instance: Instance, objective: Objective, bits: int) -> int:
 def rounded_down(price: Floats, bits: int, limit: int) -> Ints:
     """Whole units of ``2**-bits``, at most ``limit``."""
     return np.minimum(np.floor(np.ldexp(price, bits)), float(limit)).astype(np.int64)
+
+
+def rounded_channels(
+    load: Floats, store: Floats, bits: int, limit: int, *, duplex: bool
+) -> tuple[Ints, Ints]:
+    """Prices of DMA bytes in whole units, on two channels at most ``limit`` together."""
+    inward = rounded_down(load, bits, limit)
+    if not duplex:
+        return inward, inward
+    return inward, np.minimum(rounded_down(store, bits, limit), limit - inward)
 
 
 def multipliers(certificate: Certificate, coefficients: CostCoefficients) -> Multipliers | None:

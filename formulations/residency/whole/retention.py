@@ -12,7 +12,6 @@ from formulations.solver.program import Floats
 from spmopt.assemble.index import row_at
 from spmopt.core.schedule import Plan
 from spmopt.core.table import Bools, Ints
-from spmopt.core.timeline import Timeline
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -71,14 +70,14 @@ class Retention:
         return result
 
 
-def plan_of(line: Timeline, uses: PagedIntervals, chosen: Retention) -> Plan:
+def plan_of(uses: PagedIntervals, chosen: Retention) -> Plan:
     """Load in the step of the use, store in the step of the write."""
     held, here = np.flatnonzero(chosen.kept), np.flatnonzero(chosen.resident)
     stored = np.flatnonzero(chosen.dropped(uses) & chosen.resident)
     pieces = np.concatenate((here, held))
     return Plan(
-        operation=line.operation,
-        mode=line.mode,
+        operation=uses.line.operation,
+        mode=uses.line.mode,
         residency=residency_of(
             uses.steps,
             uses.tensor[pieces],

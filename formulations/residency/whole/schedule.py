@@ -11,7 +11,7 @@ import numpy as np
 from formulations.classes import WHOLE
 from formulations.residency.bound.prices import Multipliers
 from formulations.residency.byte_prices import BytePrices
-from formulations.residency.column_generation import ColumnGeneration, Settings
+from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.whole import timed, traffic
 from formulations.residency.whole.retention import Retention, filled, plan_of, repaired
 from formulations.residency.whole.savings import savings
@@ -59,15 +59,11 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     return case.of_time()
 
 
-class _WholeSearch:
+class _WholeSearch(WholeCase):
     """One instance and request, and the best plan so far."""
 
     def __init__(self, instance: Instance, request: Request, line: Timeline) -> None:
-        self.instance = instance
-        self.request = request
-        self.line = line
-        self.case = WholeCase(instance, request, line)
-        self.uses = self.case.uses
+        super().__init__(instance, request, line)
         self.plan: Plan | None = None
         self.value: Fraction | None = None
         self.cut_short = False
@@ -101,8 +97,6 @@ class _WholeSearch:
         prices = BytePrices.of(self.request.objective, _LARGEST_PRICE)
         saved = savings(self.uses, prices)
         starts = self._starts(saved.keep, saved.enter)
-        for chosen in starts:
-            self.offer(plan_of(self.line, self.uses, chosen))
         if int((self.uses.step - self.uses.begin)[self.uses.crossed].sum()) > _MOST_GAP_STEPS:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
@@ -110,13 +104,12 @@ class _WholeSearch:
 
         def better(cost: float | None, bound: float) -> None:
             value = None if cost is None else self._value(model, cost)
-            self.request.report_incumbent(
-                value=value, bound=self._value(model, bound), of_class=True
-            )
+            least = self._value(model, bound)
+            self.request.report_incumbent(value=value, bound=least, of_class=True)
 
         start = min(starts, key=model.cost)
         found = traffic.search(model, self.request, start, better)
-        self.offer(plan_of(self.line, self.uses, found.chosen))
+        self.offer(plan_of(self.uses, found.chosen))
         return self.outcome(bound=self._class_bound(model, found.bound, found.solver))
 
     def of_time(self) -> Outcome:
@@ -124,13 +117,11 @@ class _WholeSearch:
         saved = savings(self.uses, BytePrices(into=1, out=1, unit=Fraction(1)))
         # Who is resident can be loaded ahead: have every operand resident that fits.
         starts = self._starts(saved.keep, 1.0 / self.uses.pages)
-        for chosen in starts:
-            self.offer(plan_of(self.line, self.uses, chosen))
         if self.uses.step.size > _MOST_USES:
             self.notes.append(_TOO_LARGE)
             return self.outcome()
         prices, certificate = self._relaxation()
-        found = timed.search(self.case, prices, starts, saved.keep)
+        found = timed.search(self, prices, starts, saved.keep)
         if found is not None:
             self.offer(found.plan)
             self._note_rounding(found)
@@ -149,12 +140,15 @@ class _WholeSearch:
             self.notes.append(_ROUNDED.format(what=what, percent=f"{100 * lost:.2g} %"))
 
     def _starts(self, keep: Floats, enter: Floats) -> list[Retention]:
-        """Keep what fits; and what the start plan keeps, then what fits beside it."""
+        """Keep what fits; and what the start plan keeps, then what fits beside it. Offer both."""
         tried = [Retention.nothing(self.uses)]
         own = self.request.start
         if own is not None and np.array_equal(own.operation, self.line.operation):
             tried.append(repaired(self.uses, Retention.of_plan(self.uses, own), keep))
-        return [filled(self.uses, chosen, keep, enter) for chosen in tried]
+        starts = [filled(self.uses, chosen, keep, enter) for chosen in tried]
+        for chosen in starts:
+            self.offer(plan_of(self.uses, chosen))
+        return starts
 
     def _class_bound(self, model: TrafficProgram, bound: float, solver: str) -> ClassBound | None:
         value = self._value(model, bound)
@@ -173,8 +167,7 @@ class _WholeSearch:
         """Prices of the relaxation in pages, and the bound that they prove."""
         limit = _RELAXATION_SHARE * self.request.remaining_s()
         request = replace(self.request.part(bounds=True), started=monotonic(), time_limit_s=limit)
-        page = self.instance.machine.page_bytes
-        search = ColumnGeneration(self.instance, request, page_bytes=page, settings=Settings())
+        search = ColumnGeneration(self.instance, request)
         tolerance = max(_RELAXATION_GAP, request.tolerance)
         search.run(tolerance)
         self.cut_short = search.cut_short(tolerance)

@@ -124,12 +124,12 @@ def test_repair_and_filling_fit(instance: Instance, seed: int) -> None:
 @settings(max_examples=60, deadline=None)
 @given(instances(max_operations=8, max_tensors=5), st.integers(0, 2**32))
 def test_the_model_prices_plans_exactly(instance: Instance, seed: int) -> None:
-    uses, line = uses_of(instance), listed_timeline(instance)
+    uses = uses_of(instance)
     model = TrafficProgram(uses, UNIT)
     values = np.random.default_rng(seed).random(model.program().cost.size).round()
     choices = repaired(uses, model.chosen(values), model.savings.keep)
     choices = model.chosen(model.values(choices))
-    plan = plan_of(line, uses, choices)
+    plan = plan_of(uses, choices)
     assert verified_value(instance, TRAFFIC, plan) == model.cost(choices) * model.unit
     again = Retention.of_plan(uses, plan)
     assert (again.resident == choices.resident).all()

@@ -9,7 +9,7 @@ import numpy as np
 from formulations.residency.banks.cells import Field
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.prices import BankMultipliers
-from formulations.residency.banks.transitions import Transitions, transitions
+from formulations.residency.banks.transitions import Transitions
 from formulations.solver.program import Floats
 from spmopt.core.shares import STREAM_BANK
 from spmopt.core.table import Bools
@@ -29,7 +29,7 @@ class Paths:
 
     def __init__(self, facts: BankCoefficients, prices: BankMultipliers) -> None:
         """Walk forth and back through the steps, all tensors together."""
-        line, self.costs = facts.line, transitions(facts, prices)
+        line, self.costs = facts.line, Transitions(facts, prices)
         self.back, births = _backward(facts, self.costs)
         self.ahead = _forward(facts, self.costs)
         start = np.where(line.in_dram & line.live_before, self.back[0, 0], 0.0)

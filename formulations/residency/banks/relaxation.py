@@ -136,29 +136,23 @@ class Relaxation:
 
 def profile(network: BankNetwork, intervals: RankedIntervals, amounts: Floats) -> Profiles:
     """Add up the bytes (c,) of arcs; a row for each cell, and one for the steps after it."""
-    facts, cells, arcs = network.facts, network.cells, network.arcs
-    count = len(cells)
+    cells, arcs, count = network.cells, network.arcs, len(network.cells)
     inside = (arcs.bank >= 0) & (arcs.state >= 0)
     between = (arcs.bank >= 0) & (arcs.state < 0)
-    newer = (arcs.state > facts.bank_count) & ~cells.dead[arcs.cell]
+    newer = (arcs.state > network.facts.bank_count) & ~cells.dead[arcs.cell]
     held, carried, dirty = (
         np.bincount(arcs.cell, np.where(which, amounts, 0.0), count).astype(np.float64)
         for which in (inside, between, newer)
     )
     before = np.where(cells.first, 0.0, np.roll(dirty, 1))
-    nothing = np.full(count, -1)
     # The row after a cell is not needed where the next cell is one step on.
-    tensor, step = np.tile(cells.tensor, 2), np.concatenate((cells.step, cells.step + 1))
-    own = np.repeat([0, 1], count)
-    order = np.lexsort((own, step, tensor))
-    twice = np.zeros(order.size, bool)
-    twice[1:] = (np.diff(tensor[order]) == 0) & (np.diff(step[order]) == 0)
-    keep = order[~(twice & (own[order] == 1))]
+    apart = (np.diff(cells.tensor) != 0) | (np.diff(cells.step) != 1)
+    alone = np.flatnonzero(np.append(apart, True)[:count])
     return Profiles(
         intervals,
-        tensor=tensor[keep],
-        step=step[keep],
-        resident=np.concatenate((held, carried))[keep],
-        dirty=np.concatenate((before, dirty))[keep],
-        access=np.concatenate((intervals.position[cells.access], nothing))[keep],
+        tensor=np.insert(cells.tensor, alone + 1, cells.tensor[alone]),
+        step=np.insert(cells.step, alone + 1, cells.step[alone] + 1),
+        resident=np.insert(held, alone + 1, carried[alone]),
+        dirty=np.insert(before, alone + 1, dirty[alone]),
+        access=np.insert(intervals.position[cells.access], alone + 1, -1),
     )

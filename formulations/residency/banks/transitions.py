@@ -6,8 +6,6 @@ goes from R to N at no cost; in the next step it is in N.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from formulations.residency.banks.facts import BankCoefficients
@@ -17,7 +15,6 @@ from spmopt.core.shares import STREAM_BANK
 from spmopt.core.timeline import Access
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class Transitions:
     """Costs of one byte.
 
@@ -29,50 +26,46 @@ class Transitions:
         In the step of an access; of one that overwrites the tensor, rows are alike.
     """
 
-    waiting: Floats
-    access: Floats
-
-
-def transitions(facts: BankCoefficients, prices: BankMultipliers) -> Transitions:
-    """Matrices of all steps and accesses."""
-    line = facts.line
-    read = facts.read_byte[:, None] + prices.port * facts.read_ratio[:, None]
-    write = facts.write_byte[:, None] + prices.port * facts.write_ratio[:, None]
-    load, store = prices.load + facts.in_byte, prices.store + facts.out_byte
-    waiting = _staying(prices.hold.T, _moves(read, write), load[:, None] + write.T)
-    clean, dirty = _blocks(facts.bank_count)
-    waiting[:, dirty, clean] = waiting[:, dirty, dirty] + (store[:, None] + read.T)[:, None, :]
-    waiting[:, 0, 0] = 0.0
-    waiting[:, 1 : facts.bank_count + 1, 0] = 0.0
-    # Per access: prices of its step.
-    at, kind = line.step, line.kind
-    reads, writes = kind != Access.WRITE, kind != Access.READ
-    # Of what the operation waits for: channel, ports and computation together, a byte's whole time.
-    firm = facts.byte_time
-    step_load = np.where(line.stationary & reads, firm + facts.in_byte, load[at])
-    step_store = np.where(line.stationary & writes, firm + facts.out_byte, store[at])
-    own = read.T[at] * facts.own_read[:, None] + write.T[at] * facts.own_write[:, None]
-    held = prices.hold.T[at] + own
-    access = _staying(held, _moves(read, write)[at], step_load[:, None] + write.T[at])
-    leaving = (step_store[:, None] + read.T[at])[:, None, :]
-    entering = access[:, :1, clean]
-    access[:, dirty, clean] = access[:, dirty, dirty] + leaving
-    updates = kind == Access.UPDATE
-    access[updates, :1, dirty] = entering[updates]
-    access[updates, clean, dirty] = access[updates, clean, clean]
-    access[updates, :, clean] = access[updates, :, dirty] + leaving[updates]
-    overwrites = kind == Access.WRITE
-    access[overwrites, :, dirty] = held[overwrites][:, None, :]
-    access[overwrites, :, clean] = (held[:, None, :] + leaving)[overwrites]
-    streamed = (
-        facts.stream_in * (load[at] + write[STREAM_BANK][at])
-        + facts.stream_out * (store[at] + read[STREAM_BANK][at])
-        + own[:, STREAM_BANK]
-    )
-    streamed = np.where(line.stationary, np.inf, streamed)
-    access[:, : facts.bank_count + 1, 0] = streamed[:, None]
-    access[overwrites, :, 0] = streamed[overwrites][:, None]
-    return Transitions(waiting=waiting, access=access)
+    def __init__(self, facts: BankCoefficients, prices: BankMultipliers) -> None:
+        """Price all steps and accesses."""
+        line = facts.line
+        read = facts.read_byte[:, None] + prices.port * facts.read_ratio[:, None]
+        write = facts.write_byte[:, None] + prices.port * facts.write_ratio[:, None]
+        load, store = prices.load + facts.in_byte, prices.store + facts.out_byte
+        waiting = _staying(prices.hold.T, _moves(read, write), load[:, None] + write.T)
+        clean, dirty = _blocks(facts.bank_count)
+        waiting[:, dirty, clean] = waiting[:, dirty, dirty] + (store[:, None] + read.T)[:, None, :]
+        waiting[:, 0, 0] = 0.0
+        waiting[:, 1 : facts.bank_count + 1, 0] = 0.0
+        # Per access: prices of its step.
+        at, kind = line.step, line.kind
+        reads, writes = kind != Access.WRITE, kind != Access.READ
+        # What the operation waits for takes channel, ports and computation: a byte's whole time.
+        firm = facts.byte_time
+        step_load = np.where(line.stationary & reads, firm + facts.in_byte, load[at])
+        step_store = np.where(line.stationary & writes, firm + facts.out_byte, store[at])
+        own = read.T[at] * facts.own_read[:, None] + write.T[at] * facts.own_write[:, None]
+        held = prices.hold.T[at] + own
+        access = _staying(held, _moves(read, write)[at], step_load[:, None] + write.T[at])
+        leaving = (step_store[:, None] + read.T[at])[:, None, :]
+        entering = access[:, :1, clean]
+        access[:, dirty, clean] = access[:, dirty, dirty] + leaving
+        updates = kind == Access.UPDATE
+        access[updates, :1, dirty] = entering[updates]
+        access[updates, clean, dirty] = access[updates, clean, clean]
+        access[updates, :, clean] = access[updates, :, dirty] + leaving[updates]
+        overwrites = kind == Access.WRITE
+        access[overwrites, :, dirty] = held[overwrites][:, None, :]
+        access[overwrites, :, clean] = (held[:, None, :] + leaving)[overwrites]
+        streamed = (
+            facts.stream_in * (load[at] + write[STREAM_BANK][at])
+            + facts.stream_out * (store[at] + read[STREAM_BANK][at])
+            + own[:, STREAM_BANK]
+        )
+        streamed = np.where(line.stationary, np.inf, streamed)
+        access[:, : facts.bank_count + 1, 0] = streamed[:, None]
+        access[overwrites, :, 0] = streamed[overwrites][:, None]
+        self.waiting, self.access = waiting, access
 
 
 def _blocks(banks: int) -> tuple[slice, slice]:

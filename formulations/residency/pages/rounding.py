@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from formulations.residency.pages.profiles import Profiles
-from formulations.reuse_intervals import stores_of
+from formulations.reuse_intervals import residency_of, stores_of
 from formulations.solver.program import Floats
 from spmopt.core.schedule import Plan, Residency, Stores
 from spmopt.core.table import Bools, Ints
@@ -90,22 +90,11 @@ def _settled(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
 
 
 def _rows(profile: Profiles, resident: Ints) -> Residency:
-    tensor, steps = profile.tensor, profile.intervals.steps
-    if not tensor.size:
-        return Residency.empty()
-    new = np.concatenate(([True], (tensor[1:] != tensor[:-1]) | (resident[1:] != resident[:-1])))
-    first = np.flatnonzero(new)
-    last = np.append(first[1:], tensor.size)
+    steps = profile.intervals.steps
+    some = (resident > 0) & (profile.step < steps)
     # A tensor's final row holds nothing, so the next row's step ends each row that matters.
-    end = np.where(last < tensor.size, profile.step[np.minimum(last, tensor.size - 1)], steps)
-    some = (resident[first] > 0) & (profile.step[first] < steps)
-    rows = first[some]
-    return Residency(
-        tensor=tensor[rows],
-        begin=profile.step[rows],
-        end=np.minimum(end[some], steps),
-        size_bytes=resident[rows],
-    )
+    end = np.minimum(np.append(profile.step[1:], steps), steps)
+    return residency_of(steps, profile.tensor[some], profile.step[some], end[some], resident[some])
 
 
 def _stores(profile: Profiles, resident: Ints, dirty: Ints) -> Stores:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from results.shared.common import MB, Study, Sweep, Table, sweeps
+from results.shared.common import MB, Study, Tables, sweeps, tabulated
 from results.shared.thesis import (
     BRIEF,
     CLAIMS,
@@ -20,12 +16,15 @@ from results.shared.thesis import (
     QUICK,
     READINGS,
     TITLES,
-    Claim,
+    ThesisClaim,
     applies,
     case,
+    share_of,
     shares,
 )
+from spmopt.sweeps.run import Sweep
 
+SCHEDULERS = ("tsai", LISTED)
 COLUMNS = {
     **{name: (name, "tsai") for name in READINGS},
     "listed": ("tsai", LISTED),
@@ -35,28 +34,25 @@ COLUMNS = {
 
 
 def cases() -> dict[str, Sweep]:
-    """Both orders under every reading, with the throughput of the thesis and with more."""
+    """Declare both orders under every reading, with the throughput of the thesis and with more."""
     sizes = {
         name: sorted({24 * MB} | {c.at_mb * MB for c in CLAIMS if c.network == name})
         for name in TITLES
     }
     sizes["transformer"].remove(180 * MB)  # of a share
     return sweeps(
-        Sweep(part, case(network, capacities, name, throughput=rate), ("tsai", LISTED), BRIEF)
+        (part, case(network, few or sizes[network], name, throughput=rate), SCHEDULERS, BRIEF)
         for name in READINGS
         for part, rate, few in ((name, FEW, None), (f"{name}-faster", MANY, [24 * MB]))
         for network in TITLES
-        for capacities in [few or sizes[network]]
         if applies(name, network)
     )
 
 
-def value(
-    claim: Claim, column: str, rows: pd.DataFrame, figures: Mapping[str, float]
-) -> float | None:
-    """What was found, in percent; None where the reading changes nothing of the network."""
+def value(claim: ThesisClaim, column: str, rows: pd.DataFrame) -> float | None:
+    """Return what was found, in percent; None where the reading changes nothing of the network."""
     if claim.is_share:
-        return figures.get(f"{claim.kind} {claim.network} {column}")
+        return share_of(rows, claim, column)
     reading, scheduler = COLUMNS[column]
     if not applies(reading, claim.network):
         return None
@@ -64,14 +60,14 @@ def value(
     return claim.found(rows, what, reading, f"{reading}-faster", scheduler)
 
 
-def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
-    """One line for each figure."""
+def tables(rows: pd.DataFrame) -> Tables:
+    """Tabulate one line for each figure."""
     lines = [
-        [claim.text, claim.told]
-        + [claim.cell(value(claim, column, rows, figures), bold=True) for column in COLUMNS]
+        [claim.text, claim.quoted]
+        + [claim.cell(value(claim, column, rows), bold=True) for column in COLUMNS]
         for claim in CLAIMS
     ]
-    yield Table(heads=["claim", "paper, %", *COLUMNS], lines=lines)
+    return {"": tabulated(["claim", "paper, %", *COLUMNS], lines)}
 
 
 STUDY = Study(

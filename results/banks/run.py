@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from bisect import bisect_right
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from results.shared.common import Row, Study, Table, change, megabytes, percent
+from results.shared.common import Row, Study, Tables, change, megabytes, percent, texts
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
 from spmopt.frontends.networks import load_network
@@ -30,8 +27,8 @@ PORTS = {"energy": None, "time": 64}  # of each bank; none are needed where no b
 
 
 @dataclass(frozen=True, kw_only=True)
-class Design:
-    """A scratchpad: the share of the area that is SRAM, and the memory of the rest."""
+class ScratchpadDesign:
+    """The share of the area that is SRAM, and the memory of the rest."""
 
     share: float
     mram: str
@@ -44,7 +41,7 @@ class Design:
         return "SRAM" if self.share == 1 else rest if self.share == 0 else mixed
 
     def banks(self, ports: int | None) -> list[BankOf]:
-        """Banks of whole pages, each as large as its area allows: SRAM first."""
+        """Return banks of whole pages, each as large as its area allows: SRAM first."""
         budget = load_technology(SRAM).at(BUDGET_BYTES).point.area_mm2
         areas = {SRAM: self.share * budget, self.mram: (1 - self.share) * budget}
         technologies = {load_technology(name): area for name, area in areas.items() if area > 0}
@@ -55,23 +52,24 @@ class Design:
 
 
 def largest(technology: Technology, area_mm2: float) -> int:
-    """Bytes of whole pages of a memory that take at most an area, as large as can be."""
-    low, high = 1, technology.most_bytes // PAGE_BYTES
-    while low < high:
-        middle = (low + high + 1) // 2
-        fits = technology.at(middle * PAGE_BYTES).point.area_mm2 <= area_mm2
-        low, high = (middle, high) if fits else (low, middle - 1)
-    return low * PAGE_BYTES
+    """Return the bytes of whole pages of a memory that take at most an area."""
+
+    def area_of(pages: int) -> float:
+        return technology.at(pages * PAGE_BYTES).point.area_mm2
+
+    pages = range(1, technology.most_bytes // PAGE_BYTES + 1)
+    return max(1, bisect_right(pages, area_mm2, key=area_of)) * PAGE_BYTES
 
 
-def designs() -> list[Design]:
-    """SRAM alone once, then shares of each other memory."""
+def designs() -> list[ScratchpadDesign]:
+    """List SRAM alone once, then shares of each other memory."""
     shares = [(share, mram) for mram in MRAMS for share in (1.0, 0.75, 0.5, 0.25, 0.0)]
-    return [Design(share=s, mram=mram) for s, mram in shares if s < 1 or mram == MRAMS[0]]
+    del shares[5]  # again SRAM alone
+    return [ScratchpadDesign(share=share, mram=mram) for share, mram in shares]
 
 
-def scheduled(case: tuple[str, str, Design]) -> list[Row]:
-    """One network on one design by an objective; figures are missing where there is no schedule."""
+def scheduled(case: tuple[str, str, ScratchpadDesign]) -> list[Row]:
+    """Schedule one network on one design; figures are missing where there is no schedule."""
     name, network, design = case
     banks = design.banks(PORTS[name])
     machine = with_banks(load_machine("gtx1080ti"), banks)
@@ -80,11 +78,11 @@ def scheduled(case: tuple[str, str, Design]) -> list[Row]:
     result = solve(instance, "banks", request)
     totals = result.totals
     spent = None if totals is None else metrics(machine, totals)
-    touched = [0.0]
+    touched: list[float] = []
     if totals is not None:
         both = zip(totals.bank_read_bytes, totals.bank_write_bytes, strict=True)
         touched = [float(read + write) for read, write in both]
-    sram = touched[0] if design.share > 0 else 0.0
+    sram = touched[0] if design.share > 0 and touched else 0.0
     return [
         {
             "objective": name,
@@ -97,10 +95,8 @@ def scheduled(case: tuple[str, str, Design]) -> list[Row]:
             "sram_bytes": machine.banks[0].spm_bytes if design.share > 0 else 0,
             "area_mm2": sum(each.technology.at(each.spm_bytes).point.area_mm2 for each in banks),
             "leakage_w": machine.leakage_w,
-            "time_s": None if spent is None else spent.time_s,
-            "energy_j": None if spent is None else spent.energy_j,
-            "traffic_bytes": None if totals is None else totals.traffic_bytes,
-            "moved_bytes": None if totals is None else totals.moved_bytes,
+            **{each: getattr(spent, each, None) for each in ("time_s", "energy_j")},
+            **{each: getattr(totals, each, None) for each in ("traffic_bytes", "moved_bytes")},
             "sram_touched": sram / sum(touched) if sum(touched) else 0.0,
             "value": None if result.value is None else float(result.value),
             "bound": None if result.bound is None else float(result.bound),
@@ -111,40 +107,41 @@ def scheduled(case: tuple[str, str, Design]) -> list[Row]:
 
 
 def label(row: pd.Series) -> str:
-    """The scratchpad, with a star where a memory of it is beyond the points of its fit."""
-    parts = {SRAM: row.sram_bytes, row.mram: row.spm_bytes - row.sram_bytes}
+    """Name the scratchpad, with a star where a memory is beyond the points of its fit."""
+    parts = {SRAM: row.sram_bytes, row.mram: row.mram_bytes}
     bases = [load_technology(name).at(int(size)).basis for name, size in parts.items() if size]
     return f"{row.scratchpad}{' *' * (Basis.EXTRAPOLATED in bases)}"
 
 
-def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
-    """Designs, costs, and what the banks are used for."""
-    rows = rows.assign(shown=rows.apply(label, axis=1), mram_bytes=rows.spm_bytes - rows.sram_bytes)
-    lines = []
-    for row in rows[(rows.objective == "energy") & (rows.network == NETWORKS[0])].itertuples():
-        sizes = [megabytes(size) if size else "-" for size in (row.sram_bytes, row.mram_bytes)]
-        lines.append([row.shown, *sizes, f"{row.area_mm2:.3f}", f"{1e3 * row.leakage_w:.1f}"])
-    heads = ["scratchpad", "SRAM", "other memory", "area, mm2", "leakage, mW"]
-    yield Table(title="Scratchpads of one area", heads=heads, lines=lines)
+def tables(rows: pd.DataFrame) -> Tables:
+    """Tabulate designs, costs, and what the banks are used for."""
+    rows = rows.assign(mram_bytes=rows.spm_bytes - rows.sram_bytes)
+    rows["shown"] = rows.apply(label, axis=1).rename("scratchpad")
+    some = rows[(rows.objective == "energy") & (rows.network == NETWORKS[0])]
+    sizes = some[["sram_bytes", "mram_bytes"]].map(lambda size: megabytes(size) if size else "-")
+    sizes["area, mm2"] = texts(some.area_mm2, "{:.3f}")
+    sizes["leakage, mW"] = texts(1e3 * some.leakage_w, "{:.1f}")
+    names = {"sram_bytes": "SRAM", "mram_bytes": "other memory"}
+    shown = sizes.rename(columns=names).set_index(some.shown)
+    found = {"Scratchpads of one area": shown.rename_axis("scratchpad")}
     for objective, column, title in (
         ("energy", "energy_j", "Energy in mJ, and against SRAM alone"),
         ("time", "time_s", "Time in ms, banks of 64 ports, against SRAM alone"),
     ):
-        own = rows[rows.objective == objective]
-        costs = own.pivot_table(index="shown", columns="network", values=column, sort=False)
-        ratios = costs / costs.loc["SRAM"]
-        lines = [
-            [name, *(f"{1e3 * costs[n][name]:#.4g} ({change(ratios[n][name])})" for n in NETWORKS)]
-            for name in costs.index
-        ]
-        yield Table(title=title, heads=["scratchpad", *NETWORKS], lines=lines)
-    lines = []
-    for row in rows.itertuples():
-        about = [row.objective, row.network, row.shown]
-        moved = [megabytes(row.traffic_bytes), megabytes(row.moved_bytes)]
-        lines.append([*about, *moved, percent(row.sram_touched), f"{100 * row.gap:.4f} %"])
-    heads = ["objective", "network", "scratchpad", "DRAM traffic", "moved", "by SRAM", "gap"]
-    yield Table(title="What the banks are used for", heads=heads, lines=lines, left=3)
+        own = rows[rows.objective == objective].set_index(["shown", "network"])[column]
+        costs = own.unstack(sort=False)
+        table = texts(1e3 * costs, "{:#.4g}") + texts(costs / costs.loc["SRAM"], change).map(
+            " ({})".format
+        )
+        found[title] = table.rename_axis("scratchpad")
+    used = {
+        "DRAM traffic": texts(rows.traffic_bytes, megabytes),
+        "moved": texts(rows.moved_bytes, megabytes),
+        "by SRAM": texts(rows.sram_touched, percent),
+        "gap": texts(100 * rows.gap, "{:.4f} %"),
+    }
+    index = [rows.objective, rows.network, rows.shown.rename("scratchpad")]
+    return {**found, "What the banks are used for": pd.DataFrame(used).set_index(index)}
 
 
 STUDY = Study(
@@ -156,7 +153,7 @@ STUDY = Study(
         for design in designs()
     },
     work=scheduled,
-    quick=("energy", "squeezenet", Design(share=0.5, mram=MRAMS[0])),
+    quick=("energy", "squeezenet", ScratchpadDesign(share=0.5, mram=MRAMS[0])),
     tables=tables,
 )
 

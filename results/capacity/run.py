@@ -3,51 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from results.shared.common import MB, Study, Sweep, Table, megabytes, percent, sweeps
+from results.shared.common import MB, Tables, megabytes, percent, tabulated, texts
 from results.shared.plots import line_panels
-from results.shared.thesis import BRIEF, MACHINE, QUICK, QUICKER, TITLES, case
-from spmopt.sweeps.work import SolveOptions
+from results.shared.thesis import TITLES, thesis_study
 
-SIZES = tuple(size * MB for size in (24, 64, 128, 256, 500, 1000))
-FINE = tuple(sorted({*range(24 * MB, 1000 * MB + 1, 8 * MB), *SIZES}))
+DENSE = 20  # points of a curve; fewer are single sizes
 POLICIES = ("tsai", "msa")
 SHOWN = (*POLICIES, "page", "fluid")
 KINDS = {"time": ("time_s", "ms", 1e-3), "traffic": ("traffic_bytes", "GB", 1e9)}
 
 
-def cases() -> dict[str, Sweep]:
-    """Policies and bounds at many capacities, the optimizer at some, GNMT at few."""
-    traffic, patient = (
-        SolveOptions(objective="traffic"),
-        SolveOptions(time_limit_s=150.0, tolerance=1e-2),
-    )
-    slow, gnmt = replace(patient, objective="traffic"), ("gnmt",)
-    return sweeps(
-        Sweep(part, case(name, sizes), schedulers, search)
-        for part, names, sizes, schedulers, search in (
-            ("time", QUICKER, FINE, (*POLICIES, "fluid"), SolveOptions()),
-            ("traffic", QUICKER, FINE, ("fluid",), traffic),
-            ("time-page", QUICKER, SIZES, ("page",), SolveOptions()),
-            ("traffic-page", QUICKER, SIZES, ("page",), traffic),
-            ("gnmt-policies", gnmt, SIZES, POLICIES, BRIEF),
-            ("traffic-gnmt", gnmt, SIZES, ("fluid",), slow),
-            ("time-gnmt", gnmt, SIZES, ("fluid",), patient),
-        )
-        for name in names
-    )
-
-
 def curve(rows: pd.DataFrame, network: str, scheduler: str, what: str) -> pd.Series:
-    """Seconds or bytes by capacity; of the optimizer and the bound, for that objective."""
+    """Return seconds or bytes by capacity; of the optimizer and the bound, for that objective."""
     own = rows[(rows.network == network) & (rows.scheduler == scheduler)]
     if scheduler not in POLICIES:
         own = own[own.objective == what]
@@ -55,44 +26,40 @@ def curve(rows: pd.DataFrame, network: str, scheduler: str, what: str) -> pd.Ser
     return own.set_index("spm_bytes")[column].sort_index()
 
 
-def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
-    """Time and traffic, and where a policy is not monotone."""
+def tables(rows: pd.DataFrame) -> Tables:
+    """Tabulate time and traffic, and where a policy is not monotone."""
+    found, sizes = {}, rows[rows.scheduler == "page"].spm_bytes.unique()
     for what, (_, unit, scale) in KINDS.items():
-        found = []
-        for name, title in TITLES.items():
-            curves = [curve(rows, name, scheduler, what) for scheduler in SHOWN]
-            for size in SIZES:
-                cells = [f"{c[size] / scale:.4g}" if size in c else "-" for c in curves]
-                found.append([title, megabytes(size), *cells])
-        heads = ["network", "SPM", *POLICIES, "page", "bound"]
-        yield Table(title=f"{what.capitalize()}, {unit}", heads=heads, lines=found, left=2)
+        curves = {
+            title: pd.DataFrame({s: curve(rows, name, s, what) for s in SHOWN}).reindex(sizes)
+            for name, title in TITLES.items()
+        }
+        table = pd.concat(curves, names=["network", "SPM"]).rename(columns={"fluid": "bound"})
+        shown = texts(table / scale, "{:.4g}").rename(index=megabytes, level="SPM")
+        found[f"{what.capitalize()}, {unit}"] = shown
     rises = []
     for name, title in TITLES.items():
         for scheduler in (*POLICIES, "fluid"):
-            cells = []
+            rises.append([title, "bound" if scheduler == "fluid" else scheduler])
             for what in KINDS:
-                change = curve(rows, name, scheduler, what).pct_change().dropna()
-                most, where = change.max(), change.idxmax()
+                rise = curve(rows, name, scheduler, what).pct_change().dropna()
+                most, where = rise.max(), megabytes(rise.idxmax())
                 share = percent(most) if most >= 1e-3 else f"{100 * most:.1g} %"
-                cells.append(f"{(change > 0).sum()} of {len(change)}")
-                cells.append(f"{share} at {megabytes(where)}" if most > 0 else "-")
-            rises.append([title, "bound" if scheduler == "fluid" else scheduler, *cells])
-    yield Table(
-        title="Where more capacity costs more: steps to the next capacity that raise",
-        heads=["network", "scheduler", "time", "most", "traffic", "most"],
-        lines=rises,
-        left=2,
-    )
+                rises[-1].append(f"{(rise > 0).sum()} of {len(rise)}")
+                rises[-1].append(f"{share} at {where}" if most > 0 else "-")
+    heads = ["network", "scheduler", "time", "most", "traffic", "most"]
+    title = "Where more capacity costs more: steps to the next capacity that raise"
+    return {**found, title: tabulated(heads, rises, left=2)}
 
 
-def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
-    """Time above, traffic below, a column for each network."""
+def draw(rows: pd.DataFrame) -> Figure:
+    """Draw time above, traffic below, a column for each network."""
 
     def curves(name: str, what: str) -> dict[str, pd.Series]:
-        shown = dict[str, pd.Series]()
+        shown: dict[str, pd.Series] = {}
         for scheduler in SHOWN:
             found = curve(rows, name, scheduler, what) / KINDS[what][2]
-            places = "every 8 MB" if len(found) > len(SIZES) else "at single sizes"
+            places = "every 8 MB" if len(found) > DENSE else "at single sizes"
             label = f"certified bound, {places}" if scheduler == "fluid" else scheduler
             shown |= {label: found.set_axis(found.index / MB)} if len(found) else {}
         return shown
@@ -101,14 +68,10 @@ def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
         f"{what}, {unit}": {title: curves(name, what) for name, title in TITLES.items()}
         for what, (_, unit, _) in KINDS.items()
     }
-    title = (
-        f"Time and traffic against the capacity of the scratchpad\n{MACHINE}, training, batch 32 "
-        "(Transformer 128), lowering ideal"
-    )
-    return line_panels(title, panels, "scratchpad, MB", (24, 64, 256, 1000), cut=True)
+    return line_panels(panels, "scratchpad, MB", (24, 64, 256, 1000), cut=True)
 
 
-STUDY = Study(file=__file__, cases=cases, quick=QUICK, tables=tables, draw=draw)
+STUDY = thesis_study(__file__, tables, draw=draw)
 
 if __name__ == "__main__":
     sys.exit(STUDY.main())

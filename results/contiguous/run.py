@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.bench import GNMT, NETWORKS, TINY, Bench, BenchLine, Case, Figures
 from spmopt.core.errors import ScheduleError
@@ -17,7 +14,7 @@ SIZES = ("24MB", "64MB", "128MB")
 
 
 def contiguity(case: Case, tolerance: float, limit_s: float) -> Figures:
-    """Cost of one range of addresses a tensor, against pages anywhere.
+    """Measure the cost of one range of addresses a tensor, against pages anywhere.
 
     ``cost`` is the step time of the best schedule found over that of the best one in pages.
     """

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
-from time import monotonic
 
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from results.shared.common import MB, Study, Sweep, Table, megabytes, run_parts, sweeps
-from results.shared.thesis import PATIENT, QUICK, QUICKER, TITLES, case
+from results.shared.bench import timed
+from results.shared.common import MB, Tables, megabytes, run_sweep, sweeps, texts
+from results.shared.thesis import QUICKER, TITLES, case, thesis_study
 from spmopt.experiments.executors import processors
 from spmopt.sweeps.cases import SweepCase
+from spmopt.sweeps.work import SolveOptions
 
 SIZES = tuple(range(24 * MB, 1000 * MB + 1, 2 * MB))
 SCHEDULERS = ("tsai", "fluid")
-DIGITS = {"points": 0, "verified": 0, "solves": 0, "wall_s": 1, "cpu_s": 1}
+COLUMNS = {  # heading and form of what a curve took; the first five add up
+    "points": ("capacities", "{:.0f}"),
+    "verified": ("schedules, verified", "{:.0f}"),
+    "solves": ("solutions", "{:.0f}"),
+    "wall_s": ("wall s", "{:.1f}"),
+    "cpu_s": ("CPU s", "{:.1f}"),
+    "fluid gap": ("optimum enclosed to, %", "{:.3f}"),
+    "tsai gap": ("largest gap of tsai, %", "{:.1f}"),
+}
 
 
-def timed() -> dict[str, float]:
+def measured() -> dict[str, float]:
     """Measure the three curves, one after the other, on all processors."""
     found = {"processors": float(processors())}
     for name in QUICKER:
@@ -36,10 +40,9 @@ def measure(curve: SweepCase, jobs: int) -> dict[str, float]:
 
     Of ``fluid`` the gap is that between the two ends of the relaxation's optimum.
     """
-    wall, cpu = monotonic(), cpu_s()
-    found, solves = run_parts([Sweep("curve", curve, SCHEDULERS)], jobs)
+    (sweep,) = sweeps([("curve", curve, SCHEDULERS, SolveOptions())]).values()
+    (found, solves), spent = timed(lambda: run_sweep(sweep, jobs))
     rows = pd.DataFrame(found)
-    spent = {"wall_s": monotonic() - wall, "cpu_s": cpu_s() - cpu}
     gaps = {name: rows[rows.scheduler == name].gap for name in SCHEDULERS}
     if any(gap.isna().any() for gap in gaps.values()):
         raise ValueError(f"{curve.network.name}: a point has no bound")
@@ -52,36 +55,27 @@ def measure(curve: SweepCase, jobs: int) -> dict[str, float]:
     }
 
 
-def cpu_s() -> float:
-    """CPU seconds of this process and of those that it has ended, all threads."""
-    used = [getrusage(who) for who in (RUSAGE_SELF, RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
+def tables(rows: pd.DataFrame) -> Tables:
+    """Tabulate what the curves took, together and each; GNMT point by point."""
+    figures = rows.attrs["figures"]
+    spent = pd.DataFrame({n: {w: figures[f"{n} {w}"] for w in COLUMNS} for n in QUICKER}).T
+    spent[["fluid gap", "tsai gap"]] *= 100
+    spent.loc["all"] = spent[[*COLUMNS][:5]].sum()
+    curves = {head: texts(spent[what], form) for what, (head, form) in COLUMNS.items()}
+    points = {
+        "value, s": texts(rows.value, "{:.5g}"),
+        "bound, s": texts(rows.bound, "{:.5g}"),
+        "gap, %": texts(100 * rows.gap, "{:.3g}"),
+        "wall s": texts(rows.solve_s, "{:.1f}"),
+    }
+    index = [rows.network.map(TITLES), rows.spm_bytes.map(megabytes).rename("SPM"), rows.scheduler]
+    return {
+        "": pd.DataFrame(curves).replace("-", "").rename(TITLES).rename_axis("network"),
+        "GNMT, point by point": pd.DataFrame(points).set_index(index),
+    }
 
 
-def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
-    """What the curves took, together and each; GNMT point by point."""
-    lines = []
-    for name in QUICKER:
-        cells = [f"{figures[f'{name} {what}']:.{digits}f}" for what, digits in DIGITS.items()]
-        gaps = [f"{100 * figures[f'{name} fluid gap']:.3f}"]
-        gaps += [f"{100 * figures[f'{name} tsai gap']:.1f}"]
-        lines.append([TITLES[name], *cells, *gaps])
-    total = {what: sum(figures[f"{name} {what}"] for name in QUICKER) for what in DIGITS}
-    lines.append(["all", *(f"{total[what]:.{n}f}" for what, n in DIGITS.items()), "", ""])
-    heads = ["network", "capacities", "schedules, verified", "solutions", "wall s", "CPU s"]
-    gaps = ["optimum enclosed to, %", "largest gap of tsai, %"]
-    yield Table(heads=[*heads, *gaps], lines=lines)
-    lines = []
-    for row in rows.itertuples():
-        seconds = "-" if pd.isna(row.solve_s) else f"{row.solve_s:.1f}"
-        found = [f"{row.value:.5g}", f"{row.bound:.5g}", f"{100 * row.gap:.3g}", seconds]
-        lines.append([TITLES[row.network], megabytes(row.spm_bytes), row.scheduler, *found])
-    heads = ["network", "SPM", "scheduler", "value, s", "bound, s", "gap, %", "wall s"]
-    yield Table(title="GNMT, point by point", heads=heads, lines=lines, left=3)
-
-
-CASES = sweeps([Sweep("gnmt", case("gnmt", (24 * MB, 500 * MB)), SCHEDULERS, PATIENT)])
-STUDY = Study(file=__file__, cases=lambda: CASES, quick=QUICK, tables=tables, figures=timed)
+STUDY = thesis_study(__file__, tables, figures=measured)
 
 if __name__ == "__main__":
     sys.exit(STUDY.main())

@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from time import monotonic
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.bench import TINY, Bench, BenchLine, Case, Figures, peak_mb, timed
 from results.shared.machines import MachineGrid
@@ -50,7 +47,7 @@ def front(space: MachineGrid, request: Request, *, exhaustive: bool) -> Figures:
 
 
 def is_equal(found: ExactFront, request: Request) -> bool:
-    """Whether solving every machine gives this front."""
+    """Return whether solving every machine gives this front."""
     solver, points = by_page(request), list[tuple[float, Fraction]]()
     for option in found.options:
         solution = solver(option.instance, request.tolerance, None)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import sys
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.bench import NETWORKS, TINY, Bench, BenchLine, Case, Figures
 from spmopt.core.scheduler import Request
@@ -18,7 +15,7 @@ SCHEDULERS = ("stream", "lru", "belady", "whole", "page")
 
 
 def gaps(case: Case, limit_s: float) -> Figures:
-    """Certified gap of each scheduler, at most ``limit_s`` for each."""
+    """Measure the certified gap of each scheduler, at most ``limit_s`` for each."""
     instance = case.instance()
     results = compare(instance, SCHEDULERS, Request(time_limit_s=limit_s))
     figures: dict[str, Any] = {"operations": len(instance.operations)}

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from results.shared import gradients
-from results.shared.common import Table, signed
+from results.shared.common import Tables, signed, texts
 from results.shared.gradients import (
     BASELINE,
     LARGE,
@@ -20,11 +17,10 @@ from results.shared.gradients import (
     MACHINES,
     POTENTIAL,
     SAVED,
-    SHARE_OF_READS,
-    SHARE_OF_TRAFFIC,
+    SHARES,
     SPEEDUP,
     TITLES,
-    Setting,
+    NpuSetting,
     faster,
     saving,
     share,
@@ -42,56 +38,54 @@ READINGS: Mapping[str, Mapping[str, Any]] = {  # the options of `spmopt tiles` a
 }
 SHORT = {machine: TITLES[machine].removesuffix(" NPU") for machine in MACHINES}
 PAPER = {  # percent; a speedup as the time saved
-    "dY of traffic, large": SHARE_OF_TRAFFIC,
-    "dY of reads, large": SHARE_OF_READS,
+    "dY of traffic, large": SHARES["traffic"],
+    "dY of reads, large": SHARES["reads"],
     **{f"second read free, {SHORT[m]}": 100 * (1 - 1 / SPEEDUP[m]) for m in MACHINES},
-    **{f"{t}, {SHORT[m]}": SAVED[m, t] for m in MACHINES for t in TECHNIQUES},
+    **{f"{t}, {SHORT[m]}": SAVED[m][t] for m in MACHINES for t in TECHNIQUES},
 }
 
 
 def means(rows: pd.DataFrame, reading: str) -> pd.Series:
-    """The same means here, percent."""
+    """Return the same means here, percent."""
     column = "backward_cycles" if reading == ALONE else "cycles"
     own = rows[rows.setting == (PLAIN if reading == ALONE else reading)]
-    large = own[own.machine == LARGE]
     found = {
-        "dY of traffic, large": share(large, "traffic_bytes").mean(),
-        "dY of reads, large": share(large, "read_bytes").mean(),
+        "dY of traffic, large": share(own, "traffic_bytes", machine=LARGE).mean(),
+        "dY of reads, large": share(own, "read_bytes", machine=LARGE).mean(),
     }
-    for machine in MACHINES:
-        some = own[own.machine == machine]
-        found[f"second read free, {SHORT[machine]}"] = 1 - 1 / faster(some, column).mean()
-        for name in TECHNIQUES:
-            found[f"{name}, {SHORT[machine]}"] = saving(some, name, column).mean()
-    return 100 * pd.Series(found)[list(PAPER)]
+    for machine, name in SHORT.items():
+        speedup = faster(own, column, machine=machine).mean()
+        found[f"second read free, {name}"] = 1 - 1 / speedup
+        for technique in TECHNIQUES:
+            saved = saving(own, technique, column, machine=machine)
+            found[f"{technique}, {name}"] = saved.mean()
+    return 100 * pd.Series(found)[[*PAPER]]
 
 
-def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
-    """A line for each figure, a column for each assumption."""
-    rows = gradients.with_cycles(rows)
+def tables(rows: pd.DataFrame) -> Tables:
+    """Tabulate a line for each figure, a column for each assumption."""
     found = pd.DataFrame({reading: means(rows, reading) for reading in (*READINGS, ALONE)})
-    off = found.sub(pd.Series(PAPER), axis=0)
-    lines = []
-    for name, paper in PAPER.items():
-        bold = ["**" if abs(value) > LIMIT else "" for value in off.loc[name]]
-        cells = [f"{b}{value:.1f}{b}" for b, value in zip(bold, found.loc[name], strict=True)]
-        near = off.loc[name].abs().idxmin()
-        lines.append([name, f"{paper:.1f}", *cells, f"{near} ({signed(off.loc[name, near])})"])
+    paper = pd.Series(PAPER)
+    off = found.sub(paper, axis=0)
+    shown, near = texts(found, "{:.1f}"), off.abs().idxmin(axis=1)
+    shown = shown.mask(off.abs() > LIMIT, "**" + shown + "**")
+    shown.insert(0, "paper", texts(paper, "{:.1f}"))
+    shown["nearest (points from the paper)"] = [
+        f"{reading} ({signed(off.at[name, reading])})" for name, reading in near.items()
+    ]
     mean = off.abs().mean()
-    cells = [f"{value:.1f}" for value in mean]
-    lines.append(["mean deviation, points", "-", *cells, str(mean.idxmin())])
-    heads = ["mean of networks, %", "paper", *found, "nearest (points from the paper)"]
-    yield Table(heads=heads, lines=lines)
+    last = ["-", *(f"{value:.1f}" for value in mean), mean.idxmin()]
+    shown.loc["mean deviation, points"] = last
+    return {"": shown.rename_axis("mean of networks, %")}
 
 
 SETTINGS = [
-    Setting(name=name, machine=machine, **given)
+    NpuSetting(name=name, machine=machine, **given)
     for name, given in READINGS.items()
     for machine in MACHINES
 ]
-STUDY = gradients.network_study(
-    __file__, gradients.asked(SETTINGS, (BASELINE, POTENTIAL, *TECHNIQUES)), tables
-)
+CASES = gradients.cases(SETTINGS, (BASELINE, POTENTIAL, *TECHNIQUES))
+STUDY = gradients.network_study(__file__, CASES, tables=tables)
 
 if __name__ == "__main__":
     sys.exit(STUDY.main())

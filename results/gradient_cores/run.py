@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+from results.shared.gradients import scale_study
 
-from results.shared.gradient_scale import scale_study
-from results.shared.gradients import Setting
-
-STUDY = scale_study(
-    __file__,
-    [Setting(name="1 core" if n == 1 else f"{n} cores", cores=n) for n in (1, 4, 8)],
-    (14.5, 23.7, 27.7),
-    "What orders of gradients save on several cores",
-    "8 a core",
-)
+SETTINGS = {"1 core": {}, "4 cores": {"cores": 4}, "8 cores": {"cores": 8}}
+STUDY = scale_study(__file__, SETTINGS, (14.5, 23.7, 27.7))
 
 if __name__ == "__main__":
     sys.exit(STUDY.main())

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from itertools import product
-from pathlib import Path
+from itertools import chain, product
+from operator import itemgetter
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
+import numpy as np
 
 from results.shared.bench import Bench, BenchLine, Figures, timed
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
 from spmopt.frontends import zoo
 from spmopt.hardware.machines import load_machine
-from spmopt.tiles.batch import run_all
+from spmopt.tiles.batch import Found, run_all
 from spmopt.tiles.case import LayerCase
 from spmopt.tiles.networks import distinct, first_layers, layers_of
-from spmopt.tiles.run import LayerResult
 
 ORDERS = ("sequential", "interleaved", "dx-major", "dw-major")
 PARTITIONS = ("none", "m/2", "m/4", "n/2", "n/4", "k/2", "k/4")
 
 
 def backward(network: str, name: str, spm: str, batch: int, ways: list[tuple[str, str]]) -> Figures:
-    """Seconds of every order and partition of every layer, on all processors.
+    """Measure every order and partition of every layer, on all processors.
 
     Tiles are chosen for each; every schedule is verified. ``saved`` is the time that the best order
     and partition of each layer save, as part of that of the first of each.
@@ -44,24 +43,25 @@ def backward(network: str, name: str, spm: str, batch: int, ways: list[tuple[str
         for order, partition in ways
     ]
     rows, taken = timed(lambda: run_cases(cases))
-    cycles = [rows[number].cost.makespan_cycles for number in range(len(cases))]
-    own = [cycles[k * len(ways) : (k + 1) * len(ways)] for k in range(len(layers))]
-    pairs = [(count, each) for (_, count), each in zip(layers, own, strict=True)]
-    before = sum(count * each[0] for count, each in pairs)
+    # A row of cycles for each layer, a column for each way.
+    cycles = np.reshape(
+        [row.cost.makespan_cycles for _, row in sorted(rows, key=itemgetter(0))], (-1, len(ways))
+    )
+    counts = np.array([count for _, count in layers])
     return {
         "layers": len(layers),
         "schedules": len(rows),
-        "products": sum(row.cost.products for row in rows.values()),
+        "products": sum(row.cost.products for _, row in rows),
         **taken,
-        "saved": 1 - sum(count * min(each) for count, each in pairs) / before,
+        "saved": 1 - float(counts @ cycles.min(axis=1) / (counts @ cycles[:, 0])),
         "verified": len(rows) == len(cases),
     }
 
 
-def run_cases(cases: list[LayerCase]) -> dict[int, LayerResult]:
-    """Rows by the number of the case."""
+def run_cases(cases: list[LayerCase]) -> list[Found]:
+    """Run them on all processors."""
     with TaskQueue(processors()) as queue:
-        return {number: row for some in run_all(cases, queue) for number, row in some}
+        return list(chain.from_iterable(run_all(cases, queue)))
 
 
 WAYS = list(product(ORDERS, PARTITIONS))

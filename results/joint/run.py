@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from formulations.joint import FoundSchedule, JointSettings, search
 from results.shared.bench import Bench, BenchLine, Figures, timed
@@ -33,7 +32,7 @@ THREADS = 2
 
 
 def build(network: str, spm: str, training: bool) -> Instance:
-    """A small network, or a model of the onnx package."""
+    """Build a small network, or a model of the onnx package."""
     if network in NETWORKS:
         return small_instance(network, int(spm), training=training)
     graph = load_network(str(shipped()[network.removesuffix(".onnx")]), training=training)
@@ -41,7 +40,7 @@ def build(network: str, spm: str, training: bool) -> Instance:
 
 
 def simplifications(network: str, spm: str, training: bool, limit_s: float) -> Figures:
-    """Cycles of the best schedules of narrower and wider classes; ``limit_s`` for each search.
+    """Measure the best schedules of narrower and wider classes; ``limit_s`` for each search.
 
     ``joint``: any order, replay, whole tensors in ranges; ``fixed``: in the listed order;
     ``paged``: with a count of pages in place of addresses, a bound for whole tensors in pages;
@@ -84,7 +83,7 @@ def simplifications(network: str, spm: str, training: bool, limit_s: float) -> F
 
 
 def best_policy(instance: Instance) -> tuple[Plan, int]:
-    """The best plan of whole tensors in the listed order, and the least replay of any policy."""
+    """Return the best plan of whole tensors as listed, and the least replay of any policy."""
     names = find("joint").starts
     results = compare(instance, names, Request(objective=REPLAY))
     replays = {name: steps(each)[1] for name, each in zip(names, results, strict=True)}
@@ -103,7 +102,7 @@ def best_policy(instance: Instance) -> tuple[Plan, int]:
 
 
 def steps(result: Result) -> tuple[int, int]:
-    """Makespan and replay."""
+    """Return makespan and replay."""
     if result.totals is None:
         raise ScheduleError(f"{result.scheduler}: no schedule within the limit")
     return result.totals.makespan_cycles, result.totals.replay_cycles
@@ -112,7 +111,7 @@ def steps(result: Result) -> tuple[int, int]:
 def searched(
     instance: Instance, start: Plan, limit_s: float, **settings: Any
 ) -> tuple[int, int, float]:
-    """Least cycles found, verified if they have addresses; bound; seconds to end or limit."""
+    """Return least cycles found, verified if with addresses; bound; seconds to end or limit."""
     asked = JointSettings(time_limit_s=limit_s, threads=THREADS, **settings)
     answers, taken = timed(lambda: list(search(instance, asked, start)))
     found = [answer for answer in answers if isinstance(answer, FoundSchedule)]
@@ -128,34 +127,17 @@ def searched(
     return cycles, max(bounds, default=0), taken["wall_s"]
 
 
-INSTANCES = (  # network, operations, SPM, whether it is a training step
-    ("residual", 6, "2048", False),
-    ("depthwise", 6, "4096", False),
-    ("attention", 9, "2048", False),
-    ("lenet", 9, "6144", False),
-    ("lstm-1", 9, "1024", False),
-    ("mlp", 9, "3072", True),
-    ("depthwise", 14, "6144", True),
-    ("residual", 15, "3072", True),
-    ("lstm-2", 18, "1024", False),
-    ("lstm-1", 19, "1024", True),
-    ("attention", 21, "3072", True),
-    ("lenet", 22, "12288", True),
-    ("bvlc_alexnet.onnx", 21, "4MB", False),
-    ("zfnet512.onnx", 21, "8MB", False),
-    ("lstm-3", 27, "1024", False),
-)
+with Path(__file__).with_name("instances.csv").open(encoding="utf-8", newline="") as file:
+    INSTANCES = [*csv.DictReader(file)]
+TARGETS = {"joint_gap": "≤ 0", "joint_s": "≤ 60"}  # of networks of up to 12 operations
+LINES = []
+for row in INSTANCES:
+    case = (row["network"], row["spm"], row["training"] == "True")
+    cells = (row["network"], "training" if case[2] else "forward", row["spm"])
+    targets = TARGETS if int(row["operations"]) <= 12 else {}
+    LINES.append(BenchLine(cells, {"": partial(simplifications, *case, 30.0)}, targets))
 BENCH = Bench(
-    file=__file__,
-    lines=[
-        BenchLine(
-            (network, "training" if training else "forward", spm),
-            {"": partial(simplifications, network, spm, training, 30.0)},
-            {"joint_gap": "≤ 0", "joint_s": "≤ 60"} if operations <= 12 else {},
-        )
-        for network, operations, spm, training in INSTANCES
-    ],
-    quick=partial(simplifications, "residual", "2048", False, 5.0),
+    file=__file__, lines=LINES, quick=partial(simplifications, "residual", "2048", False, 5.0)
 )
 
 if __name__ == "__main__":

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import pandas as pd
-from matplotlib.figure import Figure
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared import memory
-from results.shared.common import MB, Table, in_percent
-from results.shared.memory import BANKS, OPTIMAL, RIVALS, SERIAL, TITLES, both, factor, more
+from results.shared.common import MB, Tables, in_percent, texts
+from results.shared.memory import EQUAL, OPTIMAL, RIVALS, SERIAL, TITLES, both, factor, more
 
 
 def saved(rows: pd.DataFrame, role: str) -> pd.Series:
-    """Of each workload the part of SRAM's traffic to the DRAM that is saved."""
+    """Return the part of SRAM's traffic to the DRAM that is saved, by workload."""
     return 1 - memory.relative(rows, role, "dram_bytes")
 
 
@@ -43,45 +38,33 @@ CLAIMS = [
 ]
 
 
-def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
-    """Claims in every reading, traffic to the DRAM, then workloads."""
+def tables(rows: pd.DataFrame) -> Tables:
+    """Tabulate claims in every reading, traffic to the DRAM, then workloads."""
     rows = memory.measures(rows)
-    yield memory.claimed(rows, CLAIMS)
-    yield traffic(rows)
-    yield from memory.workload_tables(rows)
+    return {
+        "Figures of the paper": memory.beside_paper(rows, CLAIMS),
+        "DRAM traffic saved against SRAM, %": traffic(rows),
+        **memory.workload_tables(rows),
+    }
 
 
-def traffic(rows: pd.DataFrame) -> Table:
-    """Traffic saved under the greedy policy and at the optimum, of traffic and of energy."""
-    found = {}
-    for reading, scheduler in memory.columns(rows):
-        if reading != BANKS and (scheduler == OPTIMAL or reading == SERIAL):
-            goal = ", least traffic" if reading == SERIAL else ", least energy"
-            own = rows[(rows.reading == reading) & (rows.scheduler == scheduler)]
-            for role in RIVALS:
-                name = f"{TITLES[role]}: {scheduler}{goal if scheduler == OPTIMAL else ''}"
-                found[name] = saved(own, role)
-    table = memory.with_mean(found, memory.named).map(in_percent)
-    return Table(
-        title="DRAM traffic saved against SRAM, %",
-        heads=["workload (I: inference, T: training)", *found],
-        lines=table.reset_index().to_numpy().tolist(),
-    )
-
-
-def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
-    """Energy-delay product with the DRAM, of each workload in every reading."""
-    title = "Energy-delay product (EDP) with DRAM: MRAM against SRAM of about the same area"
-    sizes = "SRAM 3 MB, STT-MRAM 7 MB, SOT-MRAM 10 MB"
-    return memory.draw_workloads(memory.measures(rows), "EDP with DRAM", title, sizes)
+def traffic(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return traffic saved under the greedy policy and at the optimum, of traffic and of energy."""
+    goals = {SERIAL: ", least traffic", EQUAL: ", least energy"}
+    found: dict[str, pd.Series] = {}
+    for (reading, scheduler), own in rows.groupby(["reading", "scheduler"], sort=False):
+        if reading in goals and (scheduler == OPTIMAL or reading == SERIAL):
+            goal = goals[reading] if scheduler == OPTIMAL else ""
+            found |= {f"{TITLES[role]}: {scheduler}{goal}": saved(own, role) for role in RIVALS}
+    head = "workload (I: inference, T: training)"
+    return texts(memory.with_mean(found), in_percent).rename_axis(head)
 
 
 STUDY = memory.memory_study(
     __file__,
-    memory.Assumptions(),
     {3 * MB: ("sram",), 7 * MB: ("stt",), 10 * MB: ("sot",)},
     tables,
-    draw,
+    lambda rows: memory.draw_workloads(rows, "EDP with DRAM"),
 )
 
 if __name__ == "__main__":

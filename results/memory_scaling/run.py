@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from results.shared import memory
-from results.shared.common import Table, in_percent
-from results.shared.memory import MIB, OPTIMAL, READINGS, RIVALS, TITLES, both, more, relative
+from results.shared.common import Tables, in_percent, texts
+from results.shared.memory import MIB, OPTIMAL, READINGS, RIVALS, TITLES, both, relative
 from results.shared.plots import line_panels
 
 ROLES = ("sram", *RIVALS)
@@ -26,23 +23,23 @@ MEASURES = {
 
 
 def means(rows: pd.DataFrame, role: str, column: str, *by: str) -> pd.Series:
-    """Ratios to SRAM, means of workloads by capacity and what else is asked for."""
+    """Return ratios to SRAM, means of workloads by capacity and what else is asked for."""
     ratios = relative(rows, role, column, by=(*memory.WORKLOAD, "spm_bytes"))
     return ratios.groupby(level=["spm_bytes", *by]).mean()
 
 
 def at_best(column: str) -> Callable[[str, pd.DataFrame], float]:
-    """How many times less than SRAM where that is most, of means of workloads, by stage."""
+    """Return how many times less than SRAM where that is most, of means of workloads, by stage."""
     return lambda role, rows: float(1 / means(rows, role, column, "training").min())
 
 
 def at_worst(column: str) -> Callable[[str, pd.DataFrame], float]:
-    """How many times as much as SRAM where that is most, of means of workloads, by stage."""
+    """Return how many times as much as SRAM where that is most, of means of workloads, by stage."""
     return lambda role, rows: float(means(rows, role, column, "training").max())
 
 
 def area_saved(role: str, rows: pd.DataFrame) -> float:
-    """Percent of SRAM's area that is saved, mean of capacities."""
+    """Return the percentage of SRAM's area that is saved, mean of capacities."""
     return float(100 * (1 - means(rows, role, "area_mm2", "training").mean()))
 
 
@@ -55,34 +52,34 @@ CLAIMS = [
 ]
 
 
-def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
-    """Claims in every reading, then means by capacity."""
+def tables(rows: pd.DataFrame) -> Tables:
+    """Tabulate claims in every reading, then means by capacity."""
     rows = memory.measures(rows)
-    yield memory.claimed(rows, CLAIMS)
-    heads = [f"{title}: {TITLES[role]}" for title in MEASURES for role in RIVALS]
-    heads += [f"leakage of energy, %: {TITLES[role]}" for role in ROLES]
+    found = {"Figures of the paper": memory.beside_paper(rows, CLAIMS)}
     for reading in rows.reading.unique():
-        table = []
-        for size, own in memory.optimal(rows, reading).groupby("spm_bytes"):
-            ratios = [more(relative(own, r, c)) for c in MEASURES.values() for r in RIVALS]
-            shares = [memory.share(own, "leakage_j", "energy", role) for role in ROLES]
-            cells = [*(f"{mean:.3f}" for mean in ratios), *map(in_percent, shares)]
-            table.append([f"{size / MIB:g} MiB", *cells])
-        yield Table(
-            title=f"In terms of SRAM, mean of workloads, {reading}, {OPTIMAL}",
-            heads=["capacity", *heads],
-            lines=table,
-        )
+        own = memory.optimal(rows, reading)
+        shown = {
+            f"{title}: {TITLES[role]}": texts(means(own, role, column), "{:.3f}")
+            for title, column in MEASURES.items()
+            for role in RIVALS
+        }
+        leaked = (own.leakage_j / own.energy).groupby([own.role, own.spm_bytes]).mean()
+        for role in ROLES:
+            shown[f"leakage of energy, %: {TITLES[role]}"] = texts(leaked[role], in_percent)
+        title = f"In terms of SRAM, mean of workloads, {reading}, {OPTIMAL}"
+        table = pd.DataFrame(shown).rename(index=lambda size: f"{size / MIB:g} MiB")
+        found[title] = table.rename_axis("capacity")
+    return found
 
 
 def by_capacity(rows: pd.DataFrame, role: str, column: str) -> pd.Series:
-    """How many times less than SRAM a role takes, mean of workloads, by MiB."""
+    """Return how many times less than SRAM a role takes, mean of workloads, by MiB."""
     found = 1 / means(rows, role, column)
     return found.set_axis(found.index / MIB)
 
 
-def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
-    """Energy and EDP of SRAM over those of MRAM, over the capacity."""
+def draw(rows: pd.DataFrame) -> Figure:
+    """Draw energy and EDP of SRAM over those of MRAM, over the capacity."""
     own = {name: memory.optimal(memory.measures(rows), name) for name in READINGS}
     panels = {
         f"{measure}, SRAM over MRAM": {
@@ -91,20 +88,15 @@ def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
         }
         for measure, column in (("energy", "energy"), ("EDP", "edp"))
     }
-    title = (
-        "Energy and energy-delay product (EDP) of the scratchpad alone (without DRAM): SRAM over "
-        "MRAM, by capacity\ncurves through runs of NVSim (22 nm), GTX 1080 Ti, mean of 5 networks "
-        f"and 2 stages, optimal schedules;\n{memory.OVER_ONE}\n{memory.READINGS_SHOWN}"
-    )
-    return line_panels(title, panels, "scratchpad, MiB", (1, 2, 4, 8, 16, 32), ratios=True)
+    return line_panels(panels, "scratchpad, MiB", (1, 2, 4, 8, 16, 32), ratios=True)
 
 
 STUDY = memory.memory_study(
     __file__,
-    memory.Assumptions(sram="nvsim-sram", stt="nvsim-stt", sot="nvsim-sot"),
     {2**power * MIB: ROLES for power in range(6)},
     tables,
     draw,
+    assumed=memory.Assumptions(sram="nvsim-sram", stt="nvsim-stt", sot="nvsim-sot"),
 )
 
 if __name__ == "__main__":

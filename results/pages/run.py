@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from results.shared.bench import TINY, Bench, BenchLine, Case, Figures
 from spmopt.core.scheduler import Request
 from spmopt.io.files import StoredResult, write_result
@@ -46,7 +44,7 @@ def schedule(case: Case) -> None:
 
 
 def browser() -> dict[str, str]:
-    """Version of the browser."""
+    """Return the version of the browser."""
     with TemporaryDirectory() as downloads, chromium(Path(downloads)) as screen:
         return {"chromium": str(screen.driver.capabilities["browserVersion"])}
 

@@ -15,8 +15,6 @@ from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from formulations.placement import place as search
 from results.shared.bench import Bench, BenchLine, Case, Figures, summed, timed
 from results.shared.page import ROOT
@@ -39,7 +37,7 @@ Source = Callable[[], Buffers]
 
 
 def published(name: str) -> Buffers:
-    """Buffers of a published file; sizes are 1 to 64 KiB."""
+    """Read buffers of a published file; sizes are 1 to 64 KiB."""
     return read_buffers(ROOT / "instances" / "minimalloc" / f"{name}.{CAPACITY}.csv")
 
 
@@ -62,7 +60,7 @@ def drawn(way: str, seed: int, count: int = 1000) -> Buffers:
 
 
 def lifetimes(case: Case) -> Buffers:
-    """What a training step makes, from the first step that writes it to the last that uses it."""
+    """Return what a training step makes, from its first write to its last use."""
     first: dict[int, int] = {}
     last: dict[int, int] = {}
     instance = case.instance()
@@ -78,7 +76,7 @@ def lifetimes(case: Case) -> Buffers:
 
 
 def mirrored(buffers: Buffers, seed: int) -> Buffers:
-    """Backwards in time and shuffled; as they are for seed 0."""
+    """Turn buffers backwards in time and shuffle them; not for seed 0."""
     if not seed:
         return buffers
     end = max((buffer.upper for buffer in buffers), default=0)
@@ -88,7 +86,7 @@ def mirrored(buffers: Buffers, seed: int) -> Buffers:
 
 
 def place(source: Source, seed: int, capacity: int = CAPACITY) -> Figures:
-    """Seconds to a placement under ``capacity`` bytes, those of CP-SAT's process included."""
+    """Measure a placement under ``capacity`` bytes, CP-SAT's process included."""
     own = mirrored(source(), seed)
     found, taken = timed(lambda: search.place(own, capacity, 300.0))
     if found.placement is not None:
@@ -98,7 +96,7 @@ def place(source: Source, seed: int, capacity: int = CAPACITY) -> Figures:
 
 
 def minimize(source: Source, limit_s: float) -> Figures:
-    """Least height within ``limit_s``, and how far it is from the proved bound."""
+    """Measure the least height within ``limit_s``, and how far it is from the proved bound."""
     buffers = source()
     found, taken = timed(lambda: search.minimize(buffers, None, limit_s))
     if found.placement is not None:
@@ -114,7 +112,7 @@ def minimize(source: Source, limit_s: float) -> Figures:
 
 
 def peer(source: Source, seed: int, command: str, capacity: int = CAPACITY) -> Figures:
-    """CPU seconds of another program under ``capacity`` bytes, its start and files included.
+    """Measure another program under ``capacity`` bytes, its start and files included.
 
     ``{file}``, ``{capacity}`` and ``{output}`` in ``command`` are replaced; what it writes to the
     output is held against the rules.
@@ -148,7 +146,7 @@ def peer_words(command: str) -> list[str]:
 
 
 def is_placement(buffers: Buffers, placed: Buffers, capacity: int) -> bool:
-    """Whether all have offsets; raises ScheduleError where these break a rule."""
+    """Return whether all have offsets; raises ScheduleError where these break a rule."""
     offsets = {buffer.name: buffer.fixed_bytes for buffer in placed}
     found = [offsets.get(buffer.name) for buffer in buffers]
     known = [offset for offset in found if offset is not None]
@@ -158,7 +156,7 @@ def is_placement(buffers: Buffers, placed: Buffers, capacity: int) -> bool:
 
 
 def lines(command: str | None = None) -> list[BenchLine]:
-    """Published instances, their copies, least heights, training graphs, random lifetimes."""
+    """List published instances, copies, least heights, training graphs, random lifetimes."""
     if command is not None:
         peer_words(command)
     copies = {f"seed {seed}": seed for seed in (1, 2, 3, 4, 5)}
@@ -173,7 +171,7 @@ def lines(command: str | None = None) -> list[BenchLine]:
 
 
 def placements(what: str, seeds: Mapping[str, int], command: str | None) -> list[BenchLine]:
-    """Published instances in copies by label, beside a peer if there is one, and their sums."""
+    """List published instances in copies by label, beside a peer if there is one, and sums."""
     one, every = ({"solved": "≥ 1"} | ({"ratio": r} if command else {}) for r in RATIOS)
     found = []
     for name in INSTANCES:
@@ -186,7 +184,7 @@ def placements(what: str, seeds: Mapping[str, int], command: str | None) -> list
 
 
 def heights() -> Iterator[tuple[str, str, Source, float, Mapping[str, str]]]:
-    """What is placed as low as can be: kind, name, buffers, seconds, targets."""
+    """List what is placed as low as can be: kind, name, buffers, seconds, targets."""
     for name in INSTANCES:
         targets = {"height_bytes": f"≤ {HEIGHTS.get(name, CAPACITY)}"}
         proved = {} if name in "DJ" else {"gap": "≤ 0"}
@@ -204,7 +202,7 @@ def heights() -> Iterator[tuple[str, str, Source, float, Mapping[str, str]]]:
 
 
 def sums(figures: Figures) -> Figures:
-    """Sums over copies, and the ratio of CPU seconds to the peer's."""
+    """Sum over copies, and compare CPU seconds to the peer's."""
     found: dict[str, Any] = {}
     for label, prefix in (("seed ", ""), ("peer seed ", "peer.")):
         for name in ("cpu_s", "wall_s", "solved"):

@@ -5,9 +5,6 @@ from __future__ import annotations
 import sys
 from functools import partial
 from itertools import product
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.bench import NETWORKS, TINY, Bench, BenchLine, Case, Figures
 from results.shared.models import plain, priced
@@ -16,7 +13,7 @@ WAYS = ("simplex", "simplex, no presolve")  # of which the best counts; bench se
 
 
 def ratios(figures: Figures) -> Figures:
-    """The best plain way against the priced one; nothing if no plain way came to its end."""
+    """Compare the best plain way to the priced one; nothing if no plain way came to its end."""
     solved = [way for way in WAYS if figures[f"{way}.ending"] == "optimal"]
     if not solved:
         return {}

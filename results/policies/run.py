@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from results.shared import thesis
-from results.shared.common import MB, Study, Sweep, Table, megabytes, sweeps
-from results.shared.plots import canvas, dress, legend, strips
+from results.shared.common import MB, Study, Tables, megabytes, sweeps, tabulated, texts
+from results.shared.plots import label, legend, strips
 from spmopt.frontends.shipped import shipped
 from spmopt.hardware.machines import load_machine
+from spmopt.reporting.plots.style import canvas
 from spmopt.sweeps.cases import Network, SweepCase
+from spmopt.sweeps.run import Sweep
 from spmopt.sweeps.work import SolveOptions
 
 SIZES = (24 * MB, 64 * MB, 128 * MB, 296 * MB)
@@ -33,146 +31,124 @@ ZOO = (
 )
 WIDTH = 5e-3  # to which bounds are enclosed
 KINDS = ("time", "traffic")
+STEPS = {False: "forward", True: "training"}
 POINT = ["network", "training", "spm_bytes"]
 
 
 def cases() -> dict[str, Sweep]:
-    """Networks of the zoo and of the onnx package, forward and training; the largest last."""
+    """Declare networks of the zoo and the onnx package, both steps; the largest last."""
     networks = [Network(name=name) for name in ZOO]
     networks += [
         Network(name=str(path), title=f"{name}.onnx", batch=32) for name, path in shipped().items()
     ]
     networks.append(Network(name="gnmt", parameters=(("steps", 10),)))
     machine = replace(load_machine("rtx2080ti"), spm_bytes=SIZES[0])
-    steps = [replace(each, training=training) for each in networks for training in (False, True)]
     return sweeps(
-        Sweep(
+        (
             kind,
-            SweepCase(network=step, machine=machine, capacities=SIZES),
+            SweepCase(network=replace(each, training=step), machine=machine, capacities=SIZES),
             (*RULES, "fluid"),
             SolveOptions(objective=kind, tolerance=WIDTH),
         )
         for kind in KINDS
-        for step in steps
+        for each in networks
+        for step in STEPS
     )
 
 
-def called(rule: str) -> str:
-    """A rule as the tables call it."""
-    return rule.replace(PAGES, " by pages")
-
-
 def gaps(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Gaps to the bound of the listed order, points by rules, where every rule has a schedule.
+    """Return gaps to the bound of the listed order, points by rules, where all have schedules.
 
     A rule that runs in an order of its own is held against the same bound as the others, so that
     all gaps at a point compare values; its gap to the bound of that is another column.
     """
-    own = rows[rows.part == kind]
-    value = own.pivot_table(index=POINT, columns="scheduler", values="value", sort=False)
-    bound = own[own.scheduler == "fluid"].set_index(POINT).bound
-    found = value[list(RULES)].div(bound, axis=0) - 1
-    found.insert(RULES.index("tsai") + 1, OWN, own[own.scheduler == "tsai"].set_index(POINT).gap)
-    return found.dropna().rename(columns=called)
+    own = rows[rows.part == kind].set_index([*POINT, "scheduler"])
+    value, bound, gap = (own[name].unstack(sort=False) for name in ("value", "bound", "gap"))
+    found = value[[*RULES]].div(bound["fluid"], axis=0) - 1
+    found.insert(RULES.index("tsai") + 1, OWN, gap["tsai"])
+    return found.dropna().rename(columns=lambda rule: rule.replace(PAGES, " by pages"))
 
 
 def number(gap: float) -> str:
-    """A gap in percent, three digits."""
+    """Write a gap in percent, three digits."""
     if abs(gap) < 5e-5:
         return "0"
     return f"{100 * gap:.3g}" if gap < 10 else f"{100 * gap:.0f}"
 
 
-def by_rule(found: pd.DataFrame, title: str) -> Table:
-    """Medians, mean and worst gap of every rule."""
-    least, lines = found.drop(columns=OWN).min(axis=1), []
-    for name, of in found.items():
-        network, training, size = max((gap, point) for point, gap in of.items())[1]
-        medians = [of.median(), *of.groupby(level=1).median(), *of.groupby(level=2).median()]
-        where = f"{network} {'training' if training else 'forward'}, {megabytes(size)}"
-        best = "-" if name == OWN else str((of <= least + 1e-9).sum())
-        lines.append([name, *map(number, [of.mean(), *medians, of.max()]), where, best])
-    heads = [
-        *("rule", "mean", "median", "median forward", "median training"),
-        *(f"median {megabytes(size)}" for size in SIZES),
-        *("worst", "where", f"best, ties included, of {len(found)}"),
-    ]
-    return Table(title=title, heads=heads, lines=lines)
+def by_rule(found: pd.DataFrame) -> pd.DataFrame:
+    """Return median, mean and worst gap of every rule."""
+    least = found.drop(columns=OWN).min(axis=1)
+    medians = {f"median {STEPS[step]}": own.median() for step, own in found.groupby(level=1)}
+    medians |= {f"median {megabytes(size)}": of.median() for size, of in found.groupby(level=2)}
+    table = pd.DataFrame({"mean": found.mean(), "median": found.median(), **medians})
+    table = texts(table.assign(worst=found.max()), number).rename_axis("rule")
+    # Of equals the last one by name and capacity.
+    worst = found.sort_index(ascending=False).idxmax()
+    table["where"] = [f"{name} {STEPS[step]}, {megabytes(size)}" for name, step, size in worst]
+    best = found.le(least + 1e-9, axis=0).sum().astype(str)
+    best[OWN] = "-"
+    return table.assign(**{f"best, ties included, of {len(found)}": best})
 
 
 def rules(found: pd.DataFrame) -> dict[str, list[str]]:
-    """Rules that keep whole tensors, and all."""
+    """Return rules that keep whole tensors, and all."""
     everything = [name for name in found if name != OWN]
     return {"whole": [n for n in everything if not n.endswith("by pages")], "all": everything}
 
 
-def levels(rows: pd.DataFrame) -> dict[tuple[str, bool], str]:
-    """The least capacity at which the bound of the traffic is that at the largest, or ``-``."""
+def levels(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the least capacity at which the bound of traffic is that at the largest, or ``-``."""
     own = rows[(rows.part == "traffic") & (rows.scheduler == "fluid")]
-    found = {}
-    for about, some in own.groupby(POINT[:2]):
-        bounds = some.set_index("spm_bytes").bound
-        least = bounds.index[bounds <= (1 + WIDTH) * bounds[SIZES[-1]]].min()
-        found[about] = megabytes(least) if least < SIZES[-1] else "-"
-    return found
+    bounds = own.set_index(POINT).bound.unstack()
+    least = bounds.le((1 + WIDTH) * bounds[SIZES[-1]], axis=0).idxmax(axis=1)
+    return least.map(lambda size: megabytes(size) if size < SIZES[-1] else "-").unstack()
 
 
-def tables(rows: pd.DataFrame, figures: Mapping[str, float]) -> Iterator[Table]:
-    """Gaps by rule and by network."""
+def tables(rows: pd.DataFrame) -> Tables:
+    """Tabulate gaps by rule and by network."""
     time, traffic = (gaps(rows, kind) for kind in KINDS)
-    yield by_rule(time, "Time above the certified bound, %")
-    yield by_rule(traffic, "Traffic above the certified bound, %")
     kinds = rules(time)
     whole, best = (time[names].mean().idxmin() for names in kinds.values())
     means, level = time.groupby(level=0, sort=False).mean(), levels(rows)
-    more, lines = traffic.groupby(level=0).mean(), []
-    for name in means.index[means[whole].argsort(kind="stable")][::-1]:
-        cells = [*means.loc[name, ["stream", whole, best]], more.loc[name, whole]]
-        lines.append(
-            [name, *map(number, cells), f"{level[name, False]} / {level[name, True]}"],
-        )
-    heads = ["network", "stream: time", f"{whole}: time", f"{best}: time", f"{whole}: traffic"]
-    yield Table(
-        title="By network, mean over capacities and steps, %",
-        heads=[*heads, "least traffic level from, forward / training"],
-        lines=lines,
-    )
+    shown = {f"{rule}: time": means[rule] for rule in ("stream", whole, best)}
+    shown[f"{whole}: traffic"] = traffic[whole].groupby(level=0).mean()
+    order = means.index[means[whole].argsort(kind="stable")][::-1]
+    networks = texts(pd.DataFrame(shown).loc[order], number).rename_axis("network")
+    networks["least traffic level from, forward / training"] = level[False] + " / " + level[True]
     lines = []
     for (network, training), own in time.groupby(level=[0, 1], sort=False):
-        cells = [network, "training" if training else "forward"]
+        lines.append([network, STEPS[training]])
         for names in kinds.values():
             least = own[names].mean().idxmin()
-            cells += [least, " / ".join(map(number, own[least]))]
-        lines.append(cells)
+            lines[-1] += [least, " / ".join(map(number, own[least]))]
+    heads = ["network", "step", "best of whole tensors", "gaps", "best of all", "gaps"]
     at = " / ".join(f"{size / MB:g}" for size in SIZES)
-    yield Table(
-        title=f"The best rule of each network (least mean gap of time), % at {at} MB",
-        heads=["network", "step", "best of whole tensors", "gaps", "best of all", "gaps"],
-        lines=lines,
-        left=3,
-    )
+    return {
+        "Time above the certified bound, %": by_rule(time),
+        "Traffic above the certified bound, %": by_rule(traffic),
+        "By network, mean over capacities and steps, %": networks,
+        f"The best rule of each network (least mean gap of time), % at {at} MB": tabulated(
+            heads, lines, left=3
+        ),
+    }
 
 
-def draw(rows: pd.DataFrame, figures: Mapping[str, float]) -> Figure:
-    """Gaps of every rule, the best rule of time at the top."""
+def draw(rows: pd.DataFrame) -> Figure:
+    """Draw gaps of every rule, the best rule of time at the top."""
     time, traffic = (100 * gaps(rows, kind) for kind in KINDS)
-    title = (
-        f"What greedy rules leave: {rows.network.nunique()} networks, forward and training, 24 MB "
-        f"to 296 MB: {len(time)} points a rule\nRTX 2080 Ti (616 GB/s, 13.45 TFLOP/s), batch 32 "
-        "(Transformer 128), lowering tiled"
-    )
-    figure, (axes,) = canvas(1, 2, 1.7 + 0.27 * len(time.columns), title)
+    figure, (axes,) = canvas(1, 2, 1.7 + 0.27 * len(time.columns))
     ranked = time.mean().sort_values().index
     for name, of, ax, ends in zip(("Time", "Traffic"), (time, traffic), axes, (5, 6), strict=True):
-        strips(ax, {rule: of[rule] for rule in ranked}, (0, 1, 10, 100, 1000, 10_000)[:ends])
+        strips(ax, of[ranked], (0, 1, 10, 100, 1000, 10_000)[:ends])
         x = f"{name.lower()} above the certified bound, %\n(linear to 1, then logarithmic)"
-        dress(ax, name, x)
+        label(ax, name, x)
     axes[1].set_yticklabels([])
     legend(figure)
     return figure
 
 
-QUICK = thesis.QUICK._replace(schedulers=RULES)
+QUICK = replace(thesis.QUICK, schedulers=RULES)
 STUDY = Study(file=__file__, cases=cases, quick=QUICK, tables=tables, draw=draw)
 
 if __name__ == "__main__":

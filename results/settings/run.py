@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.bench import TINY, Bench, BenchLine, Case
 from results.shared.models import SETTINGS, plain

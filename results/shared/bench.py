@@ -73,17 +73,17 @@ class BenchLine:
         return " ".join(self.cells)
 
     def missed(self, figures: Figures) -> list[str]:
-        """Figures that do not reach their targets."""
+        """List figures that do not reach their targets."""
         return [name for name, text in self.targets.items() if not is_met(figures.get(name), text)]
 
     def mark(self, figures: Figures) -> str:
-        """``failed``, ``miss`` or ``pass``; ``done`` where there was no target."""
+        """Return ``failed``, ``miss`` or ``pass``; ``done`` where there was no target."""
         if "error" in figures:
             return "failed"
         return "miss" if self.missed(figures) else "pass" if self.targets else "done"
 
     def cell(self, figures: Figures, name: str, heading: str) -> str:
-        """A figure as text, with its target in brackets, bold when missed."""
+        """Write a figure, with its target in brackets, bold when missed."""
         value, target, form = figures.get(name), self.targets.get(name), form_of(heading)
         text = "-" if value is None else str(value)
         if isinstance(value, bool):
@@ -100,7 +100,7 @@ class BenchLine:
 
 
 def is_met(figure: Any, target: str) -> bool:
-    """Whether a figure reaches its target; none does not."""
+    """Return whether a figure reaches its target; none does not."""
     sign, limit = target.split()
     if not isinstance(figure, int | float):
         return False
@@ -108,7 +108,7 @@ def is_met(figure: Any, target: str) -> bool:
 
 
 def form_of(heading: str) -> str:
-    """How a column shows numbers: told behind ``|``, else percent, else seconds."""
+    """Return how a column shows numbers: as behind ``|``, else percent, else seconds."""
     return heading.partition("|")[2] or ("%" if heading.endswith("%") else "s")
 
 
@@ -259,7 +259,7 @@ class Bench:
         return 70 if any("error" in figures for figures in found.values()) else 0
 
     def record(self, line: BenchLine, figures: Figures, runs: Runs) -> dict[str, Any]:
-        """Everything measured of a line, as JSON values."""
+        """Return everything measured of a line, as JSON values."""
         targets = [
             {"figure": name, "target": target, "met": name not in line.missed(figures)}
             for name, target in line.targets.items()
@@ -293,13 +293,13 @@ def launch(file: str, more: Sequence[str], case: tuple[str, str, str]) -> dict[s
 
 
 def read(path: Path) -> tuple[dict[str, Any], dict[str, Runs]]:
-    """Head of what was measured, and runs by line and label."""
+    """Return the head of what was measured, and runs by line and label."""
     head: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return head, {row["name"]: row["runs"] for row in head["rows"]}
 
 
 def fold(runs: Sequence[Figures]) -> dict[str, Any]:
-    """One figure for each name: the median; of gaps, and of yes and no, the worst.
+    """Fold runs to one figure for each name: the median; of gaps, yes and no the worst.
 
     What is not known in every run is not known.
     """
@@ -319,7 +319,7 @@ def _fold(name: str, values: Sequence[Any]) -> Any:
 
 
 def summed(values: Sequence[Any]) -> Any:
-    """The sum; of yes and no, the worst. Nothing if one is no number."""
+    """Return the sum; of yes and no, the worst. Nothing if one is no number."""
     if not all(isinstance(value, int | float) for value in values):
         return None
     return all(values) if all(isinstance(value, bool) for value in values) else sum(values)
@@ -336,7 +336,7 @@ def timed(work: Callable[[], T]) -> tuple[T, dict[str, float]]:
 
 
 def peak_mb() -> float:
-    """Most memory that this process had so far, 10^6 bytes.
+    """Return the most memory that this process had so far, 10^6 bytes.
 
     On Linux that is at least what its parent had when it started it, so the parent is kept small.
     """

@@ -11,22 +11,43 @@ from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import Objective, objective_named
 from spmopt.core.order import other_order, reordered
-from spmopt.core.result import Certificate
-from spmopt.core.schedule import Plan
+from spmopt.core.result import Certificate, Outcome, Totals
+from spmopt.core.schedule import Schedule
 from spmopt.core.scheduler import Request
 from spmopt.schedulers.registry import BOUNDER, find
 from spmopt.verifier import bound, require_legal
 
-SECONDS = {"wall_s": "wall s", "cpu_s": "CPU s"}
-LARGE = {
-    **{"operations": "operations|n", **SECONDS, "gap": "certified gap %", "peak_mb": "peak MB|n"},
-    **{"peak_checked_mb": "peak MB, verified|n", "verified": "verified", "verify_s": "verifier s"},
-}
-"""Columns of benches of large networks."""
+Scheduled = tuple[Outcome, Schedule, Totals, Figures]
+
+
+def staged(instance: Instance, scheduler: str, request: Request) -> Scheduled:
+    """Schedule, assemble and verify, each timed; raises ScheduleError where that is not possible.
+
+    ``wall_s``, ``cpu_s`` and ``peak_mb`` are the scheduler's, from the instance in memory.
+    """
+    scheduled = find(scheduler).load()
+    outcome, taken = timed(lambda: scheduled(instance, request))
+    peak, plan = peak_mb(), outcome.plan
+    if plan is None:
+        raise ScheduleError(f"{scheduler}: no schedule within {request.time_limit_s:g} s")
+    schedule, assembling = timed(lambda: assemble(instance, plan))
+    report, verifying = timed(lambda: require_legal(instance, schedule))
+    if report.totals is None:
+        raise ScheduleError(f"{scheduler}: the verifier gave no totals")
+    figures = {
+        "operations": len(instance.operations),
+        **taken,
+        "peak_mb": peak,
+        "peak_checked_mb": peak_mb(),
+        "assemble_s": assembling["wall_s"],
+        "verify_s": verifying["wall_s"],
+        "verified": report.legal,
+    }
+    return outcome, schedule, report.totals, figures
 
 
 def reach(case: Case, scheduler: str, objective: str, tolerance: float, limit_s: float) -> Figures:
-    """Seconds of one scheduler to a gap of ``tolerance``, from the instance in memory.
+    """Measure one scheduler to a gap of ``tolerance``, from the instance in memory.
 
     ``gap`` is certified: the verifier's value of the schedule against the exact bound.
     ``class_gap`` is against the bound that the solver reports for the scheduler's own class.
@@ -39,37 +60,22 @@ def reach(case: Case, scheduler: str, objective: str, tolerance: float, limit_s:
     instance = case.instance()
     goal = objective_named(objective, instance.machine)
     request = Request(objective=goal, tolerance=tolerance, time_limit_s=limit_s)
-    scheduled = find(scheduler).load()
-    outcome, taken = timed(lambda: scheduled(instance, request))
-    peak, plan = peak_mb(), outcome.plan
-    if plan is None:
-        raise ScheduleError(f"{scheduler}: no schedule within {limit_s:g} s")
-    schedule, assembling = timed(lambda: assemble(instance, plan))
-    report, verifying = timed(lambda: require_legal(instance, schedule))
-    if report.totals is None:
-        raise ScheduleError(f"{scheduler}: the verifier gave no totals")
-    value = report.totals.value(goal)
-    least = bound(instance, outcome.certificate or certificate(instance, goal, plan))
+    outcome, schedule, totals, figures = staged(instance, scheduler, request)
+    value, known = totals.value(goal), outcome.class_bound
+    least = bound(instance, outcome.certificate or certificate(instance, goal, schedule))
     if least > value:
         raise ScheduleError(f"{scheduler}: the bound is above the schedule, one of them is wrong")
-    known = outcome.class_bound
     return {
-        "operations": len(instance.operations),
-        **taken,
-        "peak_mb": peak,
-        "peak_checked_mb": peak_mb(),
+        **figures,
         "gap": float(value / least - 1),
         "class_gap": None if known is None else float(value / Fraction(known.value) - 1),
-        "assemble_s": assembling["wall_s"],
-        "verify_s": verifying["wall_s"],
         "value": float(value),
-        "verified": report.legal,
     }
 
 
-def certificate(instance: Instance, objective: Objective, plan: Plan) -> Certificate:
-    """Prices of the relaxation in the plan's order, for a schedule that came without."""
-    order = other_order(plan.operation)
+def certificate(instance: Instance, objective: Objective, schedule: Schedule) -> Certificate:
+    """Find prices of the relaxation in the schedule's order, for one that came without."""
+    order = other_order(schedule.steps.operation)
     listed = instance if order is None else reordered(instance, order)
     outcome = find(BOUNDER).load()(listed, Request(objective=objective, tolerance=1e-5))
     if outcome.certificate is None:

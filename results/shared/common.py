@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -27,9 +27,9 @@ from spmopt.core.errors import SpmoptError
 from spmopt.experiments.executors import processors
 from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.store import RowTable
-from spmopt.sweeps import run as spmopt_sweep
 from spmopt.sweeps.cases import SweepCase
 from spmopt.sweeps.rows import SweepColumns
+from spmopt.sweeps.run import Sweep, run_sweeps
 from spmopt.sweeps.work import SolveOptions
 
 if TYPE_CHECKING:
@@ -37,20 +37,8 @@ if TYPE_CHECKING:
 
 MB = 10**6
 Row = Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Table:
-    """A table of texts; the first ``left`` columns are words, the others figures."""
-
-    heads: Sequence[str]
-    lines: Iterable[Sequence[str]]
-    title: str = ""
-    left: int = 1
-
-    def markdown(self) -> str:
-        """Return it below its title."""
-        return markdown(self.heads, self.lines, left=self.left, title=self.title)
+Tables = Mapping[str, pd.DataFrame]
+"""Tables of texts by title; levels of the index are the first columns, left-aligned."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,14 +48,14 @@ class Study:
     Attributes
     ----------
     file
-        The script: its folder has ``rows.csv``, the page ``README.md`` and the picture.
+        The script: its folder has ``rows.csv``, the page ``README.md``, the picture and its title.
     cases
         By name, in the order of their rows, what ``work`` (by default :func:`swept`) is called
         with, each in some process.
     quick
         A tiny case, for a look at the rows within seconds.
     tables
-        Made of rows and figures.
+        Made of rows, as :func:`read` gives them.
     draw
         A picture of the same.
     figures
@@ -81,11 +69,11 @@ class Study:
     file: str
     cases: Callable[[], Mapping[str, Any]]
     quick: Any
-    tables: Callable[[pd.DataFrame, Mapping[str, float]], Iterable[Table]]
+    tables: Callable[[pd.DataFrame], Tables]
     work: Callable[[Any], Sequence[Row]] = field(default_factory=lambda: swept)
-    draw: Callable[[pd.DataFrame, Mapping[str, float]], Figure] | None = None
+    draw: Callable[[pd.DataFrame], Figure] | None = None
     figures: Callable[[], Mapping[str, float]] = dict
-    finish: Callable[[Sequence[Row]], Sequence[Row]] | None = None
+    finish: Callable[[Sequence[Row]], Sequence[Row]] = lambda rows: ()
     assume: Callable[[Mapping[str, str]], Study] | None = None
 
     @property
@@ -93,18 +81,23 @@ class Study:
         """Where rows, page and picture are."""
         return Path(self.file).parent
 
-    def page(self, folder: Path) -> str:
+    def page(self, rows: pd.DataFrame) -> str:
         """Return what stands between the marks of the page: where, and the tables."""
-        head, rows = read(folder / "rows.csv")
-        tables = [table.markdown() for table in self.tables(rows, head["figures"])]
-        return "\n\n".join([BEGIN, where(head), *tables, END])
+        tables = []
+        for title, table in self.tables(rows).items():
+            left, whole = table.index.nlevels, table.reset_index()
+            heads = [*map(str, whole)]
+            tables.append(markdown(heads, whole.to_numpy().tolist(), left=left, title=title))
+        return "\n\n".join([BEGIN, where(rows.attrs), *tables, END])
 
     def publish(self, folder: Path) -> None:
         """Write tables and picture anew, from recorded rows."""
-        replace_tables(folder / "README.md", self.page(folder))
+        rows = read(folder / "rows.csv")
+        replace_tables(folder / "README.md", self.page(rows))
         if self.draw is not None:
-            head, rows = read(folder / "rows.csv")
-            figure = self.draw(rows, head["figures"])
+            figure = self.draw(rows)
+            title = (self.folder / "title.txt").read_text(encoding="utf-8").strip()
+            figure.suptitle(title, fontsize=8.5, linespacing=1.5)
             figure.savefig(folder / "plot.png", metadata={"Software": None})
 
     def measure(self, folder: Path, command: str, jobs: int) -> bool:
@@ -114,9 +107,8 @@ class Study:
         if kept is None:
             return False
         rows = [row for name in cases for row in kept.get(name)]
-        rows += [] if self.finish is None else self.finish(rows)
         head = {"study": self.folder.name, "command": command, **here, "figures": self.figures()}
-        write(folder / "rows.csv", head, rows)
+        write(folder / "rows.csv", head, [*rows, *self.finish(rows)])
         kept.remove()
         return True
 
@@ -155,72 +147,71 @@ def write(path: Path, head: Mapping[str, Any], rows: Sequence[Row]) -> None:
         lines = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         lines.writeheader()
         for row in rows:
-            lines.writerow(
-                {
-                    k: str(v).lower() if v in (True, False) and isinstance(v, bool) else v
-                    for k, v in row.items()
-                }
-            )
+            lines.writerow({k: _cell(v) for k, v in row.items()})
 
 
-def read(path: Path) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Return head and rows that :func:`write` wrote."""
+def _cell(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def read(path: Path) -> pd.DataFrame:
+    """Return rows that :func:`write` wrote; the head is in ``attrs``."""
     with path.open(encoding="utf-8") as file:
         head: dict[str, Any] = json.loads(file.readline().removeprefix("# "))
-    rows = pd.read_csv(path, skiprows=1, keep_default_na=False, na_values=[""])
-    return head, rows
+        rows = pd.read_csv(file, keep_default_na=False, na_values=[""])
+    rows.attrs = head
+    return rows
 
 
-class Sweep(NamedTuple):
-    """Schedulers at all capacities of a case; ``part`` is in the column of that name."""
+def sweeps(
+    parts: Iterable[tuple[str, SweepCase, Sequence[str], SolveOptions]],
+) -> dict[str, Sweep]:
+    """Return sweeps of schedulers at all capacities of a case.
 
-    part: str
-    case: SweepCase
-    schedulers: tuple[str, ...]
-    search: SolveOptions = SolveOptions()
-
-
-def swept(asked: Sweep) -> list[Row]:
-    """Run a sweep in this process: a row for each capacity and scheduler, all verified."""
-    return run_parts([asked], 0)[0]
-
-
-def run_parts(parts: Sequence[Sweep], jobs: int) -> tuple[list[Row], int]:
-    """Run sweeps in processes; give rows, and how many solutions their curves took."""
-    table = RowTable(None, SweepColumns(["part"]), {})
-    asked = [
-        spmopt_sweep.Sweep(
-            cases=(replace(each.case, extra=(("part", each.part), *each.case.extra)),),
-            schedulers=each.schedulers,
-            search=each.search,
-        )
-        for each in parts
-    ]
-    with TaskQueue(jobs) as queue:
-        done = spmopt_sweep.run_sweeps(asked, table, queue, warn=report)
-    return list(table.rows), done.solves
-
-
-def sweeps(parts: Iterable[Sweep]) -> dict[str, Sweep]:
-    """By part, network, step, batch and rates, which tell cases apart."""
+    They are named by part, network, step, batch and rates, which tell cases apart; the part is in
+    the column of that name.
+    """
     found = {}
-    for each in parts:
-        network, machine = each.case.network, each.case.machine
+    for part, case, schedulers, search in parts:
+        network, machine = case.network, case.machine
         step = "training" if network.training else "forward"
-        about = (each.part, network.label, step, network.known_batch)
+        about = (part, network.label, step, network.known_batch)
         rates = (machine.dram_bytes_per_s, machine.operations_per_s)
-        found[" ".join(map(str, (*about, *rates)))] = each
+        found[" ".join(map(str, (*about, *rates)))] = Sweep(
+            cases=(replace(case, extra=(("part", part),)),),
+            schedulers=tuple(schedulers),
+            search=search,
+        )
     return found
 
 
-def one(value: float) -> str:
-    """Return a number with one digit; none is ``0.0``."""
-    return f"{value:z.1f}"
+def swept(sweep: Sweep) -> list[Row]:
+    """Run a sweep in this process: a row for each capacity and scheduler, all verified."""
+    return run_sweep(sweep, 0)[0]
+
+
+def run_sweep(sweep: Sweep, jobs: int) -> tuple[list[Row], int]:
+    """Run a sweep in processes; give rows, and how many solutions its curves took."""
+    table = RowTable(None, SweepColumns(["part"]), {})
+    with TaskQueue(jobs) as queue:
+        done = run_sweeps([sweep], table, queue, warn=report)
+    return list(table.rows), done.solves
+
+
+def tabulated(heads: Sequence[str], lines: Iterable[Sequence[str]], left: int = 1) -> pd.DataFrame:
+    """Return lines of texts as a table; the first ``left`` columns are its index."""
+    return pd.DataFrame([*lines], columns=[*heads]).set_index([*heads[:left]])
+
+
+def texts(values: Any, form: str | Callable[[float], str]) -> Any:
+    """Write numbers of a table or column as texts; what is missing is ``-``."""
+    write_one = form.format if isinstance(form, str) else form
+    return values.map(lambda value: "-" if pd.isna(value) else write_one(value))
 
 
 def in_percent(share: float) -> str:
-    """Return a share of one in percent, under a heading that says so."""
-    return one(100 * share)
+    """Return a share of one in percent with one digit, under a heading that says so."""
+    return f"{100 * share:z.1f}"
 
 
 def percent(share: float) -> str:
@@ -237,6 +228,12 @@ def signed(value: float) -> str:
 def change(ratio: float) -> str:
     """Return a change in percent with its sign, as ``-48.1 %`` for 0.519."""
     return f"{signed(100 * (ratio - 1))} %"
+
+
+def points(found: float, paper: float, limit: float = 5.0) -> str:
+    """Return percents, bold with their deviation where they are too far from the paper's."""
+    text, off = f"{found:z.1f}", found - paper
+    return text if abs(off) <= limit else f"**{text}** ({signed(off)})"
 
 
 def megabytes(size_bytes: float) -> str:

@@ -35,19 +35,21 @@ the least side of torchvision's small variant, and 512 regions (rcnn); 512 token
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import tomllib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from math import isqrt
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from results.shared.common import Row, Study, in_percent, signed
+from results.shared.common import Row, Study, Tables, in_percent, points, tabulated, texts
 from results.shared.plots import bar_panels
 from spmopt.core.errors import ScheduleError
 from spmopt.core.instance import Instance, Operation
@@ -67,38 +69,20 @@ from spmopt.tiles.networks import first_layers, layers_of
 from spmopt.tiles.order import Order, Walk
 from spmopt.tiles.partition import Partition, on_cores, scaled
 from spmopt.tiles.passes import BY_ROWS, forward, forward_on_cores, forward_order, mirrored_layer
-from spmopt.tiles.run import LayerResult as Ran
-from spmopt.tiles.run import matrix_traffic, solved
+from spmopt.tiles.run import LayerResult, matrix_traffic, solved
 from spmopt.tiles.tiling import choose_tile
 
+Key = TypeVar("Key", bound=Hashable)
+Cost = NDArray[np.int64]  # cycles, traffic, reads, reads of dY, compulsory traffic, bound on it
+PAPER: Mapping[str, Any] = tomllib.loads(
+    Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")
+)
+BATCHES, NETWORKS, TECHNIQUES = PAPER["batches"], PAPER["networks"], PAPER["techniques"]
+SAVED, SPEEDUP, SHARES = PAPER["saved"], PAPER["speedup"], PAPER["shares"]
 SMALL, LARGE = MACHINES = ("small-npu", "large-npu")
 TITLES = {SMALL: "small NPU", LARGE: "large NPU"}
-BATCHES = {SMALL: 4, LARGE: 8}  # of the large one for each core (section 6.1)
 DOUBLE_BUFFER, BELADY, OPTIMAL = REPLACEMENTS = ("double-buffer", "belady", "page")
-BASELINE, POTENTIAL, IDEAL, LAST = (
-    *("baseline", "second dY free", "+rearrangement, ideal", "+partitioning"),
-)
-TECHNIQUES = {  # orders, the best of which for each layer is taken
-    BASELINE: ("sequential",),
-    POTENTIAL: ("sequential",),
-    "interleaving": ("interleaved",),
-    "+rearrangement": ("algorithm-1",),
-    IDEAL: ("interleaved", "dx-major", "dw-major"),
-    LAST: ("algorithm-1",),  # and the layer is cut
-}
-SAVED = {  # percent of the time of both passes in the paper (sections 4.3, 6.2)
-    (SMALL, "interleaving"): 0.8,
-    (SMALL, "+rearrangement"): 23.8,
-    (SMALL, IDEAL): 25.1,
-    (SMALL, LAST): 29.3,
-    (LARGE, "interleaving"): 7.4,
-    (LARGE, "+rearrangement"): 10.9,
-    (LARGE, IDEAL): 12.4,
-    (LARGE, LAST): 14.5,
-}
-SPEEDUP = {SMALL: 1.70, LARGE: 1.43}  # with the second read of dY free (section 3.3)
-SHARE_OF_TRAFFIC, SHARE_OF_READS, SHARE_OF_READS_DLRM = 39.0, 51.4, 68.3  # of dY (section 3.2)
-ASSUMED = ("element_bytes", "dataflow", "reuse", "add_early", "tiles")
+BASELINE, POTENTIAL, *_, IDEAL, LAST = TECHNIQUES
 LIMIT = 5.0  # points of deviation from which on a figure is bold
 IN_WORDS = {DOUBLE_BUFFER: "double buffering", OPTIMAL: "optimal residency (page)"}
 _REQUEST: dict[str, Any] = {"tolerance": 1e-2, "time_limit_s": 5.0}  # of an optimizer, for a layer
@@ -106,61 +90,34 @@ _DY = 0
 
 
 @dataclass(frozen=True, kw_only=True)
-class PaperNetwork:
-    """A network of the paper on one of the two machines: abbreviation there, name in the zoo."""
-
-    abbreviation: str
-    machine: str
-    name: str
-    parameters: tuple[tuple[str, int], ...] = ()
-
-
-_BOTH = {
-    **{"rcnn": "faster-rcnn", "goo": "googlenet", "ncf": "ncf", "res": "resnet50"},
-    **{"dlrm": "dlrm", "mob": "mobilenet"},
-}
-NETWORKS = [
-    PaperNetwork(
-        abbreviation=short,
-        machine=machine,
-        name=name,
-        parameters=(("sequence", 512),) if short == "bert" else (),
-    )
-    for machine, own in (
-        (SMALL, {"yolo": "yolov2-tiny", "bert": "tinybert", "T5": "t5-small"}),
-        (LARGE, {"yolo": "yolov5l", "bert": "bert-large", "T5": "t5-large"}),
-    )
-    for short, name in {**_BOTH, **own}.items()
-]
-
-
-@dataclass(frozen=True, kw_only=True)
 class Counted:
     """``count`` layers of a size; ``number`` of the first in its network, from 1 on."""
 
     layer: Layer
-    count: int
-    number: int
-    input_gradient: bool
+    count: int = 1
+    number: int = 1
+    input_gradient: bool = True
 
 
 @cache
-def counted(name: str, batch: int, parameters: tuple[tuple[str, int], ...]) -> list[Counted]:
-    """Layers of a network of the zoo by size; those without dX are apart from the others."""
-    graph = zoo.network(name, batch=batch, **dict(parameters))
-    first, found = first_layers(graph), dict[tuple[int, int, int, int, bool], Counted]()
+def counted(name: str, batch: int) -> list[Counted]:
+    """Count layers of a network of the zoo by size; those without dX are apart."""
+    graph = zoo.network(name, batch=batch, **PAPER["parameters"].get(name, {}))
+    first, found = first_layers(graph), dict[tuple[Layer, bool], Counted]()
     for number, layer in enumerate(layers_of(graph), start=1):
         needed = layer.name not in first
-        one = Counted(layer=layer, count=0, number=number, input_gradient=needed)
-        known = found.setdefault((layer.m, layer.k, layer.n, layer.groups, needed), one)
-        found[layer.m, layer.k, layer.n, layer.groups, needed] = replace(
-            known, count=known.count + 1
+        key = replace(layer, name="", kernel=1), needed
+        known = found.get(key)
+        found[key] = (
+            replace(known, count=known.count + 1)
+            if known
+            else Counted(layer=layer, number=number, input_gradient=needed)
         )
     return list(found.values())
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setting:
+class NpuSetting:
     """Under which conditions gradients are computed.
 
     Attributes
@@ -183,141 +140,138 @@ class Setting:
     element_bytes: int = 4
     dataflow: str = "os"
     reuse: str = "shared"
-    add_early: bool = False
     tiles: str = "own"
 
+    @property
+    def samples(self) -> int:
+        """Batch size of a core."""
+        return self.batch or int(BATCHES[self.machine])
+
     def hardware(self) -> Machine:
-        """All cores together."""
-        machine = load_machine(self.machine)
-        if machine.array is not None:
-            machine = replace(machine, array=replace(machine.array, dataflow=self.dataflow))
+        """Return all cores together."""
+        machine = load_machine(self.machine, {"array.dataflow": self.dataflow})
         rate = int(machine.dram_bytes_per_s * self.bandwidth)
         return scaled(replace(machine, dram_bytes_per_s=rate), self.cores)
 
     def square(self) -> Tile:
-        """The tile of ``square``, by one core's share of the scratchpad."""
+        """Return the tile of ``square``, by one core's share of the scratchpad."""
         machine = load_machine(self.machine)
         unit = max(machine.array.rows, machine.array.columns) if machine.array else 1
         most = isqrt(machine.spm_bytes // (2 * 3 * self.element_bytes))
         side = max(unit, most // unit * unit)
         return Tile(m=side, k=side, n=side)
 
-    def networks(self) -> list[PaperNetwork]:
-        """The paper's networks on this machine."""
-        return [network for network in NETWORKS if network.machine == self.machine]
+    def layers(self, name: str) -> list[Counted]:
+        """Return layers of a network of the zoo at this batch size, equal ones together."""
+        return counted(name, self.cores * self.samples)
 
-    def layers(self, network: PaperNetwork) -> list[Counted]:
-        """Layers of a network at this batch size, equal ones together."""
-        batch = self.cores * (self.batch or BATCHES[self.machine])
-        return counted(network.name, batch, network.parameters)
+    def tile_of(self, layers: Sequence[Counted]) -> list[Tile | None]:
+        """Return tiles that all techniques have in common; None where each has its own."""
+        if self.tiles == "baseline":
+            base = best_of({k: self.cases(BASELINE, layer) for k, layer in enumerate(layers)})
+            return [row.ran.grid.tile for row in base.values()]
+        return [self.square() if self.tiles == "square" else None] * len(layers)
 
     def scheduler(self, replacement: str) -> str:
-        """A replacement with its options."""
+        """Name a replacement with its options."""
         own = replacement == DOUBLE_BUFFER and self.reuse != "shared"
         return f"{replacement}:reuse={self.reuse}" if own else replacement
 
     def cases(self, technique: str, layer: Counted, tile: Tile | None = None) -> list[LayerCase]:
-        """Cases of a layer under double buffering, of which the best one counts.
+        """Return cases of a layer under double buffering, of which the best one counts.
 
         Several cores have shares of the batch in all techniques but the last. A layer without dX
         is computed as in the baseline: there is nothing to interleave.
         """
         chosen = technique if layer.input_gradient else BASELINE
         shares = WHOLE if self.cores == 1 else f"m/{self.cores}"
-        plain = LayerCase(
-            layer=layer.layer,
-            machine=self.hardware(),
-            order=TECHNIQUES[chosen][0],
-            replacement=self.scheduler(DOUBLE_BUFFER),
-            partition=BEST if chosen == LAST else shares,
-            cores=self.cores,
-            tile=tile,
-            element_bytes=self.element_bytes,
-            input_gradient=layer.input_gradient,
-            add_early=self.add_early,
-        )
-        return [replace(plain, order=order) for order in TECHNIQUES[chosen]]
+        return [
+            LayerCase(
+                layer=layer.layer,
+                machine=self.hardware(),
+                order=order,
+                replacement=self.scheduler(DOUBLE_BUFFER),
+                partition=BEST if chosen == LAST else shares,
+                cores=self.cores,
+                tile=tile,
+                element_bytes=self.element_bytes,
+                input_gradient=layer.input_gradient,
+            )
+            for order in TECHNIQUES[chosen]
+        ]
 
 
 def other(ran: LayerCase, replacement: str) -> LayerCase:
-    """What ran (order, tile, partition) under another replacement."""
+    """Return what ran (order, tile, partition) under another replacement."""
     return replace(ran, replacement=replacement, **_REQUEST)
 
 
-def best_of(groups: Sequence[Sequence[LayerCase]]) -> list[Ran]:
-    """Of each group of cases the row that takes least time, then least traffic; all verified."""
-    with TaskQueue() as pool:
-        flat = [case for group in groups for case in group]
-        rows = {number: row for some in run_all(flat, pool) for number, row in some}
+def best_of(groups: Mapping[Key, Sequence[LayerCase]]) -> dict[Key, LayerResult]:
+    """Run groups of cases; of each return the row of least time, then traffic; all verified."""
+    flat = [case for cases in groups.values() for case in cases]
+    with TaskQueue() as queue:
+        rows = {number: row for some in run_all(flat, queue) for number, row in some}
     numbers = iter(range(len(flat)))
-    return [
-        min(
-            (rows[next(numbers)] for _ in group),
+    return {
+        key: min(
+            (rows[next(numbers)] for _ in cases),
             key=lambda row: (row.cost.makespan_cycles, row.cost.traffic_bytes),
         )
-        for group in groups
-    ]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """Techniques under replacements for a network in a setting."""
-
-    setting: Setting
-    network: PaperNetwork
-    ways: tuple[tuple[str, str], ...]
-
-
-def asked(
-    settings: Iterable[Setting],
-    techniques: Sequence[str],
-    replacements: Sequence[str] = (DOUBLE_BUFFER,),
-    *more: tuple[str, str],
-    only: str = "",
-) -> dict[str, Asked]:
-    """Techniques under replacements for every network, and ``more``, by setting and network."""
-    ways = (*((t, r) for r in replacements for t in techniques), *more)
-    return {
-        f"{setting.name} {setting.machine} {network.abbreviation}": Asked(
-            setting=setting, network=network, ways=ways
-        )
-        for setting in settings
-        for network in setting.networks()
-        if only in ("", network.abbreviation)
+        for key, cases in groups.items()
     }
 
 
-def measured(each: Asked) -> list[Row]:
-    """Sums over a network, a row for each technique and replacement.
+Way = tuple[str, str]
+"""A technique under a replacement."""
+
+
+def cases(
+    settings: Iterable[NpuSetting],
+    techniques: Sequence[str],
+    replacements: Sequence[str] = (DOUBLE_BUFFER,),
+    *more: Way,
+    only: str = "",
+) -> dict[str, tuple[NpuSetting, str, Sequence[Way]]]:
+    """Declare techniques under replacements for every network, and ``more``."""
+    ways = (*((t, r) for r in replacements for t in techniques), *more)
+    return {
+        f"{setting.name} {setting.machine} {network}": (setting, network, ways)
+        for setting in settings
+        for network in NETWORKS[setting.machine]
+        if only in ("", network)
+    }
+
+
+def measured(case: tuple[NpuSetting, str, Sequence[Way]]) -> list[Row]:
+    """Sum over a network, a row for each technique and replacement.
 
     Everything is chosen by time under double buffering.
     """
-    setting, layers = each.setting, each.setting.layers(each.network)
-    tiles: list[Tile | None] = [setting.square() if setting.tiles == "square" else None] * len(
-        layers
+    setting, network, ways = case
+    layers = setting.layers(NETWORKS[setting.machine].get(network, network))
+    tiles, numbers = setting.tile_of(layers), range(len(layers))
+    techniques = dict.fromkeys(technique for technique, _ in ways)
+    found = best_of(
+        {
+            (technique, DOUBLE_BUFFER, k): setting.cases(technique, layers[k], tiles[k])
+            for technique in techniques
+            for k in numbers
+        }
     )
-    if setting.tiles == "baseline":
-        chosen = best_of([setting.cases(BASELINE, layer) for layer in layers])
-        tiles = [row.ran.grid.tile for row in chosen]
-    both = list(zip(layers, tiles, strict=True))
-    techniques = list(dict.fromkeys(technique for technique, _ in each.ways))
-    found = best_of([setting.cases(t, layer, tile) for t in techniques for layer, tile in both])
-    runs = {
-        (technique, DOUBLE_BUFFER): found[k * len(layers) : (k + 1) * len(layers)]
-        for k, technique in enumerate(techniques)
-    }
-    others = [way for way in each.ways if way[1] != DOUBLE_BUFFER]
-    again = best_of([[other(row.ran, r)] for t, r in others for row in runs[t, DOUBLE_BUFFER]])
-    for k, way in enumerate(others):
-        runs[way] = again[k * len(layers) : (k + 1) * len(layers)]
-    counts = np.array([layer.count for layer in layers])
-    hardware = setting.hardware()
+    found |= best_of(
+        {
+            (technique, by, k): [other(found[technique, DOUBLE_BUFFER, k].ran, by)]
+            for technique, by in ways
+            if by != DOUBLE_BUFFER
+            for k in numbers
+        }
+    )
+    counts, hardware = np.array([layer.count for layer in layers]), setting.hardware()
     rows: list[Row] = []
-    for technique, replacement in each.ways:
-        own = runs[technique, replacement]
-        costs = [free(row) if technique == POTENTIAL else of_row(row) for row in own]
-        scheduler = setting.scheduler(replacement)
-        fore = [
+    for technique, by in ways:
+        own = [found[technique, by, k] for k in numbers]
+        scheduler, cost = setting.scheduler(by), free if technique == POTENTIAL else of_row
+        ahead = [
             forward_pass(
                 replace(layer.layer, name="layer"),
                 hardware,
@@ -327,38 +281,43 @@ def measured(each: Asked) -> list[Row]:
             )
             for layer in layers
         ]
-        back, ahead = (list(map(int, counts @ np.array(passes))) for passes in (costs, fore))
+        spent = counts @ np.array([cost(row) for row in own])
+        cycles, traffic, read, dy, compulsory, bound = spent.tolist()
+        forward_cycles, forward_bytes, *_ = (counts @ np.array(ahead)).tolist()
         rows.append(
             {
                 "setting": setting.name,
                 "machine": setting.machine,
                 "cores": setting.cores,
                 "dram_bytes_per_s": hardware.dram_bytes_per_s,
-                "batch": setting.batch or BATCHES[setting.machine],
-                **{name: getattr(setting, name) for name in ASSUMED},
-                "network": each.network.abbreviation,
+                "batch": setting.samples,
+                "element_bytes": setting.element_bytes,
+                "dataflow": setting.dataflow,
+                "reuse": setting.reuse,
+                "add_early": False,
+                "tiles": setting.tiles,
+                "network": network,
                 "technique": technique,
-                "scheduler": replacement,
+                "scheduler": by,
                 "spm_bytes": hardware.spm_bytes,
                 "layers": int(counts.sum()),
-                "backward_cycles": back[0],
-                "forward_cycles": ahead[0],
-                "traffic_bytes": back[1],
-                "forward_bytes": ahead[1],
-                **dict(zip(("read_bytes", "dy_bytes", "compulsory_bytes"), back[2:5], strict=True)),
-                "value": float(back[1]),
-                "bound": 0.0 if technique == POTENTIAL else float(back[5]),
+                "backward_cycles": cycles,
+                "forward_cycles": forward_cycles,
+                "traffic_bytes": traffic,
+                "forward_bytes": forward_bytes,
+                "read_bytes": read,
+                "dy_bytes": dy,
+                "compulsory_bytes": compulsory,
+                "value": float(traffic),
+                "bound": 0.0 if technique == POTENTIAL else float(bound),
                 "verified": True,
             }
         )
     return rows
 
 
-Cost = NDArray[np.int64]  # cycles, traffic, reads, reads of dY, compulsory traffic, bound on it
-
-
-def of_row(row: Ran) -> Cost:
-    """What a verified backward pass costs."""
+def of_row(row: LayerResult) -> Cost:
+    """Return what a verified backward pass costs."""
     spent = row.cost
     found = (spent.makespan_cycles, spent.traffic_bytes, spent.dram_in_bytes)
     dy = spent.read_bytes[_DY]
@@ -374,7 +333,7 @@ def _of_totals(totals: Totals, dy_bytes: int = 0) -> Cost:
 def forward_pass(
     layer: Layer, machine: Machine, cores: int, replacement: str, element_bytes: int
 ) -> Cost:
-    """Y of all groups of a layer, its tile chosen under double buffering; verified."""
+    """Compute Y of all groups of a layer, tile chosen under double buffering; verified."""
     mirrored = Order(dx=BY_ROWS, dw=Walk(loops="kji"), alternate=False)
     cut = Partition(axis="k", parts=cores)
     tile = choose_tile(
@@ -394,8 +353,8 @@ def forward_pass(
     return layer.groups * _of_totals(verified(instance, replacement)[1])
 
 
-def free(row: Ran) -> Cost:
-    """The case of a sequential order, but that dW has dY for nothing (section 3.3).
+def free(row: LayerResult) -> Cost:
+    """Cost a sequential order in which dW has dY for nothing (section 3.3).
 
     dX reads dY as ever; a product of dW then has two operands, X and dW. What is measured is the
     backward pass of all groups.
@@ -433,95 +392,115 @@ def verified(instance: Instance, replacement: str) -> tuple[Schedule, Totals]:
     return found.schedule, found.totals
 
 
-QUICK = Asked(
-    setting=Setting(name="quick", machine=SMALL, batch=1),
-    network=PaperNetwork(abbreviation="alex", machine=SMALL, name="alexnet"),
-    ways=((BASELINE, DOUBLE_BUFFER),),
-)
+QUICK = (NpuSetting(name="quick", machine=SMALL, batch=1), "alexnet", [(BASELINE, DOUBLE_BUFFER)])
 
 
-def network_study(file: str, cases: Mapping[str, Asked], tables: Any, draw: Any = None) -> Study:
-    """Put a study of whole networks together."""
-    return Study(
-        file=file, cases=lambda: cases, work=measured, quick=QUICK, tables=tables, draw=draw
-    )
+def network_study(file: str, cases: Mapping[str, Any], **options: Any) -> Study:
+    """Put a study of whole networks together; ``options`` are others of it."""
+    return Study(file=file, cases=lambda: cases, work=measured, quick=QUICK, **options)
 
 
-def with_cycles(rows: pd.DataFrame) -> pd.DataFrame:
-    """Add the cycles of both passes."""
-    return rows.assign(cycles=rows.backward_cycles + rows.forward_cycles)
+def of(rows: pd.DataFrame, technique: str, column: str = "cycles", **equal: str) -> pd.Series:
+    """Return a column of a technique by network; ``cycles`` of both passes.
 
-
-def under(rows: pd.DataFrame, replacement: str, **equal: str) -> pd.DataFrame:
-    """Rows under a replacement, and of a machine or setting."""
-    for name, value in {"scheduler": replacement, **equal}.items():
+    What is left is of one setting, machine and replacement.
+    """
+    for name, value in {"technique": technique, **equal}.items():
         rows = rows[rows[name] == value]
-    return rows
+    own = rows.assign(cycles=rows.backward_cycles + rows.forward_cycles)
+    return own.set_index("network")[column]
 
 
-def of(rows: pd.DataFrame, technique: str, column: str) -> pd.Series:
-    """A column of a technique by network; rows are of one setting and one replacement."""
-    return rows[rows.technique == technique].set_index("network")[column]
-
-
-def saving(rows: pd.DataFrame, technique: str, column: str = "cycles") -> pd.Series:
-    """What a technique saves of the baseline's time, or of a column, by network."""
-    return 1 - of(rows, technique, column) / of(rows, BASELINE, column)
+def saving(rows: pd.DataFrame, technique: str, column: str = "cycles", **equal: str) -> pd.Series:
+    """Return what a technique saves of the baseline's time, or of a column, by network."""
+    return 1 - of(rows, technique, column, **equal) / of(rows, BASELINE, column, **equal)
 
 
 def relative(
     rows: pd.DataFrame, machine: str, technique: str, replacement: str, column: str = "cycles"
 ) -> pd.Series:
-    """A column in terms of the baseline under double buffering, by network."""
-    base = of(under(rows, DOUBLE_BUFFER, machine=machine), BASELINE, column)
-    return of(under(rows, replacement, machine=machine), technique, column) / base
+    """Return a column in terms of the baseline under double buffering, by network."""
+    base = of(rows, BASELINE, column, machine=machine, scheduler=DOUBLE_BUFFER)
+    return of(rows, technique, column, machine=machine, scheduler=replacement) / base
 
 
-def share(rows: pd.DataFrame, column: str) -> pd.Series:
-    """Share of dY in a column of the baseline, by network."""
-    return of(rows, BASELINE, "dy_bytes") / of(rows, BASELINE, column)
+def share(rows: pd.DataFrame, column: str, **equal: str) -> pd.Series:
+    """Return the share of dY in a column of the baseline, by network."""
+    return of(rows, BASELINE, "dy_bytes", **equal) / of(rows, BASELINE, column, **equal)
 
 
-def faster(rows: pd.DataFrame, column: str = "cycles") -> pd.Series:
-    """How many times as fast networks are with the second read free."""
-    return of(rows, BASELINE, column) / of(rows, POTENTIAL, column)
-
-
-def points(found: float, paper: float) -> str:
-    """A share in percent, bold with its deviation where it is too far from the paper's."""
-    text, off = in_percent(found), 100 * found - paper
-    return text if abs(off) <= LIMIT else f"**{text}** ({signed(off)})"
+def faster(rows: pd.DataFrame, column: str = "cycles", **equal: str) -> pd.Series:
+    """Return how many times as fast networks are with the second read free."""
+    return of(rows, BASELINE, column, **equal) / of(rows, POTENTIAL, column, **equal)
 
 
 HEADS = [f"{what}: {r}" for what in ("time", "backward traffic") for r in REPLACEMENTS]
 
 
-def saved(rows: pd.DataFrame, technique: str, paper: float, **equal: str) -> list[str]:
-    """What a technique saves of :data:`HEADS`, means of networks, beside the paper's percents."""
-    cells = []
-    for column in ("cycles", "traffic_bytes"):
-        for replacement in REPLACEMENTS:
-            own = under(rows, replacement, **equal)
-            if technique not in set(own.technique):
-                cells.append("-")
-                continue
-            found = saving(own, technique, column).mean()
-            compared = column == "cycles" and replacement == DOUBLE_BUFFER
-            cells.append(points(found, paper) if compared else in_percent(found))
-    return cells
+def beside_paper(
+    rows: pd.DataFrame, level: str, papers: Mapping[tuple[str, str], float]
+) -> list[list[str]]:
+    """Write lines of :data:`HEADS`: savings, means of networks, beside the paper's percents.
+
+    ``papers`` are by machine or setting (``level``), and technique.
+    """
+    lines = []
+    for (name, technique), paper in papers.items():
+        lines.append([name, technique, f"{paper}"])
+        for column in ("cycles", "traffic_bytes"):
+            for by in REPLACEMENTS:
+                found = 100 * saving(rows, technique, column, scheduler=by, **{level: name}).mean()
+                compared = column == "cycles" and by == DOUBLE_BUFFER
+                plain = "-" if pd.isna(found) else f"{found:z.1f}"
+                lines[-1].append(points(found, paper) if compared else plain)
+    return lines
 
 
-def by_network(found: Mapping[str, pd.Series], form: Any = in_percent) -> list[list[str]]:
-    """Lines of a table: networks, and what was found of each."""
-    table = pd.DataFrame(dict(enumerate(found.values())))
-    table = table.reindex(next(iter(found.values())).index)
-    return [[name, *map(form, values)] for name, *values in table.itertuples()]
+def by_network(found: Mapping[str, pd.Series], form: Any = in_percent) -> pd.DataFrame:
+    """Tabulate networks, and what was found of each."""
+    table = pd.DataFrame(found).reindex(next(iter(found.values())).index)
+    return texts(table, form).rename_axis("network")
 
 
-def draw_savings(title: str, panels: Mapping[str, Mapping[str, pd.Series]], *marks: str) -> Figure:
+def draw_savings(panels: Mapping[str, Mapping[str, pd.Series]], *marks: str) -> Figure:
     """Draw time saved of the baseline's, of networks and on average."""
     shown = {}
     for name, found in panels.items():
         table = 100 * pd.DataFrame(found).reindex(next(iter(found.values())).index)
         shown[name] = pd.concat([table, table.mean().to_frame("mean").T])
-    return bar_panels(title, shown, "time saved, %", 0.0, marks)
+    return bar_panels(shown, "time saved, %", 0.0, marks)
+
+
+def scale_study(
+    file: str, settings: Mapping[str, Mapping[str, Any]], papers: Sequence[float]
+) -> Study:
+    """Hold settings of the large NPU against the paper's savings of time (figures 14 to 16)."""
+
+    def tables(rows: pd.DataFrame) -> Tables:
+        """Tabulate means beside the paper's, then networks."""
+        lines = beside_paper(rows, "setting", {(n, LAST): p for n, p in aims.items()})
+        found = {
+            f"{name}: {by}": saving(rows, LAST, scheduler=by, setting=name)
+            for name in settings
+            for by in REPLACEMENTS
+        }
+        heads = ["setting", "technique", "paper: time", *HEADS]
+        return {
+            "Saved, mean of networks, %": tabulated(heads, lines, left=2),
+            f"Time that {LAST} saves, %": by_network(found),
+        }
+
+    def draw(rows: pd.DataFrame) -> Figure:
+        """Draw time saved, a color for each setting."""
+        return draw_savings(
+            {
+                words: {n: saving(rows, LAST, scheduler=by, setting=n) for n in settings}
+                for by, words in IN_WORDS.items()
+            }
+        )
+
+    aims = dict(zip(settings, papers, strict=True))
+    asked = [NpuSetting(name=name, **given) for name, given in settings.items()]
+    return network_study(
+        file, cases(asked, (BASELINE, LAST), REPLACEMENTS), tables=tables, draw=draw
+    )

@@ -41,7 +41,7 @@ class MachineGrid:
         return load_machine(self.case.machine, {"spm": self.case.spm, "bandwidth": self.bandwidth})
 
     def parts(self, whole: int) -> list[int]:
-        """Equal steps up to a capacity in bytes, or a rate in bytes per second."""
+        """Return equal steps up to a capacity in bytes, or a rate in bytes per second."""
         return [whole * step // self.steps for step in range(1, self.steps + 1)]
 
     def graph(self) -> Graph:
@@ -49,7 +49,7 @@ class MachineGrid:
         return training_graph(zoo.network(self.case.network, **self.case.parameters))
 
     def options(self, graph: Graph) -> list[MachineOption]:
-        """The machines, lowered once for each capacity."""
+        """Return the machines, lowered once for each capacity."""
         largest, found = self.largest, []
         for spm_bytes in self.parts(largest.spm_bytes):
             sized = replace(largest, spm_bytes=spm_bytes)
@@ -69,7 +69,7 @@ class MachineGrid:
         return found
 
     def tables(self) -> Mapping[str, Any]:
-        """The same space as ``spmopt tune`` reads it."""
+        """Return the same space as ``spmopt tune`` reads it."""
         largest = self.largest
         return {
             "machine": self.case.machine,

@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
+from itertools import product
 from math import ceil
 from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
-from results.shared.common import Row, Study, Table, signed
+from results.shared.common import Row, Study, Tables, points, signed, texts
 from results.shared.plots import bar_panels
 from spmopt.core.errors import InputError
+from spmopt.core.machine import Machine
 from spmopt.core.objective import objective_named
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Request
@@ -103,8 +105,11 @@ class Assumptions:
         return replace(self, **values)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Workload:
+PAPER = Assumptions()
+
+
+@dataclass(frozen=True)
+class MemoryCase:
     """A network at a batch size, and scratchpads of one capacity of technologies, by role."""
 
     network: str
@@ -115,6 +120,11 @@ class Workload:
     assumed: Assumptions
     readings: Sequence[str] = READINGS
 
+    @property
+    def about(self) -> dict[str, Any]:
+        """What rows of :data:`WORKLOAD` are the same."""
+        return {name: getattr(self, name) for name in WORKLOAD}
+
     def graph(self) -> Graph:
         """Build the network."""
         return load_network(self.network, batch=self.batch, training=self.training)
@@ -122,109 +132,106 @@ class Workload:
 
 def memory_study(
     file: str,
-    assumed: Assumptions,
     scratchpads: Mapping[int, Sequence[str]],
-    tables: Callable[[pd.DataFrame, Mapping[str, float]], Iterable[Table]],
-    draw: Callable[[pd.DataFrame, Mapping[str, float]], Figure],
+    tables: Callable[[pd.DataFrame], Tables],
+    draw: Callable[[pd.DataFrame], Figure],
     *,
+    assumed: Assumptions = PAPER,
     networks: Sequence[str] = NETWORKS,
     stages: Sequence[tuple[bool, int]] = STAGES,
-    blocks: Sequence[Claim] = (),
+    blocks: Sequence[PaperFigure] = (),
 ) -> Study:
     """Put a study together: networks and stages with ``scratchpads``, roles by capacity.
 
     Figures of the rows are what ``blocks`` would be with blocks of other sizes.
     """
-    names: dict[str, Any] = {"networks": networks, "stages": stages, "blocks": blocks}
-    workloads = {
-        f"{network} {'T' if training else 'I'} batch {batch} {size} bytes": Workload(
-            network=network,
-            training=training,
-            batch=batch,
-            spm_bytes=size,
-            roles=roles,
-            assumed=assumed,
+    options: dict[str, Any] = {"networks": networks, "stages": stages, "blocks": blocks}
+    cases = {
+        f"{network} {'T' if training else 'I'} batch {batch} {size} bytes": MemoryCase(
+            network, training, batch, size, roles, assumed
         )
-        for network in networks
-        for training, batch in stages
+        for network, (training, batch) in product(networks, stages)
         for size, roles in scratchpads.items()
     }
-    first = next(iter(workloads.values()))
+    first = next(iter(cases.values()))
+    again: Any = partial(memory_study, file, scratchpads, tables, draw, **options)
     return Study(
         file=file,
-        cases=lambda: workloads,
+        cases=lambda: cases,
         work=scheduled,
         quick=replace(first, network="squeezenet", training=False, batch=1, readings=(SERIAL,)),
         tables=tables,
         draw=draw,
-        figures=lambda: of_blocks(list(workloads.values()), blocks, assumed) if blocks else {},
-        assume=lambda settings: memory_study(
-            file, assumed.given(settings), scratchpads, tables, draw, **names
-        ),
+        figures=lambda: of_blocks(list(cases.values()), blocks) if blocks else {},
+        assume=lambda settings: again(assumed=assumed.given(settings)),
     )
 
 
-def scheduled(workload: Workload) -> list[Row]:
+def scheduled(case: MemoryCase) -> list[Row]:
     """Schedule a workload, verified, and say what it takes of each scratchpad."""
-    assumed, graph = workload.assumed, workload.graph()
-    plain = replace(load_machine(assumed.machine), spm_bytes=workload.spm_bytes)
-    accessed, results = accesses(graph, assumed.tile), dict[Any, Result]()
+    assumed, graph = case.assumed, case.graph()
+    plain = replace(load_machine(assumed.machine), spm_bytes=case.spm_bytes)
+    accessed = accesses(graph, assumed.tile)
+
+    @cache
+    def solved(machine: Machine, scheduler: str, objective: str) -> Result:
+        goal = objective_named(objective, machine)
+        request = Request(objective=goal, tolerance=1e-2, threads=1)
+        return solve(lower(graph, machine), scheduler, request)
+
     rows: list[Row] = []
-    for role in workload.roles:
+    for role, reading, is_best in product(case.roles, case.readings, (False, True)):
         technology = load_technology(getattr(assumed, role))
-        pad = technology.at(workload.spm_bytes)
-        for reading in workload.readings:
-            banks = assumed.banks if reading == BANKS else None
-            machine = with_technology(plain, technology, banks=banks)
-            best = "traffic" if reading == SERIAL else "energy"
-            for scheduler, objective in ((assumed.policy, "time"), (OPTIMAL, best)):
-                # Without banks the technology changes no schedule but one of least energy.
-                used = plain if banks is None and objective != "energy" else machine
-                key = used, scheduler, objective
-                if key not in results:
-                    goal = objective_named(objective, used)
-                    request = Request(objective=goal, tolerance=1e-2, threads=1)
-                    results[key] = solve(lower(graph, used), scheduler, request)
-                result = results[key]
-                if result.totals is None:
-                    raise ValueError(f"{scheduler} found no schedule of {workload.network}")
-                found, totals = energy_report(result.totals, machine), result.totals
-                spent = {
-                    "time_s": found.time_s,
-                    "dram_s": 0.0,
-                    "read_bytes": totals.spm_read_bytes + totals.dram_out_bytes,
-                    "write_bytes": totals.spm_write_bytes + totals.dram_in_bytes,
-                    "dram_bytes": totals.traffic_bytes,
-                    **{name: getattr(found, name) for name in ENERGIES},
-                    "area_mm2": pad.point.area_mm2,
-                }
-                if reading == SERIAL:
-                    spent |= one_by_one(pad, accessed, totals.traffic_bytes, assumed)
-                unit = objective_named(objective, machine)
-                value, bound = (
-                    None if exact is None else in_unit(unit, machine, exact)[0]
-                    for exact in (result.value, result.bound)
-                )
-                about = {
-                    **{name: getattr(workload, name) for name in WORKLOAD},
-                    "machine": assumed.machine,
-                    "spm_bytes": workload.spm_bytes,
-                    "role": role,
-                    "technology": getattr(assumed, role),
-                    "reading": reading,
-                    **{name: getattr(assumed, name) for name in COUNTS},
-                    "objective": objective,
-                    "scheduler": scheduler,
-                }
-                proved = {"status": str(result.status), "value": value, "bound": bound}
-                rows.append({**about, **spent, **proved, "verified": result.verified})
+        pad, banks = technology.at(case.spm_bytes), assumed.banks if reading == BANKS else None
+        machine = with_technology(plain, technology, banks=banks)
+        scheduler, objective = assumed.policy, "time"
+        if is_best:
+            scheduler, objective = OPTIMAL, "traffic" if reading == SERIAL else "energy"
+        # Without banks the technology changes no schedule but one of least energy.
+        used = plain if banks is None and objective != "energy" else machine
+        result = solved(used, scheduler, objective)
+        totals = result.totals
+        if totals is None:
+            raise ValueError(f"{scheduler} found no schedule of {case.network}")
+        found, unit = energy_report(totals, machine), objective_named(objective, machine)
+        spent = {
+            "time_s": found.time_s,
+            "dram_s": 0.0,
+            "read_bytes": totals.spm_read_bytes + totals.dram_out_bytes,
+            "write_bytes": totals.spm_write_bytes + totals.dram_in_bytes,
+            "dram_bytes": totals.traffic_bytes,
+            **{name: getattr(found, name) for name in ENERGIES},
+            "area_mm2": pad.point.area_mm2,
+        }
+        if reading == SERIAL:
+            spent |= one_by_one(pad, accessed, totals.traffic_bytes, assumed)
+        rows.append(
+            {
+                **case.about,
+                "machine": assumed.machine,
+                "spm_bytes": case.spm_bytes,
+                "role": role,
+                "technology": getattr(assumed, role),
+                "reading": reading,
+                **{name: getattr(assumed, name) for name in COUNTS},
+                "objective": objective,
+                "scheduler": scheduler,
+                **spent,
+                "status": str(result.status),
+                **{
+                    name: None if exact is None else in_unit(unit, machine, exact)[0]
+                    for name, exact in (("value", result.value), ("bound", result.bound))
+                },
+                "verified": result.verified,
+            }
+        )
     return rows
 
 
 def one_by_one(
     pad: ScratchpadFigures, accessed: tuple[int, int], dram_bytes: int, assumed: Assumptions
 ) -> dict[str, float]:
-    """As DeepNVM++ counts (section III-B): accesses one after another, each in whole cycles.
+    """Count as DeepNVM++ does (section III-B): accesses in turn, each in whole cycles.
 
     ``n_r t_r + n_w t_w`` is the time, in which the cache leaks; what the DRAM adds is counted
     apart, and no leakage with it. This is what the paper's figures agree with; it does not say.
@@ -249,7 +256,7 @@ def one_by_one(
 
 
 def accesses(graph: Graph, tile: int) -> tuple[int, int]:
-    """Bytes that a GPU reads and writes through its L2 cache, of all operators.
+    """Count bytes that a GPU reads and writes through its L2 cache, of all operators.
 
     A product of (m, k) by (k, n) is computed in blocks of ``tile`` rows and columns, each by a
     core that reads the rows and columns that it needs: the left matrix is read ``n / tile`` times
@@ -292,14 +299,14 @@ def measures(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def optimal(rows: pd.DataFrame, reading: str) -> pd.DataFrame:
-    """Rows of a reading with the optimal schedule."""
+    """Return rows of a reading with the optimal schedule."""
     return rows[(rows.reading == reading) & (rows.scheduler == OPTIMAL)]
 
 
 def relative(
     rows: pd.DataFrame, role: str, column: str, base: str = "sram", by: Sequence[str] = WORKLOAD
 ) -> pd.Series:
-    """Of each workload what ``role`` takes over what ``base`` takes.
+    """Return of each workload what ``role`` takes over what ``base`` takes.
 
     Rows are of one reading and scheduler, and have one of each role and workload.
     """
@@ -308,28 +315,28 @@ def relative(
 
 
 def less(ratios: pd.Series) -> float:
-    """How many times less: one over the mean of what is left, as charts against 1 show it."""
+    """Return how many times less: one over the mean of ratios, as charts against 1 show it."""
     return float(1 / ratios.mean())
 
 
 def best(ratios: pd.Series) -> float:
-    """How many times less where it is least."""
+    """Return how many times less where it is least."""
     return float(1 / ratios.min())
 
 
 def more(ratios: pd.Series) -> float:
-    """How many times as much, on average."""
+    """Return how many times as much, on average."""
     return float(ratios.mean())
 
 
 def share(rows: pd.DataFrame, part: str, whole: str, role: str = "sram") -> float:
-    """Part of one measure in another, mean of workloads."""
+    """Return the part of one measure in another, mean of workloads."""
     own = rows[rows.role == role]
     return float((own[part] / own[whole]).mean())
 
 
-@dataclass(frozen=True, kw_only=True)
-class Claim:
+@dataclass(frozen=True)
+class PaperFigure:
     """A figure of a paper.
 
     Attributes
@@ -355,8 +362,7 @@ class Claim:
         if self.paper is None:
             return f"{value:.1f}" if self.is_percent else f"{value:.2f}"
         if self.is_percent:
-            text, off = f"{value:.1f}", value - self.paper
-            return text if abs(off) <= 5 else f"**{text}** ({signed(off)})"
+            return points(value, self.paper)
         off = value / self.paper - 1
         is_more = self.is_less and round(1 / value, 2) > 1
         text = f"{1 / value:.2f} times more" if is_more else f"{value:.2f}"
@@ -368,11 +374,11 @@ def both(
     paper: Sequence[float | None],
     found: Callable[[str, pd.DataFrame], float],
     **kind: bool,
-) -> list[Claim]:
-    """Claim the same of STT-MRAM and of SOT-MRAM; ``found`` is by role and rows."""
+) -> list[PaperFigure]:
+    """Return the same figure of STT-MRAM and of SOT-MRAM; ``found`` is by role and rows."""
     return [
-        Claim(text=f"{TITLES[role]}: {text}", paper=figure, found=partial(found, role), **kind)
-        for role, figure in zip(RIVALS, paper, strict=True)
+        PaperFigure(f"{TITLES[role]}: {text}", one, partial(found, role), **kind)
+        for role, one in zip(RIVALS, paper, strict=True)
     ]
 
 
@@ -383,62 +389,63 @@ def factor(
     return lambda role, rows: by(relative(rows, role, column))
 
 
-def columns(rows: pd.DataFrame) -> list[tuple[str, str]]:
-    """Readings and schedulers of rows, the paper's reading first, the optimal schedule last."""
-    found = {(row.reading, row.scheduler) for row in rows.itertuples()}
-    return sorted(found, key=lambda each: (READINGS.index(each[0]), each[1] == OPTIMAL))
+def beside_paper(rows: pd.DataFrame, figures: Sequence[PaperFigure]) -> pd.DataFrame:
+    """Tabulate figures of the paper by line, readings and schedulers by column."""
+    titles = [f"{each.text} (input)" if each.is_input else each.text for each in figures]
+    table = pd.DataFrame(index=pd.Index(titles, name="figure"))
+    table["paper"] = [
+        "-" if each.paper is None else f"{each.paper:.{1 if each.is_percent else 2}f}"
+        for each in figures
+    ]
+    for (reading, scheduler), own in rows.groupby(["reading", "scheduler"], sort=False):
+        table[f"{reading}: {scheduler}"] = [each.cell(each.found(own)) for each in figures]
+    return table
 
 
-def claimed(rows: pd.DataFrame, claims: Sequence[Claim]) -> Table:
-    """Tabulate claims by line, readings and schedulers by column."""
-    shown = columns(rows)
-    some = [rows[(rows.reading == r) & (rows.scheduler == s)] for r, s in shown]
-    lines = []
-    for claim in claims:
-        paper = "-" if claim.paper is None else f"{claim.paper:.{1 if claim.is_percent else 2}f}"
-        title = f"{claim.text} (input)" if claim.is_input else claim.text
-        lines.append([title, paper, *(claim.cell(claim.found(own)) for own in some)])
-    heads = ["figure", "paper", *(f"{reading}: {scheduler}" for reading, scheduler in shown)]
-    return Table(title="Figures of the paper", heads=heads, lines=lines)
-
-
-def missed(rows: pd.DataFrame, claims: Sequence[Claim]) -> list[str]:
-    """Claims that optimal schedules, counted as the paper counts, are too far from."""
-    own, real = optimal(rows, SERIAL), [c for c in claims if c.paper and not c.is_input]
-    return [claim.text for claim in real if claim.cell(claim.found(own)).startswith("**")]
+def missed(rows: pd.DataFrame, figures: Sequence[PaperFigure]) -> list[str]:
+    """List figures that optimal schedules, counted as the paper counts, are too far from."""
+    own, real = (
+        optimal(rows, SERIAL),
+        [each for each in figures if each.paper and not each.is_input],
+    )
+    return [each.text for each in real if each.cell(each.found(own)).startswith("**")]
 
 
 TILES = (32, 64, 128, 256)
 
 
-def of_blocks(
-    workloads: Sequence[Workload], claims: Sequence[Claim], assumed: Assumptions
-) -> dict[str, float]:
-    """What claims that no schedule enters are, by size of the blocks of products and claim."""
-    graphs = [(workload, workload.graph()) for workload in workloads]
-    found: dict[str, float] = {}
+def of_blocks(cases: Sequence[MemoryCase], figures: Sequence[PaperFigure]) -> dict[str, float]:
+    """Compute figures that no schedule enters, by size of the blocks of products and name."""
+    graphs, found = [case.graph() for case in cases], dict[str, float]()
     for tile in TILES:
         rows: list[Row] = []
-        for workload, graph in graphs:
+        for case, graph in zip(cases, graphs, strict=True):
             accessed = accesses(graph, tile)
-            for role in workload.roles:
-                pad = load_technology(getattr(assumed, role)).at(workload.spm_bytes)
-                about = {name: getattr(workload, name) for name in WORKLOAD}
-                rows.append({**about, "role": role, **one_by_one(pad, accessed, 0, assumed)})
+            for role in case.roles:
+                pad = load_technology(getattr(case.assumed, role)).at(case.spm_bytes)
+                spent = one_by_one(pad, accessed, 0, case.assumed)
+                rows.append({**case.about, "role": role, **spent})
         table = measures(pd.DataFrame(rows))
-        found |= {f"{tile}: {claim.text}": claim.found(table) for claim in claims}
+        found |= {f"{tile}: {each.text}": each.found(table) for each in figures}
     return found
 
 
-def by_blocks(found: Mapping[str, float], claims: Sequence[Claim]) -> Table:
-    """Tabulate claims by line, sizes of blocks by column."""
-    lines = [
-        [claim.text, f"{claim.paper:g}"]
-        + [claim.cell(found[f"{tile}: {claim.text}"]) for tile in TILES]
-        for claim in claims
-    ]
+def by_blocks(rows: pd.DataFrame, figures: Sequence[PaperFigure]) -> Tables:
+    """Tabulate recorded figures of :func:`of_blocks`, if there are, sizes of blocks by column."""
+    found: Mapping[str, float] = rows.attrs["figures"]
+    table = pd.DataFrame(
+        {
+            "figure": [each.text for each in figures],
+            "paper": [f"{each.paper:g}" for each in figures],
+            **{
+                str(tile): [each.cell(found[f"{tile}: {each.text}"]) for each in figures]
+                for tile in TILES
+                if found
+            },
+        }
+    )
     title = "One by one, with blocks of products of other sizes (rows and columns)"
-    return Table(title=title, heads=["figure", "paper", *map(str, TILES)], lines=lines)
+    return {title: table.set_index("figure")} if found else {}
 
 
 MEASURES = {
@@ -452,68 +459,48 @@ MEASURES = {
 
 
 def named(workload: tuple[str, bool, int]) -> str:
-    """As ``vgg16 T``: I for inference, T for training, as the paper's charts have it."""
+    """Name a workload ``vgg16 T``: I for inference, T for training, as in the paper."""
     return f"{workload[0]} {'T' if workload[1] else 'I'}"
 
 
-def by_workload(ratios: Mapping[str, pd.Series], title: str, head: str) -> Table:
+def with_mean(
+    found: Mapping[str, pd.Series], name: Callable[[tuple[str, bool, int]], str] = named
+) -> pd.DataFrame:
+    """Return workloads, the mean last."""
+    table = pd.DataFrame(found).reindex(next(iter(found.values())).index)
+    table.index = table.index.map(name)
+    return pd.concat([table, table.mean().to_frame("mean").T])
+
+
+def by_workload(
+    ratios: Mapping[str, pd.Series], head: str = "workload (I: inference, T: training)"
+) -> pd.DataFrame:
     """Tabulate ratios of each workload, and their means."""
-    first = next(iter(ratios.values()))
-    lines = [[named(w), *(f"{of[w]:.3f}" for of in ratios.values())] for w in first.index]
-    lines.append(["mean", *(f"{of.mean():.3f}" for of in ratios.values())])
-    return Table(title=title, heads=[head, *ratios], lines=lines)
+    return texts(with_mean(ratios), "{:.3f}").rename_axis(head)
 
 
-def workload_tables(rows: pd.DataFrame) -> list[Table]:
+def workload_tables(rows: pd.DataFrame) -> Tables:
     """Tabulate every workload's measures over SRAM's, a table for each reading."""
-    return [
-        by_workload(
+    return {
+        f"In terms of SRAM, {reading}, {OPTIMAL}": by_workload(
             {
-                f"{title}: {TITLES[role]}": relative(own, role, column)
+                f"{title}: {TITLES[role]}": relative(optimal(rows, reading), role, column)
                 for title, column in MEASURES.items()
                 for role in RIVALS
-            },
-            f"In terms of SRAM, {reading}, {OPTIMAL}",
-            "workload (I: inference, T: training)",
+            }
         )
         for reading in rows.reading.unique()
-        for own in [optimal(rows, reading)]
-    ]
+    }
 
 
-def draw_workloads(rows: pd.DataFrame, measure: str, title: str, sizes: str) -> Figure:
+def draw_workloads(rows: pd.DataFrame, measure: str) -> Figure:
     """Draw bars of one measure, a panel for each reading."""
-    panels = {}
+    panels, rows = {}, measures(rows)
     for reading in READINGS:
         own = optimal(rows, reading)
         found = {TITLES[role]: relative(own, role, MEASURES[measure]) for role in RIVALS}
-        panels[reading] = with_mean(found, lambda workload: _short(named(workload)))
-    heading = (
-        f"{title}\nAlexNet, GoogLeNet, VGG-16, ResNet-18 and SqueezeNet, inference with batch 4 "
-        f"and training with batch 64\n{sizes}; GTX 1080 Ti; optimal schedules; I: inference, T: "
-        f"training\n{UNDER_ONE}\n{READINGS_SHOWN}"
-    )
-    return bar_panels(heading, panels, f"{measure}, SRAM's = 1", 1.0)
+        panels[reading] = with_mean(found, lambda w: named((SHORT[w[0]], *w[1:])))
+    return bar_panels(panels, f"{measure}, SRAM's = 1", 1.0)
 
 
-def with_mean(
-    found: Mapping[str, pd.Series], name: Callable[[tuple[str, bool, int]], str]
-) -> pd.DataFrame:
-    """Return groups of workloads, the mean last."""
-    table = pd.DataFrame({label: [*of, of.mean()] for label, of in found.items()})
-    workloads = next(iter(found.values())).index
-    return table.set_axis([*map(name, workloads), "mean"])
-
-
-def _short(name: str) -> str:
-    short = {"alexnet": "Alex", "googlenet": "Goog", "vgg16": "VGG", "resnet18": "Res"}
-    network, stage = name.split()
-    return f"{short.get(network, 'Sqz')} {stage}"
-
-
-READINGS_SHOWN = (
-    "one by one: accesses one after another, as the paper counts; equal time: in the schedule's "
-    "time, whatever the technology;\nbanks: latencies hold back engine and DMA channel"
-)
-UNDER_ONE = "below 1 the MRAM takes less than SRAM, above 1 more"
-OVER_ONE = "above 1 the MRAM takes less than SRAM, below 1 more"
+SHORT = dict(zip(NETWORKS, ("Alex", "Goog", "VGG", "Res", "Sqz"), strict=True))

@@ -30,13 +30,13 @@ SETTINGS: Mapping[str, Mapping[str, highs.Option]] = {
 
 
 def spent(building: Figures, solving: Figures) -> Figures:
-    """Seconds of both, and of each."""
+    """Add up seconds of both, and keep each."""
     both = {name: building[name] + solving[name] for name in building}
     return {"build_s": building["wall_s"], "solve_s": solving["wall_s"], **both}
 
 
 def priced(case: Case, limit_s: float) -> Figures:
-    """Priced columns, to a relative gap of 0.01 % between solution and bound.
+    """Solve priced columns to a relative gap of 0.01 % between solution and bound.
 
     ``gap`` holds the solution's value, which is of the relaxation and no schedule, against the
     exact bound at the prices.
@@ -67,7 +67,7 @@ def priced(case: Case, limit_s: float) -> Figures:
 
 
 def plain(case: Case, setting: str, limit_s: float) -> Figures:
-    """Plain variables, solved in one of the ways of :data:`SETTINGS`."""
+    """Solve plain variables in one of the ways of :data:`SETTINGS`."""
     instance, way = case.instance(), SETTINGS[setting]
     model, building = timed(lambda: plain_model(instance, MAKESPAN))
     answer, solving = timed(

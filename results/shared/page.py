@@ -47,7 +47,7 @@ def command_line(folder: Path) -> ArgumentParser:
 
 
 def named(cases: Mapping[str, Any], text: str) -> dict[str, Any]:
-    """Cases whose names have every word of ``text``."""
+    """Return cases whose names have every word of ``text``."""
     words = text.lower().split()
     return {k: case for k, case in cases.items() if all(word in k.lower() for word in words)}
 
@@ -95,7 +95,7 @@ def replace_tables(page: Path, tables: str) -> None:
 
 
 def environment() -> dict[str, Any]:
-    """Date, commit, versions and computer, as JSON values."""
+    """Return date, commit, versions and computer, as JSON values."""
     return {
         "date": datetime.now(UTC).date().isoformat(),
         "commit": commit(),
@@ -106,7 +106,7 @@ def environment() -> dict[str, Any]:
 
 
 def commit() -> str:
-    """Commit of the source, with a mark when files outside of results/ differ from it."""
+    """Return the source's commit, marked when files outside of results/ differ from it."""
 
     def git(*words: str) -> str:
         done = subprocess.run(
@@ -120,7 +120,7 @@ def commit() -> str:
 
 
 def installed(package: str) -> str:
-    """Version of a package."""
+    """Return the version of a package."""
     try:
         return version(package)
     except PackageNotFoundError:

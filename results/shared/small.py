@@ -13,7 +13,7 @@ from spmopt.graph.training import training_graph
 
 
 def small_instance(network: str, spm_bytes: int, *, training: bool) -> Instance:
-    """A small network on a machine of pages of 64 bytes, one byte and four operations a cycle.
+    """Build a small network, on pages of 64 bytes, one byte and four operations a cycle.
 
     At these rates computation and transfers take about as long as each other.
     """
@@ -39,7 +39,7 @@ def _mlp() -> Graph:
 
 
 def _lenet() -> Graph:
-    """LeNet's layers on images of 12 x 12 pixels (LeCun et al., 1998)."""
+    """Build LeNet's layers on images of 12 x 12 pixels (LeCun et al., 1998)."""
     b = GraphBuilder("lenet")
     x = b.input("images", (2, 1, 12, 12))
     for layer, (inputs, outputs) in enumerate(((1, 4), (4, 8))):
@@ -60,7 +60,7 @@ def _residual() -> Graph:
 
 
 def _attention() -> Graph:
-    """One head of 8 tokens."""
+    """Build one head of 8 tokens."""
     b = GraphBuilder("attention")
     x = b.input("x", (1, 8, 16))
     q, k, v = (b.add("MatMul", [x, b.weight(f"w{c}", (16, 16))]) for c in "qkv")
@@ -71,7 +71,7 @@ def _attention() -> Graph:
 
 
 def _lstm(steps: int) -> Graph:
-    """Unrolled cells; the four gates' weights are the same in all steps."""
+    """Unroll cells; the four gates' weights are the same in all steps."""
     b = GraphBuilder("lstm")
     weights = {gate: b.weight(f"w{gate}", (16, 8)) for gate in "ifog"}
     h, c = b.input("h", (2, 8)), b.input("c", (2, 8))
@@ -86,7 +86,7 @@ def _lstm(steps: int) -> Graph:
 
 
 def _depthwise() -> Graph:
-    """An inverted residual of MobileNetV2: widen, filter each channel, narrow, add."""
+    """Build an inverted residual of MobileNetV2: widen, filter each channel, narrow, add."""
     b = GraphBuilder("depthwise")
     x = b.input("x", (1, 4, 6, 6))
     y = b.add("Relu", [b.add("Conv", [x, b.weight("wide", (16, 4, 1, 1))])])

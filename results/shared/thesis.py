@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
-from results.shared.common import MB, Sweep
+from results.shared.common import MB, Study, Tables, sweeps
 from spmopt.analysis.analysis import Analysis
 from spmopt.analysis.reuse import Scope
 from spmopt.core.objective import objective_named
 from spmopt.core.scheduler import Request
+from spmopt.core.units import Dimension, parse_quantity
 from spmopt.hardware.machines import load_machine
 from spmopt.solving import solve
+from spmopt.sweeps.axes import axis
 from spmopt.sweeps.cases import Network, SweepCase, sections
+from spmopt.sweeps.run import Sweep
 from spmopt.sweeps.work import SolveOptions
 
 SLOW, FAST = 616 * 10**9, 1555 * 10**9  # bytes/s
@@ -25,9 +31,8 @@ TITLES = {
 }
 QUICKER = ("resnet50", "mobilenetv2", "transformer")  # to schedule
 LISTED = "tsai:order=listed"
-MACHINE = "RTX 2080 Ti (616 GB/s, 13.45 TFLOP/s)"
 LIMIT = 10.0  # points of deviation from which on a figure counts as missed
-BRIEF, PATIENT = SolveOptions(time_limit_s=1.0), SolveOptions(time_limit_s=150.0, tolerance=5e-3)
+BRIEF = SolveOptions(time_limit_s=1.0)
 Reading = tuple[int, Mapping[str, Mapping[str, int]]]
 VOCABULARY = {"transformer": {"vocabulary": 1}, "gnmt": {"vocabulary": 1}}
 READINGS: Mapping[str, Reading] = {
@@ -49,43 +54,80 @@ def case(
     bandwidth: int = SLOW,
     throughput: int = FEW,
 ) -> SweepCase:
-    """One training step of a network on the thesis's machine; capacities are bytes.
+    """Return one training step on the thesis's machine; capacities are bytes.
 
     Operands cross the DRAM boundary once per operation, whatever their size, as its model has it
     (``ideal``); a batch of 32, of the Transformer 128; GNMT of plain operators.
     """
     operations, parameters = READINGS[reading]
     given = {**({"plain": 1} if name == "gnmt" else {}), **parameters.get(name, {})}
-    return SweepCase(
-        network=Network(
-            name=name,
-            training=True,
-            batch=batch,
-            parameters=tuple(given.items()),
-            lowering="ideal",
-        ),
-        machine=replace(
-            load_machine("rtx2080ti"),
-            spm_bytes=capacities[0],
-            dram_bytes_per_s=bandwidth,
-            operations_per_s=throughput * 2 // operations,
-        ),
-        capacities=tuple(capacities),
+    network = Network(
+        name=name,
+        training=True,
+        batch=batch,
+        parameters=tuple(given.items()),
+        lowering="ideal",
+    )
+    machine = replace(
+        load_machine("rtx2080ti"),
+        spm_bytes=capacities[0],
+        dram_bytes_per_s=bandwidth,
+        operations_per_s=throughput * 2 // operations,
+    )
+    return SweepCase(network=network, machine=machine, capacities=tuple(capacities))
+
+
+def _bytes(text: str, what: str) -> int:
+    return parse_quantity(text, Dimension.BYTES, what)
+
+
+def declared(file: str) -> dict[str, Sweep]:
+    """Read the sweeps of a study, which ``sweeps.toml`` beside it has by part.
+
+    Each is of ``networks`` at capacities ``spm`` (as ``spmopt sweep --spm``), under ``schedulers``;
+    of ``batches``, ``rates`` of machines, a ``reading`` and options of the ``search`` where given.
+    """
+    path = Path(file).with_name("sweeps.toml")
+    parts: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+    return sweeps(
+        (
+            part,
+            case(
+                network,
+                axis(given["spm"], part, _bytes),
+                given.get("reading", "tsai"),
+                batch=batch,
+                bandwidth=bandwidth,
+                throughput=throughput,
+            ),
+            given["schedulers"],
+            SolveOptions(**given.get("search", {})),
+        )
+        for part, given in parts.items()
+        for network in given["networks"]
+        for batch in given.get("batches", [None])
+        for bandwidth, throughput in given.get("rates", [(SLOW, FEW)])
     )
 
 
-_SMALL = Network(name="alexnet", training=True, batch=1)
-QUICK = Sweep("quick", replace(case("alexnet", (10 * MB,)), network=_SMALL), ("tsai",), BRIEF)
+_TINY = Network(name="alexnet", training=True, batch=1)
+_QUICK = ("quick", replace(case("alexnet", (10 * MB,)), network=_TINY), ("tsai",), BRIEF)
+QUICK = next(iter(sweeps([_QUICK]).values()))
 
 
 def applies(reading: str, network: str) -> bool:
-    """Whether a reading is the plain one, or changes anything of a network."""
+    """Return whether a reading is the plain one, or changes anything of a network."""
     operations, parameters = READINGS[reading]
     return reading == "tsai" or operations != 2 or network in parameters
 
 
+def thesis_study(file: str, tables: Callable[[pd.DataFrame], Tables], **options: Any) -> Study:
+    """Put a study of declared sweeps together; ``options`` are others of it."""
+    return Study(file=file, cases=lambda: declared(file), quick=QUICK, tables=tables, **options)
+
+
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class ThesisClaim:
     """A figure of the thesis, in percent.
 
     ``kind`` is what changes with the capacity from 24 MB on (``traffic``, ``time``), what more
@@ -93,25 +135,12 @@ class Claim:
     (``type2``, ``captured``).
     """
 
+    text: str
     kind: str
     network: str
     paper: float
-    at_mb: int = 24
-    at_most: bool = False
-
-    @property
-    def text(self) -> str:
-        """What is claimed."""
-        return (
-            f"{TITLES[self.network]}: "
-            + {
-                "traffic": f"traffic, 24 to {self.at_mb} MB",
-                "time": f"time, 24 to {self.at_mb} MB",
-                "faster": "speed, 13.45 to 23.04 TFLOP/s, 24 MB",
-                "type2": "point-wise share of time, 24 MB",
-                "captured": f"adjacent and block reuse captured, {self.at_mb} MB",
-            }[self.kind]
-        )
+    at_mb: int
+    at_most: bool
 
     @property
     def is_share(self) -> bool:
@@ -119,52 +148,41 @@ class Claim:
         return self.kind in ("type2", "captured")
 
     @property
-    def told(self) -> str:
+    def quoted(self) -> str:
         """The figure as tables show it."""
         return f"{'< ' if self.at_most else ''}{self.paper:{'' if self.is_share else '+'}.4g}"
 
     def off(self, found: float) -> float:
-        """Points between what was found and the claim."""
+        """Return the points between what was found and the claim."""
         return max(0.0, found - self.paper) if self.at_most else found - self.paper
 
     def cell(self, found: float | None, *, bold: bool = False) -> str:
-        """What was found, bold if it is to be where it misses the claim."""
-        text = "-" if found is None else f"{found:{'' if self.is_share else '+'}.1f}"
-        missed = bold and found is not None and abs(self.off(found)) > LIMIT
-        return f"**{text}**" if missed else text
+        """Write what was found, bold if it is to be where it misses the claim."""
+        if found is None:
+            return "-"
+        mark = "**" if bold and abs(self.off(found)) > LIMIT else ""
+        return f"{mark}{found:{'' if self.is_share else '+'}.1f}{mark}"
 
     def found(
         self, rows: pd.DataFrame, column: str, part: str, faster: str, scheduler: str
     ) -> float:
-        """The same change by a column of a part's rows, of speed to those of ``faster``."""
+        """Return the same change by a column of a part's rows, of speed to those of ``faster``."""
         own = rows[(rows.network == self.network) & (rows.scheduler == scheduler)]
         at = own.set_index(["part", "spm_bytes"])[column]
+        base = at[part, 24 * MB]
         if self.kind == "faster":
-            return float(100 * (at[part, 24 * MB] / at[faster, 24 * MB] - 1))
-        return float(100 * (at[part, self.at_mb * MB] / at[part, 24 * MB] - 1))
+            return float(100 * (base / at[faster, 24 * MB] - 1))
+        return float(100 * (at[part, self.at_mb * MB] / base - 1))
 
 
-CLAIMS = (
-    Claim(kind="traffic", network="transformer", paper=-67.0, at_mb=128),
-    Claim(kind="captured", network="transformer", paper=100.0, at_mb=180),
-    Claim(kind="traffic", network="resnet50", paper=-70.0, at_mb=296),
-    Claim(kind="traffic", network="mobilenetv2", paper=-70.0, at_mb=442),
-    Claim(kind="traffic", network="gnmt", paper=-96.6, at_mb=500),
-    Claim(kind="time", network="resnet50", paper=-48.1, at_mb=500),
-    Claim(kind="time", network="transformer", paper=-26.5, at_mb=500),
-    Claim(kind="time", network="mobilenetv2", paper=-69.6, at_mb=500),
-    Claim(kind="time", network="gnmt", paper=-81.1, at_mb=500),
-    Claim(kind="faster", network="resnet50", paper=20.0),
-    Claim(kind="faster", network="transformer", paper=40.0),
-    Claim(kind="faster", network="mobilenetv2", paper=10.0, at_most=True),
-    Claim(kind="faster", network="gnmt", paper=10.0, at_most=True),
-    Claim(kind="type2", network="resnet50", paper=46.15),
-    Claim(kind="type2", network="transformer", paper=26.69),
-)
+CLAIMS = [
+    ThesisClaim(**each)
+    for each in pd.read_csv(Path(__file__).with_name("thesis_claims.csv")).to_dict("records")
+]
 
 
 def shares(settings: Mapping[str, tuple[str, str]]) -> dict[str, float]:
-    """Claims that are shares of a schedule, by kind, network and setting.
+    """Measure claims that are shares of a schedule, by kind, network and setting.
 
     ``settings`` are readings and schedulers by name; where a reading changes nothing of a network
     it is left out.
@@ -178,8 +196,8 @@ def shares(settings: Mapping[str, tuple[str, str]]) -> dict[str, float]:
     }
 
 
-def share(claim: Claim, reading: str, scheduler: str) -> float:
-    """Percent of a schedule.
+def share(claim: ThesisClaim, reading: str, scheduler: str) -> float:
+    """Measure percents of a schedule.
 
     ``type2``: of the time, in point-wise layers; ``captured``: of the bytes that reuse between
     adjacent layers and within blocks can spare, those that stay on chip.
@@ -201,13 +219,7 @@ def share(claim: Claim, reading: str, scheduler: str) -> float:
     return 100 * captured / sum(each.reusable_bytes for each in scopes)
 
 
-def at(rows: pd.DataFrame, column: str, **equal: object) -> pd.Series:
-    """A column by network and capacity, in the order of the rows, of rows that have values."""
-    for name, value in equal.items():
-        rows = rows[rows[name] == value]
-    return rows.set_index(["network", "spm_bytes"])[column]
-
-
-def titled(name: str) -> str:
-    """A network as tables call it."""
-    return TITLES.get(name, name)
+def share_of(rows: pd.DataFrame, claim: ThesisClaim, setting: str) -> float | None:
+    """Return one of :func:`shares` as it was recorded, if it was."""
+    figures: Mapping[str, float] = rows.attrs["figures"]
+    return figures.get(f"{claim.kind} {claim.network} {setting}")

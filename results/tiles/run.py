@@ -7,9 +7,6 @@ import sys
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from results.shared.bench import Bench, BenchLine, Figures, peak_mb, timed
 from results.shared.page import ROOT
@@ -50,7 +47,7 @@ class Task:
 
 
 def solved(task: Task, limit_s: float) -> Figures:
-    """Seconds from the instance to a result: policies, verifier and exact bound included."""
+    """Measure an instance's way to a result: policies, verifier and exact bound included."""
     instance = task.instance()
     request = Request(
         objective=objective_named(task.objective, instance.machine),
@@ -73,7 +70,7 @@ def solved(task: Task, limit_s: float) -> Figures:
 
 
 def cycles() -> Figures:
-    """Share of the runs of SCALE-Sim whose cycles are the model's, less one as it counts."""
+    """Count the runs of SCALE-Sim whose cycles are the model's, less one as it counts."""
     with RUNS.open(encoding="utf-8", newline="") as lines:
         runs = list(csv.DictReader(lines))
 

@@ -11,8 +11,6 @@ from tempfile import TemporaryDirectory
 import numpy as np
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
 from results.shared.bench import TINY, Bench, BenchLine, Case, Figures, timed
 from results.shared.machines import MachineGrid
 from spmopt.core.scheduler import Request
@@ -91,7 +89,7 @@ def search(
 
 
 def missing(points: Floats, found: ExactFront) -> float:
-    """Share that is missing of the area that the front dominates.
+    """Return the share that is missing of the area that the front dominates.
 
     The reference point is the time of the cheapest machine and the cost of the dearest.
     """
@@ -104,7 +102,7 @@ def missing(points: Floats, found: ExactFront) -> float:
 
 
 def dominated_area(points: Floats, worst: Floats) -> float:
-    """Area between ``points`` (n, 2), both coordinates minimized, and the point ``worst`` (2,).
+    """Return the area between ``points`` (n, 2), to be minimized, and the point ``worst`` (2,).
 
     In two dimensions that is the hypervolume: the sum, over the points by their first
     coordinate, of the width up to the next one times the height of the lowest so far.

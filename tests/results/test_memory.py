@@ -9,7 +9,7 @@ import pytest
 from results.shared.common import MB
 from results.shared.memory import (
     Assumptions,
-    Claim,
+    PaperFigure,
     accesses,
     best,
     less,
@@ -139,7 +139,7 @@ def test_wrong_assumptions_are_one_line(name: str, text: str, complaint: str) ->
     ],
 )
 def test_cells_of_claims(paper: float | None, value: float, kind: Any, cell: str) -> None:
-    claim = Claim(text="a", paper=paper, found=lambda rows: value, **kind)
+    claim = PaperFigure(text="a", paper=paper, found=lambda rows: value, **kind)
     assert claim.cell(claim.found(pd.DataFrame())) == cell
 
 

@@ -16,7 +16,7 @@ STUDIES = [name for name in FOLDERS if (RESULTS / name / "rows.csv").exists()]
 @pytest.mark.parametrize("name", STUDIES)
 def test_tables_are_made_of_the_rows(name: str) -> None:
     study = import_module(f"results.{name}.run").STUDY
-    assert study.page(RESULTS / name) == tables(name)
+    assert study.page(read(RESULTS / name / "rows.csv")) == tables(name)
     page = (RESULTS / name / "README.md").read_text(encoding="utf-8")
     assert page.startswith(f"    python results/{name}/run.py\n")
     drawn = (RESULTS / name / "plot.png").exists()
@@ -25,7 +25,7 @@ def test_tables_are_made_of_the_rows(name: str) -> None:
 
 @pytest.mark.parametrize("name", STUDIES)
 def test_rows_are_verified_and_hold_to_their_bounds(name: str) -> None:
-    _, rows = read(RESULTS / name / "rows.csv")
+    rows = read(RESULTS / name / "rows.csv")
     assert rows.verified.dropna().all()
     known = rows[["value", "bound"]].dropna()
     assert (known.value >= known.bound * (1 - 1e-12)).all()
@@ -35,9 +35,9 @@ def test_rows_are_verified_and_hold_to_their_bounds(name: str) -> None:
 def test_prose_quotes_what_follows_from_the_rows(name: str) -> None:
     """Every figure of the prose is in a table of its page, or computed here, or of a paper."""
     stated = claims(name)
-    head, rows = read(RESULTS / name / "rows.csv")
+    rows = read(RESULTS / name / "rows.csv")
     scope = {**vars(import_module(f"results.{name}.run"))}
-    scope |= {"rows": rows, "figures": head["figures"]}
+    scope |= {"rows": rows, "figures": rows.attrs["figures"]}
     exec(stated.get("setup", ""), scope)
     text = prose(name)
     known = {*numbers(tables(name)), *stated.get("given", [])}

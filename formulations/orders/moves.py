@@ -32,17 +32,17 @@ class States:
         return self.done.size
 
     def take(self, rows: Ints | Bools) -> Self:
-        """Some rows."""
+        """Take some rows."""
         return type(self)(*(getattr(self, field.name)[rows] for field in fields(self)))
 
     @classmethod
     def join(cls, parts: list[States]) -> States:
-        """All rows of several."""
+        """Join all rows of several."""
         names = [field.name for field in fields(cls)]
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
     def cheapest(self) -> States:
-        """Of equal states the one that moves least."""
+        """Keep of equal states the one that moves least."""
         order = np.lexsort((self.total, self.held, self.done))
         sorted_ = self.take(order)
         new = np.ones(len(self), np.bool_)
@@ -60,7 +60,7 @@ class OrderMoves:
         self._used = np.array(products.used, np.int64)
 
     def begin(self) -> States:
-        """Nothing done, nothing held; every tile has to come once."""
+        """Begin with nothing done, nothing held; every tile has to come once."""
         nothing = np.zeros(1, np.uint64)
         total = np.full(1, len(self._products.tiles), np.int64)
         return States(nothing, nothing, total, np.full(1, -1, np.int64))
@@ -74,7 +74,7 @@ class OrderMoves:
         return phases
 
     def open_tiles(self, states: States) -> Ints:
-        """Tiles of each that were used and will be."""
+        """Count tiles of each that were used and will be."""
         count = np.zeros(len(states), np.int64)
         for users in self._products.users:
             used = states.done & users
@@ -94,7 +94,7 @@ class OrderMoves:
             yield self._run(states, forced=True)
 
     def _to_come(self, states: States) -> Ints:
-        """A tile that is needed and not there comes; partial sums were stored for it."""
+        """Count tiles that are needed and not there; partial sums were stored for them."""
         count = np.zeros(len(states), np.int64)
         for tile, users in enumerate(self._products.users):
             used = states.done & users
@@ -105,7 +105,7 @@ class OrderMoves:
         return count
 
     def _must_leave(self, states: States) -> Ints:
-        """Tiles that leave before the next product, all of which will have to come again."""
+        """Count tiles that leave before the next product, all of which will have to come again."""
         fewest = np.full(len(states), _OPERANDS, np.int64)
         for product, mask in enumerate(self._products.masks):
             missing = bits(mask & ~states.held)
@@ -118,7 +118,7 @@ class OrderMoves:
         return self._spm_tiles - bits(states.held)
 
     def _leave(self, states: States, below: int) -> States:
-        """Each state without one of its tiles, where there is no room yet for three."""
+        """Take one of its tiles from each state, where there is no room yet for three."""
         states = states.take(self._room(states) < _OPERANDS)
         parts = []
         for tile, is_result in enumerate(self._products.is_result):
@@ -129,7 +129,7 @@ class OrderMoves:
         return States.join(parts).cheapest()
 
     def _run(self, states: States, *, forced: bool) -> States:
-        """Each product in the states that have room; all of it needed where tiles had to leave."""
+        """Run each product in states that have room; all of it needed where tiles had to leave."""
         room, masks = self._room(states), self._products.masks
         missing = bits(masks[:, None] & ~states.held)
         able = (missing == room) if forced else (missing <= room)
@@ -173,7 +173,7 @@ class OrderMoves:
 
 
 def bits(masks: Masks) -> Ints:
-    """How many are in each set."""
+    """Count the elements of each set."""
     return np.bitwise_count(masks).astype(np.int64)
 
 

@@ -126,7 +126,7 @@ class Products:
         return [matrix in _OPERANDS for matrix, _, _ in self.tiles]
 
     def in_row(self, gradient: str, axis: int, row: int) -> np.uint64:
-        """Products of a gradient in a row of tiles: axis 0 along M, 1 along K, 2 along N."""
+        """Return products of a gradient in a row of tiles: axis 0 along M, 1 along K, 2 along N."""
         numbers = [
             number
             for number, (computed, *place) in enumerate(self.names)
@@ -135,7 +135,7 @@ class Products:
         return np.uint64(sum(1 << number for number in numbers))
 
     def symmetries(self) -> Iterator[Image]:
-        """Images of the layer that are the layer itself; they form a group.
+        """Yield images of the layer that are the layer itself; they form a group.
 
         Rows of tiles may change places along each axis, and the transposed layer, X^T and W^T
         in each other's place, is the same where I = J. Axes with many rows stay as they are.
@@ -153,7 +153,7 @@ class Products:
                 yield Image(turned, places, products.tolist(), tiles.tolist())
 
     def _rows(self) -> list[list[tuple[int, ...]]]:
-        """Permutations of each axis, of the shortest axes first as long as they are few."""
+        """Return permutations of each axis, of the shortest axes first as long as they are few."""
         found: list[list[tuple[int, ...]]] = [[tuple(range(side))] for side in self.shape]
         count = 2
         for axis in sorted(range(3), key=self.shape.__getitem__):
@@ -196,7 +196,7 @@ class Symmetry:
         ]
 
     def least(self, done: Masks, held: Masks) -> tuple[Masks, Masks]:
-        """Of all images of each state (products done, tiles held) the first one that counts."""
+        """Find the first image that counts of each state (products done, tiles held)."""
         sets, of = np.unique(done, return_inverse=True)
         parts = [self._images(sets[at : at + _AT_ONCE]) for at in range(0, sets.size, _AT_ONCE)]
         least, images, which = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -209,7 +209,7 @@ class Symmetry:
         return least[of], np.minimum.reduceat(moved, own)
 
     def _images(self, sets: Masks) -> tuple[Masks, Ints, Ints]:
-        """The least image of each set, how many symmetries lead to it, and all of these."""
+        """Return the least image of each set, how many symmetries lead to it, and all of these."""
         row, image = np.nonzero(self._falling(sets))
         moved = _moved(sets[row], image, self._products)
         least = np.minimum.reduceat(moved, np.searchsorted(row, np.arange(sets.size)))
@@ -217,7 +217,7 @@ class Symmetry:
         return least, np.bincount(row[is_least], minlength=sets.size), image[is_least]
 
     def _falling(self, sets: Masks) -> Bools:
-        """(sets, symmetries) Whether the image has falling rows along each axis."""
+        """(sets, symmetries) Return whether the image has falling rows along each axis."""
         counts = [
             [[np.bitwise_count(sets & mask).astype(np.int64) for mask in masks] for masks in axis]
             for axis in self._rows
@@ -237,7 +237,7 @@ class Symmetry:
 
 
 def _falls(weights: list[Ints], permutations: list[tuple[int, ...]]) -> Bools:
-    """(sets, permutations) Whether rows of such weights fall once each is in its place.
+    """(sets, permutations) Return whether rows of such weights fall once each is in its place.
 
     Rows that never change places need not.
     """
@@ -252,7 +252,7 @@ def _falls(weights: list[Ints], permutations: list[tuple[int, ...]]) -> Bools:
 
 
 def _tables(places: list[list[int]]) -> Masks:
-    """(symmetries, bytes, 256) Where each byte of a mask takes its bits."""
+    """(symmetries, bytes, 256) Return where each byte of a mask takes its bits."""
     moved = np.array(places, np.int64)
     whole = -(-moved.shape[1] // _BYTE) * _BYTE
     images = np.zeros((len(moved), whole), np.uint64)
@@ -264,7 +264,7 @@ def _tables(places: list[list[int]]) -> Masks:
 
 
 def _moved(masks: Masks, image: Ints, tables: Masks) -> Masks:
-    """Each mask under the symmetry of its own."""
+    """Move each mask by the symmetry of its own."""
     moved = np.zeros_like(masks)
     for place in range(tables.shape[1]):
         byte = (masks >> np.uint64(_BYTE * place)) & np.uint64(255)

@@ -136,7 +136,7 @@ class _OrderSearch:
         return True
 
     def _layer(self, parts: list[States], width: int) -> tuple[States, int]:
-        """The most promising states, and what the others will move at least."""
+        """Return the most promising states, and what the others will move at least."""
         states = States.join(parts).cheapest()
         states, left_out = self._promising(states, _IMAGES * width)
         if not len(states):
@@ -145,7 +145,7 @@ class _OrderSearch:
         return states, min(left_out, also_left_out)
 
     def _promising(self, states: States, width: int) -> tuple[States, int]:
-        """At most ``width`` states, and what the others move at least."""
+        """Return at most ``width`` states, and what the others move at least."""
         total = self._moves.at_least(states)
         states, total = states.take(total < self.best), total[total < self.best]
         if len(states) <= width:
@@ -184,7 +184,7 @@ class _OrderSearch:
             self.order = self._retrace(chain[::-1])
 
     def _retrace(self, chain: list[States]) -> Ints:
-        """Products that lead from state to state; each stands for all its images."""
+        """Find products that lead from state to state; each stands for all its images."""
         state, order = self._moves.begin(), []
         for target in chain:
             after = States.join(list(self._moves.after(state, _MOST)))
@@ -203,7 +203,7 @@ _OPERANDS = 3
 
 
 def least_touched(shape: Shape, *, input_gradient: bool = True) -> Ints:
-    """(n + 1,) Fewest tiles that 0, 1, ..., n products touch, exactly.
+    """(n + 1,) Return fewest tiles that 0, 1, ..., n products touch, exactly.
 
     Products of both gradients are the cells of one box of I x J x 2K (J x I x K for dW alone), the
     tiles that they touch its projections. Pushing all cells towards a corner, axis by axis, lets
@@ -228,7 +228,7 @@ def least_touched(shape: Shape, *, input_gradient: bool = True) -> Ints:
 
 
 def _wall(corner: int, side: int) -> list[Ints]:
-    """Heights along a wall that fall from ``corner``."""
+    """Return heights along a wall that fall from ``corner``."""
     rest = combinations_with_replacement(range(corner, -1, -1), side - 1)
     return [np.array((corner, *heights), np.int64) for heights in rest]
 

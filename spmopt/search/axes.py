@@ -69,21 +69,21 @@ class SpaceAxis:
         return self.choices or tuple(dict.fromkeys((self.low, self.high)))
 
     def values(self) -> Iterator[Setting]:
-        """All of them; there must be a ``size``."""
+        """Return all of them; there must be a ``size``."""
         return map(self.value, range(self.size or 0))
 
     def value(self, position: int) -> Setting:
-        """The value at a position, from 0; there must be a ``size``."""
+        """Return the value at a position, from 0; there must be a ``size``."""
         return self.choices[position] if self.choices else self.low + position * (self.step or 1)
 
     def position(self, value: Setting) -> int:
-        """Where a value is; of a range, the nearest there is."""
+        """Find where a value is; of a range, the nearest there is."""
         if self.choices or isinstance(value, str):
             return self.choices.index(value)
         return round((value - self.low) / (self.step or 1))
 
     def record(self) -> object:
-        """What it says, as :func:`read_axis` reads it."""
+        """Write it as :func:`read_axis` reads it."""
         if self.choices:
             return list(self.choices)
         ends = {"low": self.low, "high": self.high}
@@ -114,7 +114,7 @@ def read_axis(key: str, given: object, where: str) -> SpaceAxis:
 
 
 def _different(key: str, given: list[object], what: str) -> tuple[Setting, ...]:
-    """The values of a list, of which none may be another written anew."""
+    """Return the values of a list, of which none may be another written anew."""
     values: list[Setting] = []
     again = []
     for each in given:
@@ -129,12 +129,12 @@ def _different(key: str, given: list[object], what: str) -> tuple[Setting, ...]:
 
 
 def _is_range(key: str, given: object) -> bool:
-    """Whether it is a text of a range, or of several values."""
+    """Return whether it is a text of a range, or of several values."""
     return isinstance(given, str) and bool(set(given) & set(":,")) and _is_whole(key)
 
 
 def _values(key: str, given: object, what: str) -> tuple[Setting, ...]:
-    """Values of one text, a range too, or of one number."""
+    """Return values of one text, a range too, or of one number."""
     if not _is_range(key, given):
         return (_value(key, given, what),)
     found = setting_axis(_as_quantity(key), str(given), what)
@@ -142,7 +142,7 @@ def _values(key: str, given: object, what: str) -> tuple[Setting, ...]:
 
 
 def _of_values(key: str, values: tuple[Setting, ...]) -> SpaceAxis:
-    """A range where the values are at equal distances, so that samplers know their order."""
+    """Return a range where the values are at equal distances, so that samplers know their order."""
     numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
     if len(numbers) == len(values) >= _FEW and all(isinstance(v, int) for v in numbers):
         steps = {b - a for a, b in pairwise(numbers)}
@@ -191,7 +191,7 @@ def _step(key: str, given: object, what: str, low: float, high: float) -> int | 
 
 
 def _shown(key: str, value: float, like: object, what: str) -> str:
-    """A number in the unit of another, in quotes where it has one."""
+    """Return a number in the unit of another, in quotes where it has one."""
     if not (isinstance(like, str) and _is_whole(key)):
         return f"{value:.12g}"
     text = as_written(int(value), like, what, lambda one, where: int(_number(key, one, where)))
@@ -206,7 +206,7 @@ def _number(key: str, given: object, what: str) -> int | float:
 
 
 def _value(key: str, given: object, what: str) -> Setting:
-    """One value of a field, read as the command line reads it."""
+    """Return one value of a field, read as the command line reads it."""
     if key == BANK:
         return _banks(given, what)
     if not isinstance(given, str | int | float):
@@ -234,7 +234,7 @@ def _value(key: str, given: object, what: str) -> Setting:
 
 
 def _banks(given: object, what: str) -> str:
-    """All banks of a machine as one text, checked."""
+    """Return all banks of a machine as one text, checked."""
     given = given if isinstance(given, list) else [given]
     texts = [part for text in given if isinstance(text, str) for part in split_banks(text)]
     if not given or not all(isinstance(text, str) for text in given):
@@ -245,10 +245,10 @@ def _banks(given: object, what: str) -> str:
 
 
 def _is_whole(key: str) -> bool:
-    """Whether its values are whole numbers, of some unit."""
+    """Return whether its values are whole numbers, of some unit."""
     return key not in _TEXTS and not key.startswith(_NUMBERS)
 
 
 def _as_quantity(key: str) -> str:
-    """Counts are read as whole numbers, like those of an array."""
+    """Name a setting that is read alike: counts are whole numbers, as those of an array."""
     return "array.rows" if key in _COUNTS else key

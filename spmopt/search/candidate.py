@@ -41,7 +41,7 @@ class Candidate:
 
     @staticmethod
     def of(base: Machine, values: Mapping[str, Setting]) -> Candidate:
-        """``base`` with settings, ``cores`` and ``batch`` of a point.
+        """Give ``base`` settings, ``cores`` and ``batch`` of a point.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Candidate:
         return self.batch or 1
 
     def instance(self, network: Network) -> Instance:
-        """``network`` on this machine.
+        """Lower ``network`` for this machine.
 
         Raises
         ------
@@ -94,7 +94,7 @@ class Candidate:
         return _lowered(self, network)
 
     def record(self) -> dict[str, Setting]:
-        """Every setting, for people and files."""
+        """Write every setting, for people and files."""
         own = {"spm": self.machine.spm_bytes, **to_settings(self.machine)}
         settings = {key: value for key, value in own.items() if not key.endswith("source")}
         batch = {} if self.batch is None else {"batch": self.batch}
@@ -103,13 +103,13 @@ class Candidate:
 
 @lru_cache(maxsize=8)
 def _lowered(candidate: Candidate, network: Network) -> Instance:
-    """Kept, to bound and to solve."""
+    """Lower, and keep it to bound and to solve."""
     alike = replace(candidate, machine=_without_channel(candidate.machine))
     return replace(_operations(alike, network), machine=candidate.machine)
 
 
 def _without_channel(machine: Machine) -> Machine:
-    """The same for machines that differ in their DMA channel alone: lowering does not see it.
+    """Make machines alike that differ in their DMA channel alone: lowering does not see it.
 
     Fast, so that no limit on cycles is in the way.
     """
@@ -141,7 +141,7 @@ def _operations(candidate: Candidate, network: Network) -> Instance:
 
 
 def _divided(mode: Mode, candidate: Candidate) -> Mode:
-    """Work of the array; other work is at the rate of all cores already, banks are shared."""
+    """Divide work of the array; other work is at the rate of all cores, banks are shared."""
     if not mode.macs:
         return mode
     access = access_cycles(candidate.machine, mode.spm_read_bytes, mode.spm_write_bytes)

@@ -77,7 +77,7 @@ def _has_energies(machine: Machine) -> bool:
 
 
 def _sources(space: Space) -> set[str]:
-    """Of every technology that a field names; where none does, of the machine's."""
+    """Name those of every technology that a field names; where none does, of the machine's."""
     choices: dict[str, list[Setting]] = {key: [value] for key, value in space.fixed.items()}
     choices |= {axis.key: list(axis.choices) for axis in space.axes}
     names = [str(value) for value in choices.get("technology", [])]
@@ -88,13 +88,13 @@ def _sources(space: Space) -> set[str]:
 
 
 def _candidates(space: Space) -> Iterator[Candidate]:
-    """Machines at some points of the space."""
+    """Yield machines at some points of the space."""
     found = map(space.possible, islice(space.points(), _LOOKED_AT))
     return (candidate for candidate in found if candidate is not None)
 
 
 def _is_bandwidth_free(setup: Setup) -> bool:
-    """Whether time is weighed against figures of the machine that bandwidth has no part in.
+    """Return whether time is weighed against figures of the machine that bandwidth has no part in.
 
     More bandwidth never makes the optimum later. Of other figures of schedules, as power, less may
     come of less bandwidth.
@@ -105,7 +105,7 @@ def _is_bandwidth_free(setup: Setup) -> bool:
 
 
 def _is_array_without_area(setup: Setup) -> bool:
-    """Whether area counts, and its units are those of a rate beyond the array, whatever its size.
+    """Return whether area counts, and its units are of a rate beyond the array, whatever its size.
 
     Units are the larger of rows x columns and throughput / 2 / clock, see
     :attr:`~spmopt.core.machine.Machine.mac_units`.
@@ -119,7 +119,7 @@ def _is_array_without_area(setup: Setup) -> bool:
 
 
 def _is_idle(space: Space, key: str, names: tuple[str, ...]) -> bool:
-    """Whether the field ``key`` is searched, and no static figure of ``names`` changes with it."""
+    """Return whether ``key`` is searched, and no static figure of ``names`` changes with it."""
     axis = next((each for each in space.axes if each.key == key), None)
     if axis is None:
         return False

@@ -70,7 +70,7 @@ class Cut:
 
     @staticmethod
     def of(instance: Instance, certificate: Certificate, proved: Fraction | None = None) -> Cut:
-        """The cut of prices for ``instance`` and its machine; of banks only all bytes count.
+        """Make the cut of prices for ``instance`` and its machine; of banks only all bytes count.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Cut:
         return replace(cut, life=cut.life - computing + room)
 
     def on(self, instance: Instance) -> Cut:
-        """The same prices evaluated on other operations, as many: any prices prove a bound.
+        """Evaluate the same prices on other operations, as many: any prices prove a bound.
 
         Raises
         ------
@@ -119,7 +119,7 @@ class Cut:
         return Cut.of(replace(instance, machine=home), self.certificate)
 
     def least_bytes(self, machine: Machine) -> Fraction:
-        """``beta (P - sum pi room')``, exact: bytes that cross the channel, so priced.
+        """Return ``beta (P - sum pi room')``, exact: bytes that cross the channel, so priced.
 
         No byte is priced above its time, so that it bounds the traffic too.
         """
@@ -139,7 +139,7 @@ class Cut:
     def least_cycles_of(
         self, compute_cycles: Ints, machine: Machine, spm_bytes: Ints, dram_bytes_per_s: Ints
     ) -> Floats:
-        """Bounds on many machines at once, each rounded down safely.
+        """Bound many machines at once, each rounded down safely.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class Cut:
         return result
 
     def prices(self, machine: Machine) -> Certificate:
-        """The prices on ``machine``, rounded down: they prove there nearly what the cut does.
+        """Give the prices on ``machine``, rounded down: they prove there nearly what the cut does.
 
         A search may start from them.
         """
@@ -189,7 +189,7 @@ class Cut:
 
 
 def fingerprint(instance: Instance, line: Timeline | None = None) -> bytes:
-    """What a cut needs two instances to share: everything but times, capacity and bandwidth.
+    """Hash what a cut needs two instances to share: all but times, capacity and bandwidth.
 
     Of several modes only the least of each figure counts, as it does for a bound. Names do not.
     """
@@ -204,7 +204,7 @@ def fingerprint(instance: Instance, line: Timeline | None = None) -> bytes:
 
 
 def free_prices(instance: Instance) -> tuple[Certificate, ...]:
-    """Prices that need no solve: SPM costs nothing, a step is all computing or all channel.
+    """Make prices that need no solve: SPM costs nothing, a step is all computing or all channel.
 
     The cuts are the computing with what it must wait for, and the compulsory traffic over the
     bandwidth (on a duplex machine that of each direction).
@@ -235,7 +235,7 @@ def _require(instance: Instance, certificate: Certificate) -> None:
 
 
 def _uniform(instance: Instance, certificate: Certificate) -> tuple[Instance, Certificate]:
-    """A scratchpad of as many pages without banks, and prices for it: legal, as all prices are."""
+    """Make a scratchpad of as many pages without banks, and prices for it: all are legal."""
     machine = instance.machine
     size = machine.spm_pages * machine.page_bytes
     held = [bank.spm for bank in certificate.banks]
@@ -249,7 +249,7 @@ def _beta(instance: Instance, certificate: Certificate) -> Fraction:
 
 
 def _free(instance: Instance, certificate: Certificate) -> Ints:
-    """(n,) What the verifier takes for the price of a cycle of computing: rounded down."""
+    """(n,) Return what the verifier takes for the price of a cycle of computing: rounded down."""
     if certificate.objective == TRAFFIC:
         return np.zeros_like(certificate.spm)
     channel = certificate.dram_in.tolist()
@@ -261,7 +261,7 @@ def _free(instance: Instance, certificate: Certificate) -> Ints:
 
 
 def _free_bits(instance: Instance) -> int:
-    """Most bits, up to 40, at which every move of every step at its full price fits 64 bits."""
+    """Find the most bits, up to 40, at which all moves of a step at full price fit 64 bits."""
     moves = sum(
         2 * max((operand.passes for mode in op.modes for operand in mode.operands), default=1)
         for op in instance.operations
@@ -276,5 +276,5 @@ def _scaled(prices: Ints, scale: Fraction) -> Ints:
 
 
 def _dot(left: Ints, right: Ints) -> int:
-    """Exact: the products exceed 64 bits."""
+    """Multiply exactly: the products exceed 64 bits."""
     return sum(map(mul, left.tolist(), right.tolist()))

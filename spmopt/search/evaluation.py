@@ -115,7 +115,7 @@ def evaluate(
 def result_of(
     setup: Setup, candidate: Candidate, network: Network, near: Cut | None = None
 ) -> StoredResult:
-    """The best schedule of one network on one machine, with its instance.
+    """Find the best schedule of one network on one machine, with its instance.
 
     With ``bound_only`` it is the bound of the objective of schedules.
     """
@@ -131,7 +131,7 @@ def result_of(
 
 
 def cut_of(stored: StoredResult, *, proved: Fraction | None = None) -> Cut | None:
-    """What the prices of a result prove of other machines.
+    """Make a cut of what the prices of a result prove of other machines.
 
     Those of energy, and of another order than the listed one, prove nothing. ``proved`` is their
     bound, where it was just evaluated; one that was read from a file is not to be trusted.
@@ -179,7 +179,7 @@ def _outcome(setup: Setup, stored: StoredResult, began: float) -> NetworkOutcome
 
 
 def _bounds(setup: Setup, instance: Instance, result: Result) -> Spent | None:
-    """What any schedule takes at least, by a relaxation for each objective that counts."""
+    """Bound what any schedule takes, by a relaxation for each objective that counts."""
     if result.status is Status.INFEASIBLE:
         return None
     least = least_of(instance)
@@ -222,7 +222,7 @@ def _run(
 
 
 def problem_of(candidate: Candidate, schedule_for: str) -> Candidate:
-    """``candidate`` without what schedules for an objective do not see: equal for twins."""
+    """Strip ``candidate`` of what schedules for an objective do not see: equal for twins."""
     machine, with_energy = candidate.machine, schedule_for == "energy"
     if objective_entry(schedule_for).per_machine and not with_energy:
         return candidate  # a function of somebody else's, which may see all of it
@@ -239,7 +239,7 @@ def problem_of(candidate: Candidate, schedule_for: str) -> Candidate:
 
 
 def carried(packed: bytes, instance: Instance) -> StoredResult | None:
-    """A compressed result of a twin as one of ``instance``, verified and bounded there.
+    """Carry a compressed result of a twin over to ``instance``, verified and bounded there.
 
     None if it is of other operations, or is no legal schedule with its value and bound.
     """
@@ -269,20 +269,20 @@ def _seen(bank: Bank, with_energy: bool) -> Bank:
 
 
 def _rates(memory: SpmTechnology) -> SpmTechnology | None:
-    """What lowering sees of a technology: how fast its banks are, where they are counted."""
+    """Keep what lowering sees of a technology: how fast its banks are, where they are counted."""
     if memory.rates is None:
         return None
     return replace(memory, technology="", source="", basis="", area_mm2=0.0, dram_bytes_per_s=1)
 
 
 def packed(stored: StoredResult) -> bytes:
-    """A result as a compressed file, the same bytes each time; quickly, not tightly."""
+    """Compress a result, to the same bytes each time; quickly, not tightly."""
     text = json.dumps(encode_result(stored), separators=(",", ":"), allow_nan=False)
     return gzip.compress(text.encode(), 1, mtime=0)
 
 
 def unpacked(packed: bytes, where: str) -> StoredResult | None:
-    """A compressed result; None where it is cut off, or none. ``where``: what errors call it."""
+    """Read a compressed result; None where it is cut off, or none. Errors call it ``where``."""
     try:
         return decode_result(json.loads(gzip.decompress(packed)), where)
     except (OSError, EOFError, ValueError, InputError, zlib.error):

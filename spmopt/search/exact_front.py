@@ -127,7 +127,7 @@ class _FrontSearch:
         return bool(again)
 
     def front(self) -> ExactFront:
-        """What is known now."""
+        """Return what is known now."""
         undecided = self._undecided()
         decided = set(self._solved) - set(undecided)
         members = [index for index in decided if self._dominator(index) is None]
@@ -186,17 +186,17 @@ class _FrontSearch:
                 self._left.discard(index)
 
     def _beaten(self, index: int, least: Fraction, by: int) -> bool:
-        """Whether ``by`` dominates a machine that takes at least ``least``."""
+        """Return whether ``by`` dominates a machine that takes at least ``least``."""
         cost, other, time = self._options[index].cost, self._options[by].cost, self._solved[by].time
         return (other < cost and time <= least) or (other == cost and time < least)
 
     def _dominator(self, index: int) -> int | None:
-        """A machine that is proved to dominate a solved one."""
+        """Find a machine that is proved to dominate a solved one."""
         least = self._solved[index].least
         return next((by for by in self._solved if self._beaten(index, least, by)), None)
 
     def _rivals(self, index: int) -> list[int]:
-        """Machines not excluded of which it is not proved that they do not dominate ``index``."""
+        """List machines not excluded that are not proved not to dominate ``index``."""
         time, cost = self._solved[index].time, self._options[index].cost
         found = []
         for other in {*self._solved, *self._left, *self._given_up} - {index}:
@@ -212,7 +212,7 @@ class _FrontSearch:
 
 
 def _infeasible(options: Sequence[MachineOption]) -> tuple[int, ...]:
-    """Options on which an operation does not fit; each size of an instance is looked at once."""
+    """Find options on which an operation does not fit; look at each size of an instance once."""
 
     def size(option: MachineOption) -> tuple[int, int, int]:
         return id(option.lowered), option.machine.spm_pages, option.machine.page_bytes

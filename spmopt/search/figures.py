@@ -133,7 +133,7 @@ def figure_text(name: str, value: float) -> str:
 
 
 def figure_named(name: str, what: str) -> str:
-    """A figure by its own or its short name; ``what`` is what errors call it.
+    """Find a figure by its own or its short name; ``what`` is what errors call it.
 
     Raises
     ------
@@ -185,7 +185,7 @@ class Constraint:
     least: bool = False
 
     def __str__(self) -> str:
-        """As it is written."""
+        """Write it as a space file does."""
         return f"{self.figure} {'>=' if self.least else '<='} {self.limit:g}"
 
     @property
@@ -194,13 +194,13 @@ class Constraint:
         return self.figure in STATIC
 
     def excess(self, figures: Mapping[str, float]) -> float:
-        """How far beyond the limit, as a part of it where it is not 0; 0 or less: it holds."""
+        """Measure how far beyond the limit, as a part of it where not 0; 0 or less: it holds."""
         beyond = figures[self.figure] - self.limit
         beyond = -beyond if self.least else beyond
         return beyond / abs(self.limit) if self.limit else beyond
 
     def excluded(self, least: Mapping[str, float]) -> bool:
-        """Whether no schedule can hold it, where its figures are at least those given."""
+        """Return whether no schedule can hold it, where its figures are at least those given."""
         if self.figure not in least:
             return False
         bounded = self.is_static or not (self.least or self.figure in NOT_BOUNDED)

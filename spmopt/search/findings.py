@@ -130,7 +130,7 @@ def possible_ties(
 
 
 def has_bounds(trial: TrialRecord) -> bool:
-    """Whether a trial holds every constraint, and says what its networks take at least."""
+    """Return whether a trial holds every constraint, and says what its networks take at least."""
     known = all(LEAST in one for one in (trial.networks or {}).values())
     return trial.as_before is None and known and trial.is_feasible
 

@@ -41,7 +41,7 @@ class BoundedMachine:
 
 
 def seconds(cycles: Fraction, machine: Machine) -> Fraction:
-    """Of whole cycles: no makespan is between two."""
+    """Convert cycles, rounded up to whole ones: no makespan is between two."""
     return Fraction(ceil(cycles), machine.clock_hz)
 
 
@@ -58,7 +58,7 @@ class _Group:
     dram_bytes_per_s: Ints
 
     def least_s(self, cut: Cut) -> Floats:
-        """(k,) What a cut proves, in seconds, nearly: floats are for choosing."""
+        """(k,) Bound in seconds by a cut, nearly: floats are for choosing."""
         cycles = cut.least_cycles_of(
             self.compute_cycles, self.machine, self.spm_bytes, self.dram_bytes_per_s
         )
@@ -103,7 +103,7 @@ class Bounds:
         return BoundedMachine(least=seconds(cycles, machine), cut=cut)
 
     def near(self, index: int) -> Certificate | None:
-        """Prices to start from: those of the best cut, unless no solve found them."""
+        """Return prices to start from: those of the best cut, unless no solve found them."""
         cut = self._cut[index]
         return cut.prices(self._options[index].machine) if cut.certificate.spm.any() else None
 
@@ -123,7 +123,7 @@ class Bounds:
         return bool(self._least[index] > before)
 
     def dominated(self, left: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Machines whose bound seems to be no less than the time of a cheaper one, and that one."""
+        """Yield machines whose bound seems no less than the time of a cheaper one, and that one."""
         known = np.flatnonzero(np.isfinite(self._time))
         for index in left:
             cheaper = known[self._cost[known] <= self._cost[index]]
@@ -134,7 +134,7 @@ class Bounds:
                     yield index, int(by)
 
     def choose(self, left: Sequence[int]) -> int:
-        """The machine that would dominate most if it took no longer than its bound.
+        """Choose the machine that would dominate most if it took no longer than its bound.
 
         How much is an area in logarithms of time and cost: from its bound to the time of the
         fastest solved machine that costs no more, and from its cost to that of the cheapest
@@ -163,7 +163,7 @@ class Bounds:
 
 
 def _undominated(cost: Floats, least: Floats) -> Bools:
-    """Whether no other machine costs and takes no more, by its bound."""
+    """Return whether no other machine costs and takes no more, by its bound."""
     order = np.lexsort((least, cost))
     lowest = np.minimum.accumulate(least[order])
     found = np.ones(cost.size, bool)

@@ -16,7 +16,7 @@ from spmopt.search.front_bounds import BoundedMachine, MachineOption, seconds
 
 
 def complaints(front: ExactFront) -> tuple[str, ...]:
-    """What of ``front`` is not so, a line each; empty when all is well."""
+    """List what of ``front`` is not so, a line each; empty when all is well."""
     return tuple(_Check(front).run())
 
 
@@ -29,7 +29,7 @@ class _Check:
         self._seconds: dict[int, Fraction] = {}
 
     def run(self) -> Iterator[str]:
-        """Where everything is, then every bound, then what follows from them."""
+        """Check where everything is, then every bound, then what follows from them."""
         front = self._front
         every = [*front.solved, *front.excluded, *front.infeasible, *front.open]
         if sorted(every) != list(range(len(front.options))):
@@ -57,14 +57,14 @@ class _Check:
             yield f"machine {index}: its cut is above its schedule"
 
     def _anew(self, cut: Cut, option: MachineOption) -> Cut:
-        """The cut of the same prices on the option's own operations."""
+        """Evaluate the same prices on the option's own operations."""
         key = (id(cut.certificate), id(option.lowered), option.machine.duplex)
         if key not in self._cuts:
             self._cuts[key] = cut.on(option.instance)
         return self._cuts[key]
 
     def _beats(self, by: int, index: int) -> bool:
-        """Whether ``by`` was solved and, by bounds, dominates ``index``."""
+        """Return whether ``by`` was solved and, by bounds, dominates ``index``."""
         known, options = self._front.solved.get(by), self._front.options
         if known is None:
             return False
@@ -73,7 +73,7 @@ class _Check:
         return (other < cost and known.time <= least) or (other == cost and known.time < least)
 
     def _may_beat(self, by: int, index: int) -> bool:
-        """Whether bounds leave it possible that ``by`` dominates the solved ``index``."""
+        """Return whether bounds leave it possible that ``by`` dominates the solved ``index``."""
         options, time = self._front.options, self._front.solved[index].time
         if options[by].cost > options[index].cost:
             return False

@@ -50,7 +50,7 @@ class Gaussian(GPSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """As the sampler's own, at the nearest values that there are; empty to have it drawn."""
+        """Do as Optuna's, at the nearest values that there are; nothing to have a point drawn."""
         wide = {name: axis for name in search_space if is_wide(axis := self._axes[name])}
         smooth = {
             name: FloatDistribution(float(axis.low), float(axis.high), log=axis.log)
@@ -63,7 +63,7 @@ class Gaussian(GPSampler):
         return {} if self._draws and self._excluded(study, point) else point
 
     def _excluded(self, study: Study, point: Mapping[str, Setting]) -> bool:
-        """Whether it is beside one that came to nothing."""
+        """Return whether it is beside one that came to nothing."""
         return any(
             all(beside(self._axes[name], value, each.params[name]) for name, value in point.items())
             for each in study.get_trials(deepcopy=False)
@@ -72,12 +72,12 @@ class Gaussian(GPSampler):
 
 
 def is_wide(axis: SpaceAxis) -> bool:
-    """Whether it is a range of too many values to be listed."""
+    """Return whether it is a range of too many values to be listed."""
     return not axis.choices and axis.size is not None and axis.size > _LISTED
 
 
 def beside(axis: SpaceAxis, left: Setting, right: Setting) -> bool:
-    """Whether two values of an axis are the same to a model."""
+    """Return whether two values of an axis are the same to a model."""
     if axis.choices or isinstance(left, str) or isinstance(right, str):
         return left == right
     values = (left, right, axis.low, axis.high)

@@ -97,7 +97,7 @@ def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
 
 
 def _seen(name: str, setup: Setup) -> Callable[[Candidate], Any]:
-    """What a figure of schedules can depend on."""
+    """Return what a figure of schedules can depend on."""
     if name in HAVE_AREA:
         return lambda candidate: candidate
     plain = "energy" not in needs(name)
@@ -115,7 +115,7 @@ def _shares(effects: Mapping[str, float]) -> dict[str, float]:
 
 
 def _lines(space: Space) -> Lines:
-    """Over every point of a small space, else about some drawn ones; machines that there are."""
+    """Go over every point of a small space, else about some drawn ones; machines that there are."""
     every = space.size is not None and space.size <= _MOST
     bases = list(space.points() if every else _drawn(space))
     keys = [axis.key for axis in space.axes]

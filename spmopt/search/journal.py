@@ -54,7 +54,7 @@ class _Counting(JournalFileBackend):
         self.line = 0
 
     def read_logs(self, log_number_from: int) -> Generator[dict[str, Any], None, None]:
-        """As Optuna's own."""
+        """Do as Optuna's own, and count lines."""
         self.line = log_number_from + 1
         for entry in super().read_logs(log_number_from):
             yield entry
@@ -81,7 +81,7 @@ def _require_journal(path: Path, url: str) -> None:
 
 
 def _is_cut_off(path: Path) -> bool:
-    """Whether the last line has no end: what is added then would be lost with it."""
+    """Return whether the last line has no end: what is added then would be lost with it."""
     with path.open("rb") as stream:
         if not stream.seek(0, os.SEEK_END):
             return False
@@ -90,7 +90,7 @@ def _is_cut_off(path: Path) -> bool:
 
 
 def _is_entry(line: bytes) -> bool:
-    """Whether a line is an operation on a storage."""
+    """Return whether a line is an operation on a storage."""
     try:
         entry = json.loads(line)
     except ValueError:

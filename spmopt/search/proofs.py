@@ -35,7 +35,7 @@ class CutPool:
         return cut
 
     def alike(self, instance: Instance, line: Timeline | None = None) -> list[Cut]:
-        """Cuts of the instance's operations; those that need no solve are made when missing.
+        """Return cuts of the instance's operations; make those that need no solve when missing.
 
         ``line`` is the relaxed timeline of ``instance``, where it is at hand.
         """
@@ -45,7 +45,7 @@ class CutPool:
         return self._cuts[own]
 
     def unused(self, mark: bytes, steps: int) -> list[Cut]:
-        """Cuts whose prices were not evaluated on the operations of a fingerprint, but could be.
+        """List cuts whose prices were not evaluated on operations of a fingerprint, but could be.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class Least:
     energy_j: Fraction = Fraction(0)
 
     def spent(self, machine: Machine) -> Spent:
-        """In physical units; cycles and bytes are whole, so that bounds are rounded up.
+        """Convert to physical units; cycles and bytes are whole, so that bounds are rounded up.
 
         Whichever banks are read and written, it takes no less than the cheapest ones do.
         """
@@ -98,7 +98,7 @@ class Least:
 
 
 def least_of(instance: Instance, cuts: CutPool | None = None) -> Least:
-    """Bounds for every legal schedule of ``instance``, those of ``cuts`` among them."""
+    """Bound every legal schedule of ``instance``, by those of ``cuts`` too."""
     line, machine = relaxed_timeline(instance), instance.machine
     touched = line.first_access >= 0
     kinds = line.kind[np.where(touched, line.first_access, 0)]
@@ -146,7 +146,7 @@ class ExclusionProof:
 def excluded(
     constraints: Iterable[Constraint], least: Mapping[str, float]
 ) -> ExclusionProof | None:
-    """A constraint that no schedule holds whose figures are at least ``least``."""
+    """Find a constraint that no schedule holds whose figures are at least ``least``."""
     for constraint in constraints:
         if constraint.excluded(least):
             name, bounds = str(constraint), {constraint.figure: least[constraint.figure]}
@@ -160,7 +160,7 @@ def dominated(
     least: Mapping[str, float],
     known: Mapping[int, Sequence[float]],
 ) -> ExclusionProof | None:
-    """A trial that every schedule is worse than whose objectives are at least ``least``.
+    """Find a trial that every schedule is worse than whose objectives are at least ``least``.
 
     It is as good in every objective and better in one, so that a point of the front, and one
     equal to such a point, is never excluded. An objective without a bound excludes nothing.

@@ -65,17 +65,17 @@ class SolvedMachines:
             self.add(trial.number, self._setup.space.candidate(values), values, cuts, files)
 
     def nearest(self, values: Mapping[str, Setting]) -> Mapping[str, Cut]:
-        """Cuts of the trial that differs least, the first of several."""
+        """Return cuts of the trial that differs least, the first of several."""
         priced = ((_distance(own, values), k) for k, (own, cuts) in self._cuts.items() if cuts)
         _, number = min(priced, default=(0.0, None))
         return {} if number is None else self._cuts[number][1]
 
     def alike(self, left: Candidate, right: Candidate) -> bool:
-        """Whether schedules of the study cannot tell them apart."""
+        """Return whether schedules of the study cannot tell them apart."""
         return self.may_repeat and self._problem(left) == self._problem(right)
 
     def results(self, candidate: Candidate) -> dict[str, bytes]:
-        """Compressed results of a duplicate by network; of those that are still to be had."""
+        """Give compressed results of a duplicate by network; of those that are still to be had."""
         known = self._results.get(self._problem(candidate), {})
         found = {
             name: each if isinstance(each, bytes) else self._schedules.packed(each)
@@ -84,7 +84,7 @@ class SolvedMachines:
         return {name: result for name, result in found.items() if result is not None}
 
     def excesses(self, candidate: Candidate) -> dict[str, float]:
-        """Static constraints, each with how far ``candidate`` is beyond it.
+        """Measure how far ``candidate`` is beyond each static constraint.
 
         Raises
         ------
@@ -98,7 +98,7 @@ class SolvedMachines:
     def proof(
         self, candidate: Candidate, solved: Sequence[FrozenTrial], *, prune: bool
     ) -> ExclusionProof | None:
-        """Why ``candidate`` need not be solved; None if it must be.
+        """Find why ``candidate`` need not be solved; None if it must be.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class SolvedMachines:
         return excluded(limits, least) or dominated(setup.objectives, least, known)
 
     def _least(self, candidate: Candidate) -> dict[str, float]:
-        """Figures that no schedule on ``candidate`` is below."""
+        """Bound the figures of all schedules on ``candidate``."""
         setup, spent = self._setup, {}
         # Cuts hold for the listed order. A bound has nothing that it could not be below.
         cuts = self._pool if setup.in_listed_order and not setup.bound_only else None
@@ -139,7 +139,7 @@ class SolvedMachines:
 
 
 def _distance(left: Mapping[str, Setting], right: Mapping[str, Setting]) -> float:
-    """Of numbers by their ratios; of others whether they differ."""
+    """Measure numbers by their ratios, others by whether they differ."""
     return sum(_apart(left[key], right[key]) for key in right)
 
 

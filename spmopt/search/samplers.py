@@ -30,7 +30,7 @@ _MOST = 1_000_000
 
 
 def _is_small(space: Space) -> bool:
-    """Whether each of its points can be proposed once."""
+    """Return whether each of its points can be proposed once."""
     return space.size is not None and space.size <= _MOST
 
 
@@ -109,7 +109,7 @@ class Seeded(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """All fields where points are moved, else as the sampler's own."""
+        """Return all fields where points are moved, else those of the sampler's own."""
         if self._moves:
             return distributions(self._space)
         return self._inner.infer_relative_search_space(study, trial)
@@ -117,7 +117,7 @@ class Seeded(BaseSampler):
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """As the sampler's own, moved from what is known."""
+        """Do as the sampler, but move the point from what is known."""
         if not self._moves:
             return self._inner.sample_relative(study, trial, search_space)
         own = self._inner.infer_relative_search_space(study, trial)
@@ -134,7 +134,7 @@ class Seeded(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """As the sampler's own."""
+        """Do as the sampler does."""
         return self._inner.sample_independent(study, trial, param_name, param_distribution)
 
     def after_trial(
@@ -144,7 +144,7 @@ class Seeded(BaseSampler):
         state: TrialState,
         values: Sequence[float] | None,
     ) -> None:
-        """As the sampler's own; those that only say here that all is tried are not asked."""
+        """Do as the sampler does; those that only find here that all is tried are not asked."""
         if self._name not in EXHAUSTIVE:
             self._inner.after_trial(study, trial, state, values)
 
@@ -153,7 +153,7 @@ class Seeded(BaseSampler):
         return self._name not in EXHAUSTIVE and _is_small(self._space)
 
     def _known(self, study: Study) -> set[Place]:
-        """Points that were told of, or are under way."""
+        """Return points that were told of, or are under way."""
         axes = self._space.axes
         trials = study.get_trials(deepcopy=False)
         begun = (trial.params for trial in trials if counts(trial))
@@ -176,7 +176,7 @@ def nearest_new(
     known: Collection[Place],
     draw: Generator,
 ) -> dict[str, Setting]:
-    """``point``, or of the points not ``known`` one of those the fewest steps away.
+    """Find a point not ``known`` the fewest steps from ``point``, which may be itself.
 
     A step changes one value: to the next one of a range, or to any other choice. Only known
     points are passed through; a point that no step leads on from stays.
@@ -202,12 +202,12 @@ def nearest_new(
 
 
 def place_of(axes: Sequence[SpaceAxis], point: Mapping[str, Setting]) -> Place:
-    """Positions of the values of a point."""
+    """Return positions of the values of a point."""
     return tuple(axis.position(point[axis.key]) for axis in axes)
 
 
 def _beside(axes: Sequence[SpaceAxis], place: Place) -> Iterator[Place]:
-    """Every point one step away."""
+    """Yield every point one step away."""
     for index, (axis, at) in enumerate(zip(axes, place, strict=True)):
         size = axis.size or 0
         others = range(size) if axis.choices else (at - 1, at + 1)

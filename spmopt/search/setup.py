@@ -120,11 +120,11 @@ class Setup:
         return (*(_OTHER_ORDER.get(name, name) for name in rules), BEST_RULE)
 
     def figures(self, candidate: Candidate, spent: Mapping[str, Spent]) -> dict[str, float]:
-        """Figures of objectives and constraints, from what each network takes."""
+        """Compute figures of objectives and constraints, from what each network takes."""
         return figures(self.names, candidate, self.space.cost, self.total(candidate, spent))
 
     def total(self, candidate: Candidate, spent: Mapping[str, Spent]) -> Spent:
-        """What all networks take by their weights, for one sample where the batch is a field."""
+        """Sum what networks take by their weights, for one sample where the batch is a field."""
         total = [0.0, 0.0, 0.0]
         for network in self.networks:
             weight, own = self.space.weights.get(network.label, 1.0), spent[network.label]
@@ -134,7 +134,7 @@ class Setup:
         return Spent(time_s=time_s, energy_j=energy_j, traffic_bytes=traffic_bytes)
 
     def record(self) -> dict[str, object]:
-        """All that the figures of a point depend on, for a file."""
+        """Write all that the figures of a point depend on, for a file."""
         return {
             "networks": [asdict(network) for network in self.networks],
             "space": self.space.record(),
@@ -144,7 +144,7 @@ class Setup:
 
     @staticmethod
     def of_record(record: Mapping[str, Any]) -> Setup:
-        """What :meth:`record` wrote."""
+        """Read what :meth:`record` wrote."""
         return Setup(
             networks=convert(record["networks"], tuple[Network, ...]),
             space=space_of(record["space"], "space of the study"),

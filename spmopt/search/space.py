@@ -70,18 +70,18 @@ class Space:
         return "batch" in self.fixed or any(axis.key == "batch" for axis in self.axes)
 
     def candidate(self, values: Mapping[str, Setting]) -> Candidate:
-        """The machine at a point; raises :class:`InputError` where there is none."""
+        """Return the machine at a point; raises :class:`InputError` where there is none."""
         return Candidate.of(self.machine, {**self.fixed, **values})
 
     def possible(self, values: Mapping[str, Setting]) -> Candidate | None:
-        """The machine at a point; None where there is none."""
+        """Return the machine at a point; None where there is none."""
         try:
             return self.candidate(values)
         except InputError:
             return None
 
     def points(self) -> Iterator[dict[str, Setting]]:
-        """Every point, or where they are too many each with all fields at an end."""
+        """Yield every point, or where they are too many each with all fields at an end."""
         size = self.size
         every = size is not None and size <= _MOST
         columns = [list(axis.values()) if every else axis.ends for axis in self.axes]
@@ -122,7 +122,7 @@ class Space:
         return f"constraints {together}: nothing in the space holds them together; widen one"
 
     def record(self) -> dict[str, object]:
-        """What it says, as tables that :func:`space_of` reads."""
+        """Write it as tables that :func:`space_of` reads."""
         fixed = {key: [value] for key, value in self.fixed.items()}
         return {
             "machine": to_settings(self.machine),
@@ -171,7 +171,7 @@ def space_of(
     folder: Path = Path(),
     machine: Machine | None = None,
 ) -> Space:
-    """A space from tables.
+    """Make a space of tables.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def _require_settings(
 
 
 def _error(machine: Machine, values: Mapping[str, Setting]) -> InputError | None:
-    """What is wrong with a point."""
+    """Return what is wrong with a point."""
     try:
         Candidate.of(machine, values)
     except InputError as error:
@@ -257,7 +257,7 @@ def _error(machine: Machine, values: Mapping[str, Setting]) -> InputError | None
 
 
 def _require_technologies(space: Space, where: str) -> None:
-    """Every one that is named, for a wrong name would only make points impossible."""
+    """Load every one that is named, for a wrong name would only make points impossible."""
     for axis in (axis for axis in space.axes if axis.key == "technology"):
         for name in axis.choices:
             try:
@@ -294,7 +294,7 @@ def _table(given: object, where: str) -> Mapping[str, object]:
 
 
 def _from_folder(key: str, given: object, folder: Path) -> Any:
-    """Values of a field, with paths of technologies that start in ``folder``."""
+    """Begin paths of technologies among the values of a field in ``folder``."""
     if isinstance(given, list):
         return [_from_folder(key, each, folder) for each in given]
     if not isinstance(given, str):
@@ -305,7 +305,7 @@ def _from_folder(key: str, given: object, folder: Path) -> Any:
 
 
 def _flat(table: Mapping[str, object]) -> dict[str, object]:
-    """Fields by name; those of an array or of energies may be in a table of their own."""
+    """Name fields as a whole; those of an array or of energies may be in a table of their own."""
     found: dict[str, object] = {}
     for key, value in table.items():
         nested = isinstance(value, dict) and key in ("array", "energy", "area")

@@ -85,7 +85,7 @@ def open_storage(url: str, *, beat_s: int = _BEAT_S, grace_s: int = _GRACE_S) ->
 
 
 def in_memory() -> BaseStorage:
-    """A storage that is gone with this process."""
+    """Open a storage that is gone with this process."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     return InMemoryStorage()
 
@@ -105,7 +105,7 @@ def open_known(url: str) -> BaseStorage:
 
 
 def sqlite_file(url: str) -> Path | None:
-    """The file of a SQLite storage."""
+    """Name the file of a SQLite storage."""
     if url.startswith(JOURNAL):
         return None
     if not _URL.fullmatch(url):
@@ -203,7 +203,7 @@ def _again(study: Study, trial: FrozenTrial) -> None:
 
 
 def _patiently(opened: Callable[[], RDBStorage]) -> RDBStorage:
-    """Two processes that begin at once both make the tables, and one of them fails."""
+    """Try again: two processes that begin at once both make the tables, and one of them fails."""
     with catch_warnings():
         simplefilter("ignore")
         for _ in range(_TRIES - 1):
@@ -240,7 +240,7 @@ def _opening(url: str) -> Iterator[None]:
 
 
 def why(error: BaseException) -> str:
-    """What the database said, without what is wrapped about it."""
+    """Return what the database said, without what is wrapped about it."""
     cause = error.__cause__ or error
     message = cause.orig if isinstance(cause, DBAPIError) else cause
     return " ".join(str(message).split())[:_LONGEST]
@@ -264,7 +264,7 @@ def own_name() -> str:
 
 
 def is_lost(trial: FrozenTrial) -> bool:
-    """Whether a running trial is of a process of this machine that has ended."""
+    """Return whether a running trial is of a process of this machine that has ended."""
     number = _number_here(trial)
     try:
         if number is not None:
@@ -277,7 +277,7 @@ def is_lost(trial: FrozenTrial) -> bool:
 
 
 def whereabouts(trial: FrozenTrial) -> str:
-    """Who runs it: ``process 4711 of this machine``; empty where that is not known."""
+    """Name who runs it: ``process 4711 of this machine``; empty where that is not known."""
     number = _number_here(trial)
     if number is not None:
         return f"process {number} of this machine"
@@ -286,12 +286,12 @@ def whereabouts(trial: FrozenTrial) -> str:
 
 
 def _number_here(trial: FrozenTrial) -> int | None:
-    """The number of its process, if that is of this machine."""
+    """Return the number of its process, if that is of this machine."""
     machine, _, number = str(trial.user_attrs.get(PROCESS, "")).rpartition(":")
     return int(number) if machine == _machine() and number.isdigit() else None
 
 
 def _machine() -> str:
-    """Numbers of processes mean something within a name space only."""
+    """Name this machine and name space: numbers of processes mean something within one only."""
     space = Path("/proc/self/ns/pid")
     return f"{platform.node()}:{space.readlink() if space.is_symlink() else ''}"

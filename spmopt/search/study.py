@@ -39,12 +39,12 @@ NOTED = (FIGURES, NETWORKS, MACHINE, SECONDS, PROOF, ERROR, AS_BEFORE)
 
 
 def distributions(space: Space) -> dict[str, BaseDistribution]:
-    """What Optuna samples from, by field."""
+    """Return what Optuna samples from, by field."""
     return {axis.key: _distribution(axis) for axis in space.axes}
 
 
 def values_of(space: Space, parameters: Mapping[str, Any]) -> dict[str, Setting]:
-    """A point of ``space`` from what Optuna keeps of it."""
+    """Make a point of ``space`` from what Optuna keeps of it."""
     return {axis.key: parameters[axis.key] for axis in space.axes}
 
 
@@ -70,7 +70,7 @@ def remember(study: Study, setup: Setup) -> None:
 
 
 def setup_of(study: Study) -> Setup:
-    """What a study is about; raises :class:`InputError` where it does not say so."""
+    """Read what a study is about; raises :class:`InputError` where it does not say so."""
     return Setup.of_record(_record_of(study))
 
 
@@ -85,14 +85,14 @@ def _record_of(study: Study) -> dict[str, Any]:
 
 
 def counts(trial: FrozenTrial) -> bool:
-    """Whether a trial is one of those asked for: not put back, nor waiting."""
+    """Return whether a trial is one of those asked for: not put back, nor waiting."""
     if trial.state is TrialState.FAIL:
         return ERROR in trial.user_attrs
     return trial.state is not TrialState.WAITING
 
 
 def is_feasible(trial: FrozenTrial) -> bool:
-    """Whether it was solved, and holds every constraint."""
+    """Return whether it was solved, and holds every constraint."""
     held = all(excess <= 0 for excess in trial.constraints.values())
     return trial.state is TrialState.COMPLETE and held
 
@@ -108,12 +108,12 @@ def _distribution(axis: SpaceAxis) -> BaseDistribution:
 
 
 def _minimizes(study: Study, count: int) -> bool:
-    """Whether it minimizes so many objectives."""
+    """Return whether it minimizes so many objectives."""
     return study.directions == [StudyDirection.MINIMIZE] * count
 
 
 def begin(storage: BaseStorage, name: str, setup: Setup, folder: Path | None = None) -> Study:
-    """The study of that name, made if there is none; its schedules are kept in ``folder``.
+    """Open the study of that name, made if there is none; its schedules are kept in ``folder``.
 
     Raises
     ------
@@ -140,13 +140,13 @@ def begin(storage: BaseStorage, name: str, setup: Setup, folder: Path | None = N
 
 
 def schedules_of(study: Study) -> Schedules:
-    """The schedules of a study, where they are still to be had."""
+    """Return the schedules of a study, where they are still to be had."""
     folder = study.user_attrs.get(FOLDER)
     return Schedules(None if folder is None else Path(folder))
 
 
 def known(storage: BaseStorage, name: str | None) -> tuple[Study, Setup]:
-    """A study that is there; without a name the only one.
+    """Open a study that is there; without a name the only one.
 
     Raises
     ------
@@ -199,12 +199,12 @@ class Schedules:
         return name
 
     def read(self, name: str) -> StoredResult | None:
-        """A result by the name of its file; None where it is not there, or cut off."""
+        """Read a result by the name of its file; None where it is not there, or cut off."""
         packed = self.packed(name)
         return None if packed is None else unpacked(packed, name)
 
     def packed(self, name: str) -> bytes | None:
-        """A compressed result by the name of its file; None where it is not there."""
+        """Read a compressed result by the name of its file; None where it is not there."""
         if self._folder is None:
             return None
         try:
@@ -214,7 +214,7 @@ class Schedules:
 
 
 def folder_for(storage: str, study: str, given: Path | None) -> Path | None:
-    """Where the schedules of a study are: as ``given``, or beside its SQLite file."""
+    """Choose where the schedules of a study are: as ``given``, or beside its SQLite file."""
     if given is not None:
         return given / study
     file = sqlite_file(storage)
@@ -268,7 +268,7 @@ def _groups(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _shown(key: str, given: Any) -> str:
-    """Values of a field; a range by its ends and step."""
+    """Write values of a field; a range by its ends and step."""
     field = key.removeprefix("machine.")
     if given in (None, "", [], {}):
         return "not given"

@@ -156,7 +156,7 @@ def result_for(
 
 
 def _against(made: StoredResult, before: Mapping[str, Any]) -> str:
-    """How the figures of a schedule that was made again differ from those of the trial."""
+    """Say how the figures of a schedule that was made again differ from those of the trial."""
     totals = made.result.totals
     if totals is None:
         return "no schedule was found this time"
@@ -169,7 +169,7 @@ def _against(made: StoredResult, before: Mapping[str, Any]) -> str:
 
 
 def _why_made(trial: TrialRecord) -> str:
-    """Why there is no schedule to show."""
+    """Say why there is no schedule to show."""
     match trial.state:
         case "excluded":
             return "was excluded by proof, and not scheduled"

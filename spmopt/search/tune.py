@@ -163,7 +163,7 @@ class _Loop:
             raise
 
     def _more(self) -> list[FrozenTrial] | None:
-        """Trials that are solved; None where no more is to be begun."""
+        """Return trials that are solved; None where no more is to be begun."""
         effort = self.effort
         if effort.timeout_s is not None and monotonic() - self.began > effort.timeout_s:
             return None
@@ -219,7 +219,7 @@ class _Loop:
         return self.workers.submit(evaluate, self.setup, candidate, near, keep, known)
 
     def _is_surplus(self, number: int) -> bool:
-        """Whether others have begun the last trials since they were counted."""
+        """Return whether others have begun the last trials since they were counted."""
         if number < self.effort.trials:
             return False
         trials = self.study.get_trials(deepcopy=False)

@@ -119,7 +119,7 @@ def _nameless(case: LayerCase) -> LayerCase:
 
 
 def _choice_key(case: LayerCase) -> LayerCase:
-    """All that a choice depends on."""
+    """Keep all that a choice depends on."""
     return replace(
         _nameless(case),
         replacement=f"{DOUBLE_BUFFER}:reuse={case.reuse}",

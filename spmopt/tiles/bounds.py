@@ -82,7 +82,7 @@ def makespan_bound(machine: Machine, compute_cycles: int, traffic_bytes: int) ->
 
 
 def least_touched(volume: Floats, box: Sides) -> Floats:
-    """Elements of all matrices that products of so many elements touch at least.
+    """Bound elements of all matrices that products of so many elements touch.
 
     Half the surface of the most compact brick of that volume in ``box``: a cube; where the box
     is too thin for it, as thick as the box and square; or as long as need be.
@@ -95,13 +95,13 @@ def least_touched(volume: Floats, box: Sides) -> Floats:
 
 
 def _compulsory(box: Sides) -> int:
-    """Elements of all matrices: those of dY, those of W and dW, those of X and dX."""
+    """Count elements of all matrices: those of dY, those of W and dW, those of X and dX."""
     rows, columns, depth = box
     return rows * columns + columns * depth + rows * depth
 
 
 def _of_equal_tiles(box: Sides, tile: Sides, spm_bytes: int, element_bytes: int) -> Floats:
-    """(h,) Bounds in bytes with 1, 2, ... phases of equally many products, up to one."""
+    """(h,) Bound bytes with 1, 2, ... phases of equally many products, up to one."""
     rows, columns, depth = tile
     granule = gcd(rows * columns, columns * depth, rows * depth)
     products = prod(box) // prod(tile)
@@ -109,7 +109,7 @@ def _of_equal_tiles(box: Sides, tile: Sides, spm_bytes: int, element_bytes: int)
     few, longer = np.divmod(products, phases)
 
     def touched(count: Ints) -> Floats:
-        """Of whole tiles, so in whole granules."""
+        """Round up to whole tiles, so to whole granules."""
         volume: Floats = count.astype(np.float64) * prod(tile)
         least: Floats = np.ceil(least_touched(volume, box) * _ROUNDING / granule)
         return least * granule
@@ -119,7 +119,7 @@ def _of_equal_tiles(box: Sides, tile: Sides, spm_bytes: int, element_bytes: int)
 
 
 def _of_ragged_tiles(box: Sides, largest: int, spm_bytes: int, element_bytes: int) -> Floats:
-    """(h,) Bounds in bytes with 1, 2, ... phases; their volumes differ by up to two products."""
+    """(h,) Bound bytes with 1, 2, ... phases; their volumes differ by up to two products."""
     phases: Ints = np.arange(1, max(1, prod(box) // largest) + 1)
     volume: Floats = prod(box) / phases.astype(np.float64)
     most: Floats = volume + largest

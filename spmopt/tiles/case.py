@@ -158,7 +158,7 @@ class LayerCase:
         return TileGrid(layer=self.layer, tile=self.tile)
 
     def candidates(self) -> tuple[LayerCase, ...]:
-        """Cases with one order and one partition each, the best of which is to be chosen."""
+        """Make cases with one order and one partition each, the best of which is to be chosen."""
         orders = tuple(ORDERS) if self.order in (BEST, SEARCHED, OPTIMAL) else (self.order,)
         cuts: tuple[str, ...] = (self.partition,)
         if self.partition == BEST:
@@ -171,7 +171,7 @@ class LayerCase:
         )
 
     def _named(self, order: str, cut: str) -> str:
-        """As it is called when it has no choice left, but of the order of each piece."""
+        """Name an order that has no choice left, but of the order of each piece."""
         return format_order(parse_order(order, self.layer)) if cut == WHOLE else order
 
 
@@ -190,12 +190,12 @@ class ChosenCase:
 
 
 def leaves_order(order: str) -> bool:
-    """Whether an order is one that is chosen, and not only a way of writing one."""
+    """Return whether an order is one that is chosen, and not only a way of writing one."""
     return order in (SEARCHED, OPTIMAL) or order.partition(":")[0] in (BEST, ALGORITHM_1)
 
 
 def products(case: LayerCase, grid: TileGrid) -> Ints:
-    """Tile products of ``grid`` in the order of a case that names one order and one partition.
+    """Order tile products of ``grid`` by a case that names one order and one partition.
 
     Returns
     -------
@@ -217,7 +217,7 @@ def products(case: LayerCase, grid: TileGrid) -> Ints:
 
 
 def instance_of(ran: LayerCase) -> Instance:
-    """The gradients of one group of a case that names one tile, one order and one partition."""
+    """Make gradients of one group of a case that names one tile, one order and one partition."""
     grid = ran.grid
     return backward(
         grid,
@@ -263,7 +263,7 @@ def choose(case: LayerCase) -> ChosenCase:
 
 
 def finalists(case: LayerCase, found: Iterable[ChosenCase]) -> tuple[ChosenCase, ...]:
-    """Those of the candidates of ``case`` that are to be run, the best row of which counts.
+    """Choose the candidates of ``case`` that are to be run, the best row of which counts.
 
     Figures are exact under double buffering: one is left, the first of equals. Under another
     replacement ``best`` leaves one of each order.

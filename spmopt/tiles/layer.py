@@ -109,7 +109,7 @@ class TileGrid:
         return m, k, n
 
     def indices(self, products: Ints) -> tuple[Ints, Ints, Ints]:
-        """i, k and j of tile products, numbered as in any result."""
+        """Return i, k and j of tile products, numbered as in any result."""
         i, k, j = np.unravel_index(products % self.products, self.shape)
         return i, k, j
 

@@ -29,7 +29,7 @@ _BEFORE_KERNEL = 2  # channels of the result, and of the data of a group
 
 
 def layers_of(graph: Graph, *, of_activations: bool = False) -> tuple[Layer, ...]:
-    """Layers of a forward or training graph, named after their nodes, in the order of these.
+    """List layers of a forward or training graph, named after their nodes, in order of these.
 
     Parameters
     ----------
@@ -50,12 +50,12 @@ def layers_of(graph: Graph, *, of_activations: bool = False) -> tuple[Layer, ...
 
 
 def products_of_activations(graph: Graph) -> tuple[str, ...]:
-    """Names of the products of two activations."""
+    """Return names of the products of two activations."""
     return tuple(node.name for node, each in _products(graph) if each.is_of_activations)
 
 
 def first_layers(graph: Graph) -> frozenset[str]:
-    """Names of the layers whose input gradient nobody needs.
+    """Return names of the layers whose input gradient nobody needs.
 
     Their input depends on no weight: the layers that read the network's inputs. Several networks
     have several; one that begins with trained embeddings has none.
@@ -72,7 +72,7 @@ def first_layers(graph: Graph) -> frozenset[str]:
 
 
 def distinct(layers: Iterable[Layer]) -> tuple[tuple[Layer, int], ...]:
-    """The first layer of each size, in order, and how many layers have this size."""
+    """Give the first layer of each size, in order, and how many layers have this size."""
     alike: dict[tuple[int, ...], list[Layer]] = {}
     for layer in layers:
         alike.setdefault((*layer.sizes, layer.groups), []).append(layer)
@@ -104,7 +104,7 @@ class _Product:
 
 
 def _products(graph: Graph) -> list[tuple[Node, _Product]]:
-    """Nodes that are forward products."""
+    """Return nodes that are forward products."""
     weights = {index for index, value in enumerate(graph.values) if _is_weight(graph, index)}
     found = []
     for node in graph.nodes:
@@ -121,14 +121,14 @@ def _products(graph: Graph) -> list[tuple[Node, _Product]]:
 
 
 def _kernel(graph: Graph, node: Node) -> int:
-    """Positions of the kernel, which a convolution's weight ends with."""
+    """Count positions of the kernel, which a convolution's weight ends with."""
     if node.operator not in _CONVOLUTIONS:
         return 1
     return prod(graph.values[node.inputs[1]].shape[_BEFORE_KERNEL:])
 
 
 def _keeps_weights(node: Node, spec: OperatorSpec) -> bool:
-    """Whether the result of a weight is that weight; rows that were looked up are data."""
+    """Return whether the result of a weight is that weight; rows that were looked up are data."""
     if node.operator == "Lookup":
         return False
     return spec.style is Style.VIEW or node.operator in _MOVES
@@ -139,6 +139,6 @@ def _is_weight(graph: Graph, index: int) -> bool:
 
 
 def _layer(name: str, product: Gemm, transposed: bool, kernel: int) -> Layer:
-    """With the weight on the left, Y^T = X^T W^T is the layer."""
+    """Make a layer; with the weight on the left it is Y^T = X^T W^T."""
     m, n = (product.n, product.m) if transposed else (product.m, product.n)
     return Layer(name=name, m=m, k=product.k, n=n, groups=product.batch, kernel=kernel)

@@ -52,7 +52,7 @@ class Walk:
             )
 
     def through(self, grid: TileGrid) -> Ints:
-        """(I K J,) Numbers of the tile products in the order walked."""
+        """(I K J,) Number the tile products in the order walked."""
         if self.block is None and not self.boustrophedon:
             numbers = np.arange(grid.products).reshape(grid.shape)
             return numbers.transpose(["ikj".index(loop) for loop in self.loops]).ravel()
@@ -163,7 +163,7 @@ def parse_order(text: str, layer: Layer) -> Order:
 
 
 def format_order(order: Order) -> str:
-    """Text that :func:`parse_order` reads back, for any layer."""
+    """Write an order as :func:`parse_order` reads it back, for any layer."""
     for name, known in ORDERS.items():
         if order == known:
             return name
@@ -195,7 +195,7 @@ def parse_walk(text: str) -> Walk:
 
 
 def format_walk(walk: Walk) -> str:
-    """Text that :func:`parse_walk` reads back."""
+    """Write a walk as :func:`parse_walk` reads it back."""
     text = walk.loops + "~" * walk.boustrophedon
     if walk.block is None:
         return text

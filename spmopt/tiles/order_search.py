@@ -122,7 +122,7 @@ class _WalkSearch:
 
 
 def _starts(shape: Block, room: int) -> Iterator[Walk]:
-    """Plain walks; for each two axes the greatest blocks that fit beside what passes by."""
+    """Yield plain walks; for each two axes the greatest blocks that fit beside what passes by."""
     for loops in LOOPS:
         yield Walk(loops=loops)
         yield Walk(loops=loops, boustrophedon=True)
@@ -137,7 +137,7 @@ def _starts(shape: Block, room: int) -> Iterator[Walk]:
 
 
 def _held(block: Block, passing: int) -> Iterator[Walk]:
-    """Walks of the block whose outer loop is the axis that passes by."""
+    """Yield walks of the block whose outer loop is the axis that passes by."""
     inner = [axis for axis in _AXES if axis != _AXES[passing]]
     for loops in permutations(inner):
         for blocks in (LOOPS[0], LOOPS[-1]):
@@ -150,7 +150,7 @@ def _held(block: Block, passing: int) -> Iterator[Walk]:
 
 
 def _changes(walk: Walk, shape: Block) -> Iterator[Walk]:
-    """Walks that differ in one thing: of block sizes in two, to trade one for the other."""
+    """Yield walks that differ in one thing: of block sizes in two, to trade one for the other."""
     for block in _resized(walk.block or shape, shape):
         yield replace(walk, block=block)
     for loops in LOOPS:
@@ -162,7 +162,7 @@ def _changes(walk: Walk, shape: Block) -> Iterator[Walk]:
 
 
 def _resized(block: Block, shape: Block) -> Iterator[Block]:
-    """Blocks with one or two sizes changed by one, or to what cuts an axis evenly."""
+    """Yield blocks with one or two sizes changed by one, or to what cuts an axis evenly."""
     for axis in range(3):
         pieces = -(-shape[axis] // block[axis])
         evenly = {-(-shape[axis] // count) for count in (pieces - 1, pieces + 1) if count}
@@ -185,7 +185,7 @@ _OPERANDS = 3
 
 
 def furthest_first(grid: TileGrid, order: Ints, spm_tiles: int) -> int:
-    """Tiles moved by ``order`` when the one used furthest ahead leaves a full SPM.
+    """Count tiles moved by ``order`` when the one used furthest ahead leaves a full SPM.
 
     A result that leaves before its last product is stored, and loaded for the next one. Of two
     tiles that the same product uses next the input leaves, which needs no store.
@@ -214,7 +214,7 @@ def furthest_first(grid: TileGrid, order: Ints, spm_tiles: int) -> int:
 
 
 def tiles_used(grid: TileGrid, order: Ints) -> Ints:
-    """(n, 3) Tiles of dY, of the other input and of the result, each with a number of its own."""
+    """(n, 3) Number tiles of dY, of the other input and of the result, each by its own."""
     rows, inner, columns = grid.shape
     i, k, j = grid.indices(order)
     is_dw = order >= grid.products
@@ -226,7 +226,7 @@ def tiles_used(grid: TileGrid, order: Ints) -> Ints:
 
 
 def _following(used: Ints) -> Ints:
-    """(n, 3) Product that uses each tile next, n for none."""
+    """(n, 3) Find the product that uses each tile next, n for none."""
     tiles = used.ravel()
     by_tile = np.argsort(tiles, kind="stable")
     same = tiles[by_tile[1:]] == tiles[by_tile[:-1]]

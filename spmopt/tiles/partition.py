@@ -137,7 +137,7 @@ def on_cores(
 
 
 def dealt(own: list[Ints], cores: int) -> Ints:
-    """(steps, cores) The tile products of pieces, each piece's in order, dealt to the cores."""
+    """(steps, cores) Deal the tile products of pieces, each piece's in order, to the cores."""
     queues = [np.concatenate(own[core::cores]) for core in range(min(cores, len(own)))]
     steps = np.full((max(map(len, queues)), cores), IDLE, np.int64)
     for core, queue in enumerate(queues):

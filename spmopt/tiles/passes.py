@@ -53,7 +53,7 @@ def backward(
     resident: bool = True,
     add_early: bool = False,
 ) -> Instance:
-    """Gradients of one layer in tiles; of several groups, one.
+    """Make the gradients of one layer in tiles; of several groups, one.
 
     Compute cycles are those of a product of the tile's size (:mod:`spmopt.graph.cycles`).
 
@@ -95,7 +95,7 @@ def forward(
     element_bytes: int = 4,
     resident: bool = True,
 ) -> Instance:
-    """Y of one layer in tiles; of several groups, one.
+    """Make Y of one layer in tiles; of several groups, one.
 
     It costs what the weight gradient of another layer does: :func:`mirrored`. Parameters and errors
     are those of :func:`backward`; ``order`` (I K J,) or (steps, cores) is of products of Y, as
@@ -106,12 +106,12 @@ def forward(
 
 
 def forward_order(grid: TileGrid, walk: Walk = BY_ROWS) -> Ints:
-    """(I K J,) The products of Y on one core."""
+    """(I K J,) Order the products of Y on one core."""
     return walk.through(grid) + RESULTS.index("Y") * grid.products
 
 
 def forward_on_cores(grid: TileGrid, cores: int, walk: Walk = BY_ROWS) -> Ints:
-    """(steps, cores) The products of Y, each core with its share of the batch.
+    """(steps, cores) Deal the products of Y, to each core its share of the batch.
 
     A cut along M; no tile of Y is a sum over cores.
     """
@@ -192,7 +192,7 @@ def _source(program: PassProgram) -> str:
 
 
 def _tensors(program: PassProgram) -> tuple[Tensor, ...]:
-    """Tiles ``dY[i,j]`` and so on, then partial tiles, ``dW@1[k,j]`` for that of core 1."""
+    """Make tiles ``dY[i,j]`` and so on, then partial tiles, ``dW@1[k,j]`` for that of core 1."""
     places = [
         (matrix, row, column)
         for matrix in program.first_tile
@@ -238,7 +238,7 @@ def _names(program: PassProgram, tensors: Sequence[Tensor]) -> list[str]:
 
 
 def _kinds(program: PassProgram) -> list[str]:
-    """Results that are computed, in alphabetical order: of two these are dW and dX."""
+    """Name results that are computed, in alphabetical order: of two these are dW and dX."""
     made, begin = program.product // program.grid.products, program.begin[:-1]
     ends = np.maximum.reduceat(made, begin), np.minimum.reduceat(made, begin)
     steps = [
@@ -249,7 +249,7 @@ def _kinds(program: PassProgram) -> list[str]:
 
 
 def _reads(program: PassProgram) -> list[tuple[int, ...]]:
-    """All accesses but those that only write, which are last."""
+    """List all accesses but those that only write, which are last."""
     wrote = np.add.reduceat(program.kind == Access.WRITE, program.first[:-1], dtype=np.int64)
     tensor: list[int] = program.tensor.tolist()
     begin, end = program.first[:-1], program.first[1:] - wrote
@@ -262,7 +262,7 @@ def _writes(program: PassProgram) -> list[tuple[int, ...]]:
 
 
 def _predecessors(program: PassProgram) -> list[tuple[int, ...]]:
-    """Of a step those in which its sums began; of an addition all steps with parts of them."""
+    """Find for a step those in which its sums began; for an addition all with parts of them."""
     operation, tensor, kind = program.operation, program.tensor, program.kind
     began = np.empty(program.size_bytes.size, np.int64)
     wrote = kind == Access.WRITE

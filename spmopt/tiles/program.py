@@ -200,7 +200,7 @@ class PassProgram:
         return operation
 
     def moved_bytes(self, without: Access) -> Ints:
-        """(o,) Bytes of the operands that are not accessed as ``without``."""
+        """(o,) Sum bytes of the operands that are not accessed as ``without``."""
         size = np.where(self.kind == without, 0, self.size_bytes[self.tensor])
         total: Ints = np.add.reduceat(size, self.first[:-1])
         return total
@@ -282,7 +282,7 @@ def _results(grid: TileGrid, table: Ints) -> tuple[str, ...]:
 
 
 def _operands(grid: TileGrid, numbers: Ints, first_tile: Mapping[str, int]) -> Ints:
-    """(n, 3) Tensors of the two tiles multiplied and of the result, for each product."""
+    """(n, 3) Find tensors of the two tiles multiplied and of the result, for each product."""
     operands: Ints = np.empty((numbers.size, 3), np.int64)
     made = numbers // grid.products
     for result, name in enumerate(RESULTS):
@@ -322,16 +322,15 @@ def _sums(pair: Ints, cores: int, tiles: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def _first_in_step(step: Ints, tensor: Ints) -> Bools:
-    """Whether an access, by step, is the first one of its tensor in its step."""
-    order = np.argsort(tensor, kind="stable")
-    again = (np.diff(tensor[order]) == 0) & (np.diff(step[order]) == 0)
-    first: Bools = np.ones(step.size, bool)
-    first[order[1:][again]] = False
+    """Return whether an access, by step, is the first one of its tensor in its step."""
+    pair = step * (tensor.max() + 1) + tensor
+    first: Bools = np.zeros(step.size, bool)
+    first[np.unique(pair, return_index=True)[1]] = True
     return first
 
 
 def _each_once(amounts: Ints, cycles: Callable[..., int]) -> Ints:
-    """(k,) Cycles of each column of amounts, few of which differ."""
+    """(k,) Compute cycles of each column of amounts, few of which differ."""
     different, back = np.unique(amounts, axis=1, return_inverse=True)
     found = np.array([cycles(*column) for column in different.T.tolist()], np.int64)
     return found[back.reshape(-1)]

@@ -266,7 +266,7 @@ def _row(case: LayerCase, ran: LayerCase) -> LayerResult:
 
 
 def _least_cycles(case: LayerCase, instance: Instance, traffic_bytes: int) -> int:
-    """Cycles of any order; on several cores, that share the computing as evenly as can be."""
+    """Bound cycles of any order; several cores share the computing as evenly as can be."""
     grid, machine = case.grid, case.machine
     # What banks take depends on the order: the first product of a tile reads no sum.
     if case.cores == 1 and (machine.memory is None or machine.memory.rates is None):
@@ -387,7 +387,7 @@ def _searched(case: LayerCase) -> LayerCase:
 
 
 def _spm_tiles(case: LayerCase) -> int:
-    """Tiles that the scratchpad holds, of the largest ones; at least those of a product."""
+    """Count tiles that the scratchpad holds, of the largest ones; at least those of a product."""
     m, k, n = case.grid.tile.sizes
     largest = max(m * k, k * n, m * n) * case.element_bytes
     pages = case.machine.spm_pages // (2 if case.is_double_buffered else 1)

@@ -47,7 +47,7 @@ _DEPTH_WISE = "DP"
 
 
 def read_topology(path: Path, batch: int = 1) -> tuple[Layer, ...]:
-    """Layers of a file as matrix products, each for ``batch`` of what the file describes.
+    """Read layers of a file as matrix products, each for ``batch`` of what it describes.
 
     Raises
     ------
@@ -58,7 +58,7 @@ def read_topology(path: Path, batch: int = 1) -> tuple[Layer, ...]:
 
 
 def parse_topology(text: str, where: str = "topology", batch: int = 1) -> tuple[Layer, ...]:
-    """Layers of the text of a file; ``where`` begins each error."""
+    """Read layers of the text of a file; ``where`` begins each error."""
     if batch < 1:
         raise InputError(f"batch {batch}: must be at least 1")
     header, *lines = text.splitlines() or [""]
@@ -126,7 +126,7 @@ def _convolution(cells: list[str], batch: int) -> Layer:
 
 
 def _numbers(cells: list[str], names: tuple[str, ...], least: int) -> list[int]:
-    """Sizes of a line in the order of ``names``, of which the first ``least`` must be there."""
+    """Read sizes of a line in the order of ``names``; the first ``least`` must be there."""
     if not cells[0]:
         raise InputError("the layer has no name; begin the line with one")
     given = [cell for cell in cells[1:] if not _is_dense(cell)]
@@ -147,7 +147,7 @@ def _numbers(cells: list[str], names: tuple[str, ...], least: int) -> list[int]:
 
 
 def _is_dense(cell: str) -> bool:
-    """Whether the cell is a sparsity that keeps everything."""
+    """Return whether the cell is a sparsity that keeps everything."""
     ratio = _SPARSITY.fullmatch(cell)
     if ratio is None:
         return False
@@ -261,7 +261,7 @@ _WHOLE = re.compile(r"[0-9]{1,15}")
 
 
 def read_text(path: Path, what: str) -> str:
-    """Text of a file, without a byte order mark; ``what`` says in errors what to name.
+    """Read text of a file, without a byte order mark; ``what`` says in errors what to name.
 
     Raises
     ------

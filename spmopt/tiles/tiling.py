@@ -166,7 +166,7 @@ class HalfSpm:
         return half_bytes // (self.cores * self.element_bytes)
 
     def has(self, sizes: Sizes, *, pair: bool = False) -> bool:
-        """Whether the tiles of a product fit, or those of a pair with the same tile of dY."""
+        """Give whether the tiles of a product fit, or those of a pair with the same tile of dY."""
         m, k, n = sizes
         size, page = self.element_bytes, self.machine.page_bytes
         others = -(-m * k * size // page) - (-k * n * size // page)

@@ -96,7 +96,9 @@ def visible(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(
-        letter if letter.isprintable() or letter == NO_BREAK else _escaped(letter)
+        letter
+        if letter.isprintable() or letter == NO_BREAK
+        else letter.encode("unicode_escape").decode()
         for letter in text
     )
 
@@ -249,10 +251,6 @@ def _narrowest(column: Sequence[str]) -> int:
 
 def _total(sizes: Sequence[int]) -> int:
     return sum(sizes) + len(GAP) * (len(sizes) - 1)
-
-
-def _escaped(letter: str) -> str:
-    return letter.encode("unicode_escape").decode()
 
 
 def _html(part: Part) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from spmopt.core.errors import unknown
 from spmopt.reporting.plain import Json, column, plain, table
-from spmopt.search.records import ResourcePrices
+
+if TYPE_CHECKING:  # a page of schedules loads nothing of searches
+    from spmopt.search.records import ResourcePrices
 
 TRIAL = "trial"
 """The axis of the trials themselves, in the order in which they were proposed."""

@@ -102,7 +102,7 @@ class ReuseIntervals:
 
 
 def writers(line: Timeline) -> Ints:
-    """(a,) The access that wrote the contents which each access leaves, or -1."""
+    """Return (a,) the access that wrote the contents which each access leaves, or -1."""
     order = np.argsort(line.tensor, kind="stable")
     written, first = line.kind[order] != Access.READ, line.previous[order] < 0
     # The latest one that wrote, or the first of the tensor if nothing did so far.
@@ -113,7 +113,7 @@ def writers(line: Timeline) -> Ints:
 
 
 def pages_in_steps(steps: int, begin: Ints, end: Ints, pages: Ints) -> Ints:
-    """(n,) Sums of ``pages`` (k,) that are held in steps [begin, end) each."""
+    """Return (n,) the sums of ``pages`` (k,) that are held in steps [begin, end) each."""
     change = np.zeros(steps + 1, np.int64)
     np.add.at(change, begin, pages)
     np.subtract.at(change, end, pages)
@@ -121,7 +121,7 @@ def pages_in_steps(steps: int, begin: Ints, end: Ints, pages: Ints) -> Ints:
 
 
 def steps_of(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """All steps of the ranges [begin, end): which range, and which step."""
+    """Return all steps of the ranges [begin, end): which range, and which step."""
     length = np.maximum(end - begin, 0)
     which = np.repeat(np.arange(length.size, dtype=np.int64), length)
     offset = np.arange(which.size, dtype=np.int64) - np.repeat(np.cumsum(length) - length, length)
@@ -129,7 +129,7 @@ def steps_of(begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def residency_of(steps: int, tensor: Ints, begin: Ints, end: Ints, size_bytes: Ints) -> Residency:
-    """Rows of the bytes that pieces (k,) of tensors, held in steps [begin, end), add up to."""
+    """Make the rows that pieces (k,) of tensors, held in steps [begin, end), add up to."""
     span = steps + 1
     keys = np.concatenate((tensor * span + begin, tensor * span + end))
     unique, place = np.unique(keys, return_inverse=True)
@@ -149,6 +149,6 @@ def residency_of(steps: int, tensor: Ints, begin: Ints, end: Ints, size_bytes: I
 
 
 def stores_of(step: Ints, tensor: Ints, size_bytes: Ints) -> Stores:
-    """Stores (k,) in the order that plans have."""
+    """Return stores (k,) in the order that plans have."""
     rows = Stores(step=step, tensor=tensor, size_bytes=size_bytes)
     return rows.take(np.lexsort((tensor, step)))

@@ -23,7 +23,7 @@ class BytePrices:
 
     @staticmethod
     def of(objective: Objective, largest: int) -> BytePrices:
-        """In the largest unit that divides both; where one is above ``largest``, rounded down."""
+        """Take the largest unit that divides both; prices above ``largest`` are rounded down."""
         into, out = objective.dram_in_byte, objective.dram_out_byte
         scale = lcm(into.denominator, out.denominator)
         common = Fraction(gcd(int(into * scale), int(out * scale)) or 1, scale)

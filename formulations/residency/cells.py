@@ -52,7 +52,7 @@ class Cells:
 
 
 def all_cells(line: Timeline) -> Cells:
-    """Cells of ``line``, about one for each tensor and step between its first and last use."""
+    """Find the cells of ``line``, about one for each tensor and step between first and last use."""
     touched = changed(line)
     after = np.flatnonzero(line.live_after & (touched | (line.next >= 0)))
     before = np.flatnonzero((line.first_access >= 0) & line.live_before)
@@ -87,6 +87,6 @@ def all_cells(line: Timeline) -> Cells:
 
 
 def changed(line: Timeline) -> Bools:
-    """(a,) Whether an operation has written the tensor, up to and including the access."""
+    """Return (a,) whether an operation has written the tensor, up to and including the access."""
     result: Bools = writers(line) >= 0
     return result

@@ -40,7 +40,7 @@ from spmopt.core.timeline import Timeline, fitting_timeline, relaxed_timeline
 
 
 def _interior_point(large: bool) -> str:
-    """IPX is faster on small programs, HiPO on large ones.
+    """Choose the method: IPX is faster on small programs, HiPO on large ones.
 
     Without the package highspy-extras HiGHS would silently take the simplex method instead.
     """
@@ -168,7 +168,7 @@ class ColumnGeneration:
         return built, solve_within(built.program, self.request, options=options)
 
     def take(self, built: Master, answer: SolverResult) -> None:
-        """Prices and plan of a solved program."""
+        """Offer prices and plan of a solved program."""
         if answer.row_dual is not None and answer.column_dual is not None:
             self.latest = built.multipliers(answer)
             self.offer_prices(self.latest)
@@ -189,18 +189,18 @@ class ColumnGeneration:
             self.offer_plan(plan)
 
     def _offer_streaming(self) -> None:
-        """A plan that needs no solver: nothing is resident but what is stationary."""
+        """Return a plan that needs no solver: nothing is resident but what is stationary."""
         columns = needed(self.intervals)
         self._offer_rounded(columns, self.intervals.size_bytes[columns.access].astype(np.float64))
 
     def _dma_prices(self) -> Floats:
-        """(n,) Price of a DMA byte in each step."""
+        """Return (n,) the price of a DMA byte in each step."""
         prices = self.prices
         dma = np.zeros(self.intervals.steps) if prices is None else prices.load
         return dma + self.coefficients.in_byte
 
     def priced(self, prices: Multipliers) -> PathColumns:
-        """Columns that are nearly on a best path at ``prices``."""
+        """Return the columns that are nearly on a best path at ``prices``."""
         limit = self.settings.threshold * self.coefficients.dearest_byte
         dual = Dual(self.intervals, self.coefficients, prices)
         return near_best_paths(dual, limit, self.settings.depth)
@@ -230,7 +230,7 @@ class ColumnGeneration:
             self._alternate(columns, tolerance)
 
     def _first_prices(self, small: bool) -> tuple[Multipliers, PathColumns]:
-        """Subgradient steps; few from the prices of the request, as those of a neighbor."""
+        """Take subgradient steps; few from the prices of the request, as those of a neighbor."""
         settings, given = self.settings, self.request.prices
         start = None if given is None else multipliers(given, self.coefficients)
         few = settings.ascent if start is None else settings.warm
@@ -266,7 +266,7 @@ class ColumnGeneration:
         return columns
 
     def _vantages(self, *, proved_more: bool) -> list[Multipliers]:
-        """Prices to look for columns at: the best, the latest, and between if these prove nothing.
+        """Choose prices to find columns at: the best, the latest, between if these prove nothing.
 
         A program with few columns exaggerates its prices; the way back from there to the best
         ones passes by prices at which the columns that it lacks show (Wentges, "Weighted
@@ -279,7 +279,7 @@ class ColumnGeneration:
         return found
 
     def _polished(self) -> PathColumns:
-        """Columns on the paths of some more subgradient steps, which better the prices too."""
+        """Take some more subgradient steps: columns on their paths, and better prices."""
         prices, columns = self._ascend(self.settings.polish, self.prices)
         self.offer_prices(prices)
         self._note(len(columns))
@@ -289,7 +289,7 @@ class ColumnGeneration:
         return self.request.remaining_s() <= 0
 
     def cut_short(self, tolerance: float) -> bool:
-        """Whether it was time that ended a run, before the gap closed."""
+        """Return whether it was time that ended a run, before the gap closed."""
         return self.gap > tolerance and self._late()
 
     def _note(self, columns: int) -> None:

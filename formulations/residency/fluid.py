@@ -14,7 +14,7 @@ from spmopt.core.scheduler import Request
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
-    """Lower bound for all legal schedules in the instance's order; no schedule.
+    """Return a lower bound for all legal schedules in the instance's order; no schedule.
 
     The note says how far a solution of the relaxation is from it. On a machine with banks the
     bound is that of :mod:`formulations.residency.banks`.
@@ -33,7 +33,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
 
 
 def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, Fraction | None]:
-    """Prices that prove a bound, and the value of a solution of the relaxation.
+    """Return the prices that prove a bound, and the value of a solution of the relaxation.
 
     The optimum of the relaxation lies between the two; None where the time was too short for
     one. It is convex in the capacity, so that several of these enclose a whole curve.
@@ -48,7 +48,7 @@ def enclosed(instance: Instance, request: Request) -> tuple[Certificate | None, 
 
 
 def _solved(instance: Instance, request: Request) -> tuple[Optimum | ColumnGeneration, bool]:
-    """The relaxation solved, by a flow where one decides; and whether time cut it short."""
+    """Return the relaxation solved, by a flow where one decides; and whether time cut it short."""
     found = fluid_optimum(instance, request)
     if found is not None:
         return found, False

@@ -19,7 +19,7 @@ _VAIN = "the search ended before its time: a program gained nothing over a flow 
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
-    """Near-optimal schedule in which any number of whole pages of a tensor may be resident.
+    """Find a near-optimal schedule; any number of whole pages of a tensor may be resident.
 
     Optimal where a flow decides (:mod:`formulations.residency.flow`). The bound holds for all
     legal schedules in the instance's order. Where operations have several modes, each runs in the
@@ -65,7 +65,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
 
 
 def decided(instance: Instance, request: Request) -> Outcome:
-    """Optimal schedule where a flow decides; elsewhere none, nor a bound.
+    """Return the optimal schedule where a flow decides; elsewhere none, nor a bound.
 
     It needs no plan to start from.
 

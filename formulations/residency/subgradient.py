@@ -33,7 +33,7 @@ def ascend(
     *,
     start: Multipliers | None = None,
 ) -> tuple[Multipliers, PathColumns]:
-    """Prices and columns in some steps, from scratch or from prices that are good already.
+    """Find prices and columns in some steps, from scratch or from prices that are good already.
 
     The paths of the last steps hover about an optimal solution: together, those of
     ``samples`` of them contain nearly every column that one needs.
@@ -84,7 +84,7 @@ def ascend(
 def _excess(
     intervals: RankedIntervals, coefficients: CostCoefficients, columns: PathColumns
 ) -> Floats:
-    """Use of SPM and DMA beyond what there is, each relative to its typical size."""
+    """Return the use of SPM and DMA beyond what there is, each relative to its typical size."""
     use, steps = Usage(intervals, columns), intervals.steps
     size = intervals.size_bytes[columns.access].astype(np.float64)
     held = use.end > use.begin

@@ -42,7 +42,7 @@ def call(
     stop: Callable[[], bool] = bool,
     library: str = "ortools",
 ) -> Any:
-    """What ``function`` returns: ``package.module:name``, not loaded here.
+    """Return what ``function`` returns: ``package.module:name``, not loaded here.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def stream(
     stop: Callable[[], bool] = bool,
     library: str = "ortools",
 ) -> Iterator[Any]:
-    """What the generator ``function`` yields, as it comes; just ends when stopped.
+    """Return what the generator ``function`` yields, as it comes; just ends when stopped.
 
     Otherwise as :func:`call`.
     """
@@ -115,7 +115,7 @@ def _messages(
 
 
 def _take(library: str) -> _Process:
-    """An idle process with ``library`` that this one has started, or a new one."""
+    """Return an idle process with ``library`` that this one has started, or a new one."""
     for process in [one for one in _idle if one.library == library]:
         _idle.remove(process)
         if process.owner == os.getpid() and process.alive():

@@ -113,7 +113,7 @@ def solve_within(
 
 
 def interior_point(tolerance: float, solver: str = "ipx") -> dict[str, Option]:
-    """Options of an interior-point method whose duals are right."""
+    """Return the options of an interior-point method whose duals are right."""
     return {
         "solver": solver,
         "presolve": "off",  # its duals are wrong without crossover
@@ -159,7 +159,7 @@ def _run(solver: highspy.Highs, stop: Callable[[], bool], progress: Progress | N
     stopped = False
     latest = (np.inf, -np.inf)
 
-    def listen(
+    def observe(
         kind: cb.HighsCallbackType,
         message: str,
         output: cb.HighsCallbackOutput,
@@ -180,20 +180,20 @@ def _run(solver: highspy.Highs, stop: Callable[[], bool], progress: Progress | N
             # The scheduler belongs to the thread; the next run may use other threads.
             highspy.Highs.resetGlobalScheduler(False)
 
-    solver.setCallback(listen, None)
+    solver.setCallback(observe, None)
     for kind in _INTERRUPTS:
         solver.startCallback(kind)
     thread = Thread(target=work, daemon=True)
     thread.start()
-    told, until = latest, np.inf
+    reported, until = latest, np.inf
     try:
         while thread.is_alive() and monotonic() < until:
             thread.join(_POLL_S)
             if not stopped and stop():
                 stopped, until = True, monotonic() + _GRACE_S
-            if progress is not None and latest != told:
-                told = latest
-                progress(*told)
+            if progress is not None and latest != reported:
+                reported = latest
+                progress(*reported)
     finally:
         if not stopped:
             stopped = True
@@ -226,7 +226,7 @@ def _result(solver: highspy.Highs, program: Program) -> SolverResult:
 
 
 def _without_columns(program: Program) -> SolverResult:
-    """Without columns every row is zero; HiGHS refuses such models."""
+    """Answer for HiGHS, which refuses models without columns: every row is zero."""
     row_dual = np.zeros(program.row_lower.size)
     if not ((program.row_lower <= 0).all() and (program.row_upper >= 0).all()):
         status = SolverStatus.INFEASIBLE

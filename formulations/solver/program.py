@@ -181,6 +181,6 @@ def _spread(values: ArrayLike, there: Bools) -> Floats:
 
 
 def _numbered(there: Bools, first: int) -> tuple[Ints, int]:
-    """Numbers from ``first`` on where ``there``, else -1; and the one after the last."""
+    """Return numbers from ``first`` on where ``there``, else -1; and the one after the last."""
     numbers = np.cumsum(there.ravel()).reshape(there.shape) - 1 + first
     return np.where(there, numbers, -1), first + int(there.sum())

@@ -44,7 +44,7 @@ class Assignment:
 def assign(
     facts: BankCoefficients, plan: Plan, spent: PlanCost, request: Request
 ) -> Assignment | None:
-    """Least cost of a plan's banks; None if the solver found nothing in its time."""
+    """Return the least cost of a plan's banks; None if the solver found nothing in its time."""
     model = _Model(facts, plan, spent)
     options: dict[str, Option] = {"mip_rel_gap": min(_GAP, request.tolerance)}
 
@@ -62,7 +62,7 @@ def assign(
 
 
 def _near(program: Program, solution: Floats) -> Program:
-    """Whole numbers next to those of the relaxation: most of them are whole, and stay as they are.
+    """Return whole numbers next to the relaxation's: most of them are whole, and stay as they are.
 
     Rows are nearly those of intervals, so that little is lost, and the rest is quick to decide.
     """
@@ -118,7 +118,7 @@ class _Model:
         return self.build.columns(np.ones(shape, bool), **sides)
 
     def read(self, primal: Floats, objective: float) -> Assignment:
-        """Whole pages, and the cost of banks and time."""
+        """Return whole pages, and the cost of banks and time."""
         facts = self._facts
         value = objective * self._unit
         if self._time is None:
@@ -183,7 +183,7 @@ class _Model:
 
 
 def _streamed(facts: BankCoefficients, plan: Plan) -> tuple[Floats, Floats]:
-    """(n,) Bytes that the stream bank reads and writes for what is not resident, or no operand."""
+    """Sum up what the stream bank reads and writes (n,) of what is not resident, or no operand."""
     line = facts.line
     away = line.size_bytes[line.tensor] - resident_bytes(plan.residency, line.step, line.tensor)
     read = away * (facts.stream_out + facts.own_read)

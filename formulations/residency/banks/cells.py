@@ -20,7 +20,7 @@ class Field:
         self.until = (place - _latest(own[::-1], self.life[::-1]))[::-1]
 
     def near(self, distance: int) -> Bools:
-        """(cells,) Accesses, ends, and cells up to ``distance`` steps from an access."""
+        """Return (cells,) the accesses, ends, and cells up to ``distance`` steps from an access."""
         chosen: Bools = (self.cells.access >= 0) | self.cells.last
         return chosen | (self.since <= distance) | (self.until <= distance)
 
@@ -71,7 +71,7 @@ class ChosenCells:
 
 
 def _latest(flag: Bools, life: Ints) -> Ints:
-    """Index of the last flagged entry up to each, of the same life; far before where none is."""
+    """Find the last flagged entry up to each, of the same life; far before where none is."""
     place = np.arange(flag.size)
     far = -flag.size - 1
     latest = np.maximum.accumulate(np.where(flag, place, -1)) if flag.size else place

@@ -15,7 +15,7 @@ _Row = tuple[int, int, int, int, int, int]
 
 
 def bank_rows(found: Assignment) -> BankRows:
-    """Rows of every interval and of the scratch; pages that need not move stay in their row."""
+    """Make rows of each interval and of the scratch; pages that need not move stay in their row."""
     stays = found.segments
     rows: list[_Row] = []
     edges = np.searchsorted(stays.interval, np.arange(stays.tensor.size + 1)).tolist()
@@ -39,7 +39,7 @@ def bank_rows(found: Assignment) -> BankRows:
 def _rearranged(
     runs: list[_Run], wanted: Ints, first: int, now: int
 ) -> tuple[list[_Run], list[_Run]]:
-    """Runs with ``wanted`` pages in each bank, and those that end because they move."""
+    """Return runs with ``wanted`` pages in each bank, and those that end because they move."""
     kept: list[_Run] = []
     ended: list[_Run] = []
     loose: list[tuple[int, int]] = []

@@ -98,19 +98,19 @@ class BankNetwork:
         self._parts = []
 
     def clean(self, bank: int) -> int:
-        """State of bytes in a bank and in DRAM."""
+        """Return the state of bytes in a bank and in DRAM."""
         return 1 + bank
 
     def dirty(self, bank: int) -> int:
-        """State of bytes in a bank only."""
+        """Return the state of bytes in a bank only."""
         return 1 + self.facts.bank_count + bank
 
     def before(self, k: Ints, state: int) -> Ints:
-        """Nodes as the step opens."""
+        """Return the nodes as the step opens."""
         return k * self.states + state
 
     def after(self, k: Ints, state: int) -> Ints:
-        """Nodes after the step; none where the life ends."""
+        """Return the nodes after the step; none where the life ends."""
         follows = self.cells.following[k]
         beyond = (len(self.cells) + k) * self.states + state
         at = np.where(self.interval[k] & (state > 0), beyond, self.before(follows, state))
@@ -126,7 +126,7 @@ class BankNetwork:
         load: Floats | float = 0.0,
         store: Floats | float = 0.0,
     ) -> None:
-        """Arcs from ``source`` (a state before the step; None: ``state`` after it) to ``state``.
+        """Add arcs from ``source`` (a state before the step; None: ``state`` after) to ``state``.
 
         With a bank the byte is there in the step, the operation uses it there, and it is loaded and
         stored so many times; without, it passes by the stream bank.
@@ -160,7 +160,7 @@ class BankNetwork:
         read: Mapping[int, Floats | float] = MappingProxyType({}),
         write: Mapping[int, Floats | float] = MappingProxyType({}),
     ) -> None:
-        """Arcs of the cells ``k`` between nodes; by bank, what a byte of each reads and writes."""
+        """Add arcs of the cells ``k`` between nodes; by bank, what a byte reads and writes."""
         step, nothing = self.cells.step[k], np.zeros(k.size)
         begin, end = steps or (step, step)
         inward, outward = moved or (nothing, nothing)

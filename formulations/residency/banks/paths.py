@@ -1,4 +1,4 @@
-"""Cheapest paths of bytes at given prices: the bound that these prove, and cells worth choosing."""
+"""Cheapest paths of bytes at given prices: the bound that these prove, and cells to choose."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Paths:
 
 
 def _fixed(facts: BankCoefficients, prices: BankMultipliers) -> float:
-    """What the prices prove beside the paths."""
+    """Return what the prices prove beside the paths."""
     channel = prices.load + (prices.store if facts.duplex else 0.0) + prices.port.sum(axis=0)
     left = facts.byte_time - channel
     loose = (
@@ -54,7 +54,7 @@ def _fixed(facts: BankCoefficients, prices: BankMultipliers) -> float:
 
 
 def _backward(facts: BankCoefficients, costs: Transitions) -> tuple[Floats, Floats]:
-    """Costs to go; and of each access that overwrites its tensor the cost of all that follows."""
+    """Find costs to go; of each access that overwrites its tensor the cost of all that follows."""
     line = facts.line
     states = costs.waiting.shape[1]
     back = np.full((line.steps + 1, states, line.size_bytes.size), np.inf)
@@ -74,7 +74,7 @@ def _backward(facts: BankCoefficients, costs: Transitions) -> tuple[Floats, Floa
 
 
 def _forward(facts: BankCoefficients, costs: Transitions) -> Floats:
-    """Costs so far."""
+    """Return the costs so far."""
     line = facts.line
     states = costs.waiting.shape[1]
     ahead = np.full((line.steps + 1, states, line.size_bytes.size), np.inf)
@@ -92,7 +92,7 @@ def _forward(facts: BankCoefficients, costs: Transitions) -> Floats:
 
 
 def promising(field: Field, found: Paths, chosen: Bools, limit: float) -> Bools:
-    """(cells,) Further cells: of each interval those where each kind of action costs the least.
+    """Find further cells (cells,): of each interval those where each kind of action costs least.
 
     ``limit``: how much more than a best path a path may cost that acts there.
     """
@@ -119,7 +119,7 @@ def promising(field: Field, found: Paths, chosen: Bools, limit: float) -> Bools:
 
 
 def _actions(banks: int) -> Iterator[tuple[int, int]]:
-    """Pairs of states between which a waiting byte goes by a load, a store or a move."""
+    """Return pairs of states between which a waiting byte goes by a load, a store or a move."""
     clean = range(1, banks + 1)
     dirty = range(banks + 1, 2 * banks + 1)
     for block in (clean, dirty):

@@ -39,7 +39,7 @@ class BankMultipliers:
     def legal(
         facts: BankCoefficients, *, hold: Floats, load: Floats, store: Floats, port: Floats
     ) -> BankMultipliers:
-        """The nearest legal ones: negative ones to 0, too dear time scaled down."""
+        """Make them legal: negative ones become 0, too dear time is scaled down."""
         dearest = 4 * (float(facts.line.passes.max(initial=1)) + 1) * facts.byte_price
         hold = np.clip(hold, 0.0, dearest + 4 * facts.byte_price)
         load, store, port = (np.maximum(price, 0.0) for price in (load, store, port))
@@ -77,7 +77,7 @@ def certificate(
 
 
 def _bits(facts: BankCoefficients, prices: BankMultipliers) -> int:
-    """As many as keep the dearest path within 64 bits."""
+    """Count as many as keep the dearest path within 64 bits."""
     passes = np.ones(facts.line.steps)
     np.maximum.at(passes, facts.line.step, facts.line.passes)
     touch = float((facts.read_byte + facts.write_byte).max())

@@ -50,20 +50,20 @@ class BankProgram:
         self.program = self._build.program()
 
     def amounts(self, answer: SolverResult) -> Floats:
-        """Bytes of each arc (c,)."""
+        """Return the bytes of each arc (c,)."""
         if answer.primal is None:
             raise ValueError("the solver returned no solution")
         return np.maximum(answer.primal[self._amount], 0.0) * self.unit_bytes
 
     def value(self, answer: SolverResult) -> float:
-        """Objective of the solution, in objective units."""
+        """Return the objective of the solution, in objective units."""
         if answer.objective is None:
             raise ValueError("the solver returned no solution")
         scaled = answer.objective * self.unit_bytes * self.unit_price
         return scaled + self.network.facts.constant
 
     def multipliers(self, answer: SolverResult) -> BankMultipliers:
-        """Prices from the duals of occupancy, channels and ports."""
+        """Return the prices from the duals of occupancy, channels and ports."""
         if answer.row_dual is None or answer.column_dual is None:
             raise ValueError("the solver returned no duals")
         facts, dual = self.network.facts, answer.row_dual * self.unit_price
@@ -103,7 +103,7 @@ class BankProgram:
         self._build.add(row[arcs.bank[ended], arcs.end[ended]], self._amount[ended], 1.0)
 
     def _at_least(self, taken: Floats, least: Floats | float) -> Ints:
-        """Rows ``e_i - sum of taken >= least``."""
+        """Add rows ``e_i - sum of taken >= least``."""
         row = self._build.rows(self._time.size, least)
         self._build.add(row, self._time, 1.0)
         step = self.network.cells.step[self.network.arcs.cell]
@@ -138,7 +138,7 @@ class BankProgram:
 
 
 def carry_occupancy(build: ProgramBuilder, used: Ints, scratch: Ints, busy: Ints) -> Ints:
-    """``u_b(i) = u_b(i-1)`` + scratch that begins - scratch that ended; rows (b, n) to add to.
+    """Add ``u_b(i) = u_b(i-1)`` + scratch that begins - scratch that ended; return the rows (b, n).
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ class Relaxation:
         return built, answer
 
     def _rounded(self, built: BankProgram, answer: SolverResult) -> Plan | None:
-        """Whole pages of the solution, whatever their bank; only where there is one mode."""
+        """Return whole pages of the solution, whatever their bank; only where there is one mode."""
         if self._instance.several_modes:
             return None
         machine, line = self._instance.machine, self._line

@@ -33,7 +33,7 @@ _NO_BANKS = (
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
-    """Which pages stay, in which bank, and when they move, by least cost; with a bound.
+    """Decide which pages stay, in which bank, and when they move, by least cost; with a bound.
 
     The bound is that of the program in bytes (:mod:`formulations.residency.banks.relaxation`). Of
     several plans (its own rounded to pages, that of the scheduler ``page`` for one bank of the
@@ -72,7 +72,7 @@ def schedule(instance: Instance, request: Request) -> Outcome:
 
 
 def bounded(instance: Instance, request: Request) -> Outcome:
-    """The bound alone, as the scheduler ``fluid`` has it of a uniform scratchpad."""
+    """Return the bound alone, as the scheduler ``fluid`` has it of a uniform scratchpad."""
     line = fitting_timeline(instance)
     relaxation = Relaxation(instance, request, line)
     relaxation.run(request)
@@ -84,14 +84,14 @@ def bounded(instance: Instance, request: Request) -> Outcome:
 
 
 def _part(request: Request, share: float) -> Request:
-    """The request with a share of the time that is left."""
+    """Return the request with a share of the time that is left."""
     left = request.remaining_s()
     spent_s = request.time_limit_s - left
     return replace(request, time_limit_s=spent_s + share * left)
 
 
 def _without_banks(instance: Instance, request: Request) -> Outcome:
-    """A plan and prices for one bank of the same size, with energies between the banks'."""
+    """Return a plan and prices for one bank of the same size, with energies between the banks'."""
     objective = merged(request.objective, instance.machine)
     machine = instance.machine
     whole = replace(machine, spm_bytes=machine.spm_pages * machine.page_bytes, banks=())
@@ -133,7 +133,7 @@ class _Best:
 
 
 def merged(objective: Objective, machine: Machine) -> Objective:
-    """Weights of a uniform scratchpad: of each bank's weights the mean by size."""
+    """Return the weights of a uniform scratchpad: of each bank's weights the mean by size."""
     if not objective.bank_read_byte:
         return objective
     read = _mean(objective.bank_read_byte, machine)

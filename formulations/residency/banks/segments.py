@@ -77,7 +77,7 @@ class PageSegments:
 
 
 def _by_tensor(tensor: Ints, *columns: Ints) -> dict[int, list[_Row]]:
-    """Rows of each tensor."""
+    """Return the rows of each tensor."""
     found: dict[int, list[_Row]] = defaultdict(list)
     rows = zip(*(column.tolist() for column in columns), strict=True)
     for own, row in zip(tensor.tolist(), rows, strict=True):
@@ -86,7 +86,7 @@ def _by_tensor(tensor: Ints, *columns: Ints) -> dict[int, list[_Row]]:
 
 
 def _bands(rows: Sequence[_Row], page: int, size: int) -> Iterator[_Band]:
-    """Pages that come together and leave together; a last page that is not full by itself."""
+    """Group pages that come together and leave together; a last page that is not full by itself."""
     held: list[tuple[int, int, int]] = []
     whole, until = size // page, 0
 

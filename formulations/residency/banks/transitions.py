@@ -69,12 +69,12 @@ class Transitions:
 
 
 def _blocks(banks: int) -> tuple[slice, slice]:
-    """States R and D of all banks."""
+    """Return the states R and D of all banks."""
     return slice(1, banks + 1), slice(banks + 1, 2 * banks + 1)
 
 
 def _moves(read: Floats, write: Floats) -> Floats:
-    """(n, b, b) Reading one bank and writing another; nothing to stay."""
+    """Price (n, b, b) reading one bank and writing another; nothing to stay."""
     moved: Floats = read.T[:, :, None] + write.T[:, None, :]
     banks = np.arange(read.shape[0])
     moved[:, banks, banks] = 0.0
@@ -82,7 +82,7 @@ def _moves(read: Floats, write: Floats) -> Floats:
 
 
 def _staying(held: Floats, moves: Floats, entering: Floats) -> Floats:
-    """(k, s, s) N to R, R to R, D to D; ``held`` and ``entering`` (k, b), ``moves`` (k, b, b)."""
+    """Price N to R, R to R, D to D; ``held`` and ``entering`` (k, b), ``moves`` (k, b, b)."""
     count, banks = held.shape
     clean, dirty = _blocks(banks)
     cost = np.full((count, 2 * banks + 1, 2 * banks + 1), np.inf)

@@ -180,7 +180,7 @@ def forward(intervals: RankedIntervals, arc: Arcs) -> Forward:
 
 
 def _access(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathCosts) -> None:
-    """One slice of accesses: arrival costs in, departure costs written."""
+    """Advance a slice of accesses: arrival costs in, departure costs written."""
     d, r, n = cost.dirty_in[here], cost.clean_in[here], cost.gone_in[here]
     bypass, held, dead = cost.bypass[here], arc.keep_here[here], intervals.dead[here]
     load, store, stream = arc.load_here[here], arc.clean_here[here], arc.stream[here]
@@ -201,7 +201,7 @@ def _access(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathCosts)
 
 
 def backward(intervals: RankedIntervals, arc: Arcs) -> PathCosts:
-    """Cheapest cost to go on from each state; mirrors :func:`forward`."""
+    """Return the cheapest cost to go on from each state; mirrors :func:`forward`."""
     cost = PathCosts(*np.full((7, intervals.step.size), INFINITE))
     for after in (cost.dirty, cost.clean, cost.gone):
         after[:] = 0.0
@@ -224,7 +224,7 @@ def backward(intervals: RankedIntervals, arc: Arcs) -> PathCosts:
 
 
 def _access_back(intervals: RankedIntervals, arc: Arcs, here: slice, cost: PathCosts) -> None:
-    """One slice of accesses, backwards: departure costs in, arrival costs written."""
+    """Walk a slice of accesses back: departure costs in, arrival costs written."""
     d, r, n = cost.dirty[here], cost.clean[here], cost.gone[here]
     held, dead = arc.keep_here[here], intervals.dead[here]
     load, store, stream = arc.load_here[here], arc.clean_here[here], arc.stream[here]

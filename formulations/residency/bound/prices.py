@@ -78,7 +78,7 @@ class Multipliers:
     def legal(
         coefficients: CostCoefficients, spm: Floats, load: Floats, store: Floats
     ) -> Multipliers:
-        """The nearest legal multipliers (clamped, and scaled down where a sum is too large)."""
+        """Make the nearest legal ones (clamped, and scaled down where a sum is too large)."""
         spm, load, store = (np.maximum(np.nan_to_num(x), 0.0) for x in (spm, load, store))
         limit = coefficients.byte_time
         if not coefficients.duplex:
@@ -90,12 +90,12 @@ class Multipliers:
 
     @staticmethod
     def zero(coefficients: CostCoefficients) -> Multipliers:
-        """Multipliers of no constraint, which are always legal."""
+        """Return multipliers of no constraint, which are always legal."""
         nothing = np.zeros_like(coefficients.compute_cycles)
         return Multipliers.legal(coefficients, nothing, nothing, nothing)
 
     def mixed(self, other: Multipliers, weight: float) -> Multipliers:
-        """``weight`` of the other and the rest of this one (legal if both are)."""
+        """Return ``weight`` of the other and the rest of this one (legal if both are)."""
         load = (1 - weight) * self.load + weight * other.load
         simplex = self.load is self.store
         return Multipliers(
@@ -105,12 +105,12 @@ class Multipliers:
         )
 
     def slack_price(self, coefficients: CostCoefficients) -> Floats:
-        """``rho_i``: the price of a cycle of computing in each step."""
+        """Return ``rho_i``: the price of a cycle of computing in each step."""
         dma = self.load + self.store if coefficients.duplex else self.load
         return np.maximum(coefficients.cycle - coefficients.bytes_per_cycle * dma, 0.0)
 
     def computing(self, coefficients: CostCoefficients) -> float:
-        """``sum_i rho_i c_i``: the price of all computing."""
+        """Return ``sum_i rho_i c_i``: the price of all computing."""
         return float((self.slack_price(coefficients) * coefficients.compute_cycles).sum())
 
 
@@ -147,26 +147,26 @@ def certificate(
 
 
 def binary_digits(dearest: float, path: float, magnitude: int) -> int:
-    """Digits after the point: 44 in all for the ``dearest`` price, ``magnitude`` for a ``path``."""
+    """Count digits after the point: 44 for the ``dearest`` price, fewer for a long ``path``."""
     return max(0, min(_PRECISION - frexp(dearest)[1], magnitude - frexp(path)[1]))
 
 
 def dma_limit(instance: Instance, objective: Objective, bits: int) -> int:
-    """Most that prices of DMA time may be, in units of ``2**-bits``."""
+    """Return the most that prices of DMA time may be, in units of ``2**-bits``."""
     # The checker rounds the weight of a cycle down first; stay legal under that too.
     cycle = floor(objective.cycle * 2**bits)
     return int(cycle // instance.machine.bytes_per_cycle)
 
 
 def rounded_down(price: Floats, bits: int, limit: int) -> Ints:
-    """Whole units of ``2**-bits``, at most ``limit``."""
+    """Return whole units of ``2**-bits``, at most ``limit``."""
     return np.minimum(np.floor(np.ldexp(price, bits)), float(limit)).astype(np.int64)
 
 
 def rounded_channels(
     load: Floats, store: Floats, bits: int, limit: int, *, duplex: bool
 ) -> tuple[Ints, Ints]:
-    """Prices of DMA bytes in whole units, on two channels at most ``limit`` together."""
+    """Return the prices of DMA bytes in whole units, on two channels at most ``limit`` together."""
     inward = rounded_down(load, bits, limit)
     if not duplex:
         return inward, inward
@@ -174,7 +174,7 @@ def rounded_channels(
 
 
 def multipliers(certificate: Certificate, coefficients: CostCoefficients) -> Multipliers | None:
-    """Return prices of a certificate, nearly; None where they are not for such an instance."""
+    """Return the prices of a certificate, nearly; None where they are not for such an instance."""
     if certificate.order is not None or certificate.spm.shape != coefficients.compute_cycles.shape:
         return None
     columns = (certificate.spm, certificate.dram_in, certificate.dram_out)
@@ -183,7 +183,7 @@ def multipliers(certificate: Certificate, coefficients: CostCoefficients) -> Mul
 
 
 def _passes(instance: Instance) -> Ints:
-    """(n,) Most passes of an operand in each step."""
+    """Return (n,) the most passes of an operand in each step."""
     most = [
         max((operand.passes for mode in op.modes for operand in mode.operands), default=1)
         for op in instance.operations

@@ -46,13 +46,13 @@ class RangeMinimum:
         self._table = table
 
     def argmin(self, ranges: StepRanges) -> Ints:
-        """Position of the least value in each range; n (out of range) where empty."""
+        """Return the position of the least value in each range; n (out of range) where empty."""
         left = self._table[ranges.level, ranges.left]
         right = self._table[ranges.level, ranges.right]
         position = np.where(self._values[left] <= self._values[right], left, right)
         return np.where(ranges.empty, self._values.size - 1, position)
 
     def at(self, position: Ints) -> Floats:
-        """Values at positions; infinite at position n."""
+        """Return the values at positions; infinite at position n."""
         result: Floats = self._values[position]
         return result

@@ -49,14 +49,14 @@ class Hiding:
         self._intervals, self._kept_bytes = intervals, kept_bytes
 
     def _left(self, kept: Ints, size: Ints) -> Ints:
-        """(a,) Bytes that leave in the interval after each access, if it has untouched steps."""
+        """Count bytes (a,) that leave in the interval after each access, if it has other steps."""
         line = self._line
         after = np.where(line.next >= 0, line.step[line.next], line.steps)
         stay = np.where((line.next >= 0) & line.live_after, kept[line.next], 0)
         return np.where(after > line.step + 1, size - stay, 0)
 
     def plan(self) -> Plan:
-        """The plan after all moves."""
+        """Return the plan after all moves."""
         for step in range(self._line.steps):
             need = self._need[step]
             if step and need:
@@ -102,6 +102,6 @@ class Hiding:
         return need
 
     def _pages(self, wanted: int, size: int, free: int) -> int:
-        """Bytes in whole pages, or all: at least ``wanted`` if there is capacity."""
+        """Return the bytes in whole pages, or all: at least ``wanted`` if there is capacity."""
         pages = min(-(-wanted // self._page), free)
         return max(min(pages * self._page, size), 0)

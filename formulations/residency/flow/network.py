@@ -64,12 +64,12 @@ def pack(packing: Packing, request: Request) -> Packed | None:
 
 
 def _used(packing: Packing, units: Ints) -> Ints:
-    """(n,) Room that so many units of each stay take up."""
+    """Return (n,) the room that so many units of each stay take up."""
     return pages_in_steps(packing.capacity.size, packing.begin, packing.end, units)
 
 
 def _flow(packing: Packing, request: Request) -> Ints | None:
-    """Units kept: all but those that make room; this takes half the time of choosing who stays."""
+    """Keep all units but those that make room; this takes half the time of choosing who stays."""
     steps = np.arange(packing.capacity.size)
     nothing = np.zeros_like(steps)
     tail = np.concatenate((steps, packing.end))
@@ -88,7 +88,7 @@ def _flow(packing: Packing, request: Request) -> Ints | None:
 
 
 def _potentials(packing: Packing, kept: Ints) -> Ints:
-    """(n + 1,) Potentials of an optimal flow: sums of prices up to each border.
+    """Return (n + 1,) the potentials of an optimal flow: sums of prices up to each border.
 
     The least that rise where there is no idle capacity and nowhere else, by at least its saving
     over a stay that could be longer and by at most its saving over one that could be less: longest

@@ -34,7 +34,7 @@ class Optimum:
 
 
 def page_optimum(instance: Instance, request: Request) -> Optimum | None:
-    """Best plan in pages; None where :class:`SavingIntervals` do not apply or time is too short.
+    """Find the best plan in pages; None where no :class:`SavingIntervals` apply or time is short.
 
     The bound knows bytes, not pages: where last pages are not full it may be less than the value.
     If it is by more than the tolerance, a second flow, of parts of pages, gives prices for it.
@@ -57,7 +57,7 @@ def page_optimum(instance: Instance, request: Request) -> Optimum | None:
 
 
 def fluid_optimum(instance: Instance, request: Request) -> Optimum | None:
-    """Best plan in bytes that spread over pages at will, which is no legal one."""
+    """Return the best plan in bytes that spread over pages at will, which is no legal one."""
     case = _flow_case(instance, request)
     found = None if case is None else case.in_units(1)
     return None if case is None or found is None else case.optimum(*found)
@@ -78,7 +78,7 @@ class _FlowCase:
     intervals: SavingIntervals
 
     def in_pages(self) -> tuple[Ints, Floats] | None:
-        """(k,) bytes kept, and (n,) prices of a byte: full pages, and last ones by themselves."""
+        """Pack full pages, and last ones apart: (k,) bytes kept, and (n,) prices of a byte."""
         intervals, page = self.intervals, self.instance.machine.page_bytes
         full, rest = intervals.size_bytes // page, intervals.size_bytes % page
         whole, part = np.flatnonzero(full), np.flatnonzero(rest)
@@ -100,7 +100,7 @@ class _FlowCase:
         return np.minimum(pages * page, intervals.size_bytes), prices
 
     def in_units(self, least_bytes: int) -> tuple[Ints, Floats] | None:
-        """(k,) bytes kept, and (n,) prices of a byte, where bytes may share pages.
+        """Return (k,) the bytes kept, and (n,) prices of a byte, where bytes may share pages.
 
         In whole units, to the nearest: the largest that every size is a multiple of, or
         ``least_bytes``, with which prices are only nearly the best; exact ones would take several
@@ -124,7 +124,7 @@ class _FlowCase:
         return spare_units(self.instance.machine, self.intervals.reuse.line, unit_bytes)
 
     def optimum(self, kept_bytes: Ints, prices: Floats) -> Optimum:
-        """Plan and proof; the gap is to what other stays could save more at these prices."""
+        """Return plan and proof; the gap is to what other stays could save more at these prices."""
         intervals, unit, line = (
             self.intervals,
             float(self.intervals.unit),
@@ -150,6 +150,6 @@ class _FlowCase:
 
 
 def _rigid(operation: Operation) -> bool:
-    """Whether it has one mode, and that keeps every operand resident."""
+    """Return whether it has one mode, and that keeps every operand resident."""
     first = operation.modes[0]
     return len(operation.modes) == 1 and all(operand.stationary for operand in first.operands)

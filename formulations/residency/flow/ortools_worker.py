@@ -9,7 +9,7 @@ from spmopt.core.table import Ints
 
 
 def cheapest(tail: Ints, head: Ints, capacity: Ints, cost: Ints, supply: Ints) -> Ints | None:
-    """(arcs,) Flow of least cost that brings ``supply`` (nodes,) to where it is negative.
+    """Return (arcs,) flow of least cost that brings ``supply`` (nodes,) to where it is negative.
 
     By cost scaling and push-relabel (Goldberg, Journal of Algorithms 22, 1997). None where
     numbers are too large for 64 bits.

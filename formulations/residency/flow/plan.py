@@ -39,7 +39,7 @@ def kept_plan(
     early: ShiftedTransfers = NOTHING,
     late: ShiftedTransfers = NOTHING,
 ) -> Plan:
-    """Plan in which ``kept_bytes`` (k,) of each stay are resident, and of other intervals nothing.
+    """Make the plan that keeps ``kept_bytes`` (k,) of each stay, and of other intervals nothing.
 
     Loads are in the step that needs them, but for ``early`` ones; stores in the step that writes
     what is to leave, but for ``late`` ones.
@@ -66,7 +66,7 @@ def kept_plan(
 
 
 def stored(intervals: SavingIntervals, kept_bytes: Ints) -> Ints:
-    """(a,) Bytes that each write has to store: that leave before the next one, or are kept."""
+    """Count bytes (a,) that each write must store: that leave before the next one, or are kept."""
     reuse = intervals.reuse
     # One more, for what no operation wrote.
     result = np.zeros(reuse.step.size + 1, np.int64)

@@ -43,7 +43,7 @@ class SavingIntervals:
 
     @staticmethod
     def of(line: Timeline, objective: Objective) -> SavingIntervals | None:
-        """Intervals of a timeline; None where bytes of different ones depend on each other.
+        """Return intervals of a timeline; None where bytes of different ones depend on each other.
 
         They do where time has a price, where an operand need not be resident, and where a
         version that DRAM does not need in the end could leave in more than one interval: it is
@@ -70,7 +70,7 @@ class SavingIntervals:
 
 
 def spare_units(machine: Machine, line: Timeline, unit_bytes: int) -> Ints:
-    """(n,) Units of SPM beside the scratch and what the step's operation uses."""
+    """Return (n,) the units of SPM beside the scratch and what the step's operation uses."""
     free = machine.spm_pages - machine.pages(line.scratch_bytes)
     units = -(-line.size_bytes // unit_bytes)
     used = summed(line.steps, line.step, units[line.tensor])

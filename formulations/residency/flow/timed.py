@@ -26,7 +26,7 @@ from spmopt.core.timeline import Timeline, fitting_timeline
 
 
 def timed_start(instance: Instance, request: Request) -> tuple[Plan, Multipliers] | None:
-    """Plan and prices; None where the flow does not apply or the time is too short.
+    """Return plan and prices; None where the flow does not apply or the time is too short.
 
     With ``pi`` the price of a byte of capacity, a byte moved in a step has the price of its
     time less ``pi``: what is moved a step ahead pays for capacity, and altogether as much as in its
@@ -59,7 +59,7 @@ def timed_start(instance: Instance, request: Request) -> tuple[Plan, Multipliers
 
 
 def _untimed(objective: Objective, byte_time: Fraction) -> Objective:
-    """Time as a price of bytes."""
+    """State time as a price of bytes."""
     return replace(
         objective,
         cycle=Fraction(0),
@@ -69,7 +69,7 @@ def _untimed(objective: Objective, byte_time: Fraction) -> Objective:
 
 
 def _hidden_bytes(line: Timeline, rate: Fraction) -> Ints:
-    """(n,) That the channel moves while the step computes; at most what there is to move."""
+    """Count bytes (n,) that the channel moves while a step computes, at most all there are."""
     most = int(line.size_bytes[line.tensor].sum())
     return np.array([min(int(cycles * rate), most) for cycles in line.compute_cycles.tolist()])
 
@@ -77,7 +77,7 @@ def _hidden_bytes(line: Timeline, rate: Fraction) -> Ints:
 def _packing(
     intervals: SavingIntervals, capacity: Ints, need: Ints, page: int, byte_saving: int
 ) -> tuple[Packing, Ints]:
-    """Intervals in pages, the last as dear as a full one, and hiding; pages of each interval."""
+    """Pack intervals in pages, the last as dear as a full one, and hiding; return the pages too."""
     steps = np.arange(capacity.size)
     pages = -(-intervals.size_bytes // page)
     packing = Packing(

@@ -25,7 +25,7 @@ _LEAST_BYTES = 0.5
 def consolidated(
     intervals: RankedIntervals, columns: PathColumns, amounts: Floats
 ) -> tuple[PathColumns, Floats]:
-    """Columns and amounts (c,) with the transfers of each interval in few steps."""
+    """Return the columns and amounts (c,) with the transfers of each interval in few steps."""
     kind, access = columns.kind, columns.access
     some = amounts >= _LEAST_BYTES
     here = (kind == ColumnKind.LOAD_HERE) & ~intervals.stationary[access]
@@ -57,7 +57,7 @@ def consolidated(
 def _leave_before_they_return(
     intervals: RankedIntervals, access: Ints, step: Ints, loads: Bools, drops: Bools
 ) -> tuple[Bools, Ints]:
-    """(a,) RankedIntervals in which all drops come before all loads; the last step for drops."""
+    """Find intervals (a,) in which all drops come before all loads; the last step for drops."""
     first_load = intervals.step + 1
     np.minimum.at(first_load, access[loads], step[loads])
     last_drop = np.full(intervals.step.size, -1, np.int64)

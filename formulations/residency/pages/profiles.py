@@ -81,7 +81,7 @@ def profiles(intervals: RankedIntervals, columns: PathColumns, amounts: Floats) 
 
 
 def _summed(change: Floats, tensor: Ints) -> Floats:
-    """Running sums, from zero for each tensor and back to it, which rounding alone would miss."""
+    """Run sums, from zero for each tensor and back to it, which rounding alone would miss."""
     total: Floats = np.cumsum(change)
     first = np.flatnonzero(np.concatenate(([True], tensor[1:] != tensor[:-1])))
     base = np.concatenate(([0.0], total))[first]

@@ -51,7 +51,7 @@ def to_plan(
 
 
 def _rounded(profile: Profiles, page_bytes: int, shrink: float, *, up: bool) -> tuple[Ints, Ints]:
-    """Resident and dirty bytes in whole pages; nearly whole tensors become whole."""
+    """Return the resident and dirty bytes in whole pages; nearly whole tensors become whole."""
     size = profile.size_bytes
 
     def to_pages(amount: Floats) -> Ints:
@@ -67,7 +67,7 @@ def _rounded(profile: Profiles, page_bytes: int, shrink: float, *, up: bool) -> 
 
 
 def _occupied(profile: Profiles, resident: Ints, page_bytes: int, steps: int) -> Ints:
-    """(n,) Pages in use."""
+    """Return (n,) the pages in use."""
     pages = -(-resident // page_bytes)
     before = np.concatenate(([0], pages[:-1]))
     before[np.concatenate(([True], profile.tensor[1:] != profile.tensor[:-1]))] = 0
@@ -76,7 +76,7 @@ def _occupied(profile: Profiles, resident: Ints, page_bytes: int, steps: int) ->
 
 
 def _settled(profile: Profiles, dirty: Ints, resident: Ints) -> Ints:
-    """Dirty bytes: at most the resident ones, never growing within a version."""
+    """Return the dirty bytes: at most the resident ones, never growing within a version."""
     dirty = np.minimum(dirty, resident)
     same = np.concatenate(([False], profile.version[1:] == profile.version[:-1]))
     same &= np.concatenate(([False], profile.tensor[1:] == profile.tensor[:-1]))
@@ -98,7 +98,7 @@ def _rows(profile: Profiles, resident: Ints) -> Residency:
 
 
 def _stores(profile: Profiles, resident: Ints, dirty: Ints) -> Stores:
-    """What is dirty before a step (or written in it), and no longer after it."""
+    """Return what is dirty before a step (or written in it), and no longer after it."""
     at, tensor = profile.access[:-1], profile.tensor
     amount = np.where(profile.written, resident, dirty)[:-1] - dirty[1:]
     dead = (at >= 0) & profile.intervals.dead[at]
@@ -109,7 +109,7 @@ def _stores(profile: Profiles, resident: Ints, dirty: Ints) -> Stores:
 def raised_rows(
     profile: Profiles, pages: tuple[Ints, Ints], dma_price: Floats, free: Ints
 ) -> Bools:
-    """(k,) Rows of the profile to raise from the first to the second of ``pages``.
+    """Return (k,) the rows of the profile to raise from the first to the second of ``pages``.
 
     ``free`` (n,) pages are at hand, and are used up; ``dma_price`` (n,) is the price of a DMA byte.
 
@@ -145,7 +145,7 @@ def raised_rows(
 
 
 def _stretches(profile: Profiles, pages: Ints) -> Ints:
-    """(k,) Number of the stretch of each row, growing; -1 where nothing is resident."""
+    """Return (k,) the number of the stretch of each row, growing; -1 where nothing is resident."""
     held = pages > 0
     starts = held.copy()
     starts[1:] &= ~(held[:-1] & (profile.tensor[1:] == profile.tensor[:-1]))

@@ -59,23 +59,23 @@ class PathColumns(Table):
     step: Ints
 
     def key(self, steps: int) -> Ints:
-        """One integer per column, for set operations."""
+        """Return one integer per column, for set operations."""
         return (self.access * len(ColumnKind) + self.kind) * (steps + 1) + self.step + 1
 
     def union(self, other: PathColumns, steps: int) -> PathColumns:
-        """Both sets, without duplicates."""
+        """Return both sets, without duplicates."""
         return of_keys([self.key(steps), other.key(steps)], steps)
 
 
 def of_keys(keys: list[Ints], steps: int) -> PathColumns:
-    """The columns with these keys, without duplicates."""
+    """Return the columns with these keys, without duplicates."""
     both = np.unique(np.concatenate(keys))
     who, step = both // (steps + 1), both % (steps + 1) - 1
     return PathColumns(kind=who % len(ColumnKind), access=who // len(ColumnKind), step=step)
 
 
 def of_kind(kind: ColumnKind, access: Ints, step: Ints | int = -1) -> PathColumns:
-    """Columns of one kind."""
+    """Return the columns of one kind."""
     return PathColumns(
         kind=np.full(access.size, kind, np.int64),
         access=access,
@@ -84,7 +84,7 @@ def of_kind(kind: ColumnKind, access: Ints, step: Ints | int = -1) -> PathColumn
 
 
 def existing(intervals: RankedIntervals) -> dict[ColumnKind, Bools]:
-    """(a,) Accesses at which a column of each kind makes sense."""
+    """Return (a,) the accesses at which a column of each kind makes sense."""
     inner = intervals.begin < intervals.step
     return {
         ColumnKind.HOLD_DIRTY: intervals.dirty,
@@ -104,7 +104,7 @@ AT_ACCESS = tuple(kind for kind in ColumnKind if kind < ColumnKind.LOAD)
 
 
 def needed(intervals: RankedIntervals) -> PathColumns:
-    """Columns that make the program feasible: stream all, or load and store where fixed."""
+    """Return columns that make the program feasible: stream all, or load and store where fixed."""
     where, fixed = existing(intervals), intervals.stationary
     streamed = of_kind(ColumnKind.STREAM, np.flatnonzero(where[ColumnKind.STREAM]))
     serial = (of_kind(kind, np.flatnonzero(where[kind] & fixed)) for kind in _SERIAL)
@@ -117,7 +117,7 @@ def candidates(
     depth: int,
     limit: Callable[[ColumnKind, Ints], Floats],
 ) -> PathColumns:
-    """Columns that cost little: at accesses, and at the cheapest steps of each interval.
+    """Find columns that cost little: at accesses, and at the cheapest steps of each interval.
 
     The best step is tried first, then the best to its left and right, down to ``depth`` levels.
     ``limit`` says what a step of a kind may cost at most at each of some accesses; where it is
@@ -150,7 +150,7 @@ def candidates(
 
 
 def near_best_paths(dual: Dual, threshold: float, depth: int) -> PathColumns:
-    """Columns whose marginal, best path through one minus best path, is at most ``threshold``."""
+    """Find columns with a marginal, best path through one less best path, up to ``threshold``."""
     best, intervals = dual.best, dual.intervals
 
     def limit(kind: ColumnKind, at: Ints) -> Floats:
@@ -161,7 +161,7 @@ def near_best_paths(dual: Dual, threshold: float, depth: int) -> PathColumns:
 
 
 def _rest(dual: Dual, kind: ColumnKind, at: Ints) -> Floats:
-    """What the best path through a column costs, but for what is done at a step of its own."""
+    """Price the best path through a column, but for what is done at a step of its own."""
     intervals, arc, ahead, back = dual.intervals, dual.arc, dual.ahead, dual.back
     before, upto = intervals.previous[at], dual.at_step.held_before
     cost: Floats
@@ -195,7 +195,7 @@ def _rest(dual: Dual, kind: ColumnKind, at: Ints) -> Floats:
 def _search(
     table: RangeMinimum, begin: Ints, end: Ints, limit: Floats, depth: int
 ) -> tuple[Ints, Ints]:
-    """Steps with a value of at most ``limit``, best first, then left and right of it."""
+    """Return the steps with a value of at most ``limit``, best first, then left and right of it."""
     owner = np.arange(begin.size, dtype=np.int64)
     owners, steps = [owner[:0]], [owner[:0]]
     for _ in range(depth):

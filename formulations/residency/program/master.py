@@ -91,7 +91,7 @@ class Master:
         return self.builder.program()
 
     def multipliers(self, result: SolverResult) -> Multipliers:
-        """Prices from the duals of capacity and DMA time."""
+        """Return the prices from the duals of capacity and DMA time."""
         if result.column_dual is None or result.row_dual is None:
             raise ValueError("the solver returned no duals")
         spm = -result.column_dual[self.occupancy] * self.price_unit
@@ -100,17 +100,17 @@ class Master:
         return Multipliers.legal(self.coefficients, spm, dma[0], dma[-1])
 
     def value(self, objective: float) -> float:
-        """Objective of a solution in objective units, ties included."""
+        """Return the objective of a solution in objective units, ties included."""
         return objective * self.unit_bytes * self.price_unit + self.coefficients.constant
 
     def amounts(self, result: SolverResult) -> Floats:
-        """Bytes of each column (c,)."""
+        """Return the bytes of each column (c,)."""
         if result.primal is None:
             raise ValueError("the solver returned no solution")
         return np.maximum(result.primal[self.amount], 0.0) * self.unit_bytes
 
     def _capacity(self, padding: Floats, margin: float) -> Floats:
-        """(n,) Bytes for columns: all but the margin, and at least what is stationary."""
+        """Return (n,) bytes for columns: all but the margin, and at least what is stationary."""
         intervals = self.intervals
         pages, fixed = intervals.size_bytes * padding, intervals.stationary
         # Such a result has no column.
@@ -122,11 +122,11 @@ class Master:
         return result
 
     def _is(self, *kinds: ColumnKind) -> Bools:
-        """(c,) Columns of these kinds."""
+        """Return (c,) the columns of these kinds."""
         return np.isin(self.columns.kind, kinds)
 
     def _dirty(self) -> tuple[Ints, Ints]:
-        """Dirty columns (d,), and (d,) the access at whose end their bytes were resident."""
+        """Return dirty columns (d,), and (d,) the access at whose end their bytes were resident."""
         dirty = np.flatnonzero(self._is(*DIRTY))
         access, final = self.columns.access[dirty], self.columns.kind[dirty] == ColumnKind.FINAL
         return self.amount[dirty], np.where(final, access, self.intervals.previous[access])

@@ -14,14 +14,14 @@ States = NDArray[np.int8]
 
 
 def path_columns(dual: Dual) -> PathColumns:
-    """Columns on one cheapest path of every tensor; each carries the whole tensor."""
+    """Return the columns on one cheapest path of every tensor; each carries the whole tensor."""
     arrive_for, came_from = _pointers(dual)
     after, arrived, before = _trace(dual, arrive_for, came_from)
     return _columns(dual, after, arrived, before)
 
 
 def _pointers(dual: Dual) -> tuple[States, States]:
-    """(3, a) Best arrival for each state after an access; best origin of each arrival."""
+    """Return (3, a) best arrival for each state after an access; best origin of each arrival."""
     intervals, arc, ahead = dual.intervals, dual.arc, dual.ahead
     read = intervals.read
     d, r, n = ahead.dirty_in, ahead.clean_in, ahead.gone_in + arc.load_here
@@ -51,14 +51,14 @@ def _pointers(dual: Dual) -> tuple[States, States]:
 
 
 def _least(dirty: Floats, clean: Floats, gone: Floats) -> States:
-    """State with the least cost; the later one of equals, which holds less."""
+    """Return the state with the least cost; the later one of equals, which holds less."""
     best = np.where(clean <= dirty, _CLEAN, _DIRTY)
     result: States = np.where(gone <= np.minimum(clean, dirty), _GONE, best).astype(np.int8)
     return result
 
 
 def _trace(dual: Dual, arrive_for: States, came_from: States) -> tuple[States, States, States]:
-    """States after and on arrival of each access (a,), and the origin of its interval."""
+    """Return states after and on arrival of each access (a,), and the origin of its interval."""
     intervals, ahead = dual.intervals, dual.ahead
     index, last = np.arange(intervals.step.size), intervals.last
     anything = _least(ahead.dirty, ahead.clean, ahead.gone)

@@ -37,7 +37,7 @@ class Decisions:
     count: int
 
     def chosen(self, uses: PagedIntervals, values: Floats) -> Retention:
-        """What a solution stands for."""
+        """Return what a solution stands for."""
         padded = np.append(values, 0.0)
 
         def true(state: Ints) -> Bools:
@@ -77,12 +77,12 @@ def settle(uses: PagedIntervals, *, streams_cost: Bools) -> Decisions:
 
 
 def _after(kept: Ints) -> Ints:
-    """State of the interval that follows each access."""
+    """Return the state of the interval that follows each access."""
     return np.append(kept[1:], NO)
 
 
 def _least(values: Ints, begin: Ints, end: Ints) -> Ints:
-    """Least value in each range [begin, end); very large where it is empty."""
+    """Return the least value in each range [begin, end); very large where it is empty."""
     padded = np.append(values, np.iinfo(np.int64).max)
     if not begin.size:
         return padded[begin]
@@ -154,7 +154,7 @@ class CapacityRows:
         self.needed = self._needed(uses, decisions)
 
     def used(self, values: Floats) -> Floats:
-        """(n,) Pages that a solution uses."""
+        """Return (n,) the pages that a solution uses."""
         weights = self.pages * values[self.column]
         return np.bincount(self.step, weights, self.room.size).astype(np.float64)
 
@@ -173,7 +173,7 @@ class CapacityRows:
         build.add(row[self.step], self.column, self.pages)
 
     def _needed(self, uses: PagedIntervals, decisions: Decisions) -> Bools:
-        """(n,) Steps whose capacity row no other row implies.
+        """Return (n,) the steps whose capacity row no other row implies.
 
         A row that everything fits is not needed. What passes step ``i`` on its way is also in
         both neighbors, so the row of ``i`` follows from that of ``i + 1`` (``i - 1``) when that
@@ -189,7 +189,7 @@ class CapacityRows:
         precedes[uses.step[here[own != kept[here]]]] = False
 
         def settled(open_interval: Bools) -> Ints:
-            """(n,) Pages at ends of open intervals where the tensor is resident anyway."""
+            """Return (n,) pages at ends of open intervals where the tensor is resident anyway."""
             at = np.flatnonzero(open_interval & (decisions.resident == YES))
             return summed(uses.steps, uses.step[at], uses.pages[at])
 
@@ -204,7 +204,7 @@ class CapacityRows:
 
 
 def largest_sums(start: Ints, weights: Ints, room: Ints) -> Ints:
-    """(m,) For each row the largest subset sum of its ``weights`` not above ``room``.
+    """Return (m,) for each row the largest subset sum of its ``weights`` not above ``room``.
 
     Row ``k`` has the positive weights ``start[k]:start[k + 1]``. Sums are bits of an integer:
     adding a weight is a shift. A row that would take too long only loses the part of its room

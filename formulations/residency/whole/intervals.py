@@ -29,7 +29,7 @@ class PagedIntervals(ReuseIntervals):
         self.capacity_pages = machine.spm_pages - machine.pages(line.scratch_bytes)
 
     def pages_of(self, kept: Bools, resident: Bools) -> Ints:
-        """(n,) Pages in each step if the accesses' tensors are ``kept`` and ``resident`` (a,)."""
+        """Count pages (n,) if the accesses' tensors are ``kept`` and ``resident`` (a,)."""
         gap, here = np.flatnonzero(kept), np.flatnonzero(resident)
         held = pages_in_steps(self.steps, self.begin[gap], self.step[gap], self.pages[gap])
         return held + summed(self.steps, self.step[here], self.pages[here])

@@ -35,12 +35,12 @@ class Retention:
 
     @staticmethod
     def nothing(uses: PagedIntervals) -> Retention:
-        """Resident is only what must be."""
+        """Have resident only what must be."""
         return Retention.of(uses, *np.zeros((2, uses.step.size), bool))
 
     @staticmethod
     def of_plan(uses: PagedIntervals, plan: Plan) -> Retention:
-        """What a plan in the same order has resident, and keeps, in full."""
+        """Return what a plan in the same order has resident, and keeps, in full."""
         row = plan.residency
         if not len(row):
             return Retention.nothing(uses)
@@ -53,15 +53,15 @@ class Retention:
         return Retention.of(uses, resident, kept)
 
     def free_pages(self, uses: PagedIntervals) -> Ints:
-        """(n,) Pages left in every step; negative where not everything fits."""
+        """Return (n,) the pages left in every step; negative where not everything fits."""
         return uses.capacity_pages - uses.pages_of(self.kept, self.resident)
 
     def fits(self, uses: PagedIntervals) -> bool:
-        """Whether everything fits in every step."""
+        """Return whether everything fits in every step."""
         return bool((self.free_pages(uses) >= 0).all())
 
     def dropped(self, uses: PagedIntervals) -> Bools:
-        """(a,) Writing accesses whose version must be in DRAM later on."""
+        """Return (a,) writing accesses whose version must be in DRAM later on."""
         interval = np.flatnonzero(uses.crossed & ~self.kept)
         version = uses.version[interval - 1]
         result = np.zeros(uses.step.size, bool)
@@ -141,7 +141,7 @@ def filled(uses: PagedIntervals, chosen: Retention, keep: Floats, enter: Floats)
 
 
 def _ranked(priority: Floats, where: Bools) -> list[int]:
-    """Accesses of positive priority, the highest first."""
+    """Return the accesses of positive priority, the highest first."""
     at = np.flatnonzero(where & (priority > 0))
     ranked: list[int] = at[np.argsort(-priority[at], kind="stable")].tolist()
     return ranked

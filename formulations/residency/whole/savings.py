@@ -24,7 +24,7 @@ class Savings:
 
 
 def byte_prices(uses: PagedIntervals, prices: BytePrices) -> tuple[Ints, Ints, Ints]:
-    """(a,) What it costs not to be resident, to come back after an interval, and to be stored.
+    """Price (a,) not to be resident, to come back after an interval, and to be stored.
 
     With ``p`` passes a reader pays ``p s`` streamed, ``s`` loaded and nothing kept: being
     absent costs ``(p - 1) s`` on top of coming back. A result that is streamed pays ``p s`` out
@@ -47,6 +47,6 @@ def savings(uses: PagedIntervals, prices: BytePrices) -> Savings:
     final = np.zeros(uses.step.size, bool)
     final[uses.version[uses.final]] = True
     shared = np.where(final, 0, store_price / np.maximum(intervals, 1))
-    worth = np.where(uses.crossed, back, 0) + np.where(mine, shared[version], 0)
+    saved = np.where(uses.crossed, back, 0) + np.where(mine, shared[version], 0)
     length = uses.step - np.concatenate(([0], uses.step[:-1]))
-    return Savings(keep=worth / (uses.pages * np.maximum(length, 1)), enter=absent / uses.pages)
+    return Savings(keep=saved / (uses.pages * np.maximum(length, 1)), enter=absent / uses.pages)

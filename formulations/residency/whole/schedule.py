@@ -40,7 +40,7 @@ _RELAXATION_GAP = 1e-3
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
-    """Least objective of a whole-tensor schedule in the instance's order, within the limits.
+    """Find the least objective of a whole-tensor schedule in the instance's order.
 
     Where time has no weight, the integer program is exact, and its own bound is the class
     bound. Where it has, loads and stores happen in a few priced steps of each gap, so that
@@ -83,7 +83,7 @@ class _WholeSearch(WholeCase):
     def outcome(
         self, certificate: Certificate | None = None, bound: ClassBound | None = None
     ) -> Outcome:
-        """The best plan, with what is proved."""
+        """Return the best plan, with what is proved."""
         return Outcome(
             plan=self.plan,
             certificate=certificate,
@@ -93,7 +93,7 @@ class _WholeSearch(WholeCase):
         )
 
     def of_traffic(self) -> Outcome:
-        """Bytes alone have a price."""
+        """Search where bytes alone have a price."""
         prices = BytePrices.of(self.request.objective, _LARGEST_PRICE)
         saved = savings(self.uses, prices)
         starts = self._starts(saved.keep, saved.enter)
@@ -113,7 +113,7 @@ class _WholeSearch(WholeCase):
         return self.outcome(bound=self._class_bound(model, found.bound, found.solver))
 
     def of_time(self) -> Outcome:
-        """Cycles have a price too."""
+        """Search where cycles have a price too."""
         saved = savings(self.uses, BytePrices(into=1, out=1, unit=Fraction(1)))
         # Who is resident can be loaded ahead: have every operand resident that fits.
         starts = self._starts(saved.keep, 1.0 / self.uses.pages)
@@ -157,14 +157,14 @@ class _WholeSearch(WholeCase):
         return ClassBound(value=value, holds_for="; ".join((WHOLE, *self.notes)), proved_by=solver)
 
     def _value(self, model: TrafficProgram, cost: float) -> float | None:
-        """Objective that a cost in units of the model stands for; None if it is infinite."""
+        """Return objective that a cost in units of the model stands for; None if it is infinite."""
         if not np.isfinite(cost):
             return None
         constant = unavoidable(self.request.objective, self.line)
         return float(Fraction(cost) * model.unit + constant)
 
     def _relaxation(self) -> tuple[Multipliers, Certificate | None]:
-        """Prices of the relaxation in pages, and the bound that they prove."""
+        """Return the prices of the relaxation in pages, and the bound that they prove."""
         limit = _RELAXATION_SHARE * self.request.remaining_s()
         request = replace(self.request.part(bounds=True), started=monotonic(), time_limit_s=limit)
         search = ColumnGeneration(self.instance, request)

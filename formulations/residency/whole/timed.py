@@ -49,7 +49,7 @@ class TimedProgram:
         self.program = base.builder.program()
 
     def values(self, timed: TimedPlan) -> Floats:
-        """The solution that stands for what is kept and its transfers."""
+        """Return the solution that stands for what is kept and its transfers."""
         steps, columns, theirs = self.case.intervals.steps, self.built.columns, timed.built.columns
         values, primal = np.zeros(self.program.cost.size), timed.answer.primal
         if primal is None:
@@ -64,7 +64,7 @@ class TimedProgram:
 def search(
     case: WholeCase, prices: Multipliers, starts: Sequence[Retention], keep: Floats
 ) -> TimedPlan | None:
-    """Best choices and transfers found; None if time ran out before any.
+    """Return the best plan found; None if time ran out before any.
 
     The columns come from ``prices`` (of the relaxation) and from those of the best choices so
     far; as long as new columns help much, the integer program is solved again. ``keep`` (a,)
@@ -103,14 +103,14 @@ def search(
 
 
 def _busy(model: TimedProgram, relaxed: Floats) -> Bools:
-    """(n,) Steps that are nearly full in the linear relaxation."""
+    """Return (n,) the steps that are nearly full in the linear relaxation."""
     occupancy = model.built.occupancy
     result: Bools = relaxed[occupancy] >= _BUSY * model.program.upper[occupancy]
     return result
 
 
 def _guided(model: TimedProgram, relaxed: Floats, keep: Floats) -> Retention:
-    """What fits, most wanted by the linear relaxation first."""
+    """Return what fits, most wanted by the linear relaxation first."""
     uses, decisions = model.case.uses, model.decisions
     kept, resident = (
         np.where(state >= 0, relaxed[state], 0.0) for state in (decisions.kept, decisions.resident)
@@ -138,7 +138,7 @@ def _solved(case: WholeCase, model: TimedProgram, best: TimedPlan | None) -> Sol
 
 
 def _decide(case: WholeCase, build: ProgramBuilder) -> Decisions:
-    """Columns for what may be either; what never fits is settled, all else is open."""
+    """Add columns for what may be either; what never fits is settled, all else is open."""
     uses = case.uses
     useful = uses.live | uses.live_after
     settled = settle(uses, streams_cost=useful)

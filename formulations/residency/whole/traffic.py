@@ -66,7 +66,7 @@ class TrafficProgram:
         self._cost, self._offset = cost / unit, constant / unit
 
     def program(self, where: Bools | None = None) -> Program:
-        """All rows; or of (W3) only those ``where`` (n,), cut to what can be filled."""
+        """Return all rows; or of (W3) only those ``where`` (n,), cut to what can be filled."""
         build = ProgramBuilder()
         build.columns(self._cost.size, cost=self._cost, upper=1.0, integer=True)
         link(build, self.decisions)
@@ -75,11 +75,11 @@ class TrafficProgram:
         return build.program(by_rows=True, offset=self._offset)
 
     def cost(self, chosen: Retention) -> float:
-        """Cost of what fits, in units."""
+        """Return the cost of what fits, in units."""
         return float(self._cost @ self.values(chosen) + self._offset)
 
     def values(self, chosen: Retention) -> Floats:
-        """The solution that stands for what fits."""
+        """Return the solution that stands for what fits."""
         values = np.zeros(self._cost.size)
         self.decisions.put(values, chosen)
         own = self.store >= 0
@@ -87,12 +87,12 @@ class TrafficProgram:
         return values
 
     def chosen(self, values: Floats) -> Retention:
-        """What a solution stands for, without residency that saves nothing."""
+        """Return what a solution stands for, without residency that saves nothing."""
         return self.decisions.chosen(self.uses, values)
 
 
 def _stores(uses: PagedIntervals, decisions: Decisions) -> Ints:
-    """(a,) Whether the version that each access writes is stored, wherever that is."""
+    """Return (a,) whether the version that each access writes is stored, wherever that is."""
     interval = np.flatnonzero(uses.crossed)
     version, kept = uses.version[interval - 1], decisions.kept[interval]
     written = version >= 0
@@ -126,14 +126,14 @@ class TrafficSolution:
     solver: str
 
     def closed(self, tolerance: float) -> bool:
-        """Whether nothing is left to gain."""
+        """Return whether nothing is left to gain."""
         return self.cost - self.bound <= max(tolerance * abs(self.cost), 1e-6)
 
 
 def search(
     model: TrafficProgram, request: Request, start: Retention, better: Better
 ) -> TrafficSolution:
-    """Least traffic within ``request``'s time and tolerance, from ``start`` on.
+    """Return the least traffic within ``request``'s time and tolerance, from ``start`` on.
 
     The first program has only the capacity rows that are nearly full in the linear relaxation:
     its optimum is a bound already. Each round adds the rows that its solution breaks; the last
@@ -183,7 +183,7 @@ def _solved(
 
 
 def _busy(model: TrafficProgram, relaxed: SolverResult) -> Bools:
-    """(n,) Capacity rows to begin with: the nearly full ones, or all if these are most."""
+    """Return (n,) capacity rows to begin with: the nearly full ones, or all if these are most."""
     capacity = model.capacity
     if relaxed.primal is None:
         return capacity.needed.copy()

@@ -61,12 +61,12 @@ class WholeCase:
         return CostCoefficients(self.instance, self.line, self.request.objective)
 
     def master(self, columns: PathColumns) -> Master:
-        """The compact program over ``columns``."""
+        """Return the compact program over ``columns``."""
         page_bytes = self.instance.machine.page_bytes
         return Master(self.intervals, self.coefficients, columns, page_bytes=page_bytes)
 
     def nearby(self, prices: Multipliers, depth: int = _DEPTH) -> PathColumns:
-        """Everything at accesses, and in each interval the cheapest steps for a load and a store.
+        """Take everything at accesses, and in each interval the cheapest steps for load and store.
 
         Each level of ``depth`` adds the cheapest steps to the left and right of those before.
         """
@@ -80,7 +80,7 @@ class WholeCase:
         return found.union(PathColumns.empty(), self.intervals.steps)
 
     def allowed(self, columns: PathColumns, chosen: Retention) -> Bools:
-        """(c,) Columns that are left open."""
+        """Return (c,) the columns that are left open."""
         access, before = columns.access, self.intervals.previous[columns.access]
         resident, kept = chosen.resident[self.use], chosen.kept[self.use]
         here, held, was = resident[access], kept[access], (before >= 0) & resident[before]
@@ -116,7 +116,7 @@ class TimedPlan:
 
 
 def best_transfers(case: WholeCase, chosen: Retention, columns: PathColumns) -> TimedPlan | None:
-    """Loads and stores of least objective for what is kept; None if time ran out.
+    """Return loads and stores of least objective for what is kept; None if time ran out.
 
     Starts from ``columns``; the prices of each program name the steps that the next one adds.
     """

@@ -68,7 +68,7 @@ def audit(instance: Instance, result: Result) -> Audit:
             complaints += _proof(result, value, proved)
     elif result.bound is not None:
         complaints.append(
-            f"a bound of {_shown(result.bound)} is claimed, but there are no prices to prove it"
+            f"a bound of {result.bound} is claimed, but there are no prices to prove it"
         )
     infeasible = unfit(instance)
     complaints += _figures(result, value) + _status(result, value, proved, infeasible)
@@ -103,14 +103,14 @@ def _figures(result: Result, value: Fraction | None) -> list[str]:
     elif result.schedule is None and result.verified:
         complaints.append("a verified schedule is claimed, but there is none")
     if value is not None and result.value != value:
-        complaints.append(f"the objective is {_shown(value)}, but {_claimed(result.value)}")
+        complaints.append(f"the objective is {value}, but {_claimed(result.value)}")
     known = result.class_bound
     if known is not None and value is not None:
         most = value * (1 + _SOLVER_ROUNDING)
         if known.value > most:
             complaints.append(
                 f"the bound for {known.holds_for}, {known.value:.9g}, is above the schedule's "
-                f"{_shown(value)}"
+                f"{value}"
             )
     return complaints
 
@@ -119,9 +119,7 @@ def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str
     """What the prices prove, and whether it speaks of this schedule."""
     complaints = []
     if result.bound != proved:
-        complaints.append(
-            f"the prices prove a bound of {_shown(proved)}, but {_claimed(result.bound)}"
-        )
+        complaints.append(f"the prices prove a bound of {proved}, but {_claimed(result.bound)}")
     if result.certificate is not None and result.certificate.objective != result.objective:
         complaints.append("the prices are for another objective")
     if value is None or result.schedule is None:
@@ -130,7 +128,7 @@ def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str
     if certificate is not None and not same_order(certificate.order, result.order):
         complaints.append("the bound holds for another order than the schedule's")
     elif proved > value:
-        complaints.append(f"the bound {_shown(proved)} is above the schedule's {_shown(value)}")
+        complaints.append(f"the bound {proved} is above the schedule's {value}")
     return complaints
 
 
@@ -167,9 +165,4 @@ def _optimal(result: Result, gap: float | None) -> list[str]:
 
 
 def _claimed(value: Fraction | None) -> str:
-    return "none is claimed" if value is None else f"{_shown(value)} is claimed"
-
-
-def _shown(value: Fraction) -> str:
-    """Exact: two figures that differ must not look alike."""
-    return str(value)
+    return "none is claimed" if value is None else f"{value} is claimed"

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 Axis = str | int | Sequence[str | int]
 """Values of one axis: a list, or a text with commas and ranges, as ``24MB:1000MB:2MB``."""
 _SILENT = Callbacks(warn=lambda message: None)
-_OF_NETWORKS = ("training", "batch", "optimizer", "parameters", "assume_pointwise", "lowering")
+OF_NETWORKS = ("training", "batch", "optimizer", "parameters", "assume_pointwise", "lowering")
+"""Options of a network."""
 _IN_ROWS = ("spm", "bandwidth", "throughput", "clock", "page", "dma_setup", "duplex")
 """Settings that have columns in any sweep."""
 _SWEPT = (*_IN_ROWS, "technology", "banks")
@@ -271,14 +272,14 @@ def sweep(
     require_limits(time_limit, tolerance, jobs=jobs)
     axes = _axes({**(settings or {}), **{key: given[key] for key in _SWEPT}})
     names = [networks] if isinstance(networks, str) else list(networks)
-    found = networks_of(names, **{key: given[key] for key in _OF_NETWORKS})
+    found = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
     cases = [case for network in found for case in _cases_of(network, machine, axes)]
     chosen = _schedulers(schedulers, objective, cases)
     search = SolveOptions(objective=objective, tolerance=tolerance, time_limit_s=time_limit)
     part, cut = Sweep(cases=tuple(cases), schedulers=chosen, search=search).shard(shard)
     options = {
         "networks": names,
-        **{key: given[key] for key in _OF_NETWORKS},
+        **{key: given[key] for key in OF_NETWORKS},
         "machine": machine,
         **{key: given[key] for key in _SWEPT},
         "settings": settings,

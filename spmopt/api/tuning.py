@@ -16,7 +16,7 @@ from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import is_stored
 from spmopt.api.scheduling import Solution, require_limits
 from spmopt.api.shown import Drawing, Shown
-from spmopt.api.sweeping import networks_of
+from spmopt.api.sweeping import OF_NETWORKS, networks_of
 from spmopt.core.errors import InputError
 
 if TYPE_CHECKING:
@@ -436,6 +436,7 @@ def tune(
     InputError
         A network, space or option that cannot be used.
     """
+    given = dict(locals())
     from spmopt.io.document import require_folder
     from spmopt.search.cautions import cautions, require_energies
     from spmopt.search.findings import findings_of
@@ -448,15 +449,8 @@ def tune(
     from spmopt.search.tune import tune as run
 
     require_limits(time_limit, tolerance)
-    of_networks = networks_of(
-        [networks] if isinstance(networks, str) else networks,
-        training=training,
-        batch=batch,
-        optimizer=optimizer,
-        parameters=parameters,
-        assume_pointwise=assume_pointwise,
-        lowering=lowering,
-    )
+    names = [networks] if isinstance(networks, str) else networks
+    of_networks = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
     scheduled = [word for word in objectives if word in ("time", "energy", "traffic")]
     setup = Setup(
         networks=tuple(of_networks),

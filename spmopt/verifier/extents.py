@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from bisect import bisect_right
 from collections.abc import Iterable
+
+import numpy as np
 
 from spmopt.core.schedule import Placements
 from spmopt.core.table import Ints
@@ -26,7 +28,7 @@ class Addresses:
                 strict=True,
             )
         )
-        self._beginning, self._ending = _by_step(table.begin), _by_step(table.end)
+        self._beginning, self._ending = _Agenda(table.begin), _Agenda(table.end)
         # The scratch, tensor -1, takes the last place.
         self._rows: list[dict[int, Extent]] = [{} for _ in range(tensors + 1)]
 
@@ -36,10 +38,10 @@ class Addresses:
         Returns what is given up: tensor, since which step it lay there, and the extent.
         """
         given_up = []
-        for row in self._ending.get(step, ()):
+        for row in self._ending.until(step):
             tensor = self._tensor[row]
             given_up.append((tensor, self._begin[row], self._rows[tensor].pop(row)))
-        for row in self._beginning.get(step, ()):
+        for row in self._beginning.until(step):
             self._rows[self._tensor[row]][row] = self._extent[row]
         return given_up
 
@@ -56,9 +58,17 @@ class Addresses:
         ]
 
 
-def _by_step(step: Ints) -> dict[int, list[int]]:
-    """Return the rows of each step."""
-    rows: dict[int, list[int]] = defaultdict(list)
-    for row, at in enumerate(step.tolist()):
-        rows[at].append(row)
-    return rows
+class _Agenda:
+    """Rows by time."""
+
+    def __init__(self, time: Ints) -> None:
+        order = np.argsort(time, kind="stable")
+        self._order: list[int] = order.tolist()
+        self._time: list[int] = time[order].tolist()
+        self._next = 0
+
+    def until(self, step: int) -> list[int]:
+        """Return rows not yet given, up to and with those of ``step``."""
+        first = self._next
+        self._next = bisect_right(self._time, step, first)
+        return self._order[first : self._next]

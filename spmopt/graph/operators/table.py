@@ -186,9 +186,11 @@ def _work(rule: Mapping[str, Any], where: str) -> Factor:
     factor = _named(rule.get("times", "once"), FACTORS, f"times of {where}")
 
     def work(inputs: Shapes, outputs: Shapes, attributes: Attributes) -> int:
-        count = of_result * prod(outputs[0]) + of_results * sum(map(prod, outputs))
+        count = of_result * prod(outputs[0])
         if of_input:
             count += of_input * prod(inputs[0])
+        if of_results:
+            count += of_results * sum(map(prod, outputs))
         return count * factor(inputs, outputs, attributes)
 
     return work

@@ -20,7 +20,7 @@ def command_cycles(machine: Machine, size_bytes: Ints) -> Ints:
     up, down = machine.clock_hz // common, machine.dram_bytes_per_s // common
     largest = int(size_bytes.max(initial=0))
     # Python's integers where 64 bits would overflow.
-    exact = size_bytes if (largest + 1) * up < 2**62 and down < 2**62 else size_bytes.astype(object)
+    exact = size_bytes if (largest + 1) * up < 2**62 else size_bytes.astype(object)
     return machine.dma_setup_cycles - np.asarray(-(exact * up) // down, np.int64)
 
 

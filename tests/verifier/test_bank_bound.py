@@ -93,3 +93,11 @@ def test_prices_that_would_overflow_are_refused() -> None:
     banks = tuple(replace(bank, spm=large) for bank in prices.banks)
     with pytest.raises(InputError, match="too large for 64 bits"):
         bound(instance, replace(prices, banks=banks))
+
+
+def test_no_prices_of_banks_are_prices_of_zero() -> None:
+    instance, prices = _uneven()
+    none = np.zeros(len(instance.operations), np.int64)
+    zero = tuple(BankPrices(spm=none, port=none) for _ in prices.banks)
+    expected = bound(instance, replace(prices, banks=zero))
+    assert bound(instance, replace(prices, banks=())) == expected

@@ -21,7 +21,7 @@ import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand
 from spmopt.core.objective import Objective
-from spmopt.core.schedule import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from spmopt.core.table import Bools, Ints
 from tests import brute_force_moves as one
 from tests.brute_force_moves import Move, Rules, State
@@ -284,8 +284,7 @@ def _plan(taken: list[list[Move]], modes: list[int]) -> Plan:
     held = np.array(resident, np.int64).reshape(-1, 4).T
     stores = np.array(stored, np.int64).reshape(-1, 3).T
     return Plan(
-        operation=np.arange(len(taken), dtype=np.int64),
-        mode=np.array(modes, np.int64),
+        steps=Steps.listed(np.array(modes, np.int64)),
         residency=Residency(tensor=held[0], begin=held[1], end=held[2], size_bytes=held[3]),
         stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
     )

@@ -48,7 +48,7 @@ class Repair:
         self, instance: Instance, request: Request, plan: Plan, prices: Certificate | None
     ) -> None:
         self._request = request
-        line = timeline(instance, plan.operation, plan.mode)
+        line = timeline(instance, plan.steps)
         self._uses, self._whole = UseSteps(line), whole(line)
         self._paged = blocks_of(plan.residency, instance.machine)
         self._rounds = Rounds(

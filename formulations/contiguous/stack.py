@@ -273,8 +273,7 @@ def plan_of(c: CellContext, resident: Ints, store: Ints, blocks: list[Block]) ->
     first = np.array([row.start for row in rows], np.int64)
     last = np.array([row.stop - 1 for row in rows], np.int64)
     return Plan(
-        operation=line.operation,
-        mode=line.mode,
+        steps=line.chosen,
         residency=Residency(
             tensor=cells.tensor[first],
             begin=cells.step[first],

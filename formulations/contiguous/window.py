@@ -10,10 +10,7 @@ from formulations.residency.cells import Cells, changed
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
 
-_BY_STEP = (
-    *("operation", "mode", "compute_cycles", "scratch_bytes"),
-    *("macs", "spm_read_bytes", "spm_write_bytes"),
-)
+_BY_STEP = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes")
 _BY_ACCESS = ("tensor", "kind", "passes", "stationary", "live_after")
 
 
@@ -51,6 +48,7 @@ class StepWindow:
         nowhere = np.full(line.size_bytes.size, -1, np.int64)
         return replace(
             line,
+            chosen=line.chosen.take(steps),
             **{name: getattr(line, name)[steps] for name in _BY_STEP},
             **{name: getattr(line, name)[accesses] for name in _BY_ACCESS},
             step=line.step[accesses] - self.first,

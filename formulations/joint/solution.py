@@ -21,10 +21,10 @@ def decoded(
     queued by phase, then by start.
     """
     place = [value(position) for position in program.position]
-    operation = np.argsort(np.array(place, np.int64))
+    order = np.argsort(np.array(place, np.int64))
     mode = [
-        next(number for number, chosen in enumerate(program.mode[index]) if holds(chosen))
-        for index in operation.tolist()
+        next(number for number, chosen in enumerate(modes) if holds(chosen))
+        for modes in program.mode
     ]
     residency, steps = [], {}
     for number, interval in enumerate(program.intervals):
@@ -50,7 +50,7 @@ def decoded(
             begin, end = steps[one.interval] if one.interval >= 0 else (first, first + 1)
             placements.append((one.tensor, (begin, end), (0, one.pages, value(one.address))))
     return Schedule(
-        steps=Steps(operation=operation, mode=np.array(mode, np.int64)),
+        steps=Steps.listed(np.array(mode, np.int64)).take(order),
         residency=Residency.of_rows(sorted(residency)),
         commands=Commands.of_rows([(row[0], *row[3:]) for row in queue]),
         placements=Placements.of_rows(
@@ -65,14 +65,14 @@ def hinted(program: JointProgram, plan: Plan) -> Iterator[tuple[Literal, bool]]:
     A tensor that the plan holds in part, where it is used, is not resident; one of which it
     lets all go between two uses is in two intervals.
     """
-    place = np.argsort(plan.operation).tolist()
+    place = np.argsort(plan.steps.operation).tolist()
     for (one, other), literal in program.order.items():
         if one < other:
             yield literal, place[one] < place[other]
-    for step, operation in enumerate(plan.operation.tolist()):
+    for step, operation in enumerate(plan.steps.operation.tolist()):
         if len(program.mode[operation]) > 1:
             for number, literal in enumerate(program.mode[operation]):
-                yield literal, number == int(plan.mode[step])
+                yield literal, number == int(plan.steps.mode[step])
     heads = _heads(program.facts, plan, place)
     for (use, interval), literal in program.member.items():
         yield literal, heads.get(use) == program.intervals[interval].head

@@ -17,13 +17,11 @@ from functools import cached_property
 from math import floor, log10
 from typing import Any
 
-import numpy as np
 import pulp
 
 from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import Objective
-from spmopt.core.timeline import Access, Timeline, timeline
+from spmopt.core.timeline import Access, Timeline, fitting_timeline
 
 SLACK = 1e-6
 """Shares of a tensor that a solver may be off."""
@@ -112,9 +110,8 @@ class WholeProblem:
     """
 
     def __init__(self, instance: Instance, objective: Objective) -> None:
-        order = np.arange(len(instance.operations), dtype=np.int64)
         self.instance, self.objective = instance, objective
-        self.line = line = timeline(instance, order, fitting_modes(instance))
+        self.line = line = fitting_timeline(instance)
         self.steps = line.steps
         machine = instance.machine
         self.uses = _uses(line)

@@ -48,8 +48,7 @@ def _plan(case: WholeProblem, resident: Bytes, stores: Bytes) -> Plan:
             rows.append((tensor, step, step + 1, size))
     moved = sorted((step, tensor, size) for (tensor, step), size in stores.items() if size)
     return Plan(
-        operation=case.line.operation,
-        mode=case.line.mode,
+        steps=case.line.chosen,
         residency=Residency.of_rows(rows),
         stores=Stores.of_rows(moved),
     )

@@ -136,7 +136,7 @@ class ColumnGeneration:
     def offer_plan(self, plan: Plan) -> None:
         """Keep a legal plan that costs less."""
         instance, objective, line = self.instance, self.request.objective, self.line
-        if plan.operation is line.operation and plan.mode is line.mode:
+        if plan.steps is line.chosen:
             value = plan_cost(instance.machine, line, plan, fluid=self.fluid).value(objective, line)
         else:
             value = plan_value(instance, plan, objective, fluid=self.fluid)

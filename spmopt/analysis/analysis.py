@@ -60,7 +60,7 @@ class Analysis:
 
     def by_operation(self) -> Breakdown:
         """Measure each step by itself, labeled with the kind of its operation."""
-        order = self.steps.view.timeline.operation
+        order = self.steps.view.timeline.order
         operations = [self.instance.operations[index] for index in order.tolist()]
         return break_down(
             self.steps,

@@ -117,7 +117,7 @@ class Explanation:
 
     def operation(self, step: int) -> str:
         """Name of what a step runs."""
-        return self.instance.operations[int(self.figures.view.timeline.operation[step])].name
+        return self.instance.operations[int(self.figures.view.timeline.order[step])].name
 
     def transfers(self, step: int) -> list[Transfer]:
         """List what a step waits for, most of it first."""

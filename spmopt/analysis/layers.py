@@ -50,7 +50,7 @@ class StepLayers:
 
 def layers(instance: Instance, line: Timeline) -> StepLayers:
     """Find the layers of a schedule whose steps are ``line``."""
-    operations = [instance.operations[index] for index in line.operation.tolist()]
+    operations = [instance.operations[index] for index in line.order.tolist()]
     gradient = np.array([tensor.kind in _GRADIENTS for tensor in instance.tensors], bool)
     backward = np.zeros(line.steps, bool)
     backward[line.step[gradient[line.tensor]]] = True

@@ -177,6 +177,6 @@ def _unbroken(table: Residency, low: Ints, high: Ints) -> Bools:
 
 def _kinds(instance: Instance, line: Timeline) -> Ints:
     """Number (n,) the kind of each step's operation; those without one are all distinct."""
-    kinds = [instance.operations[index].kind for index in line.operation.tolist()]
+    kinds = [instance.operations[index].kind for index in line.order.tolist()]
     names = [kind or f"\0{step}" for step, kind in enumerate(kinds)]
     return np.unique(names, return_inverse=True)[1]

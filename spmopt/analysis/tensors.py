@@ -63,7 +63,7 @@ def use_columns(figures: StepFigures, found: Reuse) -> Columns:
     size = line.size_bytes[line.tensor]
     frequency = figures.flop[line.step] / size
     operations = view.instance.operations
-    names = [operations[index].name for index in line.operation.tolist()]
+    names = [operations[index].name for index in line.order.tolist()]
     # The last place of each is that of no interval, -1.
     steps = np.array([*names, None], object)
     scopes = np.array([*(scope.words for scope in Scope), None], object)

@@ -139,7 +139,7 @@ def plan_value(
     instance: Instance, plan: Plan, objective: Objective, *, fluid: bool = False
 ) -> Fraction:
     """Return the objective of a legal plan; ``fluid``: see :func:`plan_cost`."""
-    line = timeline(instance, plan.operation, plan.mode)
+    line = timeline(instance, plan.steps)
     return plan_cost(instance.machine, line, plan, fluid=fluid).value(objective, line)
 
 

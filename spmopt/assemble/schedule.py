@@ -36,14 +36,14 @@ def assemble(instance: Instance, plan: Plan) -> Schedule:
     """
     check_plan(instance, plan)
     machine = instance.machine
-    arrays = timeline(instance, plan.operation, plan.mode)
+    arrays = timeline(instance, plan.steps)
     if plan.banks is not None:
         placements = place_in_banks(machine, plan.banks)
         moves = moves_between(machine, arrays, plan.banks)
     else:
         placements, moves = _places(machine, arrays, plan), Moves.empty()
     return Schedule(
-        steps=Steps(operation=plan.operation, mode=plan.mode),
+        steps=plan.steps,
         residency=plan.residency,
         commands=derive_commands(arrays, plan),
         placements=placements,
@@ -66,9 +66,9 @@ def check_plan(instance: Instance, plan: Plan) -> None:
     ScheduleError
         An index out of range, rows out of order or overlapping, a size outside its tensor.
     """
-    tensors, steps = len(instance.tensors), int(plan.operation.size)
+    tensors, steps = len(instance.tensors), len(plan.steps)
     sizes = np.array([tensor.size_bytes for tensor in instance.tensors], np.int64)
-    _check_steps(instance, plan)
+    _check_steps(instance, plan.steps)
     rows, stores = plan.residency, plan.stores
     _check_rows("residency", rows, range(tensors), steps)
     change = np.diff(rows.tensor)
@@ -90,13 +90,11 @@ def check_plan(instance: Instance, plan: Plan) -> None:
         _refuse((plan.banks.tensor_page < 0) | (plan.banks.pages < 1), "banks: no such pages")
 
 
-def _check_steps(instance: Instance, plan: Plan) -> None:
-    if plan.operation.shape != plan.mode.shape or plan.operation.ndim != 1:
-        raise ScheduleError("plan: operation and mode must have one entry a step")
+def _check_steps(instance: Instance, steps: Steps) -> None:
     operations = range(len(instance.operations))
-    _refuse(_outside(plan.operation, operations), "plan: no such operation")
+    _refuse(_outside(steps.operation, operations), "plan: no such operation")
     modes = np.array([len(operation.modes) for operation in instance.operations], np.int64)
-    _refuse((plan.mode < 0) | (plan.mode >= modes[plan.operation]), "plan: no such mode")
+    _refuse((steps.mode < 0) | (steps.mode >= modes[steps.operation]), "plan: no such mode")
 
 
 def _check_rows(name: str, rows: Residency | BankRows, tensors: range, steps: int) -> None:

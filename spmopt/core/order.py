@@ -12,11 +12,6 @@ from spmopt.core.instance import Instance
 from spmopt.core.table import Ints
 
 
-def listed_order(instance: Instance) -> Ints:
-    """Return (n,) the order that the operations are listed in."""
-    return np.arange(len(instance.operations), dtype=np.int64)
-
-
 def other_order(operation: Ints) -> Ints | None:
     """Return ``operation``, what each step runs, or None if that is the listed order."""
     return None if np.array_equal(operation, np.arange(operation.size)) else operation

@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import Self
+
+import numpy as np
 
 from spmopt.core.table import Ints, Table
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Steps(Table):
+    """What every step runs: ``operation`` in ``mode``."""
+
+    operation: Ints
+    mode: Ints
+
+    @classmethod
+    def listed(cls, mode: Ints) -> Self:
+        """Return all operations in the order that they are listed in, with their modes (n,)."""
+        return cls(operation=np.arange(mode.size), mode=mode)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,13 +84,11 @@ class BankRows(Table):
 class Plan:
     """Order, modes, residency and stores; loads, streams and addresses are derived.
 
-    ``operation[i]`` and ``mode[i]`` are what step ``i`` runs. With ``ranges`` the addresses are
-    those (``contiguous``), the scratch at the top; with ``banks`` pages go wherever there is room
-    in their bank; without either, wherever there is room.
+    With ``ranges`` the addresses are those (``contiguous``), the scratch at the top; with ``banks``
+    pages go wherever there is room in their bank; without either, wherever there is room.
     """
 
-    operation: Ints
-    mode: Ints
+    steps: Steps
     residency: Residency
     stores: Stores
     ranges: Ranges | None = None
@@ -88,14 +102,6 @@ class Command(IntEnum):
     STORE = 1
     STREAM_IN = 2
     STREAM_OUT = 3
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Steps(Table):
-    """``operation`` and ``mode`` of every step."""
-
-    operation: Ints
-    mode: Ints
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -38,8 +38,8 @@ class Table:
             for field in fields(self)
         )
 
-    def take(self, rows: Ints | Bools) -> Self:
-        """Return the rows by index or mask, in that order."""
+    def take(self, rows: Ints | Bools | slice) -> Self:
+        """Return the rows by index, mask or slice, in that order."""
         return type(self)(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
     def rows(self) -> list[tuple[int, ...]]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand, Operation
 from spmopt.core.modes import fitting_modes
+from spmopt.core.schedule import Steps
 from spmopt.core.table import Bools, Ints
 
 _OF_MODE = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes")
@@ -35,7 +36,7 @@ class Timeline:
 
     Attributes
     ----------
-    operation, mode : (n,)
+    chosen : (n,)
         What each step runs (mode -1 in a relaxed timeline).
     compute_cycles, scratch_bytes, macs, spm_read_bytes, spm_write_bytes : (n,)
         Of the step's mode.
@@ -55,8 +56,7 @@ class Timeline:
         Of each tensor, or -1 for one that no operation touches.
     """
 
-    operation: Ints
-    mode: Ints
+    chosen: Steps
     compute_cycles: Ints
     scratch_bytes: Ints
     macs: Ints
@@ -80,7 +80,12 @@ class Timeline:
     @property
     def steps(self) -> int:
         """Number of steps."""
-        return int(self.operation.size)
+        return int(self.order.size)
+
+    @property
+    def order(self) -> Ints:
+        """(n,) The operation that each step runs."""
+        return self.chosen.operation
 
     @property
     def live_before(self) -> Bools:
@@ -91,17 +96,15 @@ class Timeline:
         return result
 
 
-def timeline(instance: Instance, operation: Ints, mode: Ints) -> Timeline:
-    """Return the arrays of ``instance`` with step ``i`` running ``operation[i]`` in ``mode[i]``."""
-    operations = [instance.operations[index] for index in operation.tolist()]
-    modes = [op.modes[m] for op, m in zip(operations, mode.tolist(), strict=True)]
-    return _build(instance, operation, mode, operations, modes)
+def timeline(instance: Instance, steps: Steps) -> Timeline:
+    """Return the arrays of ``instance`` as ``steps`` run it."""
+    operations = instance.operations
+    return _build(instance, steps, [operations[op].modes[mode] for op, mode in steps.rows()])
 
 
 def listed_timeline(instance: Instance) -> Timeline:
     """Return the arrays of ``instance`` in its own order, every operation in its first mode."""
-    count = len(instance.operations)
-    return timeline(instance, np.arange(count, dtype=np.int64), np.zeros(count, np.int64))
+    return timeline(instance, Steps.listed(np.zeros(len(instance.operations), np.int64)))
 
 
 def fitting_timeline(instance: Instance) -> Timeline:
@@ -112,16 +115,13 @@ def fitting_timeline(instance: Instance) -> Timeline:
     InfeasibleError
         An operation's stationary operands and scratch do not fit the SPM in any mode.
     """
-    order = np.arange(len(instance.operations), dtype=np.int64)
-    return timeline(instance, order, fitting_modes(instance))
+    return timeline(instance, Steps.listed(fitting_modes(instance)))
 
 
 def relaxed_timeline(instance: Instance) -> Timeline:
     """Arrays of ``instance`` in its own order with the least of each figure over its modes."""
-    count = len(instance.operations)
     modes = [relaxed_mode(op) for op in instance.operations]
-    order = np.arange(count, dtype=np.int64)
-    return _build(instance, order, np.full(count, -1, np.int64), list(instance.operations), modes)
+    return _build(instance, Steps.listed(np.full(len(modes), -1, np.int64)), modes)
 
 
 def relaxed_mode(operation: Operation) -> Mode:
@@ -140,13 +140,8 @@ def relaxed_mode(operation: Operation) -> Mode:
     )
 
 
-def _build(
-    instance: Instance,
-    operation: Ints,
-    mode: Ints,
-    operations: list[Operation],
-    modes: list[Mode],
-) -> Timeline:
+def _build(instance: Instance, steps: Steps, modes: list[Mode]) -> Timeline:
+    operations = [instance.operations[index] for index in steps.operation.tolist()]
     operands = [op.tensors for op in operations]
     counts = [len(ids) for ids in operands]
     tensor = _ints([t for ids in operands for t in ids])
@@ -158,8 +153,7 @@ def _build(
     followed = following >= 0
     live_after = np.where(followed, kind[following] != Access.WRITE, keep[tensor])
     return Timeline(
-        operation=operation,
-        mode=mode,
+        chosen=steps,
         **{name: _ints([getattr(m, name) for m in modes]) for name in _OF_MODE},
         first=_ints([0, *accumulate(counts)]),
         step=step,

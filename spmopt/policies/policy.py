@@ -74,8 +74,7 @@ def completed(arrays: Timeline, residency: Residency) -> Plan:
     )
     residency = joined(found, lacking)
     return Plan(
-        operation=arrays.operation,
-        mode=arrays.mode,
+        steps=arrays.chosen,
         residency=residency,
         stores=_stores(arrays, residency),
     )

@@ -129,8 +129,7 @@ def kept(timeline: Timeline, keep: Bools) -> Plan:
     left = np.concatenate((last[owed], result))
     left = left[np.lexsort((tensor[left], step[left]))]
     return Plan(
-        operation=timeline.operation,
-        mode=timeline.mode,
+        steps=timeline.chosen,
         residency=rows.take(np.lexsort((rows.begin, rows.tensor))),
         stores=Stores(step=step[left], tensor=tensor[left], size_bytes=size[tensor[left]]),
     )

@@ -33,9 +33,9 @@ from spmopt.assemble.cost import transfer_cycles
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.modes import fitting_modes
-from spmopt.core.order import depth_first, listed_order
+from spmopt.core.order import depth_first
 from spmopt.core.result import Outcome
-from spmopt.core.schedule import Plan, Residency
+from spmopt.core.schedule import Plan, Residency, Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline, timeline
@@ -73,8 +73,10 @@ def tsai(
         An operation fits in none of its modes.
     """
     del request
-    operation = depth_first(instance) if order == "depth-first" else listed_order(instance)
-    arrays = timeline(instance, operation, fitting_modes(instance)[operation])
+    steps = Steps.listed(fitting_modes(instance))
+    if order == "depth-first":
+        steps = steps.take(depth_first(instance))
+    arrays = timeline(instance, steps)
     plan = keep_by_rank(instance, arrays, brought_in(arrays))
     moved = through_channel(instance.machine, arrays, plan, prefetch, offload)
     return in_first_modes(instance, moved)

@@ -107,8 +107,8 @@ def _keys(picture: ScheduleView) -> tuple[Ints, Ints]:
     """Number (tensor, operation, next operation) of every interval, and find its first access."""
     line = picture.view.timeline
     row = np.flatnonzero(picture.analysis.reuse.scope >= 0)
-    operation = line.operation[line.step[row]]
-    following = line.operation[line.step[line.next[row]]]
+    operation = line.order[line.step[row]]
+    following = line.order[line.step[line.next[row]]]
     return (line.tensor[row] * line.steps + operation) * line.steps + following, row
 
 
@@ -128,7 +128,7 @@ def kept_more(picture: ScheduleView, other: ScheduleView) -> Residencies:
     require_comparable(other, picture)
     found, rows = gaps(other, picture), picture.residencies
     found = found.take(found.bytes_saved > 0)
-    at = np.argsort(picture.view.timeline.operation)[other.view.timeline.operation]
+    at = np.argsort(picture.view.timeline.order)[other.view.timeline.order]
     begin, end = at[found.from_step], at[found.to_step]
     order = np.argsort(rows.tensor, kind="stable")
     held = rows.tensor[order]
@@ -214,7 +214,7 @@ def _only(picture: ScheduleView, other: ScheduleView) -> Json:
 def _tables(first: ScheduleView, second: ScheduleView, found: KeptOtherwise) -> Json:
     """Return tables by what they are of; rows of the first are ``found``."""
     names = [operation.name for operation in first.instance.operations]
-    runs = [names[operation] for operation in first.view.timeline.operation.tolist()]
+    runs = [names[operation] for operation in first.view.timeline.order.tolist()]
     kept = {
         **_named(first, found.tensor),
         "after": [runs[at] for at in found.from_step.tolist()],
@@ -294,4 +294,4 @@ def _times(
 
 def _order(picture: ScheduleView) -> Ints:
     """Return (n,) the step of each operation."""
-    return np.argsort(picture.view.timeline.operation)
+    return np.argsort(picture.view.timeline.order)

@@ -72,7 +72,7 @@ class _Tracer:
     def __init__(self, picture: ScheduleView) -> None:
         times, view = picture.times, picture.view
         self._picture, self._view = picture, view
-        operations = [picture.instance.operations[k].name for k in view.timeline.operation.tolist()]
+        operations = [picture.instance.operations[k].name for k in view.timeline.order.tolist()]
         self._operation = operations
         self._start = self._ns(times.start)
         self._end = self._ns(times.start + times.duration)

@@ -93,7 +93,7 @@ def orders(
             instance = section.instance(feasible[0])
             plan = entry.load()(instance, search.request(instance)).plan
             if plan is not None:
-                found[order_of(plan.operation)] = None
+                found[order_of(plan.steps.operation)] = None
     return tuple(found)
 
 

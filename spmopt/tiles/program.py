@@ -20,6 +20,7 @@ import numpy as np
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
+from spmopt.core.schedule import Steps
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline, links
 from spmopt.graph.cycles import access_cycles, compute_cycles
@@ -213,8 +214,7 @@ class PassProgram:
         previous, following, first_access, last_access = links(tensor, number.size)
         nothing = np.zeros(self.place.size, np.int64)
         return Timeline(
-            operation=np.arange(self.place.size),
-            mode=nothing,
+            chosen=Steps.listed(nothing),
             compute_cycles=self.compute_cycles,
             scratch_bytes=nothing,
             macs=self.macs,

@@ -43,7 +43,7 @@ class Arrays:
     @classmethod
     def of(cls, instance: Instance, schedule: Schedule) -> Self:
         """Lay out ``schedule``; its indices must be in range."""
-        line = timeline(instance, schedule.steps.operation, schedule.steps.mode)
+        line = timeline(instance, schedule.steps)
         table = schedule.residency
         rows = StepIndex.of(table.tensor, table.begin, line.steps)
         resident = _resident(schedule, rows, line.tensor, line.step)

@@ -100,8 +100,7 @@ def _capturing(instance: Instance, analysis: Analysis, wanted: Collection[Scope]
     order = np.lexsort((stored, line.step[written]))
     columns = np.array(rows, np.int64).reshape(-1, 4).T
     plan = Plan(
-        operation=line.operation,
-        mode=line.mode,
+        steps=line.chosen,
         residency=Residency(
             tensor=columns[0], begin=columns[1], end=columns[2], size_bytes=columns[3]
         ),

@@ -8,7 +8,7 @@ import pytest
 from spmopt.analysis import Analysis, Cause, Scope
 from spmopt.analysis.steps import attainable, ridge_point
 from spmopt.assemble import assemble
-from spmopt.core.schedule import Plan, Residency, Schedule, Stores
+from spmopt.core.schedule import Plan, Residency, Schedule, Steps, Stores
 from spmopt.verifier import verify
 from tests.analysis.small import kept, streamed, training_step
 from tests.tiny import Op, tiny
@@ -152,8 +152,7 @@ def _planned(
     stored = np.array(stores or [], np.int64).reshape(-1, 3).T
     count = len(operations)
     plan = Plan(
-        operation=np.arange(count),
-        mode=np.zeros(count, np.int64),
+        steps=Steps.listed(np.zeros(count, np.int64)),
         residency=Residency(tensor=table[0], begin=table[1], end=table[2], size_bytes=table[3]),
         stores=Stores(step=stored[0], tensor=stored[1], size_bytes=stored[2]),
     )

@@ -8,7 +8,7 @@ from spmopt.analysis import Analysis, Scope
 from spmopt.analysis.reuse import repeats
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance, TensorKind
-from spmopt.core.schedule import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from tests.analysis.small import kept, streamed, training_step
 from tests.strategies import random_instance
 from tests.tiny import Op, tiny
@@ -120,8 +120,7 @@ def test_what_random_plans_load_in_vain_is_seen() -> None:
 def test_a_load_that_is_dropped_before_use_is_in_vain() -> None:
     instance = tiny({"a": (8, "in")}, [Op(), Op(), Op(reads="a")], spm=8)
     plan = Plan(
-        operation=np.arange(3),
-        mode=np.zeros(3, np.int64),
+        steps=Steps.listed(np.zeros(3, np.int64)),
         residency=Residency(
             tensor=np.array([0]),
             begin=np.array([0]),

@@ -9,7 +9,7 @@ import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor
 from spmopt.core.machine import Machine
-from spmopt.core.schedule import Command, Commands, Plan, Residency, Stores
+from spmopt.core.schedule import Command, Commands, Plan, Residency, Steps, Stores
 from spmopt.core.timeline import Timeline, timeline
 
 
@@ -96,8 +96,7 @@ def plan(
     table = np.array([(names.index(t), *rest) for t, *rest in rows], np.int64).reshape(-1, 4)
     saved = np.array([(i, names.index(t), x) for i, t, x in stores], np.int64).reshape(-1, 3)
     return Plan(
-        operation=np.arange(count),
-        mode=np.zeros(count, np.int64),
+        steps=Steps.listed(np.zeros(count, np.int64)),
         residency=Residency(
             tensor=table[:, 0], begin=table[:, 1], end=table[:, 2], size_bytes=table[:, 3]
         ),
@@ -107,7 +106,7 @@ def plan(
 
 def arrays(instance: Instance, chosen: Plan) -> Timeline:
     """The instance as ``chosen`` runs it."""
-    return timeline(instance, chosen.operation, chosen.mode)
+    return timeline(instance, chosen.steps)
 
 
 def rows_of(instance: Instance, residency: Residency) -> list[tuple[str, int, int, int]]:

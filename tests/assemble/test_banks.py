@@ -24,8 +24,7 @@ def rows(*table: Row) -> BankRows:
 def plan(banks: BankRows) -> Plan:
     facts = moving()
     return Plan(
-        operation=facts.steps.operation,
-        mode=facts.steps.mode,
+        steps=facts.steps,
         residency=facts.residency,
         stores=Stores.empty(),
         banks=banks,

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from spmopt.assemble import assemble
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
-from spmopt.core.order import depth_first, listed_order, reordered
-from spmopt.core.schedule import Plan
+from spmopt.core.order import depth_first, reordered
+from spmopt.core.schedule import Plan, Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.policies import stream
@@ -101,9 +101,10 @@ def test_the_depth_first_order_keeps_every_dependence(instance: Instance) -> Non
     # listed.
     plan = stream(instance, Request()).plan
     assert plan is not None
-    moved: Plan = nothing_kept(timeline(instance, order, plan.mode[order]))
+    moved: Plan = nothing_kept(timeline(instance, plan.steps.take(order)))
     report = verify(instance, assemble(instance, moved))
     assert report.legal, report.violations
     assert report.totals is not None
-    itself = verify(again, assemble(again, replace(moved, operation=listed_order(again))))
+    listed = replace(moved, steps=Steps.listed(moved.steps.mode))
+    itself = verify(again, assemble(again, listed))
     assert itself.totals == report.totals

@@ -14,7 +14,7 @@ from spmopt.analysis.obstacles import Obstacle
 from spmopt.analysis.stalls import Cause, split
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
-from spmopt.core.schedule import Plan, Residency, Schedule, Stores
+from spmopt.core.schedule import Plan, Residency, Schedule, Steps, Stores
 from spmopt.verifier import verify
 from tests.explain.naive import Naive
 from tests.tiny import Op, tiny
@@ -96,8 +96,7 @@ def planned(
     stored = np.array([(step, NUMBER[t], s) for step, t, s in stores], np.int64).reshape(-1, 3).T
     count = len(instance.operations)
     plan = Plan(
-        operation=np.arange(count),
-        mode=np.zeros(count, np.int64),
+        steps=Steps.listed(np.zeros(count, np.int64)),
         residency=Residency(tensor=table[0], begin=table[1], end=table[2], size_bytes=table[3]),
         stores=Stores(step=stored[0], tensor=stored[1], size_bytes=stored[2]),
     )

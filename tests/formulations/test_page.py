@@ -160,7 +160,7 @@ def test_of_several_modes_the_first_that_fits_runs() -> None:
         instance = tiny({"x": (8, "in")}, [modes], spm=spm)
         outcome = scheduled(instance, MAKESPAN)
         assert outcome.plan is not None
-        assert outcome.plan.mode.tolist() == [mode]
+        assert outcome.plan.steps.mode.tolist() == [mode]
         assert verified(instance, MAKESPAN, outcome.plan) == value
         assert outcome.notes == (SEVERAL_MODES,)
         # One cycle in one mode, x streamed in the other: no mode is faster than 8.

@@ -35,7 +35,7 @@ def totals(instance: Instance, plan: Plan) -> Totals:
 
 def is_whole(instance: Instance, plan: Plan) -> bool:
     """Whether every operand is on chip whole or not at all."""
-    steps = timeline(instance, plan.operation, plan.mode)
+    steps = timeline(instance, plan.steps)
     held = resident_bytes(plan.residency, steps.step, steps.tensor)
     return bool(((held == 0) | (held == steps.size_bytes[steps.tensor])).all())
 
@@ -48,7 +48,7 @@ def beats_no_optimum(scheduler: Scheduler, instances: int, residency: str = "who
         )
         for objective in (TRAFFIC, MAKESPAN):
             plan = plan_of(scheduler(instance, Request(objective=objective)))
-            own = reordered(instance, plan.operation)
+            own = reordered(instance, plan.steps.operation)
             best = optimum(own, objective, residency=residency)
             assert best is not None
             assert totals(instance, plan).value(objective) >= best.value

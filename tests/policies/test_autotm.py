@@ -18,7 +18,7 @@ from tests.tiny import Op, tiny
 def moves(instance: Instance) -> list[tuple[int, str, str, int]]:
     """Step, kind, tensor and bytes of all loads and stores."""
     plan = plan_of(autotm(instance, Request()))
-    commands = derive_commands(timeline(instance, plan.operation, plan.mode), plan)
+    commands = derive_commands(timeline(instance, plan.steps), plan)
     return [
         (step, Command(kind).name.lower(), instance.tensors[tensor].name, end - begin)
         for step, kind, tensor, begin, end in zip(
@@ -91,7 +91,7 @@ def test_schedules_are_legal_and_whole_and_each_move_is_one() -> None:
     for instance in random_instances(90):
         plan = plan_of(autotm(instance, Request()))
         totals(instance, plan)
-        steps = timeline(instance, plan.operation, plan.mode)
+        steps = timeline(instance, plan.steps)
         assert is_whole(instance, plan)
         commands = derive_commands(steps, plan)
         moved = commands.take(np.isin(commands.kind, [Command.LOAD, Command.STORE]))

@@ -78,6 +78,6 @@ def test_no_policy_beats_the_optimum(policy: Scheduler) -> None:
 def test_step_times_are_the_verifiers(policy: Scheduler) -> None:
     for instance in random_instances(30):
         plan = plan_of(policy(instance, Request()))
-        steps = timeline(instance, plan.operation, plan.mode)
+        steps = timeline(instance, plan.steps)
         mine = step_cycles(instance.machine, steps, derive_commands(steps, plan))
         assert int(mine.sum()) == totals(instance, plan).makespan_cycles

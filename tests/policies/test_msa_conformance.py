@@ -12,10 +12,9 @@ from spmopt.assemble import derive_commands, step_cycles
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.errors import InfeasibleError
 from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import timeline
+from spmopt.core.timeline import fitting_timeline, timeline
 from spmopt.policies import stream
 from spmopt.policies.msa import msa
 from spmopt.policies.msa.costs import costs
@@ -39,7 +38,7 @@ def test_schedules_are_legal_and_whole(copies: str, late: str) -> None:
         plan = assigned(instance, copies, late)
         figures = totals(instance, plan)
         assert figures.replay_cycles <= figures.makespan_cycles
-        steps = timeline(instance, plan.operation, plan.mode)
+        steps = timeline(instance, plan.steps)
         held = resident_bytes(plan.residency, steps.step, steps.tensor)
         assert is_whole(instance, plan)
         kept += int((held > 0).sum() - steps.stationary.sum())
@@ -83,8 +82,7 @@ def test_the_same_instance_gives_the_same_plan() -> None:
 def test_elapsed_time_is_that_of_streaming_everything() -> None:
     checked = 0
     for instance in random_instances(60):
-        order = np.arange(len(instance.operations))
-        steps = timeline(instance, order, fitting_modes(instance))
+        steps = fitting_timeline(instance)
         commands = derive_commands(steps, nothing_kept(steps))
         expected = step_cycles(instance.machine, steps, commands)
         elapsed = costs(instance.machine, steps).elapsed

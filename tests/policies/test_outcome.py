@@ -54,7 +54,7 @@ def test_the_first_mode_that_fits_is_taken(policy: Scheduler) -> None:
     several = replace(instance, operations=(operation,))
     found = policy(several, Request())
     assert found.plan is not None
-    assert found.plan.mode.tolist() == [1]
+    assert found.plan.steps.mode.tolist() == [1]
     assert found.notes == (SEVERAL_MODES,)
 
 

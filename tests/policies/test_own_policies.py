@@ -9,13 +9,11 @@ import pytest
 
 from spmopt.core.errors import InputError, ScheduleError
 from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import TRAFFIC
-from spmopt.core.order import listed_order
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan, Residency
 from spmopt.core.scheduler import Policy, Request
-from spmopt.core.timeline import timeline
+from spmopt.core.timeline import fitting_timeline
 from spmopt.policies import belady, stream
 from spmopt.policies.policy import completed
 from spmopt.schedulers.registry import SchedulerEntry, find, kind_of
@@ -73,14 +71,14 @@ def test_what_must_be_stored_is_worked_out() -> None:
         for instance in random_instances(60):
             request = Request(objective=TRAFFIC, stop=lambda: True)
             known = plan_of(belady(instance, request, granularity=granularity))
-            arrays = timeline(instance, listed_order(instance), fitting_modes(instance))
+            arrays = fitting_timeline(instance)
             again = completed(arrays, known.residency)
             assert totals(instance, again).traffic_bytes <= totals(instance, known).traffic_bytes
 
 
 def test_stationary_operands_come_by_themselves() -> None:
     for instance in random_instances(20):
-        arrays = timeline(instance, listed_order(instance), fitting_modes(instance))
+        arrays = fitting_timeline(instance)
         found = totals(instance, completed(arrays, Residency.empty()))
         streamed = totals(instance, plan_of(stream(instance, Request(objective=TRAFFIC))))
         assert found.traffic_bytes == streamed.traffic_bytes

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
-from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import TRAFFIC
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request, Scheduler
-from spmopt.core.timeline import Timeline, listed_timeline, timeline
+from spmopt.core.timeline import Timeline, fitting_timeline, listed_timeline
 from spmopt.policies import belady, belady_size, frequency, lru
 from spmopt.policies.belady import distance
 from spmopt.policies.frequency import rarity
@@ -46,7 +44,7 @@ each_policy = pytest.mark.parametrize("policy", POLICIES, ids=KEEPS)
 
 
 def arrays(instance: Instance) -> Timeline:
-    return timeline(instance, np.arange(len(instance.operations)), fitting_modes(instance))
+    return fitting_timeline(instance)
 
 
 def test_a_victim_is_trimmed_by_what_is_needed() -> None:

@@ -54,7 +54,7 @@ def test_the_first_choice_is_the_default(name: str) -> None:
     )
     for instance in random_instances(8):
         plan, same = (plan_of(find(chosen).load()(instance, Request())) for chosen in (name, first))
-        assert np.array_equal(plan.operation, same.operation)
+        assert np.array_equal(plan.steps.operation, same.steps.operation)
         assert plan.residency == same.residency
         assert plan.stores == same.stores
 

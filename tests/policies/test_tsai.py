@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from spmopt.core.instance import Instance
-from spmopt.core.order import depth_first, listed_order
+from spmopt.core.order import depth_first, other_order
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.policies.tsai import next_layer, tsai
@@ -32,8 +32,9 @@ def test_schedules_are_legal_and_whole(order: str, prefetch: str, offload: str) 
         plan = scheduled(instance, order, prefetch, offload)
         figures = totals(instance, plan)
         assert figures.replay_cycles <= figures.makespan_cycles
-        right = depth_first(instance) if order == "depth-first" else listed_order(instance)
-        assert np.array_equal(plan.operation, right)
+        listed = np.arange(len(instance.operations))
+        right = depth_first(instance) if order == "depth-first" else listed
+        assert np.array_equal(plan.steps.operation, right)
         assert is_whole(instance, plan)
 
 
@@ -70,4 +71,4 @@ def test_the_baseline_is_the_naive_choice_of_each_part() -> None:
         same = scheduled(instance, "listed", "next", "full")
         assert naive.residency == same.residency
         assert naive.stores == same.stores
-        assert np.array_equal(naive.operation, listed_order(instance))
+        assert other_order(naive.steps.operation) is None

@@ -29,7 +29,7 @@ def scheduled(
 
 def loads_of(instance: Instance, plan: Plan) -> Moves:
     """Step, tensor and bytes of every load."""
-    commands = derive_commands(timeline(instance, plan.operation, plan.mode), plan)
+    commands = derive_commands(timeline(instance, plan.steps), plan)
     loads = commands.take(commands.kind == Command.LOAD)
     return sorted(
         (step, instance.tensors[tensor].name, size)
@@ -195,7 +195,7 @@ def test_depth_first_keeps_a_branch_on_chip() -> None:
         spm=12,
     )
     deep, listed = (scheduled(instance, order=order) for order in ("depth-first", "listed"))
-    assert deep.operation.tolist() == [0, 2, 1, 3]
+    assert deep.steps.operation.tolist() == [0, 2, 1, 3]
     assert totals(instance, deep).traffic_bytes == 4 + 4
     assert totals(instance, listed).traffic_bytes == 4 + 4 + 2 * (8 + 8)
 

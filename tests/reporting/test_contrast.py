@@ -136,7 +136,7 @@ def kept(of: ScheduleView) -> dict[tuple[int, int, int], int]:
             for step in range(int(line.step[one]), int(line.step[other]) + 1):
                 here = (table.tensor == tensor_number) & (table.begin <= step) & (table.end > step)
                 sizes.append(int(table.size_bytes[here].sum()))
-            first, last = (int(line.operation[line.step[k]]) for k in (one, other))
+            first, last = (int(line.order[line.step[k]]) for k in (one, other))
             found[tensor_number, first, last] = min(sizes)
     return found
 
@@ -162,7 +162,7 @@ def test_gaps_are_matched_by_operations() -> None:
             for key in one.keys() & other.keys()
             if one[key] != other[key]
         }
-        order = first.view.timeline.operation
+        order = first.view.timeline.order
         rows = list(zip(*found.values(), strict=True))
         assert {
             (tensor_number, int(order[begin]), int(order[end])): (a, b)

@@ -168,7 +168,7 @@ def test_slices_show_what_the_picture_has() -> None:
             assert event["ts"] * clock / 10**6 == pytest.approx(start, abs=clock / 10**9)
             assert event["args"]["tensor"] == picture.view.name(int(table.tensor[row]))
             step = int(table.step[row])
-            operation = picture.instance.operations[int(picture.view.timeline.operation[step])]
+            operation = picture.instance.operations[int(picture.view.timeline.order[step])]
             assert event["args"]["operation"] == operation.name
             traffic[event["tid"]] += event["args"]["bytes"]
         assert traffic[DMA_IN] == picture.totals.dram_in_bytes

@@ -16,6 +16,7 @@ from spmopt.core.modes import fitting_modes
 from spmopt.core.objective import MAKESPAN, TRAFFIC
 from spmopt.core.order import depth_first, reordered
 from spmopt.core.result import Certificate, Outcome, Result, Status
+from spmopt.core.schedule import Steps
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import timeline
 from spmopt.io.files import StoredResult, read_result, write_result
@@ -52,8 +53,8 @@ def in_order(order: list[int]) -> Answer:
 
     def scheduler(instance: Instance, request: Request) -> Outcome:
         del request
-        operation = np.array(order)
-        arrays = timeline(instance, operation, fitting_modes(instance)[operation])
+        steps = Steps.listed(fitting_modes(instance)).take(np.array(order))
+        arrays = timeline(instance, steps)
         return Outcome(plan=keep_by_rank(instance, arrays, distance(arrays)))
 
     return scheduler

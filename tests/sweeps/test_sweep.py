@@ -99,7 +99,7 @@ def in_depth_first_order(instance: Instance, request: Request) -> Outcome:
     order = depth_first(instance)
     plan = belady(reordered(instance, order), request).plan
     assert plan is not None
-    return Outcome(plan=replace(plan, operation=order))
+    return Outcome(plan=replace(plan, steps=replace(plan.steps, operation=order)))
 
 
 def test_another_order_is_held_against_its_own_bound(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,9 +12,8 @@ import pytest
 
 from spmopt.core.instance import Instance
 from spmopt.core.modes import fitting_modes
-from spmopt.core.order import listed_order
 from spmopt.core.result import Certificate, Outcome
-from spmopt.core.schedule import Plan, Residency, Stores
+from spmopt.core.schedule import Plan, Residency, Steps, Stores
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
 from spmopt.testing import CHECKS, check_policy
@@ -43,9 +42,7 @@ def does_not_look_at_room(instance: Instance) -> Plan:
     count = len(instance.operations)
     modes = np.zeros(count, np.int64)
     nothing = Residency.empty(), Stores.empty()
-    return Plan(
-        operation=listed_order(instance), mode=modes, residency=nothing[0], stores=nothing[1]
-    )
+    return Plan(steps=Steps.listed(modes), residency=nothing[0], stores=nothing[1])
 
 
 def knows_time_only(instance: Instance, request: Request) -> Outcome:

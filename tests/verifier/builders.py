@@ -62,7 +62,7 @@ def schedule(steps: int, residency: Rows, commands: Rows, placements: Rows) -> S
     queue = np.array(commands, np.int64).reshape(-1, 6)
     placed = np.array(placements, np.int64).reshape(-1, 6)
     return Schedule(
-        steps=Steps(operation=np.arange(steps), mode=np.zeros(steps, np.int64)),
+        steps=Steps.listed(np.zeros(steps, np.int64)),
         residency=Residency(
             tensor=rows[:, 0], begin=rows[:, 1], end=rows[:, 2], size_bytes=rows[:, 3]
         ),

@@ -9,7 +9,7 @@ import numpy as np
 
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
-from spmopt.core.schedule import Command, Placements, Plan, Residency, Schedule, Stores
+from spmopt.core.schedule import Command, Placements, Plan, Residency, Schedule, Steps, Stores
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, timeline
 from tests.strategies import random_instance
@@ -52,11 +52,11 @@ def random_plan(instance: Instance, generator: np.random.Generator, free_order: 
     """Walk through the steps: keep what must be kept, and of the rest whatever fits."""
     order = _random_order(instance, generator, free_order)
     modes = [len(instance.operations[index].modes) for index in order.tolist()]
-    mode = generator.integers(0, modes)
-    walk = _Walk(instance, timeline(instance, order, mode), generator)
+    steps = Steps(operation=order, mode=generator.integers(0, modes))
+    walk = _Walk(instance, timeline(instance, steps), generator)
     for step in range(order.size):
         walk.advance(step)
-    return Plan(operation=order, mode=mode, residency=walk.residency(), stores=walk.stores())
+    return Plan(steps=steps, residency=walk.residency(), stores=walk.stores())
 
 
 def scatter(instance: Instance, schedule: Schedule, generator: np.random.Generator) -> Schedule:

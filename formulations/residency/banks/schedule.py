@@ -119,7 +119,7 @@ class _Best:
     def offer(self, plan: Plan, share: float) -> None:
         """Give the pages of a plan their banks, in a share of the time; keep the cheapest."""
         instance, objective = self._instance, self._request.objective
-        line = timeline(instance, plan.operation, plan.mode)
+        line = timeline(instance, plan.steps)
         facts = BankCoefficients(instance, line, objective, relaxed=False)
         cost = plan_cost(instance.machine, line, plan)
         banked, value = plan, np.inf

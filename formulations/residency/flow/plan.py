@@ -54,8 +54,7 @@ def kept_plan(
         (line.tensor[late.access], late.step, late.step + 1, late.size_bytes),
     )
     return Plan(
-        operation=line.operation,
-        mode=line.mode,
+        steps=line.chosen,
         residency=residency_of(line.steps, *map(np.concatenate, zip(*pieces, strict=True))),
         stores=stores_of(
             np.concatenate((line.step[here], late.step)),

@@ -42,8 +42,7 @@ def to_plan(
             resident = np.where(raised, high[0], low[0])
             dirty = _settled(profile, np.where(raised, high[1], low[1]), resident)
             return Plan(
-                operation=profile.intervals.line.operation,
-                mode=profile.intervals.line.mode,
+                steps=profile.intervals.line.chosen,
                 residency=_rows(profile, resident),
                 stores=_stores(profile, resident, dirty),
             )

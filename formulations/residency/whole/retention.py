@@ -76,8 +76,7 @@ def plan_of(uses: PagedIntervals, chosen: Retention) -> Plan:
     stored = np.flatnonzero(chosen.dropped(uses) & chosen.resident)
     pieces = np.concatenate((here, held))
     return Plan(
-        operation=uses.line.operation,
-        mode=uses.line.mode,
+        steps=uses.line.chosen,
         residency=residency_of(
             uses.steps,
             uses.tensor[pieces],

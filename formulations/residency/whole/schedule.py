@@ -143,7 +143,7 @@ class _WholeSearch(WholeCase):
         """Keep what fits; and what the start plan keeps, then what fits beside it. Offer both."""
         tried = [Retention.nothing(self.uses)]
         own = self.request.start
-        if own is not None and np.array_equal(own.operation, self.line.operation):
+        if own is not None and np.array_equal(own.steps.operation, self.line.order):
             tried.append(repaired(self.uses, Retention.of_plan(self.uses, own), keep))
         starts = [filled(self.uses, chosen, keep, enter) for chosen in tried]
         for chosen in starts:

@@ -74,8 +74,7 @@ class Segments:
         for value in self._order:
             self._place(value)
         return Plan(
-            operation=self._timeline.operation,
-            mode=self._timeline.mode,
+            steps=self._timeline.chosen,
             residency=joined(Residency.of_rows(sorted(self._rows))),
             stores=Stores.of_rows(sorted(self._stores)),
         )

@@ -104,9 +104,7 @@ class Simulation:
             spm.free += self._scratch[step]
         spm.empty(timeline.steps)
         residency, stores = spm.tables()
-        return Plan(
-            operation=timeline.operation, mode=timeline.mode, residency=residency, stores=stores
-        )
+        return Plan(steps=timeline.chosen, residency=residency, stores=stores)
 
     def _pin(self, step: int, accesses: range) -> None:
         """Protect what is resident; admit the stationary operands, whatever has to go."""

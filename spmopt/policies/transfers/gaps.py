@@ -178,8 +178,7 @@ def moved_plan(gaps: Gaps, stores: Parts, loads: Parts, left: Ints | None = None
     )
     step, tensor = np.divmod(keys, tensors)
     return Plan(
-        operation=timeline.operation,
-        mode=timeline.mode,
+        steps=timeline.chosen,
         residency=residency_of(gaps, stores, loads, left),
         stores=Stores(
             step=step, tensor=tensor, size_bytes=summed(keys.size, slot, stores.size_bytes)

@@ -102,14 +102,14 @@ def _remarks(picture: ScheduleView) -> list[str]:
 
 def _steps(picture: ScheduleView) -> Json:
     times, line, price = picture.times, picture.view.timeline, picture.price
-    operations = [picture.instance.operations[index] for index in line.operation.tolist()]
+    operations = [picture.instance.operations[index] for index in line.order.tolist()]
     of = picture.analysis.layers
     return {
         "name": [op.name for op in operations],
         "layer": [of.names[layer] for layer in of.layer.tolist()],
         "pass": ["backward" if back else "forward" for back in of.backward.tolist()],
         "kind": [op.kind for op in operations],
-        "operation": line.operation.tolist(),
+        "operation": line.order.tolist(),
         "start": times.start.tolist(),
         "cycles": times.duration.tolist(),
         "compute_start": times.compute_start.tolist(),

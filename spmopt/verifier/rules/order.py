@@ -11,7 +11,7 @@ from spmopt.verifier.violation import Violation, found
 def rule_r9(view: Arrays) -> list[Violation]:
     """R9, order: predecessors run in earlier steps."""
     operations = view.instance.operations
-    order = view.timeline.operation
+    order = view.timeline.order
     position = np.empty_like(order)
     position[order] = np.arange(order.size)
     counts = [len(operation.predecessors) for operation in operations]

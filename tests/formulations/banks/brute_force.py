@@ -19,7 +19,7 @@ import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand
 from spmopt.core.objective import Objective
-from spmopt.core.schedule import BankRows, Plan, Residency, Stores
+from spmopt.core.schedule import BankRows, Plan, Residency, Steps, Stores
 from tests import brute_force_moves as one
 from tests.brute_force_moves import Move, Rules, State
 
@@ -235,8 +235,7 @@ def _plan(instance: Instance, taken: tuple[tuple[Choice, ...], ...]) -> Plan:
     stores = np.array(sorted(stored), np.int64).reshape(-1, 3).T
     places = np.array(banked, np.int64).reshape(-1, 6).T
     return Plan(
-        operation=np.arange(steps, dtype=np.int64),
-        mode=np.zeros(steps, np.int64),
+        steps=Steps.listed(np.zeros(steps, np.int64)),
         residency=Residency(tensor=rows[0], begin=rows[1], end=rows[2], size_bytes=rows[3]),
         stores=Stores(step=stores[0], tensor=stores[1], size_bytes=stores[2]),
         banks=BankRows(

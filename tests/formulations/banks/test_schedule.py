@@ -44,7 +44,7 @@ def test_a_plan_with_its_banks_costs_what_the_program_says(seed: int) -> None:
     case = banked(seed, banks=3, ports=seed % 2 == 0, duplex=True, aligned=seed % 3 == 0)
     objective = objective_named("energy", case.machine)
     plan = random_plan(case, np.random.default_rng(seed), False)
-    line = timeline(case, plan.operation, plan.mode)
+    line = timeline(case, plan.steps)
     facts = BankCoefficients(case, line, objective, relaxed=False)
     cost = plan_cost(case.machine, line, plan)
     chosen = assign(facts, plan, cost, Request(objective=objective))
@@ -72,7 +72,7 @@ def _twice(facts: BankCoefficients) -> float:
 def test_stays_cover_the_residency(seed: int) -> None:
     case = banked(seed, max_operations=6)
     plan = random_plan(case, np.random.default_rng(seed), False)
-    line = timeline(case, plan.operation, plan.mode)
+    line = timeline(case, plan.steps)
     objective = objective_named("energy", case.machine)
     found = PageSegments(BankCoefficients(case, line, objective, relaxed=False), plan)
     page = case.machine.page_bytes

@@ -38,7 +38,7 @@ def test_first_schedule_is_the_plan_s_or_better() -> None:
     assert policy is not None
     assert cycles is not None
     assert cycles <= first.cycles <= policy
-    assert first.schedule.steps.operation.tolist() == plan.operation.tolist()
+    assert first.schedule.steps.operation.tolist() == plan.steps.operation.tolist()
 
 
 @pytest.mark.parametrize("seed", range(200, 210))

@@ -17,7 +17,7 @@ from formulations.solver.program import Floats
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import TRAFFIC
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import Plan, Steps
 from spmopt.core.table import Ints
 from spmopt.verifier import verify
 from tests.formulations.priced import Case, all_columns, cases
@@ -55,7 +55,9 @@ class Solution:
             page_bytes=self.page_bytes,
             capacity_pages=self.capacity_pages + extra_pages,
         )
-        return None if plan is None else replace(plan, mode=np.zeros_like(plan.mode))
+        if plan is None:
+            return None
+        return replace(plan, steps=Steps.listed(np.zeros(len(plan.steps), np.int64)))
 
 
 def solutions(count: int) -> list[Solution]:

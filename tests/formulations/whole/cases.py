@@ -39,6 +39,6 @@ def byte_energy(instance: Instance) -> Objective:
 
 def all_or_nothing(instance: Instance, plan: Plan) -> bool:
     """Whether every tensor is whole or absent wherever it is used."""
-    line = timeline(instance, plan.operation, plan.mode)
+    line = timeline(instance, plan.steps)
     resident = resident_bytes(plan.residency, line.step, line.tensor)
     return bool(((resident == 0) | (resident == line.size_bytes[line.tensor])).all())

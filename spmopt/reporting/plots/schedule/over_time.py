@@ -156,7 +156,7 @@ def plot_gain(first: ScheduleView, second: ScheduleView, ax: Axes | None = None)
     """
     require_comparable(first, second)
     ax = alone(ax)
-    place = np.argsort(second.view.timeline.operation)[first.view.timeline.operation]
+    place = np.argsort(second.view.timeline.order)[first.view.timeline.order]
     gained = first.times.duration - second.times.duration[place]
     one, other = names((first, second))
     entitled(ax, f"Time that B ({other}) has gained on A ({one})", "gained")

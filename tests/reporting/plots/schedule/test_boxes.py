@@ -34,8 +34,8 @@ def test_boxes_cover_what_is_occupied() -> None:
 def by_gaps(one: ScheduleView, other: ScheduleView) -> set[Cell]:
     """(tensor, page of the tensor, step) that ``one`` keeps more, by the record of differences."""
     found: Any = contrast_record(other, one)["gaps"]
-    step_of = {int(op): step for step, op in enumerate(one.view.timeline.operation)}
-    order, page = other.view.timeline.operation, one.view.page_bytes
+    step_of = {int(op): step for step, op in enumerate(one.view.timeline.order)}
+    order, page = other.view.timeline.order, one.view.page_bytes
     cells = set()
     for tensor, begin, end, less, more, saved in zip(*found.values(), strict=True):
         if saved > 0:

@@ -15,7 +15,7 @@ SHARED = ("base", "theme", "axis", "chart", "table")
 """Scripts that any page can use: elements, data, themes, axes, charts, tables."""
 VIEW = (
     *("sheet", "schedule", "words", "map", "lanes", "life", "gestures", "stage", "overview"),
-    *("side", "board", "headline", "contrast", "details"),
+    *("side", "board", "headline", "details"),
 )
 """Those that draw schedules."""
 SCRIPTS = (*SHARED, *VIEW, "schedule-page")

@@ -18,10 +18,6 @@ class TimeAxis {
     return this.to - this.from;
   }
 
-  get whole() {
-    return this.from === 0 && this.to === this.total;
-  }
-
   /** Brings [from, to) into view, as far as there is any. */
   show(from, to) {
     const span = Math.min(this.total, Math.max(LEAST_CYCLES, to - from));
@@ -46,8 +42,7 @@ class TimeAxis {
 
   /** @param {number} part of the span, to the right */
   pan(part) {
-    const by = Math.max(-this.from, Math.min(this.total - this.to, part * this.span));
-    this.show(this.from + by, this.to + by);
+    this.show(this.from + part * this.span, this.to + part * this.span);
   }
 
   /** Zooms by `factor` > 1 in; what is at `part` of the span stays there. */

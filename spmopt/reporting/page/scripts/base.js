@@ -23,7 +23,7 @@ const dom = htm.bind(function (...parts) {
   return element(...parts);
 });
 
-function filled(made, attributes, children) {
+function filled(made, attributes, children = []) {
   for (const [name, value] of Object.entries(attributes || {})) {
     if (typeof value === "function") made.addEventListener(name, value);
     else if (value === true) made.setAttribute(name, "");
@@ -37,14 +37,10 @@ function filled(made, attributes, children) {
 /** Text in which control characters and line ends are seen: \n, \x1b. @param {string} text */
 function visible(text) {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (letter) => {
-    const code = letter.codePointAt(0);
-    const short = { 9: "\\t", 10: "\\n", 13: "\\r" }[code];
-    return short || (code < 256 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`);
+    const code = letter.codePointAt(0).toString(16);
+    const long = code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
+    return { "\t": "\\t", "\n": "\\n", "\r": "\\r" }[letter] || long;
   });
-}
-
-function hex(code, digits) {
-  return code.toString(16).padStart(digits, "0");
 }
 
 /** @param {string} text @param {() => void} act @param {Object<string, any>} [attributes] */

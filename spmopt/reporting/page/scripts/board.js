@@ -9,8 +9,9 @@ class Board {
     const longest = Math.max(...schedules.map(({ cycles }) => cycles));
     this.axis = new TimeAxis(longest, schedules[0].clock_hz);
     const pick = (stage, tensor, step) => this.pick(stage, tensor, step);
-    this.overview = new Overview(schedules, this.axis, theme, look);
     this.stages = schedules.map((one) => new Stage(one, this.axis, theme, look, pick));
+    const stacks = this.stages.map(({ stack }) => stack);
+    this.overview = new Overview(stacks, this.axis, theme);
     const roots = this.stages.map(({ root }) => root);
     const said = dom`<p class="key" id="said-of-time">${schedules[0].said}</p>`;
     fill("pictures", this.overview.root, roots, said);
@@ -21,7 +22,7 @@ class Board {
       isAsked = true;
       requestAnimationFrame(() => {
         isAsked = false;
-        this.move();
+        this.draw(true);
       });
     });
     document.addEventListener("keydown", (event) => event.key === "Escape" && this.clear());
@@ -29,7 +30,6 @@ class Board {
 
   drawControls() {
     const { axis } = this;
-    const mark = (checked) => this.mark(checked);
     const act = (text, label, done) => button(text, done, { "aria-label": label });
     this.range = dom`<span class="status" id="range" />`;
     this.modes = choiceOf("Scratchpad by", Object.values(MODES), MODES.address, (name) => {
@@ -38,7 +38,9 @@ class Board {
     fill(
       "controls",
       this.modes,
-      this.contrast ? checkbox("Mark what only this one keeps", false, mark, "mark") : [],
+      this.contrast
+        ? checkbox("Mark what only this one keeps", false, (on) => this.mark(on), "mark")
+        : [],
       dom`<div class="group" role="group" aria-label="Zoom and pan">
         ${act("◀", "Earlier", () => axis.pan(-0.5))}
         ${act("▶", "Later", () => axis.pan(0.5))}
@@ -50,21 +52,13 @@ class Board {
     );
   }
 
-  /** Draws what has moved. */
-  move() {
-    for (const stage of this.stages) stage.move();
+  /** Draws all; while it moves only as sharp as there is time for. */
+  draw(isMoving = false) {
     this.overview.draw();
-    this.showRange();
-  }
-
-  /** Draws all anew: colors, contents or sizes have changed. */
-  draw() {
-    this.overview.draw();
-    for (const stage of this.stages) stage.draw();
-    this.showRange();
-  }
-
-  showRange() {
+    for (const stage of this.stages) {
+      if (isMoving) stage.move();
+      else stage.draw();
+    }
     const { from, to, clockHz } = this.axis;
     const digits = tickDigits((to - from) / 100, to);
     const [start, end] = [from, to].map((cycles) => si(cycles / clockHz, "s", digits));
@@ -82,20 +76,16 @@ class Board {
   }
 
   /** A click: follows the tensor, or shows the operation. */
-  pick(stage, tensor, step) {
-    const { name } = stage.schedule.steps;
+  pick({ schedule }, tensor, step) {
     if (tensor >= 0) this.follow(tensor);
-    else if (step >= 0) this.showPanel(stepPanel(stage, step, this), name[step]);
+    else if (step >= 0) this.showPanel(stepPanel(schedule, step, this), schedule.steps.name[step]);
     else this.clear();
   }
 
   /** Shows a panel below the legend. */
   showPanel(content, name) {
-    fill(
-      "followed",
-      content,
-      button("End following (Escape)", () => this.clear()),
-    );
+    const end = button("End following (Escape)", () => this.clear());
+    fill("followed", content, end);
     announce(`${shortened(name)} is shown beside the pictures`);
   }
 
@@ -104,21 +94,20 @@ class Board {
     this.tensor = tensor;
     this.setMark(false);
     for (const stage of this.stages) stage.follow(tensor);
-    const [{ edges, tensors }] = this.schedules;
-    this.showPanel(tensorPanel(this.stages, tensor, this), tensors.name[tensor]);
+    const [{ edges, tensors, usesOf }] = this.schedules;
+    this.showPanel(tensorPanel(this.schedules, tensor, this), tensors.name[tensor]);
     this.changed();
     if (!jump) return;
-    const steps = this.schedules[0].usesOf(tensor).map((use) => tensors.uses_step[use]);
-    if (steps.length) this.axis.focus(edges[steps[0]], edges[steps.at(-1) + 1]);
+    const uses = usesOf(tensor);
+    if (uses.length) this.axis.focus(edges[uses[0].step], edges[uses.at(-1).step + 1]);
     this.reveal();
   }
 
   /** @param {Schedule} schedule */
   showStep(schedule, step) {
     const place = Math.min(step, schedule.count - 1);
-    const stage = this.stages[this.schedules.indexOf(schedule)];
     this.axis.focus(schedule.edges[place], schedule.edges[place + 1]);
-    this.showPanel(stepPanel(stage, place, this), schedule.steps.name[place]);
+    this.showPanel(stepPanel(schedule, place, this), schedule.steps.name[place]);
     this.reveal();
   }
 
@@ -131,8 +120,9 @@ class Board {
     const isIn = (step) => layer[step] === name && (!pass || passes[step] === pass);
     const marked = [...layer.keys()].filter(isIn);
     if (!marked.length) return;
-    for (const stage of this.stages) stage.markSteps(stage.schedule === schedule ? marked : []);
+    for (const { lanes } of this.stages) lanes.marked = lanes.schedule === schedule ? marked : [];
     this.axis.focus(schedule.edges[marked[0]], schedule.edges[marked.at(-1) + 1]);
+    this.draw();
     announce(
       `${counted(marked.length, "step")} of ${shortened(name)} marked above the engine's lane`,
     );
@@ -164,6 +154,8 @@ class Board {
   mark(isMarked) {
     this.clear();
     this.setMark(isMarked);
-    this.stages.forEach((stage, at) => stage.emphasize(isMarked ? this.contrast.only[at] : null));
+    this.stages.forEach((stage, at) =>
+      stage.emphasize(isMarked ? rowsOf(this.contrast.only[at]) : null),
+    );
   }
 }

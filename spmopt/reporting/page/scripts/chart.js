@@ -74,8 +74,8 @@ class Chart {
       height: this.height,
       "aria-label": `${this.label}. Arrow keys go from point to point${opens}.`,
       pointermove: (event) => this.hover(event),
-      pointerleave: () => this.leave(),
-      blur: () => this.leave(),
+      pointerleave: () => this.show(-1),
+      blur: () => this.show(-1),
       keydown: (event) => this.key(event),
       click: (event) => {
         this.hover(event);
@@ -157,19 +157,14 @@ class Chart {
     if (!point) return hideTip();
     this.ring.setAttribute("cx", String(this.across(point.x)));
     this.ring.setAttribute("cy", String(this.up(point.y)));
-    showTip(point.words(), clientX, clientY);
-    return undefined;
-  }
-
-  leave() {
-    this.show(-1, 0, 0);
+    return showTip(point.words(), clientX, clientY);
   }
 
   key(event) {
     const last = this.points.length - 1;
     const next = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1 }[event.key];
     const place = { Home: 0, End: last }[event.key] ?? this.at + next;
-    if (event.key === "Escape") this.leave();
+    if (event.key === "Escape") this.show(-1);
     else if (event.key === "Enter" || event.key === " ") this.points[this.at]?.act?.();
     else if (Number.isNaN(place) || last < 0) return;
     else {

@@ -129,19 +129,8 @@ class Curves {
     return colored(drawn("g", {}, line || null, path("marks", shapes)), color);
   }
 
-  /** One panel: its title, what is upwards, and the chart. */
-  figure(panel, chart) {
-    const { label } = this.view.y;
-    return dom`<figure>
-      <figcaption>
-        ${panel.title ? dom`<h3>${shortened(panel.title, 160)}</h3>` : null}
-        <p class="key">${chart.y.isCut ? `${label}; the axis does not begin at 0` : label}</p>
-      </figcaption>
-      ${chart.root}
-    </figure>`;
-  }
-
   draw() {
+    const { label } = this.view.y;
     const panels = this.view.panels.slice(0, this.most);
     const left = this.view.panels.length - panels.length;
     const more = button(`Show ${counted(left, "more panel")}`, () => {
@@ -149,7 +138,15 @@ class Curves {
       this.draw();
     });
     const charts = panels.map((panel) => this.chart(panel));
-    const figures = panels.map((panel, place) => this.figure(panel, charts[place]));
+    const figures = charts.map(
+      ({ y, root }, place) => dom`<figure>
+        <figcaption>
+          ${panels[place].title && dom`<h3>${shortened(panels[place].title, 160)}</h3>`}
+          <p class="key">${y.isCut ? `${label}; the axis does not begin at 0` : label}</p>
+        </figcaption>
+        ${root}
+      </figure>`,
+    );
     const name = panels.length === 1 ? "panels one" : "panels";
     fill("panels", dom`<div class=${name}>${figures}</div>`, left ? more : []);
     for (const chart of charts) chart.fit();
@@ -209,7 +206,7 @@ class Curves {
 
 async function curvesPage() {
   const [record, look] = await Promise.all(["curves", "look"].map(block));
-  new Theme(() => {});
+  new Theme();
   fill("remarks", items(record.remarks));
   new Curves(record, look.series).drawAll();
   const { accounts, rows } = record.tables;

@@ -1,6 +1,35 @@
-// Tables of schedules, and rooflines: what layers attain against what the machine allows.
+// Tables of schedules and of their differences; rooflines: what layers attain against what the
+// machine allows.
 
 const PER = ["layer", "tensor", "operation", "cause"];
+
+/** What a click on a row does, in tables per layer, tensor and operation. */
+function pickersOf(schedule, board) {
+  const { steps, tensors } = schedule;
+  return {
+    layer: ([name, pass]) => board.showLayer(schedule, name, pass),
+    tensor: ([name]) => board.follow(tensors.name.indexOf(name), true),
+    operation: ([name]) => board.showStep(schedule, steps.name.indexOf(name)),
+  };
+}
+
+/** What one schedule keeps that the other evicts, and where the time went. @param {Board} board */
+function drawContrast([a], { gaps, tables }, board) {
+  const { layer, tensor, operation } = pickersOf(a, board);
+  const pickers = {
+    "kept between uses": (_, at) => {
+      board.follow(gaps.tensor[at]);
+      board.axis.focus(a.edges[gaps.from_step[at]], a.edges[gaps.to_step[at] + 1]);
+      board.reveal();
+    },
+    layers: ([name]) => layer([name]),
+    operations: operation,
+    tensors: tensor,
+  };
+  const make = (name) => new DataTable({ ...tables[name], pick: pickers[name] });
+  byId("contrast").append(...tablesOf([["Differences in", Object.keys(tables)]], make));
+  byId("contrast").hidden = false;
+}
 
 /**
  * Tables and rooflines of one or two schedules.
@@ -11,18 +40,12 @@ function drawDetails(schedules, parts, board, look) {
   const choices = [["Figures per", PER], ...(marks.length > 1 ? [["Schedule", marks]] : [])];
   const make = (per, mark = "") => {
     const place = Math.max(0, marks.indexOf(mark));
-    const schedule = schedules[place];
     const whose = mark && ` of ${mark}`;
-    const pickers = {
-      tensor: ([name]) => board.follow(schedule.tensorPlace.get(name), true),
-      operation: ([name]) => board.showStep(schedule, schedule.stepPlace.get(name)),
-      layer: ([name, pass]) => board.showLayer(schedule, name, pass),
-    };
     return new DataTable({
       caption: per === "cause" ? `Causes of stalls${whose}` : `Figures per ${per}${whose}`,
       file: `${per}${mark && `-${mark}`}.csv`,
       ...parts[place].tables[per],
-      pick: pickers[per],
+      pick: pickersOf(schedules[place], board)[per],
     });
   };
   fill("tables", tablesOf(choices, make));
@@ -38,19 +61,19 @@ const ROOF_HEIGHT = 360;
 function roofline(record, colors) {
   const { points: all, ridge, peak_ops_per_s: peak, bytes_per_s: rate } = record;
   const points = all.filter((point) => point.reuse_frequency > 0 && point.attained > 0);
-  const across = points.map((point) => point.reuse_frequency);
-  const up = points.map((point) => point.attained);
-  const axis = (label, unit, values) =>
-    new NumberAxis({ label, unit }, values, { isLog: true, isRound: true });
+  const axis = (label, unit, name, own) => {
+    const values = [...points.map((point) => point[name]), own];
+    return new NumberAxis({ label, unit }, values, { isLog: true, isRound: true });
+  };
   const chart = new Chart({
     label:
       "Roofline: attained operations per second over reuse frequency; the table of layers has the same figures",
     height: ROOF_HEIGHT,
-    x: axis("reuse frequency, FLOP per byte of operands", "", [...across, ridge]),
-    y: axis("attained", "FLOP/s", [...up, peak]),
-    points: points.map((point, at) => ({
-      x: across[at],
-      y: up[at],
+    x: axis("reuse frequency, FLOP per byte of operands", "", "reuse_frequency", ridge),
+    y: axis("attained", "FLOP/s", "attained", peak),
+    points: points.map((point) => ({
+      x: point.reuse_frequency,
+      y: point.attained,
       words: () => roofWords(point),
     })),
     paint: (made) => [
@@ -59,7 +82,7 @@ function roofline(record, colors) {
         const dots = chosen.map((p) => dotPath(...made.place(p.reuse_frequency, p.attained)));
         return path(points.length > 2000 ? "marks faint" : "marks", dots.join(""), colors[kind]);
       }),
-      roofPath(made, rate, peak),
+      roofPath(made, rate, ridge),
     ],
   });
   const left = all.length - points.length;
@@ -76,15 +99,11 @@ function roofline(record, colors) {
 }
 
 /** The roof within the axes: the slope of the bandwidth, then the peak. @param {Chart} chart */
-function roofPath(chart, rate, peak) {
+function roofPath(chart, rate, ridge) {
   const { x, y } = chart;
-  const start = Math.max(x.low, y.low / rate);
-  const corners = [
-    [start, Math.min(peak, start * rate)],
-    [Math.max(start, Math.min(x.high, peak / rate)), Math.min(peak, x.high * rate)],
-    [x.high, Math.min(peak, x.high * rate)],
-  ];
-  return path("roof", pathThrough(corners.map((corner) => chart.place(...corner))));
+  const corners = [Math.max(x.low, y.low / rate), ridge, x.high];
+  const roof = corners.map((at) => chart.place(at, Math.min(at, ridge) * rate));
+  return path("roof", pathThrough(roof));
 }
 
 function roofWords({ name, pass, reuse_frequency: frequency, attained, attainable, bound }) {

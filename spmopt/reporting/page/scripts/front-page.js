@@ -30,8 +30,8 @@ function drawAxes(front) {
 function drawTrials(front, pick) {
   const { trials, top } = front.record;
   const { columns, rows } = front.record.table;
-  const chosen = { [top === null ? "front" : "best"]: front.members, all: trials };
-  if (!front.members.length) delete chosen[top === null ? "front" : "best"];
+  const best = front.members.length ? { [top === null ? "front" : "best"]: front.members } : {};
+  const chosen = { ...best, all: trials };
   const make = (name) =>
     new DataTable({
       caption: `Trials: ${name}`,
@@ -65,26 +65,23 @@ function drawShares(shares) {
 
 /** Pairs of names and texts. */
 function facts(texts) {
-  const pairs = Object.entries(texts).map(([key, text]) => [
-    dom`<dt>${key}</dt>`,
-    dom`<dd>${text}</dd>`,
-  ]);
+  const pairs = Object.entries(texts).map(([key, text]) => dom`<dt>${key}</dt><dd>${text}</dd>`);
   return dom`<dl class="facts">${pairs}</dl>`;
 }
 
 /** Fills the side panel. @param {Front} front @param {any[]} schedules of trials */
 function drawTrial(front, trial, schedules, open) {
+  const rest = front.rest(trial);
   const own = schedules.filter((each) => each.trial === trial.number);
   const name = front.members.includes(trial) ? front.named() : trial.state;
   const gap = trial.gap === null ? {} : { "largest gap": percent(trial.gap) };
-  const more = front.rest(trial);
   fill(
     "trial",
     dom`<h3>${`Trial ${trial.number}: ${name}`}</h3>`,
     facts({ ...trial.fields, ...trial.texts, ...gap }),
     [...trial.networks, ...trial.said].map((text) => dom`<p>${text}</p>`),
     own.map((each) => scheduleLink(each, own.length > 1, open)),
-    Object.keys(more).length ? [dom`<h4>The rest of its machine</h4>`, facts(more)] : [],
+    Object.keys(rest).length ? [dom`<h4>The rest of its machine</h4>`, facts(rest)] : [],
   );
 }
 
@@ -96,7 +93,7 @@ function scheduleLink(each, isOneOfMany, open) {
   return dom`<div><p>${`Its schedule${of} is not in this page; these commands show it:`}</p>${commands}</div>`;
 }
 
-/** Brings a schedule into the page, in place of the one before; returns its pictures. */
+/** Brings a schedule into the page, in place of the one before. */
 async function openSchedule({ block: name, trial, network }, look, theme) {
   const [record, parts] = await Promise.all([block(`${name}-view`), block(`${name}-tables`)]);
   const schedule = new Schedule(record);
@@ -108,23 +105,19 @@ async function openSchedule({ block: name, trial, network }, look, theme) {
   drawLegend(schedule, look);
   const board = new Board([schedule], null, look, theme);
   board.draw();
+  theme.changed = () => board.draw();
   drawFind(schedule, board);
   drawDetails([schedule], [parts], board, look);
   byId("opened-head").focus();
   byId("opened-head").scrollIntoView();
   document.documentElement.dataset.opened = String(trial);
-  return board;
 }
 
 async function frontPage() {
   const [record, look, { schedules }] = await Promise.all(["front", "look", "opened"].map(block));
-  let board = null;
-  const theme = new Theme(() => board?.draw());
+  const theme = new Theme();
   fill("about", items(record.lines.slice(1)));
-  const open = (each) =>
-    openSchedule(each, look, theme)
-      .then((made) => (board = made))
-      .catch(showError);
+  const open = (each) => openSchedule(each, look, theme).catch(showError);
   const pick = (trial) => {
     front.choose(trial.number);
     drawTrial(front, trial, schedules, open);

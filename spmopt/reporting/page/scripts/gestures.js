@@ -13,8 +13,8 @@ const KEYS = {
   "=": (axis) => axis.zoom(KEY_ZOOM),
   "-": (axis) => axis.zoom(1 / KEY_ZOOM),
   0: (axis) => axis.show(0, axis.total),
-  Home: (axis) => axis.pan(-Infinity),
-  End: (axis) => axis.pan(Infinity),
+  Home: (axis) => axis.show(0, axis.span),
+  End: (axis) => axis.show(axis.total - axis.span, axis.total),
 };
 
 /** @param {KeyboardEvent} event @param {TimeAxis} axis */
@@ -44,15 +44,12 @@ class Drag {
     this.chosen = null;
     /** @type {Map<number, PointerEvent>} */
     this.pointers = new Map();
-    const { canvas } = sheet;
-    canvas.addEventListener("pointerdown", (event) => this.down(event));
-    canvas.addEventListener("pointermove", (event) => this.move(event));
-    canvas.addEventListener("pointerup", (event) => this.up(event, true));
-    canvas.addEventListener("pointercancel", (event) => this.up(event, false));
-  }
-
-  get active() {
-    return this.pointers.size > 0 && this.moved;
+    filled(sheet.canvas, {
+      pointerdown: (event) => this.down(event),
+      pointermove: (event) => this.move(event),
+      pointerup: (event) => this.up(event, true),
+      pointercancel: (event) => this.up(event, false),
+    });
   }
 
   down(event) {
@@ -100,5 +97,6 @@ class Drag {
       const [low, high] = [Math.min(...chosen), Math.max(...chosen)];
       axis.show(axis.from + low * axis.span, axis.from + high * axis.span);
     }
+    this.moved &&= this.pointers.size > 0;
   }
 }

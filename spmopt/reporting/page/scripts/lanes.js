@@ -7,8 +7,7 @@ const PRICE_LANE = 44;
 
 /**
  * Stretches that do not overlap, each with the part of the height that it takes.
- * @typedef {{color: string, start: Float64Array, cycles: Float64Array, part: Float64Array|null,
- *   owner: Int32Array}} Spans
+ * @typedef {{color: string, start: number[], cycles: number[], part?: number[]}} Spans
  */
 
 /** Part of each column of pixels, 0 to 1, that spans take. @param {Spans} spans */
@@ -27,10 +26,11 @@ function coverage({ start, cycles, part }, from, to, columns) {
   return found;
 }
 
-/** Stacks layers in a box: parts of its height in each column of pixels, and their colors. */
-function paintStack(context, { left, top, width, height }, layers) {
+/** Stacks what spans take of [from, to) in a box, by column of pixels, each in its color. */
+function paintStack(context, { left, top, width, height }, from, to, layers) {
   const base = new Float32Array(Math.max(1, Math.round(width)));
-  for (const [parts, fill] of layers) {
+  for (const [spans, fill] of layers) {
+    const parts = coverage(spans, from, to, base.length);
     context.beginPath();
     for (let x = 0; x < base.length; x++) {
       if (parts[x] < 1e-4) continue;
@@ -52,30 +52,19 @@ function frame(sheet, { left, top, width, height }, theme, name = "") {
   sheet.label(name, top + height / 2, theme.ink);
 }
 
-/** The span of some classes at a time, or -1. @param {Spans[]} classes */
-function ownerAt(classes, cycles) {
-  for (const { start, cycles: lasts, owner } of classes) {
-    const span = start.findIndex((begin, at) => begin <= cycles && cycles < begin + lasts[at]);
-    if (span >= 0) return owner[span];
-  }
-  return -1;
-}
-
 /** Commands of a kind. @param {Schedule} schedule @param {string[]} colors by cause */
 function commandSpans({ commands, causes }, kind, colors) {
-  const owner = Int32Array.from(commands.kind.keys()).filter((at) => commands.kind[at] === kind);
+  const own = commands.filter((command) => command.kind === kind);
   return {
     color: colors[causes.indexOf(COMMANDS[kind])],
-    start: Float64Array.from(owner, (at) => commands.start[at]),
-    cycles: Float64Array.from(owner, (at) => commands.cycles[at]),
-    part: null,
-    owner,
+    start: own.map(({ start }) => start),
+    cycles: own.map(({ cycles }) => cycles),
   };
 }
 
 /** Where the engine waits, before and after each computation, by cause. @param {string[]} colors */
 function stallSpans({ edges, steps, count: length }, colors) {
-  const rows = steps.stall_by_cause.map(() => []);
+  const spans = colors.map((color) => ({ color, start: [], cycles: [], part: [] }));
   for (let step = 0; step < length; step++) {
     const begin = steps.compute_start[step];
     const end = begin + steps.compute_cycles[step];
@@ -87,19 +76,16 @@ function stallSpans({ edges, steps, count: length }, colors) {
       [edges[step], begin],
       [end, edges[step + 1]],
     ]) {
-      if (to <= from) continue;
-      causes.forEach((cycles, cause) => {
-        if (cycles > 0) rows[cause].push([from, to - from, cycles / whole, step]);
+      causes.forEach((waited, cause) => {
+        if (to <= from || waited <= 0) return;
+        const { start, cycles, part } = spans[cause];
+        start.push(from);
+        cycles.push(to - from);
+        part.push(waited / whole);
       });
     }
   }
-  return rows.map((found, cause) => ({
-    color: colors[cause],
-    start: Float64Array.from(found, (row) => row[0]),
-    cycles: Float64Array.from(found, (row) => row[1]),
-    part: Float64Array.from(found, (row) => row[2]),
-    owner: Int32Array.from(found, (row) => row[3]),
-  }));
+  return spans;
 }
 
 /** Bytes in the scratchpad by kind of tensor. */
@@ -130,12 +116,11 @@ class ByteStack {
     const { kinds } = this.look;
     context.fillStyle = theme.card;
     context.fillRect(box.left, box.top, box.width, box.height);
-    const columns = Math.max(1, Math.round(box.width));
     const layers = kinds.map((color, kind) => [
-      coverage(this.spans[kind], from, to, columns),
+      this.spans[kind],
       kind === kinds.length - 1 ? hatching(context, color) : color,
     ]);
-    paintStack(context, box, layers);
+    paintStack(context, box, from, to, layers);
   }
 
   /** The kind at a point of the sheet, or -1. */
@@ -168,12 +153,14 @@ class Lanes {
   constructor(schedule, look) {
     this.schedule = schedule;
     const { compute_start: start, compute_cycles: cycles } = schedule.steps;
-    const compute = { color: "", start, cycles, part: null, owner: Int32Array.from(start.keys()) };
-    const commands = (...kinds) => kinds.map((kind) => commandSpans(schedule, kind, look.causes));
+    const moves = (name, ...kinds) => {
+      const classes = kinds.map((kind) => commandSpans(schedule, kind, look.causes));
+      return { name, kinds, classes };
+    };
     this.lanes = [
-      { name: "compute", classes: [compute] },
-      { name: "DMA in", classes: commands(LOAD, STREAM_IN) },
-      { name: "DMA out", classes: commands(STORE, STREAM_OUT) },
+      { name: "compute", classes: [{ color: "", start, cycles }] },
+      moves("DMA in", LOAD, STREAM_IN),
+      moves("DMA out", STORE, STREAM_OUT),
       { name: "stalls", classes: stallSpans(schedule, look.causes) },
     ];
     /** @type {number[]} steps that are marked above the engine's lane */
@@ -198,12 +185,8 @@ class Lanes {
     this.lanes.forEach(({ name, classes }, place) => {
       const box = this.box(sheet, place);
       frame(sheet, box, theme, name);
-      const columns = Math.max(1, Math.round(box.width));
-      const layers = classes.map((spans) => [
-        coverage(spans, axis.from, axis.to, columns),
-        spans.color || theme.muted,
-      ]);
-      paintStack(context, box, layers);
+      const layers = classes.map((spans) => [spans, spans.color || theme.muted]);
+      paintStack(context, box, axis.from, axis.to, layers);
     });
     this.nameSteps(context, this.box(sheet, 0), axis, theme);
     this.markSteps(context, this.box(sheet, 0), axis, theme);
@@ -241,9 +224,14 @@ class Lanes {
   drawPrice(sheet, axis, theme) {
     const box = this.box(sheet, this.lanes.length);
     const { context } = sheet;
+    const { schedule } = this;
     frame(sheet, box, theme);
-    const highest = this.highestPrices(axis, Math.max(1, Math.round(box.width)));
-    const most = highest.reduce((a, b) => Math.max(a, b), 0);
+    const columns = Math.max(1, Math.round(box.width));
+    const highest = Array.from({ length: columns }, (_, x) => {
+      const at = (edge) => schedule.stepAt(axis.from + (edge / columns) * axis.span);
+      return Math.max(...schedule.steps.price.slice(at(x), at(x + 1) + 1));
+    });
+    const most = Math.max(...highest);
     context.beginPath();
     highest.forEach((price, x) => {
       const y = box.top + box.height - 1 - (most > 0 ? price / most : 0) * (box.height - 4);
@@ -253,31 +241,16 @@ class Lanes {
     context.strokeStyle = theme.accent;
     context.lineWidth = 1.5;
     context.stroke();
-    const { words, saved } = savedBySpm(this.schedule, most);
+    const { words, saved } = savedBySpm(schedule, most);
     sheet.label(`${words} more`, box.top + 14, theme.ink);
-    sheet.label(`≤ ${si(saved, this.schedule.worth.unit, 2)}`, box.top + 30, theme.muted);
+    sheet.label(`≤ ${si(saved, schedule.worth.unit, 2)}`, box.top + 30, theme.muted);
   }
 
-  highestPrices(axis, columns) {
-    const { schedule } = this;
-    const found = new Float64Array(columns);
-    const last = schedule.stepAt(axis.to);
-    for (let step = schedule.stepAt(axis.from); step <= last; step++) {
-      const from = Math.floor(((schedule.edges[step] - axis.from) / axis.span) * columns);
-      const to = Math.ceil(((schedule.edges[step + 1] - axis.from) / axis.span) * columns);
-      for (let x = Math.max(0, from); x < Math.min(columns, Math.max(to, from + 1)); x++)
-        found[x] = Math.max(found[x], schedule.steps.price[step]);
-    }
-    return found;
-  }
-
-  /** What is at a point of the sheet: a lane's name and its command or step (-1: none), or null. */
-  hit(sheet, y, cycles) {
+  /** The lane at a point of the sheet, if any. */
+  hit(sheet, y) {
     const place = Math.floor((y - LANE_GAP) / (LANE + LANE_GAP));
     if (place < 0 || place > this.lanes.length - Number(!this.hasPrice)) return null;
     const { top, height } = this.box(sheet, place);
-    if (y >= top + height) return null;
-    const { name, classes } = this.lanes[place] || { name: "price", classes: [] };
-    return { lane: name, owner: ownerAt(classes, cycles) };
+    return y < top + height ? this.lanes[place] || { name: "price" } : null;
   }
 }

@@ -13,13 +13,10 @@ class LifeLine {
   /** @param {Sheet} sheet @param {TimeAxis} axis @param {Theme} theme */
   draw(sheet, axis, theme) {
     const context = sheet.begin();
-    const { edges, dram, copiesOf, tensors } = this.schedule;
-    const copies = Array.from(ofGroup(copiesOf, this.tensor), (copy) => [
-      edges[dram.begin[copy]],
-      edges[Math.min(dram.end[copy], this.schedule.count)],
-      1,
-      theme.muted,
-    ]);
+    const { edges, count, steps, tensors } = this.schedule;
+    const copies = this.schedule
+      .copiesOf(this.tensor)
+      .map(({ begin, end }) => [edges[begin], edges[Math.min(end, count)], 1, theme.muted]);
     const color = this.look.kinds[tensors.kind[this.tensor]];
     const held = this.intervals().map((interval) => [...interval, color]);
     const rows = [held, copies, this.moves(LOAD, STREAM_IN), this.moves(STORE, STREAM_OUT), []];
@@ -37,54 +34,47 @@ class LifeLine {
         const width = Math.max(1.5, at(to) - at(from));
         context.fillRect(at(from), box.top + box.height - high, width, high);
       }
-      if (row === rows.length - 1) this.drawUses(context, at, box.top + box.height / 2, theme);
+      const uses = row === rows.length - 1 ? this.schedule.usesOf(this.tensor) : [];
+      context.fillStyle = context.strokeStyle = theme.ink;
+      context.lineWidth = 1.5;
+      for (const { step, access } of uses) {
+        const x = at(steps.compute_start[step] + steps.compute_cycles[step] / 2);
+        context.beginPath();
+        context.arc(x, box.top + box.height / 2, 4.5, 0, 2 * Math.PI);
+        context.stroke();
+        if (access !== "reads") context.fill();
+      }
       context.restore();
     });
   }
 
   /** Stretches in which a part of the tensor is on chip: [from, to, part]. */
   intervals() {
-    const { rects, tensors, page_bytes: page } = this.schedule;
-    const changes = new Map();
-    const add = (cycles, pages) => changes.set(cycles, (changes.get(cycles) || 0) + pages);
-    for (const rect of ofGroup(this.schedule.rectsOf, this.tensor)) {
-      add(rects.start[rect], rects.pages[rect]);
-      add(rects.stop[rect], -rects.pages[rect]);
-    }
-    const times = [...changes.keys()].sort((a, b) => a - b);
+    const { tensors, page_bytes: page } = this.schedule;
+    const changes = this.schedule
+      .rectsOf(this.tensor)
+      .flatMap(({ start, stop, pages }) => [
+        [start, pages],
+        [stop, -pages],
+      ])
+      .sort((a, b) => a[0] - b[0]);
     const whole = Math.max(1, Math.ceil(tensors.bytes[this.tensor] / page));
-    let pages = 0;
-    return times
-      .map((cycles, place) => {
-        pages += changes.get(cycles);
-        return [cycles, times[place + 1], Math.min(1, pages / whole)];
+    let held = 0;
+    return changes
+      .map(([cycles, pages], place) => {
+        held += pages;
+        return [cycles, changes[place + 1]?.[0], Math.min(1, held / whole)];
       })
-      .filter(([, , part]) => part > 0);
+      .filter(([from, to, part]) => part > 0 && from < to);
   }
 
   /** Commands of these kinds: [from, to, part, color]. */
   moves(...kinds) {
     const { schedule, look } = this;
-    const { kind, start, cycles } = schedule.commands;
-    return Array.from(ofGroup(schedule.commandsOf, this.tensor))
-      .filter((at) => kinds.includes(kind[at]))
-      .map((at) => {
-        const color = look.causes[schedule.causes.indexOf(COMMANDS[kind[at]])];
-        return [start[at], start[at] + cycles[at], 1, color];
-      });
-  }
-
-  drawUses(context, at, middle, theme) {
-    const { steps, tensors } = this.schedule;
-    for (const use of this.schedule.usesOf(this.tensor)) {
-      const step = tensors.uses_step[use];
-      const x = at(steps.compute_start[step] + steps.compute_cycles[step] / 2);
-      context.beginPath();
-      context.arc(x, middle, 4.5, 0, 2 * Math.PI);
-      context.fillStyle = context.strokeStyle = theme.ink;
-      context.lineWidth = 1.5;
-      context.stroke();
-      if (tensors.uses_access[use] > 0) context.fill();
-    }
+    const color = (kind) => look.causes[schedule.causes.indexOf(COMMANDS[kind])];
+    return schedule
+      .commandsOf(this.tensor)
+      .filter(({ kind }) => kinds.includes(kind))
+      .map(({ start, cycles, kind }) => [start, start + cycles, 1, color(kind)]);
   }
 }

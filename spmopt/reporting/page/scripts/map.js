@@ -18,25 +18,26 @@ class Raster {
 
   /**
    * Paints the part of rectangles that is in view, on nothing.
-   * @param {any} boxes columns start, stop, page, pages, and the number of the color
+   * @param {any[]} boxes rectangles
    * @param {{from: number, to: number, pages: number}} view
    * @param {{width: number, height: number}} size in pixels
+   * @param {(box: any) => number} kindOf the number of the color of each
    * @param {number[][]} colors the last one is hatched
    */
-  paint(boxes, view, size, colors) {
+  paint(boxes, view, size, kindOf, colors) {
     const { width, height } = size;
     if (this.sums.length !== 4 * width * height) this.sums = new Float32Array(4 * width * height);
     else this.sums.fill(0);
     const across = width / (view.to - view.from);
     const up = height / view.pages;
-    for (let box = 0; box < boxes.start.length; box++) {
-      if (boxes.stop[box] <= view.from || boxes.start[box] >= view.to) continue;
-      const left = Math.max(0, (boxes.start[box] - view.from) * across);
-      const right = Math.min(width, (boxes.stop[box] - view.from) * across);
-      const bottom = height - boxes.page[box] * up;
-      const top = bottom - boxes.pages[box] * up;
+    for (const box of boxes) {
+      if (box.stop <= view.from || box.start >= view.to) continue;
+      const left = Math.max(0, (box.start - view.from) * across);
+      const right = Math.min(width, (box.stop - view.from) * across);
+      const bottom = height - box.page * up;
+      const top = bottom - box.pages * up;
       const edges = [left, right - seam(right - left), top + seam(bottom - top), bottom];
-      const color = boxes.color[box];
+      const color = kindOf(box);
       this.add(edges, size, colors[color], color === colors.length - 1);
     }
     return this.finished(size);
@@ -89,23 +90,8 @@ class AddressMap {
   /** @param {Schedule} schedule @param {{kinds: string[]}} look */
   constructor(schedule, look) {
     Object.assign(this, { schedule, look, raster: new Raster() });
-    this.boxes = this.colored(schedule.rects);
-    /** Rectangles that alone have their full color; null: all have. */
+    /** @type {any[]|null} rectangles that alone have their full color; null: all have */
     this.strong = null;
-  }
-
-  /** Rectangles with the numbers of their colors. */
-  colored(rects) {
-    const { tensors, kinds } = this.schedule;
-    const color = Uint8Array.from(rects.tensor, (tensor) =>
-      tensor === SCRATCH ? kinds.length - 1 : tensors.kind[tensor],
-    );
-    return { ...rects, color };
-  }
-
-  /** Shows only some rectangles in full color, of columns as the map's; null: all. */
-  emphasize(rects) {
-    this.strong = rects && this.colored(rects);
   }
 
   /** @param {Sheet} sheet @param {TimeAxis} axis @param {Theme} theme @param {number} sharpness */
@@ -117,20 +103,20 @@ class AddressMap {
     const size = { width: Math.ceil(width * scale), height: Math.ceil(height * scale) };
     const view = { from: axis.from, to: axis.to, pages: this.schedule.spm_pages };
     const colors = this.look.kinds.map(channels);
+    const kindOf = (box) => this.schedule.kindOf(box);
     const paint = (boxes, inks) => {
-      context.drawImage(this.raster.paint(boxes, view, size, inks), left, top, width, height);
+      const picture = this.raster.paint(boxes, view, size, kindOf, inks);
+      context.drawImage(picture, left, top, width, height);
     };
     context.fillStyle = theme.card;
     context.fillRect(left, top, width, height);
     if (this.strong) {
       const paper = channels(theme.card);
       const faded = (ink, at) => FADED * ink + (1 - FADED) * paper[at];
-      paint(
-        this.boxes,
-        colors.map((color) => color.map(faded)),
-      );
-      paint(this.strong, colors);
-    } else paint(this.boxes, colors);
+      const pale = colors.map((color) => color.map(faded));
+      paint(this.schedule.rects, pale);
+    }
+    paint(this.strong || this.schedule.rects, colors);
     if (sharpness === 1) this.label(context, box, axis);
     sheet.drawTicks(axis, theme, top);
     drawBytes(sheet, this.schedule, theme);
@@ -151,19 +137,17 @@ class AddressMap {
   /** Names on rectangles that are large enough for them. */
   label(context, { left, top, width, height }, axis) {
     const { schedule, look } = this;
-    const boxes = this.strong || this.boxes;
     const across = width / axis.span;
     const up = height / schedule.spm_pages;
     context.textAlign = "left";
-    for (let box = 0; box < boxes.start.length; box++) {
-      if (boxes.stop[box] <= axis.from || boxes.start[box] >= axis.to) continue;
-      const from = Math.max(0, (boxes.start[box] - axis.from) * across);
-      const wide = Math.min(width, (boxes.stop[box] - axis.from) * across) - from - 8;
-      if (wide < 30 || boxes.pages[box] * up < 14) continue;
-      const tensor = boxes.tensor[box];
-      const name = tensor === SCRATCH ? "scratch" : schedule.tensors.name[tensor];
-      context.fillStyle = inkOn(look.kinds[boxes.color[box]]);
-      const y = top + height - (boxes.page[box] + boxes.pages[box] / 2) * up;
+    for (const box of this.strong || schedule.rects) {
+      if (box.stop <= axis.from || box.start >= axis.to) continue;
+      const from = Math.max(0, (box.start - axis.from) * across);
+      const wide = Math.min(width, (box.stop - axis.from) * across) - from - 8;
+      if (wide < 30 || box.pages * up < 14) continue;
+      const name = box.tensor === SCRATCH ? "scratch" : schedule.tensors.name[box.tensor];
+      context.fillStyle = inkOn(look.kinds[schedule.kindOf(box)]);
+      const y = top + height - (box.page + box.pages / 2) * up;
       context.fillText(fitted(context, name, wide), left + from + 4, y);
     }
   }

@@ -5,13 +5,12 @@ const STRIP_OF_TWO = 22;
 const STRIP_EDGE = 2;
 
 class Overview {
-  /** @param {Schedule[]} schedules @param {TimeAxis} axis @param {Theme} theme @param {any} look */
-  constructor(schedules, axis, theme, look) {
-    Object.assign(this, { axis, theme });
-    this.stacks = schedules.map((schedule) => new ByteStack(schedule, look));
-    this.strip = schedules.length > 1 ? STRIP_OF_TWO : STRIP;
+  /** @param {ByteStack[]} stacks @param {TimeAxis} axis @param {Theme} theme */
+  constructor(stacks, axis, theme) {
+    Object.assign(this, { stacks, axis, theme });
+    this.strip = stacks.length > 1 ? STRIP_OF_TWO : STRIP;
     const label = "Overview: bytes in the scratchpad over the whole time, and the stretch in view";
-    const height = schedules.length * (this.strip + 2 * STRIP_EDGE);
+    const height = stacks.length * (this.strip + 2 * STRIP_EDGE);
     this.sheet = new Sheet({ label, height }, () => this.draw());
     this.root = this.sheet.canvas;
     this.root.classList.add("overview");
@@ -36,7 +35,7 @@ class Overview {
     const height = sheet.height - 2 * STRIP_EDGE;
     this.stacks.forEach((stack, place) => {
       const { schedule } = stack;
-      const top = this.top(place);
+      const top = STRIP_EDGE + place * (this.strip + 2 * STRIP_EDGE);
       const box = { left, top, width: (width * schedule.cycles) / axis.total, height: this.strip };
       stack.paint(context, box, 0, schedule.cycles, theme);
       sheet.label(`overview ${schedule.mark}`.trim(), top + this.strip / 2, theme.muted);
@@ -50,10 +49,5 @@ class Overview {
     context.strokeStyle = theme.accent;
     context.lineWidth = 2;
     context.strokeRect(from, STRIP_EDGE, Math.max(2, to - from), height);
-  }
-
-  /** Where a strip begins. @param {number} place */
-  top(place) {
-    return STRIP_EDGE + place * (this.strip + 2 * STRIP_EDGE);
   }
 }

@@ -12,15 +12,15 @@ function readLink(board) {
 
 /** Puts the state of the view into the address. @param {Board} board @param {Theme} theme */
 function writeLink({ axis, tensor, mode }, theme) {
-  const state = new URLSearchParams();
-  if (theme.choice !== "system") state.set("theme", theme.choice);
-  if (mode !== "address") state.set("by", mode);
-  if (tensor >= 0) state.set("tensor", String(tensor));
-  if (!axis.whole) {
-    state.set("from", axis.from.toFixed(0));
-    state.set("to", axis.to.toFixed(0));
-  }
-  history.replaceState(null, "", `#${state}`);
+  const isPart = axis.span < axis.total;
+  const state = Object.entries({
+    theme: theme.choice !== "system" && theme.choice,
+    by: mode !== "address" && mode,
+    tensor: tensor >= 0 && tensor,
+    from: isPart && axis.from.toFixed(0),
+    to: isPart && axis.to.toFixed(0),
+  }).filter(([, value]) => value !== false);
+  history.replaceState(null, "", `#${new URLSearchParams(state)}`);
 }
 
 /** Reads the blocks and builds the page: pictures first, tables when they are drawn. */
@@ -32,13 +32,12 @@ async function schedulePage() {
     .map((record, place) =>
       contrast ? new Schedule(record, "AB"[place], contrast.names[place]) : new Schedule(record),
     );
-  let changed = () => {};
-  const theme = new Theme(() => changed());
+  const theme = new Theme();
   drawHeadline(schedules, contrast);
   drawLegend(schedules[0], look);
   const board = new Board(schedules, contrast, look, theme);
   const linked = debounced(() => writeLink(board, theme), 400);
-  changed = () => {
+  theme.changed = () => {
     board.draw();
     linked();
   };

@@ -1,33 +1,29 @@
-// A schedule as typed arrays, with indices to look things up.
+// A schedule as columns and rows, with indices to look things up.
 
 const [LOAD, STORE, STREAM_IN, STREAM_OUT] = [0, 1, 2, 3];
 const COMMANDS = ["load", "store", "stream in", "stream out"];
 const ACCESSES = ["reads", "writes", "updates"];
 const SCRATCH = -1;
 
-/**
- * Places of each key, key after key: those of `k` are `places[first[k]:first[k + 1]]`.
- * @typedef {{first: Int32Array, places: Int32Array}} Groups
- */
-
-/** @param {ArrayLike<number>} keys @param {number} size @returns {Groups} */
-function grouped(keys, size) {
-  const first = new Int32Array(size + 1);
-  const places = new Int32Array(keys.length);
-  for (let at = 0; at < keys.length; at++) if (keys[at] >= 0) first[keys[at] + 1]++;
-  for (let key = 0; key < size; key++) first[key + 1] += first[key];
-  const next = first.slice();
-  for (let at = 0; at < keys.length; at++) if (keys[at] >= 0) places[next[keys[at]]++] = at;
-  return { first, places };
+/** Rows of columns. @param {Object<string, any[]>} columns @returns {any[]} */
+function rowsOf(columns) {
+  const entries = Object.entries(columns);
+  return entries[0][1].map((_, at) => {
+    const row = {};
+    for (const [name, values] of entries) row[name] = values[at];
+    return row;
+  });
 }
 
-/** @param {Groups} groups @param {number} key */
-function ofGroup(groups, key) {
-  return groups.places.subarray(groups.first[key], groups.first[key + 1]);
+/** Rows by the value of a column: a function from that to its rows. */
+function grouped(rows, name) {
+  const groups = Map.groupBy(rows, (row) => row[name]);
+  return (value) => groups.get(value) ?? [];
 }
 
 /** Place of the first of the sorted `values` that is above `value`. */
-function above(values, value, low = 0, high = values.length) {
+function above(values, value) {
+  let [low, high] = [0, values.length];
   while (low < high) {
     const middle = (low + high) >> 1;
     if (values[middle] > value) high = middle;
@@ -36,42 +32,26 @@ function above(values, value, low = 0, high = values.length) {
   return low;
 }
 
-/** Columns with a typed array for numbers, also by rows; what is no number stays. @returns {any} */
-function typed(values) {
-  if (!Array.isArray(values)) {
-    const entries = Object.entries(values || {}).map(([name, column]) => [name, typed(column)]);
-    return values && typeof values === "object" ? Object.fromEntries(entries) : values;
-  }
-  if (Array.isArray(values[0])) return values.map(typed);
-  return typeof values[0] === "number" ? Float64Array.from(values) : values;
-}
-
 /** The record of one schedule (`schedule_record`), ready to be drawn. */
 class Schedule {
   /** @param {any} record @param {string} mark @param {string} own what tells it from another */
   constructor(record, mark = "", own = "") {
     Object.assign(this, record, { mark, own });
-    for (const name of ["steps", "tensors", "residencies", "commands", "dram"])
-      this[name] = typed(record[name]);
-    const { steps, tensors } = this;
-    this.rects = this.residencies;
-    this.count = steps.name.length;
-    this.edges = Float64Array.from([...steps.start, this.cycles]);
-    this.stepPlace = new Map(steps.name.map((name, place) => [name, place]));
-    this.tensorPlace = new Map(tensors.name.map((name, place) => [name, place]));
-    this.index(tensors.name.length);
-  }
-
-  /** @param {number} tensors */
-  index(tensors) {
-    const { uses_step: step, uses_first: first } = this.tensors;
-    this.rectsOf = grouped(this.rects.tensor, tensors);
-    this.commandsOf = grouped(this.commands.tensor, tensors);
-    this.copiesOf = grouped(this.dram.tensor, tensors);
-    this.usesIn = grouped(step, this.count);
-    this.tensorOfUse = new Int32Array(step.length);
-    for (let tensor = 0; tensor < tensors; tensor++)
-      this.tensorOfUse.fill(tensor, first[tensor], first[tensor + 1]);
+    const { uses_first: first, uses_step: steps, uses_access: accesses } = this.tensors;
+    const uses = steps.map((step, at) => ({
+      tensor: above(first, at) - 1,
+      step,
+      access: ACCESSES[accesses[at]],
+    }));
+    this.rects = rowsOf(record.residencies);
+    this.commands = rowsOf(record.commands);
+    this.rectsOf = grouped(this.rects, "tensor");
+    this.commandsOf = grouped(this.commands, "tensor");
+    this.copiesOf = grouped(rowsOf(record.dram), "tensor");
+    this.usesOf = grouped(uses, "tensor");
+    this.usesIn = grouped(uses, "step");
+    this.count = this.steps.name.length;
+    this.edges = [...this.steps.start, this.cycles];
   }
 
   /** How to tell it from another: nothing if there is none. */
@@ -94,26 +74,21 @@ class Schedule {
     return `step ${step}, ${shortened(this.steps.name[step])}`;
   }
 
-  /** Uses of a tensor, as places of `tensors.uses_step`. @param {number} tensor */
-  usesOf(tensor) {
-    const { uses_first: first } = this.tensors;
-    return Array.from({ length: first[tensor + 1] - first[tensor] }, (_, k) => first[tensor] + k);
+  /** The kind of a rectangle; the last one is that of scratch. */
+  kindOf({ tensor }) {
+    return tensor === SCRATCH ? this.kinds.length - 1 : this.tensors.kind[tensor];
   }
 
   /** The first step from `step` on that uses a tensor, or -1. */
   nextUse(tensor, step) {
-    const { uses_first: first, uses_step: steps } = this.tensors;
-    const place = above(steps, step - 1, first[tensor], first[tensor + 1]);
-    return place < first[tensor + 1] ? steps[place] : -1;
+    return this.usesOf(tensor).find((use) => use.step >= step)?.step ?? -1;
   }
 
-  /** The rectangle at a time and page, or -1. A scan is quick enough: 0.1 ms for 60,000. */
+  /** The rectangle at a time and page, if any. A scan is quick enough: 0.1 ms for 60,000. */
   rectAt(cycles, page) {
-    const { start, stop, page: low, pages } = this.rects;
-    for (let rect = 0; rect < start.length; rect++) {
-      const isThen = start[rect] <= cycles && cycles < stop[rect];
-      if (isThen && low[rect] <= page && page < low[rect] + pages[rect]) return rect;
-    }
-    return -1;
+    return this.rects.find(
+      ({ start, stop, page: low, pages }) =>
+        start <= cycles && cycles < stop && low <= page && page < low + pages,
+    );
   }
 }

@@ -3,35 +3,25 @@
 const FONT = "12px system-ui, sans-serif";
 const LEAST_LETTERS = 8; // of a name that is cut
 
-/** Margins beside the plots of all sheets, so that their times are below each other. */
-function gutters(width) {
-  return width < 560 ? { left: 72, right: 8 } : { left: 84, right: 12 };
-}
-
 class Sheet {
   /**
    * @param {{label: string, height: number, isFocusable?: boolean}} options
    * @param {() => void} resized
    */
   constructor({ label, height, isFocusable = false }, resized) {
-    this.canvas = /** @type {HTMLCanvasElement} */ (
-      element("canvas", {
-        role: isFocusable ? "application" : "img",
-        "aria-label": label,
-        "aria-describedby": isFocusable ? "keys" : null,
-        tabindex: isFocusable ? 0 : null,
-      })
-    );
+    this.canvas = element("canvas", {
+      role: isFocusable ? "application" : "img",
+      "aria-label": label,
+      "aria-describedby": isFocusable ? "keys" : null,
+      tabindex: isFocusable ? 0 : null,
+    });
     this.height = height;
     this.width = 0;
     this.ratio = 1;
     this.canvas.style.height = `${height}px`;
     this.context = this.canvas.getContext("2d");
-    new ResizeObserver(() =>
-      requestAnimationFrame(() => {
-        if (this.fit()) resized();
-      }),
-    ).observe(this.canvas);
+    const resize = () => this.fit() && resized();
+    new ResizeObserver(() => requestAnimationFrame(resize)).observe(this.canvas);
   }
 
   /** Takes the size that the page gives; says whether it has changed. */
@@ -43,9 +33,9 @@ class Sheet {
     return true;
   }
 
-  /** Left end and width of the plot. */
+  /** Left end and width of the plot; of all sheets alike, so that their times are below each other. */
   get plot() {
-    const { left, right } = gutters(this.width);
+    const [left, right] = this.width < 560 ? [72, 8] : [84, 12];
     return { left, width: Math.max(1, this.width - left - right) };
   }
 

@@ -12,10 +12,7 @@ const GONE = [
 ];
 
 function swatch(color, isHatched = false) {
-  const made = element("span", {
-    class: `swatch ${isHatched ? "hatched" : ""}`,
-    "aria-hidden": "true",
-  });
+  const made = dom`<span class=${isHatched ? "swatch hatched" : "swatch"} aria-hidden="true" />`;
   made.style.setProperty("--swatch", color);
   return made;
 }
@@ -41,15 +38,12 @@ function drawLegend({ kinds, causes }, look) {
 /** Names that contain `text`, those that begin with it first: [name, isTensor, place]. */
 function matches({ tensors, steps }, text) {
   const wanted = text.toLowerCase();
-  const found = [];
-  const look = (names, isTensor) =>
-    names.forEach((name, place) => {
-      const at = name.toLowerCase().indexOf(wanted);
-      if (at >= 0 && found.length < 5000) found.push([name, isTensor, place, at > 0, name.length]);
-    });
-  look(tensors.name, true);
-  look(steps.name, false);
-  return found.sort((a, b) => a[3] - b[3] || a[4] - b[4]).slice(0, MOST_FOUND);
+  const entries = (names, isTensor) => names.map((name, place) => [name, isTensor, place]);
+  const isLater = ([name]) => Number(!name.toLowerCase().startsWith(wanted));
+  return [...entries(tensors.name, true), ...entries(steps.name, false)]
+    .filter(([name]) => name.toLowerCase().includes(wanted))
+    .sort((a, b) => isLater(a) - isLater(b) || a[0].length - b[0].length)
+    .slice(0, MOST_FOUND);
 }
 
 /** Builds the search box. @param {Schedule} schedule @param {Board} board */
@@ -80,19 +74,18 @@ function drawFind(schedule, board) {
 
 /** Everything that happens to a tensor: [cycles, step, text], in order. @param {Schedule} schedule */
 function eventsOf(schedule, tensor) {
-  const { commands, tensors, dram, edges, steps } = schedule;
-  const moved = Array.from(ofGroup(schedule.commandsOf, tensor), (command) => [
-    commands.start[command],
-    commands.step[command],
-    `${COMMANDS[commands.kind[command]]} of ${si(commands.bytes[command], "B")}`,
-  ]);
-  const used = schedule.usesOf(tensor).map((use) => {
-    const step = tensors.uses_step[use];
-    const words = `${steps.name[step]} ${ACCESSES[tensors.uses_access[use]]} it`;
-    return [steps.compute_start[step], step, words];
-  });
-  const copies = Array.from(ofGroup(schedule.copiesOf, tensor)).flatMap((copy) => {
-    const [begin, end] = [dram.begin[copy], dram.end[copy]];
+  const { edges, steps } = schedule;
+  const moved = schedule
+    .commandsOf(tensor)
+    .map(({ start, step, kind, bytes }) => [start, step, `${COMMANDS[kind]} of ${si(bytes, "B")}`]);
+  const used = schedule
+    .usesOf(tensor)
+    .map(({ step, access }) => [
+      steps.compute_start[step],
+      step,
+      `${steps.name[step]} ${access} it`,
+    ]);
+  const copies = schedule.copiesOf(tensor).flatMap(({ begin, end }) => {
     const whole = `DRAM has a whole copy ${begin ? "from now on" : "at the start"}`;
     const stale = [edges[end], end, "the copy in DRAM is out of date"];
     return [[edges[begin], begin, whole], ...(end <= schedule.count ? [stale] : [])];
@@ -104,26 +97,20 @@ function eventsOf(schedule, tensor) {
 
 /** When bytes of a tensor get a place on chip and when they lose it; one event for all of a step. */
 function residencyEvents(schedule, tensor) {
-  const { rects, page_bytes: page } = schedule;
-  const events = new Map();
-  const add = (cycles, step, what, rect) => {
-    const event = events.get(`${step} ${what}`) || { cycles, step, what, rects: [] };
-    events.set(`${step} ${what}`, event);
-    event.rects.push(rect);
-  };
-  for (const rect of ofGroup(schedule.rectsOf, tensor)) {
-    const came = rects.came[rect] === MOVED ? "moved here, on chip" : "on chip";
-    add(rects.start[rect], rects.begin[rect], came, rect);
-    const why = GONE[rects.left[rect]];
-    if (why) add(rects.stop[rect], rects.end[rect], why, rect);
-  }
-  return [...events.values()].map(({ cycles, step, what, rects: held }) => {
-    const first = rects.page[held[0]];
-    const range = `pages ${first} to ${first + rects.pages[held[0]] - 1}`;
-    const one = [range, ...bankWords(schedule, first)].join(", ");
-    const place = held.length > 1 ? `${held.length} runs of pages` : one;
-    const pages = held.reduce((sum, rect) => sum + rects.pages[rect], 0);
-    return [cycles, step, `${si(pages * page, "B")} ${what}, ${place}`];
+  const events = schedule.rectsOf(tensor).flatMap((rect) => {
+    const came = rect.came === MOVED ? "moved here, on chip" : "on chip";
+    const began = { cycles: rect.start, step: rect.begin, what: came, rect };
+    const ended = { cycles: rect.stop, step: rect.end, what: GONE[rect.left], rect };
+    return ended.what ? [began, ended] : [began];
+  });
+  const together = Map.groupBy(events, ({ step, what }) => `${step} ${what}`);
+  return [...together.values()].map((alike) => {
+    const [{ cycles, step, what, rect }] = alike;
+    const range = `pages ${rect.page} to ${rect.page + rect.pages - 1}`;
+    const one = [range, ...bankWords(schedule, rect.page)].join(", ");
+    const place = alike.length > 1 ? `${alike.length} runs of pages` : one;
+    const pages = alike.reduce((sum, event) => sum + event.rect.pages, 0);
+    return [cycles, step, `${si(pages * schedule.page_bytes, "B")} ${what}, ${place}`];
   });
 }
 
@@ -163,9 +150,9 @@ function nameOf(name) {
   return dom`<h3 class=${isLong ? "name long" : "name"} tabindex=${isLong ? 0 : null}>${name}</h3>`;
 }
 
-/** A tensor followed in one or two schedules. @param {Stage[]} stages @param {Board} board */
-function tensorPanel(stages, tensor, board) {
-  const parts = stages.map(({ schedule }) => {
+/** A tensor followed in one or two schedules. @param {Schedule[]} schedules @param {Board} board */
+function tensorPanel(schedules, tensor, board) {
+  const parts = schedules.map((schedule) => {
     const show = (step) => board.showStep(schedule, step);
     return dom`<div>
       ${schedule.mark && dom`<h4>In ${schedule.mark}</h4>`}
@@ -173,17 +160,15 @@ function tensorPanel(stages, tensor, board) {
       ${eventList(schedule, eventsOf(schedule, tensor), show)}
     </div>`;
   });
-  return [nameOf(stages[0].schedule.tensors.name[tensor]), ...parts];
+  return [nameOf(schedules[0].tensors.name[tensor]), ...parts];
 }
 
-/** An operation: its figures and its operands. @param {Stage} stage @param {Board} board */
-function stepPanel({ schedule }, step, board) {
+/** An operation: its figures and its operands. @param {Schedule} schedule @param {Board} board */
+function stepPanel(schedule, step, board) {
   const [, ...lines] = stepWords(schedule, step);
   const { tensors, kinds } = schedule;
-  const operands = Array.from(ofGroup(schedule.usesIn, step), (use) => {
-    const tensor = schedule.tensorOfUse[use];
+  const operands = schedule.usesIn(step).map(({ tensor, access }) => {
     const follow = link(shortened(tensors.name[tensor], 120), () => board.follow(tensor));
-    const access = ACCESSES[tensors.uses_access[use]];
     return dom`<li>${`${access} ${si(tensors.bytes[tensor], "B")}, ${kinds[tensors.kind[tensor]]}: `}${follow}</li>`;
   });
   return [

@@ -33,14 +33,14 @@ class Stage {
   }
 
   listen(sheet) {
-    const { canvas } = sheet;
     const { axis } = this;
-    const wheel = (event) => onWheel(event, sheet, axis);
-    canvas.addEventListener("wheel", wheel, { passive: false });
-    canvas.addEventListener("keydown", (event) => onKey(event, axis));
-    canvas.addEventListener("dblclick", (event) => axis.zoom(4, sheet.partAt(event.clientX)));
-    canvas.addEventListener("pointermove", (event) => this.hover(sheet, event));
-    canvas.addEventListener("pointerleave", hideTip);
+    filled(sheet.canvas, {
+      wheel: (event) => onWheel(event, sheet, axis),
+      keydown: (event) => onKey(event, axis),
+      dblclick: (event) => axis.zoom(4, sheet.partAt(event.clientX)),
+      pointermove: (event) => this.hover(sheet, event),
+      pointerleave: hideTip,
+    });
     return new Drag(sheet, axis, (event) => this.click(sheet, event));
   }
 
@@ -98,28 +98,12 @@ class Stage {
   follow(tensor) {
     this.life.tensor = tensor;
     this.lifeSheet.canvas.hidden = tensor < 0;
-    this.emphasize(tensor < 0 ? null : this.rectsOf(tensor));
-  }
-
-  rectsOf(tensor) {
-    const { rects, rectsOf } = this.schedule;
-    const chosen = Array.from(ofGroup(rectsOf, tensor));
-    const entries = ["tensor", "start", "stop", "page", "pages"].map((name) => [
-      name,
-      chosen.map((rect) => rects[name][rect]),
-    ]);
-    return Object.fromEntries(entries);
+    this.emphasize(tensor < 0 ? null : this.schedule.rectsOf(tensor));
   }
 
   /** Shows only these rectangles in full color; null: all. */
   emphasize(rects) {
-    this.map.emphasize(rects);
-    this.draw();
-  }
-
-  /** Marks steps above the lane of the engine. @param {number[]} steps */
-  markSteps(steps) {
-    this.lanes.marked = steps;
+    this.map.strong = rects;
     this.draw();
   }
 
@@ -138,36 +122,36 @@ class Stage {
     const when = schedule.time(cycles);
     if (this.mode === "stack") {
       const kind = schedule.kinds[this.stack.hit(sheet, y, cycles)] ?? "free";
-      const rows = schedule.kinds.map((name, place) => [
-        name,
-        schedule.steps.occupied[place][step],
-      ]);
-      const held = rows.filter(([, bytes]) => bytes > 0);
-      const words = held.map(([name, bytes]) => `${name}: ${si(bytes, "B")}`);
+      const held = schedule.steps.occupied.map((bytes) => bytes[step]);
+      const words = schedule.kinds
+        .map((name, place) => held[place] > 0 && `${name}: ${si(held[place], "B")}`)
+        .filter(Boolean);
       return found([`${kind} in ${schedule.stepName(step)}`, ...words, when], -1, step);
     }
     const page = this.map.pageAt(sheet, y);
     const rect = schedule.rectAt(cycles, page);
-    if (rect >= 0)
-      return found(rectWords(schedule, rect, cycles), schedule.rects.tensor[rect], step);
+    if (rect) return found(rectWords(schedule, rect, cycles), rect.tensor, step);
     return found([`free in ${schedule.stepName(step)}`, ...bankWords(schedule, page), when]);
   }
 
   inLanes(y, cycles, step, found) {
     const { schedule, axis, laneSheet } = this;
-    const hit = this.lanes.hit(laneSheet, y, cycles);
-    if (!hit) return null;
+    const lane = this.lanes.hit(laneSheet, y);
+    if (!lane) return null;
     const half = axis.span / laneSheet.plot.width / 2;
     const [first, last] = [cycles - half, cycles + half].map((time) => schedule.stepAt(time));
     if (last - first >= 2) return found(manyWords(schedule, first, last), -1, step);
-    if (!hit.lane.startsWith("DMA")) return found(stepWords(schedule, step), -1, step);
-    if (hit.owner < 0) return found([`${hit.lane}: idle`, schedule.time(cycles)]);
-    const tensor = schedule.commands.tensor[hit.owner];
-    return found(commandWords(schedule, hit.owner), tensor, step);
+    if (!lane.kinds) return found(stepWords(schedule, step), -1, step);
+    const command = schedule.commands.find(
+      ({ kind, start, cycles: lasts }) =>
+        lane.kinds.includes(kind) && start <= cycles && cycles < start + lasts,
+    );
+    if (!command) return found([`${lane.name}: idle`, schedule.time(cycles)]);
+    return found(commandWords(schedule, command), command.tensor, step);
   }
 
   hover(sheet, event) {
-    if (this.drags.some((drag) => drag.active)) return hideTip();
+    if (this.drags.some((drag) => drag.moved)) return hideTip();
     return showTip(this.at(sheet, event)?.words || [], event.clientX, event.clientY);
   }
 

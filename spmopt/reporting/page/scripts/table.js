@@ -4,7 +4,7 @@ const ROWS_AT_ONCE = 100;
 /**
  * A column: its name in files, its head, and the unit of its values: `part` of a share, `change` of
  * a relative difference; `units` are by the text in column `of` of the same row.
- * @typedef {{name: string, title?: string, unit?: string, numeric: boolean, isSigned?: boolean,
+ * @typedef {{name: string, title: string, unit?: string, numeric: boolean, isSigned?: boolean,
  *   units?: Object<string, string>, of?: number}} Column
  */
 
@@ -31,9 +31,7 @@ class DataTable {
    */
   constructor(content) {
     Object.assign(this, content, { page: 0, sorted: -1, isFalling: false, text: "" });
-    this.order = this.rows.map((_, place) => place);
-    /** @type {string[]|null} what is searched of each row */
-    this.words = null;
+    this.order = [...this.rows.keys()];
     this.status = dom`<span class="status" role="status" />`;
     this.body = dom`<tbody />`;
     this.heads = this.columns.map((column, place) => this.head(column, place));
@@ -43,12 +41,12 @@ class DataTable {
 
   made() {
     const { caption } = this;
+    const search = debounced(() => {
+      this.text = filter.value.trim().toLowerCase();
+      this.arrange();
+    }, 120);
     const filter = dom`<input type="search" autocomplete="off" spellcheck="false" placeholder="Search"
-      aria-label=${`Search in ${caption}`} />`;
-    filter.addEventListener(
-      "input",
-      debounced(() => this.search(filter.value), 120),
-    );
+      aria-label=${`Search in ${caption}`} input=${search} />`;
     const act = (text, words, done) =>
       button(text, done, { "aria-label": `${words} of ${caption}` });
     this.back = act("Previous", "Previous rows", () => this.turn(-1));
@@ -63,9 +61,7 @@ class DataTable {
   }
 
   head(column, place) {
-    const act = button(column.title || column.name.replaceAll("_", " "), () => this.sort(place), {
-      class: "head",
-    });
+    const act = button(column.title, () => this.sort(place), { class: "head" });
     return dom`<th scope="col" class=${column.numeric ? "number" : null}>${act}</th>`;
   }
 
@@ -77,27 +73,17 @@ class DataTable {
     else this.sorted = -1;
     const direction = this.isFalling ? "descending" : "ascending";
     this.heads.forEach((head, at) => {
-      if (at === this.sorted) head.setAttribute("aria-sort", direction);
-      else head.removeAttribute("aria-sort");
+      head.ariaSort = at === this.sorted ? direction : null;
     });
     this.arrange();
   }
 
-  /** @param {string} text */
-  search(text) {
-    this.text = text.trim().toLowerCase();
-    this.arrange();
-  }
-
+  /** Which rows are shown, and in what order. */
   arrange() {
-    const { rows, sorted, columns } = this;
-    this.words ||= rows.map((row) =>
-      row
-        .filter((_, at) => !columns[at].numeric)
-        .join("\n")
-        .toLowerCase(),
-    );
-    this.order = [...rows.keys()].filter((place) => this.words[place].includes(this.text));
+    const { rows, sorted, columns, text } = this;
+    const isFound = (value, at) =>
+      !columns[at].numeric && `${value ?? ""}`.toLowerCase().includes(text);
+    this.order = [...rows.keys()].filter((place) => !text || rows[place].some(isFound));
     if (sorted >= 0) {
       const sign = this.isFalling ? -1 : 1;
       this.order.sort((a, b) => compared(rows[a][sorted], rows[b][sorted], sign) || a - b);

@@ -19,10 +19,8 @@ function inkOn(color) {
 
 /** The theme of the page: that of the system, unless the reader or the address chose one. */
 class Theme {
-  /** @param {() => void} changed */
-  constructor(changed) {
-    this.changed = changed;
-    this.ink = this.muted = this.paper = this.card = this.line = this.accent = "";
+  constructor() {
+    this.changed = () => {};
     byId("theme").addEventListener("click", () => {
       this.choose(THEMES[(THEMES.indexOf(this.choice) + 1) % THEMES.length]);
     });
@@ -36,12 +34,7 @@ class Theme {
     this.choice = THEMES.includes(choice) ? choice : "system";
     document.documentElement.dataset.theme = this.choice;
     byId("theme").textContent = `Theme: ${this.choice}`;
-    this.read();
-    this.changed();
-  }
-
-  /** Colors of the style sheet, for canvases. */
-  read() {
+    // Colors of the style sheet, for canvases.
     const probe = element("span");
     document.body.append(probe);
     for (const name of ["ink", "muted", "paper", "card", "line", "accent"]) {
@@ -49,6 +42,7 @@ class Theme {
       this[name] = getComputedStyle(probe).color;
     }
     probe.remove();
+    this.changed();
   }
 }
 

@@ -24,38 +24,37 @@ function bankWords({ banks }, page) {
 
 /** Lines on a rectangle of the map, at a time. @param {Schedule} schedule */
 function rectWords(schedule, rect, cycles) {
-  const { rects, tensors, kinds, page_bytes: page } = schedule;
-  const [tensor, first, pages] = [rects.tensor[rect], rects.page[rect], rects.pages[rect]];
-  const [begin, end] = [rects.begin[rect], rects.end[rect]];
+  const { tensors, kinds, page_bytes: page } = schedule;
+  const { tensor, page: first, pages, begin, end } = rect;
   const [size, whole] = [si(pages * page, "B"), tensors.bytes[tensor]];
   const place = [
     `pages ${first} to ${first + pages - 1} (${si(first * page, "B")} to ${si((first + pages) * page, "B")})`,
     ...bankWords(schedule, first),
-    `steps ${begin} to ${end - 1}, ${schedule.time(rects.stop[rect] - rects.start[rect])}`,
+    `steps ${begin} to ${end - 1}, ${schedule.time(rect.stop - rect.start)}`,
   ];
   if (tensor === SCRATCH)
     return [`scratch of ${shortened(schedule.steps.name[begin])}`, size, ...place];
   const next = schedule.nextUse(tensor, end);
-  const isNeeded = next >= 0 && NEEDED_AGAIN.includes(rects.left[rect]);
+  const isNeeded = next >= 0 && NEEDED_AGAIN.includes(rect.left);
   const again = isNeeded ? `; needed again in ${schedule.stepName(next)}` : "";
   return [
     shortened(tensors.name[tensor], 160),
     `${kinds[tensors.kind[tensor]]}, ${pages * page < whole ? `${size} here of ` : ""}${si(whole, "B")}`,
     ...place,
-    `came: ${CAME[rects.came[rect]]} in ${schedule.stepName(begin)}`,
-    useWords(schedule, tensor, rect, cycles),
-    `left: ${LEFT[rects.left[rect]]}${again}`,
+    `came: ${CAME[rect.came]} in ${schedule.stepName(begin)}`,
+    useWords(schedule, rect, cycles),
+    `left: ${LEFT[rect.left]}${again}`,
   ];
 }
 
 /** Why a rectangle is there at a time. */
-function useWords(schedule, tensor, rect, cycles) {
+function useWords(schedule, { tensor, end }, cycles) {
   const now = schedule.stepAt(cycles);
   const next = schedule.nextUse(tensor, now);
   if (next === now) return `here for: ${schedule.stepName(now)}, which uses it`;
   if (next < 0) return "here for: no later use";
   const use = `next use in ${schedule.stepName(next)}, in ${schedule.time(Math.max(0, schedule.edges[next] - cycles))}`;
-  return next < schedule.rects.end[rect] ? `here for: ${use}` : `${use}, after it has left`;
+  return next < end ? `here for: ${use}` : `${use}, after it has left`;
 }
 
 /** Lines on a step. @param {Schedule} schedule */
@@ -64,7 +63,7 @@ function stepWords(schedule, step) {
   const layer =
     steps.layer[step] === steps.name[step] ? "" : `, layer ${shortened(steps.layer[step])}`;
   const all = schedule.time(schedule.edges[step + 1] - schedule.edges[step]);
-  const more = steps.price && savedBySpm(schedule, steps.price[step]);
+  const { words, saved } = savedBySpm(schedule, steps.price?.[step] ?? 0);
   return [
     schedule.stepName(step),
     `${steps.kind[step]}${layer}`,
@@ -73,34 +72,28 @@ function stepWords(schedule, step) {
       .map((name, cause) => [name, steps.stall_by_cause[cause][step]])
       .filter(([, cycles]) => cycles > 0)
       .map(([name, cycles]) => `waits for ${name}: ${schedule.time(cycles)}`),
-    ...(more?.saved > 0
-      ? [
-          `${more.words} more SPM in this step saves at most ${si(more.saved, schedule.worth.unit, 3)}`,
-        ]
-      : []),
-  ];
+    saved > 0 &&
+      `${words} more SPM in this step saves at most ${si(saved, schedule.worth.unit, 3)}`,
+  ].filter(Boolean);
 }
 
 /** Lines on a DMA command. @param {Schedule} schedule */
 function commandWords(schedule, command) {
-  const { commands, tensors, kinds, causes } = schedule;
-  const tensor = commands.tensor[command];
-  const stall = commands.stall_cycles[command];
+  const { tensors, kinds, causes } = schedule;
+  const { kind, tensor, bytes, cycles, step, cause, stall_cycles: stall } = command;
   return [
-    `${COMMANDS[commands.kind[command]]}: ${shortened(tensors.name[tensor], 160)}`,
-    `${kinds[tensors.kind[tensor]]}, ${si(commands.bytes[command], "B")} in ${schedule.time(commands.cycles[command])}`,
-    `in ${schedule.stepName(commands.step[command])}`,
-    ...(stall > 0
-      ? [`the engine waits ${schedule.time(stall)} for it (${causes[commands.cause[command]]})`]
-      : []),
-  ];
+    `${COMMANDS[kind]}: ${shortened(tensors.name[tensor], 160)}`,
+    `${kinds[tensors.kind[tensor]]}, ${si(bytes, "B")} in ${schedule.time(cycles)}`,
+    `in ${schedule.stepName(step)}`,
+    stall > 0 && `the engine waits ${schedule.time(stall)} for it (${causes[cause]})`,
+  ].filter(Boolean);
 }
 
 /** Lines on a column of pixels that holds many steps. */
 function manyWords(schedule, first, last) {
   const { steps, edges } = schedule;
   const all = edges[last + 1] - edges[first];
-  const computed = steps.compute_cycles.subarray(first, last + 1).reduce((a, b) => a + b, 0) / all;
+  const computed = steps.compute_cycles.slice(first, last + 1).reduce((a, b) => a + b, 0) / all;
   return [
     `${counted(last - first + 1, "step")} in this column: ${first} to ${last}`,
     `from ${shortened(steps.name[first])} to ${shortened(steps.name[last])}`,

@@ -337,13 +337,13 @@ def _spelled(key: str, value: Any) -> tuple[str, Any]:
 
 def _axes(given: Mapping[str, Axis | bool | None]) -> dict[str, tuple[Setting, ...]]:
     """Return values of machine settings in base units, each once."""
-    from spmopt.hardware.settings import KEYS
+    from spmopt.hardware.settings import KINDS
     from spmopt.sweeps.axes import setting_axis
 
     found = {}
     for key, axis in given.items():
-        if key not in KEYS:
-            raise unknown("machine setting", key, KEYS)
+        if key not in KINDS:
+            raise unknown("machine setting", key, KINDS)
         if axis is not None:
             parts = [axis] if isinstance(axis, str | int) else axis
             values = (

@@ -138,15 +138,23 @@ _OWN: Mapping[str, tuple[str, Kind]] = {
 _RECORDS: Mapping[str, type] = {"array": SystolicArray, "energy": Energy, "area": Area}
 _TABLES = {table: get_type_hints(record) for table, record in _RECORDS.items()}
 """Records of a machine that are tables of settings: the kind of each field."""
-_MEMORY = ("technology", "banks")
 OF_TECHNOLOGY = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte", "energy.leakage_w")
 """What a technology says, and a machine that names one does not."""
 OF_BANKS = ("energy.spm_read_pj_per_byte", "energy.spm_write_pj_per_byte")
 """What banks say, and a machine that has some does not."""
-SCRATCHPAD = ("spm", *_MEMORY)
+SCRATCHPAD = ("spm", "technology", "banks")
 """What makes up a scratchpad without banks."""
-_DOTTED = tuple(f"{table}.{field}" for table, kinds in _TABLES.items() for field in kinds)
-KEYS = (*_OWN, *_DOTTED, *_MEMORY, BANK)
+_DOTTED: Mapping[str, Kind] = {
+    f"{table}.{field}": kind for table, kinds in _TABLES.items() for field, kind in kinds.items()
+}
+KINDS: Mapping[str, Kind] = {
+    **{key: kind for key, (_, kind) in _OWN.items()},
+    **_DOTTED,
+    "technology": str,
+    "banks": int,
+    BANK: str,
+}
+"""Kind of every setting: a quantity of a dimension, a count, a number, a text or a switch."""
 
 
 def from_settings(settings: Settings, where: str) -> Machine:
@@ -162,7 +170,7 @@ def from_settings(settings: Settings, where: str) -> Machine:
         figures for that size.
     """
     read = Reader(settings, where)
-    read.require_known(KEYS, "machine setting")
+    read.require_known(KINDS, "machine setting")
     if BANK in settings:
         return _with_banks(settings, where)
     return _with_memory(read, _bare(read))
@@ -245,7 +253,7 @@ def shown_setting(key: str, value: Setting) -> str:
         return "yes" if value else "no"
     if isinstance(value, str):
         return value
-    _, kind = _OWN.get(key, ("", float))
+    kind = KINDS.get(key)
     if kind is Dimension.BYTES:
         return size(int(value))
     return si(value, _UNITS[kind]) if kind in _UNITS else f"{value:.6g}"

@@ -8,9 +8,11 @@ from itertools import pairwise
 from math import floor
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.units import Dimension
 from spmopt.hardware.settings import (
     BANK,
-    KEYS,
+    KINDS,
+    Kind,
     Setting,
     join_banks,
     read_banks,
@@ -22,11 +24,14 @@ from spmopt.sweeps.axes import as_written, count, setting_axis
 BESIDE = ("cores", "batch")
 """Fields that are no settings of a machine."""
 _COUNTS = (*BESIDE, "banks")
+"""Of which there is at least 1."""
 _FIXED = ("name", "source", "energy.source", "area.source")
-FIELDS = (*BESIDE, *(key for key in KEYS if key not in _FIXED))
+_KINDS: Mapping[str, Kind] = {
+    **dict.fromkeys(BESIDE, int),
+    **{key: kind for key, kind in KINDS.items() if key not in _FIXED},
+}
+FIELDS = tuple(_KINDS)
 _RANGE = ("low", "high", "step", "log")
-_NUMBERS = ("energy.", "area.")
-_TEXTS = ("technology", "array.dataflow", "duplex", BANK)
 _FEW = 3
 """So many values or more at equal distances are a range."""
 
@@ -211,8 +216,9 @@ def _value(key: str, given: object, what: str) -> Setting:
         return _banks(given, what)
     if not isinstance(given, str | int | float):
         raise InputError(f"{what} = {given!r}: must be a text or a number")
-    if isinstance(given, bool) != (key == "duplex"):
-        must = "true or false" if key == "duplex" else "no true or false"
+    kind = _KINDS[key]
+    if isinstance(given, bool) != (kind is bool):
+        must = "true or false" if kind is bool else "no true or false"
         raise InputError(f"{what} = {given!r}: must be {must}")
     if isinstance(given, bool):
         return given
@@ -221,7 +227,7 @@ def _value(key: str, given: object, what: str) -> Setting:
         if value < 1:
             raise InputError(f"{what} {given!r}: must be at least 1")
         return value
-    if key.startswith(_NUMBERS):
+    if kind is float:
         try:
             return float(given)
         except ValueError:
@@ -246,7 +252,7 @@ def _banks(given: object, what: str) -> str:
 
 def _is_whole(key: str) -> bool:
     """Return whether its values are whole numbers, of some unit."""
-    return key not in _TEXTS and not key.startswith(_NUMBERS)
+    return _KINDS[key] is int or isinstance(_KINDS[key], Dimension)
 
 
 def _as_quantity(key: str) -> str:

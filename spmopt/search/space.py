@@ -12,9 +12,9 @@ from typing import Any
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
-from spmopt.core.units import parse_quantity
+from spmopt.core.units import Dimension, parse_quantity
 from spmopt.hardware.machines import load_machine
-from spmopt.hardware.settings import BANK, Setting, from_folder, from_settings, to_settings
+from spmopt.hardware.settings import BANK, KINDS, Setting, from_folder, from_settings, to_settings
 from spmopt.hardware.technologies import load_technology
 from spmopt.search.axes import SpaceAxis, read_axis
 from spmopt.search.candidate import Candidate
@@ -26,7 +26,6 @@ from spmopt.search.figures import (
     read_constraint,
     static_figures,
 )
-from spmopt.sweeps.axes import QUANTITIES
 
 _ENTRIES = ("machine", "space", "constraints", "cost", "weights")
 _DEFAULT_MACHINE = "rtx2080ti"
@@ -156,12 +155,12 @@ def read_space(path: Path, machine: Machine | None = None) -> Space:
 def _require_units(tables: Mapping[str, object], where: str) -> None:
     """Refuse bare numbers for sizes and rates, which records alone have, in base units."""
     fields = tables.get("space")
-    for key in QUANTITIES:
+    for key, kind in KINDS.items():
         given = fields.get(key) if isinstance(fields, dict) else None
         values = list(given.values()) if isinstance(given, dict) else given
         for value in values if isinstance(values, list) else [values]:
-            if isinstance(value, int) and not isinstance(value, bool):
-                parse_quantity(str(value), QUANTITIES[key], f"{where}: {key}")
+            if isinstance(kind, Dimension) and type(value) is int:
+                parse_quantity(str(value), kind, f"{where}: {key}")
 
 
 def space_of(

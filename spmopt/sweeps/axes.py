@@ -7,22 +7,13 @@ from fractions import Fraction
 
 from spmopt.core.errors import InputError
 from spmopt.core.units import Dimension, parse_quantity
-from spmopt.hardware.settings import BANK, Setting, join_banks, require_units, split_banks
+from spmopt.hardware.settings import BANK, KINDS, Setting, join_banks, require_units, split_banks
 
 MOST = 100_000
 """Values of one axis; more are a mistake."""
 
 Read = Callable[[str, str], int]
 """Reads one value; the second text is what it is called in errors."""
-
-QUANTITIES = {
-    "spm": Dimension.BYTES,
-    "bandwidth": Dimension.BYTES_PER_S,
-    "throughput": Dimension.OPERATIONS_PER_S,
-    "clock": Dimension.HERTZ,
-    "page": Dimension.BYTES,
-}
-_COUNTS = ("dma_setup", "banks", "array.rows", "array.columns")
 
 
 def setting_axis(key: str, text: str | int, what: str) -> tuple[Setting, ...]:
@@ -37,13 +28,13 @@ def setting_axis(key: str, text: str | int, what: str) -> tuple[Setting, ...]:
     InputError
         ``text`` is no value, list or range; ``what`` names the option.
     """
-    if key in QUANTITIES:
-        dimension = QUANTITIES[key]
+    kind = KINDS.get(key)
+    if isinstance(kind, Dimension):
         if isinstance(text, int):
-            return (parse_quantity(text, dimension, what),)
-        return axis(text, what, lambda value, where: parse_quantity(value, dimension, where))
+            return (parse_quantity(text, kind, what),)
+        return axis(text, what, lambda value, where: parse_quantity(value, kind, where))
     text = str(text)
-    if key in _COUNTS:
+    if kind is int:
         return axis(text, what, count)
     if key == BANK:
         machines = [split_banks(part) for part in text.split(";")]

@@ -7,7 +7,7 @@ import pytest
 from spmopt.core.errors import InputError
 from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, SystolicArray
 from spmopt.hardware.machines import load_machine, names, override
-from spmopt.hardware.settings import KEYS, Setting, from_settings, to_settings
+from spmopt.hardware.settings import KINDS, Setting, from_settings, to_settings
 
 # name: SPM bytes, DRAM bytes/s, operations/s (Tsai, table 5.2; Kim et al., table 3).
 PUBLISHED = {
@@ -76,7 +76,7 @@ def test_every_key_can_be_overridden() -> None:
         "area.source": "you",
     }
     array: dict[str, Setting] = {"array.rows": "8", "array.columns": 4, "array.dataflow": "ws"}
-    assert {*OVERRIDES, *nested, *array, "technology", "banks", "bank"} == set(KEYS)
+    assert {*OVERRIDES, *nested, *array, "technology", "banks", "bank"} == set(KINDS)
     machine = load_machine("a100", {**nested, **array})
     assert machine.energy == Energy(**dict.fromkeys(ENERGY_FIGURES, 2.5), source="me")
     assert machine.area == Area(**dict.fromkeys(AREA_FIGURES, 1.5), source="you")

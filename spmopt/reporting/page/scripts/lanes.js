@@ -228,8 +228,8 @@ class Lanes {
     frame(sheet, box, theme);
     const columns = Math.max(1, Math.round(box.width));
     const highest = Array.from({ length: columns }, (_, x) => {
-      const at = (edge) => schedule.stepAt(axis.from + (edge / columns) * axis.span);
-      return Math.max(...schedule.steps.price.slice(at(x), at(x + 1) + 1));
+      const at = (edge) => above(schedule.edges, axis.from + (edge / columns) * axis.span) - 1;
+      return Math.max(0, ...schedule.steps.price.slice(at(x), at(x + 1) + 1));
     });
     const most = Math.max(...highest);
     context.beginPath();

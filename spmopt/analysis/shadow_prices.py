@@ -34,6 +34,7 @@ from typing import Self
 import numpy as np
 
 from spmopt.analysis.steps import Reals
+from spmopt.assemble.cost import unavoidable
 from spmopt.core.instance import Instance
 from spmopt.core.machine import Machine
 from spmopt.core.order import reordered, same_order
@@ -205,9 +206,4 @@ def _computing(instance: Instance, certificate: Certificate) -> Fraction:
             _channel(instance, certificate).tolist(), line.compute_cycles.tolist(), strict=True
         )
     )
-    constant: Fraction = (
-        objective.spm_read_byte * sum(line.spm_read_bytes.tolist())
-        + objective.spm_write_byte * sum(line.spm_write_bytes.tolist())
-        + objective.mac * sum(line.macs.tolist())
-    )
-    return Fraction(total, common * 2**certificate.bits) + constant
+    return Fraction(total, common * 2**certificate.bits) + unavoidable(objective, line)

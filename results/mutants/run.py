@@ -3,7 +3,8 @@
 ``python results/mutants/run.py [--package verifier] [--count 100] [--seed 1]`` draws places of the
 package at random, one of the mutations of cosmic-ray (extra ``mutants``) at each, and runs
 the tests of the package's folder on a copy of the repository. ``mutants.csv`` keeps a row for each,
-and a run that was stopped goes on with those that have none.
+and a run that was stopped goes on with those that have none. ``note`` is written by hand, of those
+that survived: "killed since" by a test that was added, or "same behavior" and why.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--timeout", type=float, default=900.0, help="seconds a mutant may take")
     options = parser.parse_args()
-    rows = pd.read_csv(ROWS).to_dict("records") if ROWS.exists() else []
+    rows = pd.read_csv(ROWS).fillna({"note": ""}).to_dict("records") if ROWS.exists() else []
     known = {tuple(row[name] for name in KEY) for row in rows}
     with tempfile.TemporaryDirectory() as name:
         copy = Path(name) / "copy"
@@ -58,8 +59,9 @@ def main() -> None:
             pd.DataFrame(rows).to_csv(ROWS, index=False)
             print(*rows[-1].values(), flush=True)
     mine = [row for row in rows if row["package"] == options.package]
-    killed = sum(row["outcome"] != "survived" for row in mine)
-    print(f"{options.package}: {killed} of {len(mine)} mutants killed")
+    same = sum(str(row["note"]).startswith("same behavior") for row in mine)
+    killed = sum("killed" in f"{row['outcome']} {row['note']}" for row in mine)
+    print(f"{options.package}: {killed} of {len(mine) - same} killed, {same} change nothing")
 
 
 def drawn(package: str, count: int, seed: int) -> list[tuple[object, ...]]:
@@ -115,7 +117,8 @@ def tested(mutant: tuple[object, ...], copy: Path, timeout_s: float) -> dict[str
         outcome = "timeout"
     finally:
         path.write_text(source)
-    return {**row, "outcome": outcome, "seconds": round(time.monotonic() - began, 1)}
+    seconds = round(time.monotonic() - began, 1)
+    return {**row, "outcome": outcome, "seconds": seconds, "note": ""}
 
 
 def _alone(copy: Path) -> dict[str, str]:

@@ -140,15 +140,15 @@ def _found(instance: Instance, request: Request, name: str) -> WholeSolution | N
 
 def _gently(stop: Callable[[], bool], file: Path) -> Callable[[], bool]:
     """Ask for the best so far first; end the process only when it does not come."""
-    told: float | None = None
+    stopped_s: float | None = None
 
     def over() -> bool:
-        nonlocal told
-        if told is None:
+        nonlocal stopped_s
+        if stopped_s is None:
             if not stop():
                 return False
-            told = monotonic()
+            stopped_s = monotonic()
             file.touch()
-        return monotonic() > told + _GRACE_S
+        return monotonic() > stopped_s + _GRACE_S
 
     return over

@@ -8,7 +8,7 @@ from functools import partial
 from results.shared.bench import GNMT, TINY, Bench, BenchLine, Case, Figures, peak_mb, timed
 from results.shared.certified import staged
 from spmopt.core.scheduler import Request
-from spmopt.verifier import Arrays, replay
+from spmopt.verifier import ScheduleArrays, replay
 
 STAGES = ("policy_s", "assemble_s", "verify_s", "replay_s")
 
@@ -21,7 +21,7 @@ def walk(case: Case, policy: str) -> Figures:
     """
     instance = case.instance()
     _, schedule, _, figures = staged(instance, policy, Request())
-    _, replaying = timed(lambda: replay(Arrays.of(instance, schedule)))
+    _, replaying = timed(lambda: replay(ScheduleArrays.of(instance, schedule)))
     more = {"policy_s": figures["wall_s"], "replay_s": replaying["wall_s"], "peak_mb": peak_mb()}
     return {**figures, **more}
 

@@ -15,7 +15,7 @@ from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.analysis.tensors import Columns, tensor_columns, use_columns
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
-from spmopt.verifier import Arrays
+from spmopt.verifier import ScheduleArrays
 
 TYPES = ("type I", "type II")
 _TYPE_LABELS = ("matrix products", "point-wise")
@@ -35,7 +35,7 @@ class Analysis:
     @classmethod
     def of(cls, instance: Instance, schedule: Schedule) -> Self:
         """Measure ``schedule``, which must be legal."""
-        steps = step_figures(Arrays.of(instance, schedule))
+        steps = step_figures(ScheduleArrays.of(instance, schedule))
         return cls(instance=instance, steps=steps, reuse=reuse(steps.view, steps.layers))
 
     @property

@@ -27,13 +27,13 @@ from spmopt.analysis.reuse import Reuse, Scope, over_ranges
 from spmopt.core.instance import TensorKind
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
-from spmopt.verifier import Arrays
+from spmopt.verifier import ScheduleArrays
 
 MOST = 0.9
 """Part of a scope's intervals: a single huge layer, as that of the logits, can rule the maximum."""
 
 
-def exact_bytes(view: Arrays, found: Reuse, scopes: Collection[Scope]) -> int:
+def exact_bytes(view: ScheduleArrays, found: Reuse, scopes: Collection[Scope]) -> int:
     """Return the smallest scratchpad, in whole pages, that captures all reuse of ``scopes``."""
     line = view.timeline
     interval = np.isin(found.scope, list(scopes))
@@ -50,7 +50,7 @@ def exact_bytes(view: Arrays, found: Reuse, scopes: Collection[Scope]) -> int:
 
 
 def formula_bytes(
-    view: Arrays, of: StepLayers, found: Reuse, scope: Scope
+    view: ScheduleArrays, of: StepLayers, found: Reuse, scope: Scope
 ) -> tuple[int, int] | tuple[None, None]:
     """Evaluate the paper's formula for all of a scope, and for :data:`MOST` of its intervals.
 
@@ -82,7 +82,7 @@ def _between(begin: Ints, end: Ints, size: Ints, count: int) -> Ints:
     return np.cumsum(change)[:-1]
 
 
-def _forward(view: Arrays, of: StepLayers) -> Bools:
+def _forward(view: ScheduleArrays, of: StepLayers) -> Bools:
     """Return (m,) tensors that forward operations write, and weights that they read."""
     line = view.timeline
     weight = np.array([t.kind is TensorKind.WEIGHT for t in view.instance.tensors], bool)
@@ -124,7 +124,7 @@ class ScopeFigures:
         return self.captured_bytes / self.reusable_bytes if self.reusable_bytes else None
 
 
-def scope_figures(view: Arrays, of: StepLayers, found: Reuse, scope: Scope) -> ScopeFigures:
+def scope_figures(view: ScheduleArrays, of: StepLayers, found: Reuse, scope: Scope) -> ScopeFigures:
     """Measure a scope."""
     interval = found.scope == scope
     possible, captured = found.possible_bytes[interval].sum(), found.captured_bytes[interval].sum()

@@ -14,7 +14,7 @@ from spmopt.analysis.steps import StepFigures, step_figures
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
-from spmopt.verifier import Arrays
+from spmopt.verifier import ScheduleArrays
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +89,7 @@ class Explanation:
     @classmethod
     def of(cls, instance: Instance, schedule: Schedule) -> Self:
         """Explain ``schedule``, which must be legal."""
-        figures = step_figures(Arrays.of(instance, schedule))
+        figures = step_figures(ScheduleArrays.of(instance, schedule))
         return cls(figures=figures, obstacles=obstacles(figures))
 
     @property

@@ -26,7 +26,7 @@ from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.schedule import Residency
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.verifier import Arrays
+from spmopt.verifier import ScheduleArrays
 
 _WEIGHTS = (TensorKind.WEIGHT, TensorKind.WEIGHT_GRADIENT)
 
@@ -70,7 +70,7 @@ class Reuse:
     spared_bytes: Ints
 
 
-def reuse(view: Arrays, of: StepLayers) -> Reuse:
+def reuse(view: ScheduleArrays, of: StepLayers) -> Reuse:
     """Classify every interval of a legal schedule, and measure what it captures."""
     line = view.timeline
     scope = scopes(view.instance, line, of)
@@ -111,7 +111,7 @@ def scopes(instance: Instance, line: Timeline, of: StepLayers) -> Ints:
     return scope
 
 
-def needed_bytes(view: Arrays, found: Reuse) -> int:
+def needed_bytes(view: ScheduleArrays, found: Reuse) -> int:
     """Return bytes that must come in from DRAM, given what is captured and resident.
 
     Those of first reads, of intervals where they are not captured, and of repeated passes. Whatever

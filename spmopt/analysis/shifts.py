@@ -17,7 +17,7 @@ import numpy as np
 from spmopt.core.schedule import Command
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
-from spmopt.verifier import Arrays
+from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.lookup import StepIndex, pick, pick_flag
 
 
@@ -49,7 +49,7 @@ class Shifts:
     later: Bools
 
     @classmethod
-    def of(cls, view: Arrays, command: Ints) -> Self:
+    def of(cls, view: ScheduleArrays, command: Ints) -> Self:
         """Find how every command may move."""
         table = view.schedule.commands
         step, tensor, kind = (c[command] for c in (table.step, table.tensor, table.kind))
@@ -96,7 +96,7 @@ class Shifts:
         return type(self)(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
 
 
-def _inbound(view: Arrays, command: Ints) -> tuple[Ints, Ints, Bools]:
+def _inbound(view: ScheduleArrays, command: Ints) -> tuple[Ints, Ints, Bools]:
     """Find start, low and supplied of what comes in.
 
     It was on chip last where it was used last, or until it was dropped after that. The partial
@@ -117,7 +117,7 @@ def _inbound(view: Arrays, command: Ints) -> tuple[Ints, Ints, Bools]:
     return np.where(stream, step, step - 1), np.minimum(low, step), supplied
 
 
-def _first_need(view: Arrays, command: Ints) -> Ints:
+def _first_need(view: ScheduleArrays, command: Ints) -> Ints:
     """Find the last step that may load what the first step loads for later ones; -1 for others.
 
     It is that of the first use, or where it is stationary, the one before; unused, the last of all.
@@ -131,7 +131,7 @@ def _first_need(view: Arrays, command: Ints) -> Ints:
     return np.where(ahead, until, -1)
 
 
-def _held_until(view: Arrays, tensor: Ints, step: Ints, byte: Ints, since: Ints) -> Ints:
+def _held_until(view: ScheduleArrays, tensor: Ints, step: Ints, byte: Ints, since: Ints) -> Ints:
     """Find the last step up to ``step``, after ``since``, in which ``byte`` is resident."""
     rows = view.schedule.residency
     row = view.rows.last(tensor, step)
@@ -145,7 +145,7 @@ def _held_until(view: Arrays, tensor: Ints, step: Ints, byte: Ints, since: Ints)
     return np.where((row >= 0) & (pick(rows.size_bytes, row, 0) > byte), last, -1)
 
 
-def _last_write(view: Arrays, tensor: Ints, step: Ints) -> Ints:
+def _last_write(view: ScheduleArrays, tensor: Ints, step: Ints) -> Ints:
     """Return the step that made what is stored."""
     line = view.timeline
     write = np.flatnonzero(line.kind != Access.READ)
@@ -153,7 +153,7 @@ def _last_write(view: Arrays, tensor: Ints, step: Ints) -> Ints:
     return np.maximum(pick(line.step[write], row, 0), 0)
 
 
-def _outbound(view: Arrays, command: Ints) -> tuple[Ints, Ints, Bools]:
+def _outbound(view: ScheduleArrays, command: Ints) -> tuple[Ints, Ints, Bools]:
     """Find the first step in which keeping it takes space, the last one to send it, supplied.
 
     It need never be sent if it can be kept until it is written over, or until its last use.
@@ -168,7 +168,7 @@ def _outbound(view: Arrays, command: Ints) -> tuple[Ints, Ints, Bools]:
     return free, until[access], ~kept[access]
 
 
-def _leaves(view: Arrays) -> Ints:
+def _leaves(view: ScheduleArrays) -> Ints:
     """Find (rows,) the step from which on bytes of each residency row are not resident."""
     table = view.schedule.residency
     follows = (table.tensor[1:] == table.tensor[:-1]) & (table.begin[1:] == table.end[:-1])
@@ -179,7 +179,7 @@ def _leaves(view: Arrays) -> Ints:
     return leaves
 
 
-def _needed_until(view: Arrays) -> tuple[Ints, Bools]:
+def _needed_until(view: ScheduleArrays) -> tuple[Ints, Bools]:
     """Find (a,) the last step that needs the contents after each access; whether they stay then.
 
     Up to and with the next update, or the last read; kept contents to the end.

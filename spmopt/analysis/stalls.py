@@ -18,7 +18,7 @@ import numpy as np
 
 from spmopt.core.schedule import Command
 from spmopt.core.table import Bools, Ints
-from spmopt.verifier import Arrays
+from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.arrays import DURING
 from spmopt.verifier.durations import Durations, per_step
 
@@ -67,20 +67,20 @@ class StallShares:
     by_cause: Ints
 
 
-def inward(view: Arrays) -> Bools:
+def inward(view: ScheduleArrays) -> Bools:
     """Return (k,) commands into the scratchpad."""
     kind = view.schedule.commands.kind
     into: Bools = (kind == Command.LOAD) | (kind == Command.STREAM_IN)
     return into
 
 
-def moved_bytes(view: Arrays) -> Ints:
+def moved_bytes(view: ScheduleArrays) -> Ints:
     """Return (k,) bytes that each command moves over the DRAM boundary."""
     commands = view.schedule.commands
     return (commands.end - commands.begin) * commands.passes
 
 
-def stalls(view: Arrays, time: Durations) -> StallShares:
+def stalls(view: ScheduleArrays, time: Durations) -> StallShares:
     """Share out ``d - c`` of every step of a legal schedule; the shares add up to it exactly."""
     line, step = view.timeline, view.schedule.commands.step
     cycles = time.command
@@ -120,7 +120,7 @@ def split(total: Ints, weight: Ints, group: Ints) -> Ints:
     return share(upto - start[group]) - share(upto - weight - start[group])
 
 
-def _kinds(view: Arrays) -> Ints:
+def _kinds(view: ScheduleArrays) -> Ints:
     """Return the cause that every command would be, stationary or not."""
     kind = view.schedule.commands.kind
     load = np.where(view.command_access >= 0, Cause.LOAD, Cause.PREFETCH)

@@ -15,7 +15,7 @@ from spmopt.analysis.stalls import StallShares, inward, moved_bytes, stalls
 from spmopt.core.machine import Machine
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
-from spmopt.verifier import Arrays
+from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.durations import durations, per_step
 from spmopt.verifier.rules.capacity import occupied_pages
 
@@ -98,13 +98,13 @@ class StepFigures(Spending):
         Why ``d`` is more than ``c``.
     """
 
-    view: Arrays
+    view: ScheduleArrays
     layers: StepLayers
     occupied_bytes: Ints
     stalls: StallShares
 
 
-def step_figures(view: Arrays) -> StepFigures:
+def step_figures(view: ScheduleArrays) -> StepFigures:
     """Measure every step of a legal schedule."""
     line, commands = view.timeline, view.schedule.commands
     time, size_bytes, into = durations(view), moved_bytes(view), inward(view)

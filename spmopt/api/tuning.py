@@ -145,7 +145,7 @@ class HardwareSearch(Shown):
         writer.writerows(rows)
         write_text(Path(path), text.getvalue())
 
-    def with_worth(self, *, callbacks: Callbacks = QUIET) -> HardwareSearch:
+    def with_shadow_prices(self, *, callbacks: Callbacks = QUIET) -> HardwareSearch:
         """Return it with what more of each resource is worth on every machine of the front."""
         from spmopt.search.findings import with_shadow_prices
         from spmopt.search.trials import result_for

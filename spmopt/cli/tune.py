@@ -98,10 +98,10 @@ def show(
     network: Annotated[
         str | None, Option(help="Whose schedule, where the study has several networks.")
     ] = None,
-    worth: Annotated[
-        bool,
-        Option("--worth", help="Show what more scratchpad, bandwidth and PEs are worth."),
+    shadow_prices: Annotated[
+        bool, Option("--shadow-prices", help="Show what more scratchpad, bandwidth and PEs save.")
     ] = False,
+    worth: Annotated[bool, Option("--worth", hidden=True)] = False,
     output: Annotated[
         Path | None,
         Option(
@@ -121,8 +121,11 @@ def show(
 
     if trial is None and network is not None:
         raise InputError("--network: is for --trial; name one as well")
-    if trial is not None and (worth or call.values["top"] is not None):
-        option = "--worth" if worth else "--top"
+    if worth:
+        print_message("note: --worth is now --shadow-prices, and goes in the next version")
+        shadow_prices = True
+    if trial is not None and (shadow_prices or call.values["top"] is not None):
+        option = "--shadow-prices" if shadow_prices else "--top"
         raise InputError(f"{option}: is for the front; leave --trial out")
     if trial is not None and output is not None and output.suffix.lower() == ".csv":
         raise InputError(f"-o {output}: a schedule is no table; name a file that ends in .json")
@@ -131,7 +134,9 @@ def show(
     found = call(tuning.read_search)
     callbacks = replace(QUIET, progress=lambda message, part: print_message(message))
     if trial is None:
-        code = _show(found.with_worth(callbacks=callbacks) if worth else found, json)
+        code = _show(
+            found.with_shadow_prices(callbacks=callbacks) if shadow_prices else found, json
+        )
         if output is not None:
             found.save_csv(output)
         return code

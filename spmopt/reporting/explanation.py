@@ -56,7 +56,7 @@ def explanation_record(
         "stall_cycles_by_obstacle": {o.words: int(found.by_obstacle[o]) for o in Obstacle},
         "stall_cycles_by_cause": {cause.words: int(found.by_cause[cause]) for cause in causes},
         "stalls": [_stall_record(found, step) for step in steps],
-        "worth": None if prices is None else prices_record(prices),
+        "shadow_prices": None if prices is None else prices_record(prices),
     }
 
 

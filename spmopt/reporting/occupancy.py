@@ -8,7 +8,7 @@ from spmopt.core.instance import Instance, TensorKind
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
 from spmopt.reporting.quantities import si
-from spmopt.verifier import Arrays
+from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.durations import durations
 
 SCRATCH = "scratch"
@@ -22,7 +22,7 @@ def kind_numbers(instance: Instance) -> Ints:
     return np.array([number[tensor.kind] for tensor in instance.tensors], np.int64)
 
 
-def occupied_bytes(view: Arrays) -> Ints:
+def occupied_bytes(view: ScheduleArrays) -> Ints:
     """Return (kinds, n) bytes of the pages in use; their sums are those of rule R1."""
     table, kind = (
         view.schedule.residency,
@@ -48,7 +48,7 @@ def occupancy_lines(instance: Instance, schedule: Schedule, width: int) -> tuple
     From left to right the bar is the makespan, a character for each equal part of it: the most
     bytes of pages that are in use in that part (rule R1, scratch included), against the capacity.
     """
-    view = Arrays.of(instance, schedule)
+    view = ScheduleArrays.of(instance, schedule)
     occupied = occupied_bytes(view).sum(axis=0)
     cycles = durations(view).step
     machine = instance.machine

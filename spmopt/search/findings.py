@@ -178,7 +178,7 @@ def study_json(findings: Findings) -> dict[str, object]:
         "trials": [_short_json(trial) for trial in findings.trials],
         "importances": {key: dict(each.parts) for key, each in findings.importances.items()},
         "importances_trials": {key: each.trials for key, each in findings.importances.items()},
-        "worth": [
+        "shadow_prices": [
             {"trial": number, "network": label, **asdict(prices)}
             for number, label, prices in findings.shadow_prices
         ],

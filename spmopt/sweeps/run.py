@@ -111,7 +111,7 @@ def run_sweeps(
     """
     keys = [key for each in sweeps for key in each.keys(table)]
 
-    def tell(message: str) -> None:
+    def note(message: str) -> None:
         report(f"{len(table)} of {len(keys)} rows; {message}", len(table) / len(keys))
 
     ranks, warned = count(), set[str]()
@@ -123,7 +123,7 @@ def run_sweeps(
             solutions=Solutions(
                 solutions_path(table.path, number), table.head, each.search.objective
             ),
-            tell=tell,
+            note=note,
             warn=warn,
             warned=warned,
         )
@@ -171,7 +171,7 @@ class _SweepRun:
     queue: TaskQueue
     table: RowTable
     solutions: Solutions
-    tell: Callable[[str], None]
+    note: Callable[[str], None]
     warn: Callable[[str], None]
     warned: set[str]
     solves: int = 0
@@ -259,7 +259,7 @@ class _SweepRun:
         lane.curve.add(solved)
         lane.under_way -= 1
         name = curves.section.case.network.label
-        self.tell(f"{name}: {lane.curve.solves} solutions of its curve")
+        self.note(f"{name}: {lane.curve.solves} solutions of its curve")
         if not lane.under_way:
             self._advance(curves, lane)
             self._points(curves)
@@ -282,7 +282,7 @@ class _SweepRun:
     def _finish(self, case: SweepCase, spm_bytes: int, findings: list[Finding]) -> None:
         objective = self.sweep.search.objective
         self.table.add(row_of(case, spm_bytes, finding, objective) for finding in findings)
-        self.tell(f"{case.network.label} at {spm_bytes / 1e6:g} MB")
+        self.note(f"{case.network.label} at {spm_bytes / 1e6:g} MB")
 
 
 def _by_urgency(names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:

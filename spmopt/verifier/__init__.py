@@ -1,6 +1,6 @@
 """The verifier: a schedule's rules, its replay and its bound, without scheduler or solver."""
 
-from spmopt.verifier.arrays import Arrays
+from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.bound import bound
 from spmopt.verifier.check import Report, require_legal, verify
 from spmopt.verifier.descriptors import descriptors
@@ -8,9 +8,9 @@ from spmopt.verifier.replay import Replay, replay
 from spmopt.verifier.violation import Violation
 
 __all__ = [
-    "Arrays",
     "Replay",
     "Report",
+    "ScheduleArrays",
     "Violation",
     "bound",
     "descriptors",

@@ -19,7 +19,7 @@ BEFORE, DURING, AFTER = 0, 1, 2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Arrays:
+class ScheduleArrays:
     """What the rules look at; built only for schedules in correct format (R0).
 
     Attributes

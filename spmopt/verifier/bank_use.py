@@ -19,7 +19,7 @@ import numpy as np
 from spmopt.core.schedule import Command
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.table import Ints
-from spmopt.verifier.arrays import Arrays
+from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.extents import Addresses, Extent
 
 Table = list[list[Fraction]]
@@ -41,12 +41,12 @@ class BankUse:
         )
 
 
-def bank_use(view: Arrays) -> BankUse:
+def bank_use(view: ScheduleArrays) -> BankUse:
     """Follow the addresses of a schedule, step by step; there must be banks."""
     return _Count(view).use()
 
 
-def port_cycles(view: Arrays, use: BankUse) -> Ints:
+def port_cycles(view: ScheduleArrays, use: BankUse) -> Ints:
     """Return (n,) cycles that the busiest port needs for each step, rounded up; 0 without rates."""
     machine = view.instance.machine
     cycles = []
@@ -66,7 +66,7 @@ def port_cycles(view: Arrays, use: BankUse) -> Ints:
 class _Count:
     """Adds up what every step reads and writes."""
 
-    def __init__(self, view: Arrays) -> None:
+    def __init__(self, view: ScheduleArrays) -> None:
         self._view = view
         pages = view.instance.machine.bank_pages
         self._edges = [0, *accumulate(pages)]

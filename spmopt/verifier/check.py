@@ -9,7 +9,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Ints
-from spmopt.verifier.arrays import Arrays
+from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.durations import durations
 from spmopt.verifier.replay import Replay, replay
 from spmopt.verifier.rules import RULES, rule_r0, rule_r6, totals
@@ -54,7 +54,7 @@ def verify(instance: Instance, schedule: Schedule, claimed: Totals | None = None
     violations = rule_r0(instance, schedule)
     if violations:
         return Report(violations=tuple(violations))
-    view = Arrays.of(instance, schedule)
+    view = ScheduleArrays.of(instance, schedule)
     violations = [violation for rule in RULES for violation in rule(view)]
     if violations:
         return Report(violations=tuple(violations))

@@ -10,7 +10,7 @@ import numpy as np
 from spmopt.core.machine import Machine
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
-from spmopt.verifier.arrays import AFTER, BEFORE, Arrays
+from spmopt.verifier.arrays import AFTER, BEFORE, ScheduleArrays
 from spmopt.verifier.bank_use import BankUse, bank_use, port_cycles
 
 
@@ -45,7 +45,7 @@ class Durations:
     banks: BankUse | None
 
 
-def durations(view: Arrays) -> Durations:
+def durations(view: ScheduleArrays) -> Durations:
     """Recompute the time of every command and step.
 
     One channel: ``d = max(X, L + c + S)``. Duplex: ``d = max(in + S, L + out, L + c + S)``.

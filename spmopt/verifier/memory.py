@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from spmopt.verifier.arrays import Arrays
+from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.extents import Extent
 from spmopt.verifier.runs import Runs
 
@@ -23,7 +23,7 @@ class MemoryContents:
     what is there, right or wrong; only what is used is compared.
     """
 
-    def __init__(self, view: Arrays) -> None:
+    def __init__(self, view: ScheduleArrays) -> None:
         sizes = view.timeline.size_bytes
         self._page = view.page_bytes
         self._size: list[int] = sizes.tolist()

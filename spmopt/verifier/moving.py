@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from spmopt.verifier.arrays import Arrays
+from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.extents import Addresses, Extent
 from spmopt.verifier.memory import MemoryContents
 from spmopt.verifier.runs import Runs
@@ -53,7 +53,7 @@ class Moving:
     """The moves of one step after the other."""
 
     def __init__(
-        self, view: Arrays, memory: MemoryContents, addresses: Addresses, busy: PageTimes
+        self, view: ScheduleArrays, memory: MemoryContents, addresses: Addresses, busy: PageTimes
     ) -> None:
         moves, steps = view.schedule.moves, np.arange(view.timeline.steps + 1)
         self._memory = memory

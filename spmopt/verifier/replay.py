@@ -39,7 +39,7 @@ import numpy as np
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
-from spmopt.verifier.arrays import AFTER, BEFORE, DURING, Arrays
+from spmopt.verifier.arrays import AFTER, BEFORE, DURING, ScheduleArrays
 from spmopt.verifier.dram_order import DramOrder
 from spmopt.verifier.durations import Durations, durations
 from spmopt.verifier.extents import Addresses, Extent
@@ -66,7 +66,7 @@ class Replay:
     violations: tuple[Violation, ...]
 
 
-def replay(view: Arrays, time: Durations | None = None) -> Replay:
+def replay(view: ScheduleArrays, time: Durations | None = None) -> Replay:
     """Run a schedule in correct format (R0); ``time`` is that of ``view``, where it is known.
 
     Of a schedule that breaks other rules the times mean nothing, but the contents are still
@@ -88,7 +88,7 @@ def replay(view: Arrays, time: Durations | None = None) -> Replay:
 class _Machine:
     """State of the replay; times in cycles."""
 
-    def __init__(self, view: Arrays, time: Durations) -> None:
+    def __init__(self, view: ScheduleArrays, time: Durations) -> None:
         commands, line = view.schedule.commands, view.timeline
         self._view = view
         self._memory = MemoryContents(view)

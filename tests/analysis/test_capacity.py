@@ -12,7 +12,7 @@ from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Plan, Residency, Schedule, Stores
 from spmopt.core.timeline import Access
-from spmopt.verifier import Arrays, verify
+from spmopt.verifier import ScheduleArrays, verify
 from spmopt.verifier.rules import rule_r1
 from tests.analysis.small import streamed, training_step
 from tests.strategies import random_instance
@@ -61,8 +61,8 @@ def test_exact_is_the_smallest_scratchpad_of_a_legal_schedule() -> None:
             for scope in wanted:
                 figures = again.scopes()[scope]
                 assert figures.captured_bytes == figures.reusable_bytes
-            assert rule_r1(Arrays.of(roomy, schedule)) == []
-            assert rule_r1(Arrays.of(_with_spm(instance, need - page), schedule))
+            assert rule_r1(ScheduleArrays.of(roomy, schedule)) == []
+            assert rule_r1(ScheduleArrays.of(_with_spm(instance, need - page), schedule))
     assert tried > 120
 
 

@@ -62,7 +62,7 @@ def test_a_sweep_is_drawn_by_what_is_asked_for(run: Run, swept: Path) -> None:
 
 def test_the_page_of_a_search_is_its_front(run: Run) -> None:
     run(TUNE)
-    shown = run("tune show --worth --json").record
+    shown = run("tune show --shadow-prices --json").record
     record = run("report --storage tune.db -o r.html --json").record
     text = Path("r.html").read_text()
     blocks = Document.of(text).blocks()
@@ -70,7 +70,7 @@ def test_the_page_of_a_search_is_its_front(run: Run) -> None:
     assert record["front"] == blocks["front"]["members"] == members
     assert record["schedules"] == len(members)
     assert record["bytes"] == len(text.encode())
-    rows = [list(each.values()) for each in shown["worth"]]
+    rows = [list(each.values()) for each in shown["shadow_prices"]]
     assert [row[2:] for row in blocks["front"]["prices"]["rows"]] == [row[3:] for row in rows]
     for place, each in enumerate(shown["front"]):
         view = blocks[f"schedule-{place}-view"]

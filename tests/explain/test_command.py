@@ -85,7 +85,7 @@ def test_sums_are_those_of_the_analysis(run: Run, stored: Path) -> None:
             assert sum(part[kind] for kind in KINDS) == part["stall_cycles"]
             assert (part["full_step"] is None) == (part["held_by"] == [])
             assert (part["busy_step"] is None) == (part["busy_with"] == [])
-    worth = record["worth"]
+    worth = record["shadow_prices"]
     assert worth["bound"] == record["result"]["bound"]
     parts = [stretch["per_spm_kb"] for stretch in worth["spm_stretches"]]
     assert sum(parts) == pytest.approx(worth["per_spm_kb"], rel=2e-3)
@@ -208,13 +208,13 @@ def test_without_prices_nothing_is_worth_anything(run: Run, stored: Path) -> Non
     document = json.loads(stored.read_text())
     document.update(certificate=None, bound=None)
     stored.write_text(json.dumps(document))
-    assert run(f"explain {stored} --json").record["worth"] is None
+    assert run(f"explain {stored} --json").record["shadow_prices"] is None
     assert "Shadow prices: none" in run(f"explain {stored}").out
 
 
 def test_other_objectives_have_their_own_unit(run: Run) -> None:
     ran = run(f"explain {NETWORK} -s belady --objective traffic --json")
-    worth = ran.record["worth"]
+    worth = ran.record["shadow_prices"]
     assert (worth["unit"], worth["per_gb_per_s"]) == ("bytes", 0)
     assert worth["per_spm_kb"] > 0
 

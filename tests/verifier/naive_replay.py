@@ -8,8 +8,7 @@ import numpy as np
 
 from spmopt.core.schedule import Command
 from spmopt.core.timeline import Access
-from spmopt.verifier import Arrays
-from spmopt.verifier.arrays import AFTER, BEFORE, DURING
+from spmopt.verifier.arrays import AFTER, BEFORE, DURING, ScheduleArrays
 from spmopt.verifier.durations import durations
 
 Wrong = tuple[int | None, int]
@@ -22,7 +21,7 @@ LOADS, STORES, OPERATIONS = "loads", "stores", "operations"
 class NaiveReplay:
     """Runs at birth: ``spans`` of the commands, ``operations``, and what was ``wrong``."""
 
-    view: Arrays
+    view: ScheduleArrays
     spans: dict[int, tuple[int, int]] = field(default_factory=dict)
     operations: list[tuple[int, int]] = field(default_factory=list)
     wrong: list[Wrong] = field(default_factory=list)

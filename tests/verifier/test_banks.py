@@ -13,7 +13,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, energy_objective
 from spmopt.core.schedule import Moves, Placements, Schedule
-from spmopt.verifier import Arrays, replay, require_legal, verify
+from spmopt.verifier import ScheduleArrays, replay, require_legal, verify
 from tests.banked import alone, banked
 from tests.banks_by_hand import BANKS, ENERGY_PJ, LITTLE, MUCH, A, B, instance, moves, moving
 from tests.strategies import random_instance
@@ -80,15 +80,15 @@ def test_a_bank_too_full_is_found() -> None:
 
 def test_the_replay_carries_contents_along() -> None:
     case = instance()
-    assert replay(Arrays.of(case, moving())).violations == ()
-    found = replay(Arrays.of(case, moving(moved=False))).violations
+    assert replay(ScheduleArrays.of(case, moving())).violations == ()
+    found = replay(ScheduleArrays.of(case, moving(moved=False))).violations
     assert [violation.step for violation in found] == [3]
     assert "other contents" in found[0].message
 
 
 def test_what_fills_the_old_page_waits_for_the_move() -> None:
     """The channel is free from cycle 4 on, but a is read until cycle 6 and leaves only then."""
-    run = replay(Arrays.of(instance(), moving()))
+    run = replay(ScheduleArrays.of(instance(), moving()))
     assert run.command_start.tolist() == [0, 6]
     assert run.operation_start.tolist() == [0, 6, 10, 14]
 

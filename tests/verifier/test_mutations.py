@@ -12,7 +12,7 @@ import pytest
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
 from spmopt.core.table import Table
-from spmopt.verifier import Arrays, replay, verify
+from spmopt.verifier import ScheduleArrays, replay, verify
 from spmopt.verifier.rules import rule_r0
 from tests.verifier.hand_made import all_cases
 from tests.verifier.random_plans import random_schedule
@@ -118,7 +118,7 @@ def random_change(schedule: Schedule, generator: np.random.Generator) -> Schedul
 
 def contents_wrong(instance: Instance, schedule: Schedule) -> bool:
     """What the replay alone says."""
-    return bool(replay(Arrays.of(instance, schedule)).violations)
+    return bool(replay(ScheduleArrays.of(instance, schedule)).violations)
 
 
 def test_what_the_rules_accept_the_replay_accepts() -> None:

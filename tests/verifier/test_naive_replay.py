@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Schedule
-from spmopt.verifier import Arrays, replay, verify
+from spmopt.verifier import ScheduleArrays, replay, verify
 from spmopt.verifier.rules import rule_r0
 from spmopt.verifier.runs import Runs
 from spmopt.verifier.violation import MAX_PER_CHECK
@@ -37,7 +37,7 @@ def cases(duplex: bool, count: int, first: int = 0) -> list[tuple[Instance, Sche
 @pytest.mark.parametrize("duplex", [False, True])
 def test_the_same_times(duplex: bool) -> None:
     for instance, plan in cases(duplex, 250):
-        view = Arrays.of(instance, plan)
+        view = ScheduleArrays.of(instance, plan)
         found, naive = replay(view), NaiveReplay(view)
         commands = [naive.spans[row] for row in range(len(plan.commands))]
         spans = zip(found.command_start.tolist(), found.command_end.tolist(), strict=True)
@@ -66,7 +66,7 @@ def test_pages_given_up_unused_are_free_at_once() -> None:
         [(0, LOAD, 0, 0, 4, 1), (2, LOAD, 0, 0, 4, 1), (3, LOAD, 1, 0, 4, 1)],
         [(0, 0, 1, 0, 0, 1), (0, 0, 1, 1, 2, 3), (1, 0, 1, 1, 3, 4)],
     )
-    view = Arrays.of(instance, plan)
+    view = ScheduleArrays.of(instance, plan)
     assert replay(view).command_start.tolist() == [0, 4, 8]
     assert [NaiveReplay(view).spans[row][0] for row in range(3)] == [0, 4, 8]
     assert verify(instance, plan).legal
@@ -83,7 +83,7 @@ def test_the_same_wrong_contents(duplex: bool) -> None:
             changed = random_change(corrupted, generator)
             if not rule_r0(instance, changed) and _addresses_exist(instance, changed):
                 corrupted = changed
-        view = Arrays.of(instance, corrupted)
+        view = ScheduleArrays.of(instance, corrupted)
         found = [(v.step, v.tensor) for v in replay(view).violations]
         naive = NaiveReplay(view).wrong
         assert len(naive) < MAX_PER_CHECK

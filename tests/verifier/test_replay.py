@@ -13,7 +13,7 @@ from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.schedule import Command, Schedule
 from spmopt.core.timeline import Access
-from spmopt.verifier import Arrays, Replay, replay, verify
+from spmopt.verifier import Replay, ScheduleArrays, replay, verify
 from tests.banked import banked
 from tests.strategies import random_instance
 from tests.verifier.builders import IN, LOAD, STORE, machine, operation, schedule, tensor
@@ -26,7 +26,7 @@ FEATURES: dict[str, Any] = {"max_operations": 7, "max_tensors": 5, "max_modes": 
 
 def run(instance: Instance, plan: Schedule) -> Replay:
     """The replay alone, whatever the rules say."""
-    return replay(Arrays.of(instance, plan))
+    return replay(ScheduleArrays.of(instance, plan))
 
 
 @pytest.mark.parametrize("duplex", [False, True])
@@ -74,14 +74,14 @@ def test_no_two_uses_clash(duplex: bool) -> None:
     for seed in range(300):
         instance, plan = random_schedule(seed, **FEATURES)
         instance = replace(instance, machine=replace(instance.machine, duplex=duplex))
-        view = Arrays.of(instance, plan)
+        view = ScheduleArrays.of(instance, plan)
         times = replay(view)
         _check_channels(view, times)
         _check_pages(view, times)
         _check_dram(view, times)
 
 
-def _check_channels(view: Arrays, times: Replay) -> None:
+def _check_channels(view: ScheduleArrays, times: Replay) -> None:
     """Each channel serves its commands one after the other; operations run in order."""
     commands = view.schedule.commands
     outward = np.isin(commands.kind, (Command.STORE, Command.STREAM_OUT))
@@ -91,7 +91,7 @@ def _check_channels(view: Arrays, times: Replay) -> None:
     assert (times.operation_start[1:] >= times.operation_end[:-1]).all()
 
 
-def _check_pages(view: Arrays, times: Replay) -> None:
+def _check_pages(view: ScheduleArrays, times: Replay) -> None:
     """Uses (step, page, writes, start, end): if one writes, those of two steps are in order."""
     uses = []
     rows, commands, line = view.schedule.placements, view.schedule.commands, view.timeline
@@ -121,7 +121,7 @@ def _check_pages(view: Arrays, times: Replay) -> None:
                 assert start >= end
 
 
-def _check_dram(view: Arrays, times: Replay) -> None:
+def _check_dram(view: ScheduleArrays, times: Replay) -> None:
     """Commands on the same bytes, one of them outward: those of two steps are in order."""
     c = view.schedule.commands
     out = np.isin(c.kind, (Command.STORE, Command.STREAM_OUT))

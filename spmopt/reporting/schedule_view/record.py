@@ -58,8 +58,9 @@ _UNPRICED = (
 def schedule_record(picture: ScheduleView) -> Json:
     """Return all of ``picture`` in plain JSON types; times are cycles, sizes bytes.
 
-    ``price`` (per step and MB) and ``worth`` are in ``worth.unit``. Numbers of kinds, causes and
-    commands are indices of ``kinds`` and ``causes``, and a :class:`spmopt.core.schedule.Command`;
+    ``price`` (per step and MB) and ``shadow_prices`` are in ``shadow_prices.unit``. Numbers of
+    kinds, causes and commands are indices of ``kinds`` and ``causes``, and a
+    :class:`spmopt.core.schedule.Command`;
     ``occupied`` and ``stall_by_cause`` have a row for each kind, for each cause.
     """
     instance, machine, result = picture.instance, picture.instance.machine, picture.result
@@ -90,7 +91,7 @@ def schedule_record(picture: ScheduleView) -> Json:
         "dram": plain(picture.copies),
         "tables": _tables(picture.analysis, picture.times.stall_by_cause.sum(axis=1).tolist()),
         "roofline": _roofline(picture),
-        "worth": _prices(picture),
+        "shadow_prices": _prices(picture),
     }
 
 

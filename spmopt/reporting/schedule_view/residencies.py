@@ -10,7 +10,7 @@ import numpy as np
 from spmopt.core.schedule import Command, Commands, Moves, Placements
 from spmopt.core.table import Bools, Ints, Table
 from spmopt.reporting.schedule_view.times import Times, expand
-from spmopt.verifier import Arrays
+from spmopt.verifier import ScheduleArrays
 from spmopt.verifier.lookup import pick
 
 
@@ -59,7 +59,7 @@ class Residencies(Table):
     next: Ints
 
 
-def residencies(view: Arrays, times: Times) -> Residencies:
+def residencies(view: ScheduleArrays, times: Times) -> Residencies:
     """Return the rectangles of a legal schedule.
 
     In the replay a rectangle begins with the load that fills it or the operation that writes it,
@@ -105,7 +105,7 @@ def _joined(table: Placements) -> Placements:
     return joined.take(np.lexsort((joined.spm_page, joined.begin)))
 
 
-def _touching(view: Arrays, table: Placements) -> tuple[Ints, Ints]:
+def _touching(view: ScheduleArrays, table: Placements) -> tuple[Ints, Ints]:
     """Return pairs (rectangle, load or store of some of its bytes while it is there)."""
     commands = view.schedule.commands
     chosen = np.flatnonzero((commands.kind == Command.LOAD) | (commands.kind == Command.STORE))
@@ -114,7 +114,7 @@ def _touching(view: Arrays, table: Placements) -> tuple[Ints, Ints]:
 
 
 def _meeting(
-    view: Arrays, table: Placements, ranges: Commands | Moves, during: tuple[Ints, Ints]
+    view: ScheduleArrays, table: Placements, ranges: Commands | Moves, during: tuple[Ints, Ints]
 ) -> tuple[Ints, Ints]:
     """Return pairs (rectangle, range of bytes that it has some of, in steps ``during``)."""
     page, stride = view.page_bytes, view.timeline.steps + 1
@@ -127,7 +127,7 @@ def _meeting(
     return row[meets], found[meets]
 
 
-def _came(view: Arrays, table: Placements, loaded: Ints) -> Ints:
+def _came(view: ScheduleArrays, table: Placements, loaded: Ints) -> Ints:
     """Return (r,) :class:`Came`; ``loaded`` are the rectangles that a load fills."""
     came = np.where(_moved(view, table, table.begin), Came.MOVED, Came.WRITTEN)
     came[loaded] = Came.LOADED
@@ -135,7 +135,7 @@ def _came(view: Arrays, table: Placements, loaded: Ints) -> Ints:
     return came
 
 
-def _left(view: Arrays, table: Placements) -> Ints:
+def _left(view: ScheduleArrays, table: Placements) -> Ints:
     """Return (r,) :class:`Left` of each rectangle."""
     tensor, after = np.maximum(table.tensor, 0), table.end - 1
     needed = view.live(tensor, table.end) & (table.tensor >= 0)
@@ -147,13 +147,13 @@ def _left(view: Arrays, table: Placements) -> Ints:
     )
 
 
-def _moved(view: Arrays, table: Placements, step: Ints) -> Bools:
+def _moved(view: ScheduleArrays, table: Placements, step: Ints) -> Bools:
     """Find (r,) whether some bytes of a rectangle get another address as ``step`` opens."""
     row, _ = _meeting(view, table, view.schedule.moves, (step, step + 1))
     return np.isin(np.arange(len(table)), row)
 
 
-def next_use(view: Arrays, tensor: Ints, step: Ints) -> Ints:
+def next_use(view: ScheduleArrays, tensor: Ints, step: Ints) -> Ints:
     """Return (r,) the first step after ``step`` that uses ``tensor``, or -1."""
     line, known = view.timeline, np.maximum(tensor, 0)
     row = view.accesses.last(known, step)
@@ -168,7 +168,9 @@ def _replay_start(times: Times, table: Placements, came: Ints, row: Ints, load: 
     return start
 
 
-def _replay_stop(view: Arrays, times: Times, table: Placements, row: Ints, command: Ints) -> Ints:
+def _replay_stop(
+    view: ScheduleArrays, times: Times, table: Placements, row: Ints, command: Ints
+) -> Ints:
     used = view.accesses.last(np.maximum(table.tensor, 0), table.end - 1)
     step = np.where(table.tensor < 0, table.begin, pick(view.timeline.step, used, -1))
     stop = np.where(step >= table.begin, times.operation_end[step], 0)

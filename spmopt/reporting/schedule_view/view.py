@@ -25,7 +25,7 @@ from spmopt.reporting.quantities import si
 from spmopt.reporting.results import Figure, figures
 from spmopt.reporting.schedule_view.residencies import Residencies, residencies
 from spmopt.reporting.schedule_view.times import TIMINGS, Times, replay_times, step_times
-from spmopt.verifier import Arrays, Replay
+from spmopt.verifier import Replay, ScheduleArrays
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -40,7 +40,7 @@ class Copies(Table):
     end: Ints
 
 
-def copies(view: Arrays) -> Copies:
+def copies(view: ScheduleArrays) -> Copies:
     """Follow the suffix that is valid in DRAM (``Z`` of rule R5) of a legal schedule."""
     index, steps = view.suffix.index, view.timeline.steps
     tensor, since = index.tensor, index.key - index.tensor * index.stride - 1
@@ -143,7 +143,7 @@ class ScheduleView:
         )
 
     @property
-    def view(self) -> Arrays:
+    def view(self) -> ScheduleArrays:
         """Schedule and instance as arrays."""
         return self.analysis.steps.view
 

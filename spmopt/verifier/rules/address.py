@@ -6,18 +6,18 @@ from bisect import bisect_left
 
 import numpy as np
 
-from spmopt.verifier.arrays import Arrays
+from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.lookup import unbalanced
 from spmopt.verifier.violation import MAX_PER_CHECK, Violation, found
 
 
-def rule_r8(view: Arrays) -> list[Violation]:
+def rule_r8(view: ScheduleArrays) -> list[Violation]:
     """R8, address: of resident pages and of scratch, in every step."""
     stays = _moved if view.instance.machine.banks else _stays
     return _outside(view) + _coverage(view) + stays(view) + _overlaps(view)
 
 
-def _outside(view: Arrays) -> list[Violation]:
+def _outside(view: ScheduleArrays) -> list[Violation]:
     table, available = view.schedule.placements, view.instance.machine.spm_pages
     low, pages = table.spm_page, table.pages
     return found(
@@ -32,7 +32,7 @@ def _outside(view: Arrays) -> list[Violation]:
     )
 
 
-def _coverage(view: Arrays) -> list[Violation]:
+def _coverage(view: ScheduleArrays) -> list[Violation]:
     """Check that a tensor's placements cover its first ``ceil(r / g)`` pages once in every step.
 
     Both sides are sums of rectangles in the plane of steps and tensor pages. Such sums are
@@ -64,7 +64,7 @@ def _coverage(view: Arrays) -> list[Violation]:
     return violations
 
 
-def _stays(view: Arrays) -> list[Violation]:
+def _stays(view: ScheduleArrays) -> list[Violation]:
     """Find pages resident in step ``b - 1`` and in ``b`` at different addresses.
 
     Where a row begins at ``b``, its pages that were resident before must come from rows that
@@ -96,7 +96,7 @@ def _stays(view: Arrays) -> list[Violation]:
     )
 
 
-def _moved(view: Arrays) -> list[Violation]:
+def _moved(view: ScheduleArrays) -> list[Violation]:
     """With banks, pages whose address changes between two steps are those that the later moves.
 
     A page is moved if it is resident in both steps. Range by range, and so for tables that other
@@ -123,7 +123,7 @@ def _moved(view: Arrays) -> list[Violation]:
     return violations
 
 
-def _first_wrong_page(view: Arrays, tensor: int, step: int) -> tuple[int | None, bool]:
+def _first_wrong_page(view: ScheduleArrays, tensor: int, step: int) -> tuple[int | None, bool]:
     """The first page moved unsaid, or said to move and not moved; whether its address changed."""
     moves, page = view.schedule.moves, view.page_bytes
     before, after = _at(view, tensor, step - 1), _at(view, tensor, step)
@@ -140,7 +140,7 @@ def _first_wrong_page(view: Arrays, tensor: int, step: int) -> tuple[int | None,
     return None, False
 
 
-def _at(view: Arrays, tensor: int, step: int) -> list[tuple[int, int, int]]:
+def _at(view: ScheduleArrays, tensor: int, step: int) -> list[tuple[int, int, int]]:
     """Return pages [first, last) of a tensor in a step, and their distance from their addresses."""
     table = view.schedule.placements
     here = (table.tensor == tensor) & (table.begin <= step) & (step < table.end)
@@ -155,7 +155,7 @@ def _distance(ranges: list[tuple[int, int, int]], page: int) -> int | None:
     return next((d for low, high, d in reversed(ranges) if low <= page < high), None)
 
 
-def _overlaps(view: Arrays) -> list[Violation]:
+def _overlaps(view: ScheduleArrays) -> list[Violation]:
     """Sweep over the steps with the extents in use sorted by address."""
     table = view.schedule.placements
     low: list[int] = table.spm_page.tolist()
@@ -184,7 +184,7 @@ def _overlaps(view: Arrays) -> list[Violation]:
     return violations
 
 
-def _shared(view: Arrays, row: int, other: int) -> Violation:
+def _shared(view: ScheduleArrays, row: int, other: int) -> Violation:
     table = view.schedule.placements
     tensor, against = int(table.tensor[row]), int(table.tensor[other])
     begin, pages = int(table.spm_page[row]), int(table.pages[row])

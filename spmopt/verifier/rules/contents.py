@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from spmopt.core.table import Bools, Ints
-from spmopt.verifier.arrays import Arrays
+from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.violation import Violation, found
 
 
-def rule_r5(view: Arrays) -> list[Violation]:
+def rule_r5(view: ScheduleArrays) -> list[Violation]:
     """R5, no lost write: ``r_t(i) + Z_t(i) >= s_t`` while ``t`` is live; stores extend ``Z``."""
     return _lost(view) + _stores(view)
 
 
-def _lost(view: Arrays) -> list[Violation]:
+def _lost(view: ScheduleArrays) -> list[Violation]:
     """``r_t + Z_t`` can only fall below ``s_t`` where ``r_t`` changes or after an access."""
     line, table = view.timeline, view.schedule.residency
     tensor = np.concatenate(
@@ -50,7 +50,7 @@ def _first_of_each(bad: Bools, tensor: Ints, step: Ints) -> Bools:
     return keep
 
 
-def _stores(view: Arrays) -> list[Violation]:
+def _stores(view: ScheduleArrays) -> list[Violation]:
     """A store is exactly ``[s - Z - x, s - Z)``, resident, and the only one of its step."""
     commands, rows, before = view.schedule.commands, view.suffix.store, view.suffix.before_store
     step, tensor, end = commands.step[rows], commands.tensor[rows], commands.end[rows]
@@ -84,7 +84,7 @@ def _stores(view: Arrays) -> list[Violation]:
     )
 
 
-def rule_r7(view: Arrays) -> list[Violation]:
+def rule_r7(view: ScheduleArrays) -> list[Violation]:
     """R7, end: ``Z_t = s_t`` after the last step for every tensor to be kept."""
     line = view.timeline
     tensor = np.flatnonzero(line.keep)

@@ -7,12 +7,12 @@ import numpy as np
 from spmopt.core.schedule import Command, Commands
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
-from spmopt.verifier.arrays import Arrays
+from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.lookup import pick, unbalanced
 from spmopt.verifier.violation import MAX_PER_CHECK, Violation, found
 
 
-def rule_r2(view: Arrays) -> list[Violation]:
+def rule_r2(view: ScheduleArrays) -> list[Violation]:
     """R2, growth: ``load_t(i)`` is ``[r_t(i-1), r_t(i))``, valid in DRAM at the start of i.
 
     A blind write sets ``r_t(i)`` without a load.
@@ -43,7 +43,7 @@ def rule_r2(view: Arrays) -> list[Violation]:
     )
 
 
-def rule_r3(view: Arrays) -> list[Violation]:
+def rule_r3(view: ScheduleArrays) -> list[Violation]:
     """R3, read: ``s_t - r_t(i)`` bytes are streamed in ``p`` times, valid in DRAM.
 
     A stationary operand is resident in full.
@@ -72,7 +72,7 @@ def rule_r3(view: Arrays) -> list[Violation]:
     )
 
 
-def rule_r4(view: Arrays) -> list[Violation]:
+def rule_r4(view: ScheduleArrays) -> list[Violation]:
     """R4, write: ``s_t - r_t(i)`` bytes are streamed out ``p`` times.
 
     A blind write with ``p`` passes streams its partial sums in ``p - 1`` times. Nothing is
@@ -93,12 +93,12 @@ def rule_r4(view: Arrays) -> list[Violation]:
     )
 
 
-def _rest(view: Arrays) -> Ints:
+def _rest(view: ScheduleArrays) -> Ints:
     """Return (a,) bytes that an access does not find, or does not leave, in the SPM."""
     return view.timeline.size_bytes[view.timeline.tensor] - view.resident_bytes
 
 
-def _streams(view: Arrays, kind: Command, rows: Bools, passes: Ints) -> Commands:
+def _streams(view: ScheduleArrays, kind: Command, rows: Bools, passes: Ints) -> Commands:
     """Streams of ``[r_t(i), s_t)`` for these accesses, where that is not empty."""
     line = view.timeline
     streams = Commands(
@@ -112,7 +112,7 @@ def _streams(view: Arrays, kind: Command, rows: Bools, passes: Ints) -> Commands
     return streams.take(rows & (_rest(view) > 0))
 
 
-def _not_resident(rule: str, view: Arrays, rows: Bools) -> list[Violation]:
+def _not_resident(rule: str, view: ScheduleArrays, rows: Bools) -> list[Violation]:
     """Return the stationary operands that are not resident in full."""
     line, rest = view.timeline, _rest(view)
     return found(
@@ -127,7 +127,9 @@ def _not_resident(rule: str, view: Arrays, rows: Bools) -> list[Violation]:
     )
 
 
-def _compare(rule: str, view: Arrays, needed: Commands, present: Commands) -> list[Violation]:
+def _compare(
+    rule: str, view: ScheduleArrays, needed: Commands, present: Commands
+) -> list[Violation]:
     """Return the commands that are needed and missing, or present and not needed."""
     both = [
         np.concatenate((getattr(needed, name), getattr(present, name)))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from spmopt.verifier.arrays import BEFORE, Arrays
+from spmopt.verifier.arrays import BEFORE, ScheduleArrays
 from spmopt.verifier.violation import Violation, found
 
 
-def rule_r9(view: Arrays) -> list[Violation]:
+def rule_r9(view: ScheduleArrays) -> list[Violation]:
     """R9, order: predecessors run in earlier steps."""
     operations = view.instance.operations
     order = view.timeline.order
@@ -29,7 +29,7 @@ def rule_r9(view: Arrays) -> list[Violation]:
     )
 
 
-def rule_r10(view: Arrays) -> list[Violation]:
+def rule_r10(view: ScheduleArrays) -> list[Violation]:
     """R10, queue: first the loads of stationary operands, last the stores of stationary results."""
     commands, phase = view.schedule.commands, view.command_phase
     late = np.zeros(len(commands), bool)

@@ -7,14 +7,14 @@ from dataclasses import fields
 from spmopt.core.result import Totals
 from spmopt.core.schedule import Command
 from spmopt.core.table import Ints
-from spmopt.verifier.arrays import Arrays
+from spmopt.verifier.arrays import ScheduleArrays
 from spmopt.verifier.descriptors import descriptors
 from spmopt.verifier.durations import Durations
 from spmopt.verifier.rules.capacity import occupied_pages
 from spmopt.verifier.violation import Violation
 
 
-def totals(view: Arrays, time: Durations, replay_cycles: int) -> Totals:
+def totals(view: ScheduleArrays, time: Durations, replay_cycles: int) -> Totals:
     """Return what the schedule spends, exactly; ``replay_cycles`` comes from the replay."""
     commands, line = view.schedule.commands, view.timeline
     size_bytes = (commands.end - commands.begin) * commands.passes

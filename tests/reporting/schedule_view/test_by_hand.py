@@ -111,7 +111,7 @@ def test_a_tensor_moves_to_another_bank(timing: str) -> None:
     for number, size in enumerate(totals.bank_read_bytes):
         assert figures[f"bank-{number}"]["text"].startswith(f"{si(float(size), 'B')} read")
     assert "no lane of prices: with several banks" in record["remarks"][-1]
-    assert record["worth"]["per_mb"] is record["worth"]["per_gbps"] is None
+    assert record["shadow_prices"]["per_mb"] is record["shadow_prices"]["per_gbps"] is None
 
 
 def test_tensors_and_their_uses() -> None:

@@ -170,28 +170,30 @@ def test_prices_add_up_to_the_worth_of_a_megabyte(stored: StoredResult) -> None:
     assert certificate is not None
     worth = ShadowPrices.of(stored.instance, certificate)
     clock = stored.instance.machine.clock_hz
-    assert record["worth"] == {
+    assert record["shadow_prices"] == {
         "per_mb": float(worth.per_spm_byte * 10**6 / clock),
         "per_gbps": float(worth.per_byte_per_s * 10**9 / clock),
         "unit": "s",
         "little": 1000,
     }
-    assert record["worth"]["per_mb"] > 0
+    assert record["shadow_prices"]["per_mb"] > 0
     found = figures(record)
-    assert found["spm_price"]["value"] == pytest.approx(record["worth"]["per_mb"] / 1000)
+    assert found["spm_price"]["value"] == pytest.approx(record["shadow_prices"]["per_mb"] / 1000)
     assert found["spm_price"]["note"] == "saved at most per extra 1 kB"
     assert found["dram_price"]["text"].endswith("s")
-    assert sum(record["steps"]["price"]) == pytest.approx(record["worth"]["per_mb"], rel=0.01)
+    assert sum(record["steps"]["price"]) == pytest.approx(
+        record["shadow_prices"]["per_mb"], rel=0.01
+    )
 
 
 def test_prices_are_in_the_unit_of_the_objective() -> None:
     stored = solved("mlp", Request(objective=TRAFFIC, time_limit_s=5))
     record: Any = schedule_record(ScheduleView.of(stored))
-    assert record["worth"]["unit"] == "B"
+    assert record["shadow_prices"]["unit"] == "B"
     certificate = stored.result.certificate
     assert certificate is not None
     expected = float(ShadowPrices.of(stored.instance, certificate).per_spm_byte * 10**6)
-    assert record["worth"]["per_mb"] == expected
+    assert record["shadow_prices"]["per_mb"] == expected
     bound = figures(record)["bound"]
     assert (bound["value"], bound["unit"]) == (float(stored.result.bound or 0), "B")
 
@@ -200,7 +202,7 @@ def test_without_prices_nothing_is_worth_anything() -> None:
     picture = next(pictures())
     record: Any = schedule_record(picture)
     assert record["steps"]["price"] is None
-    assert record["worth"]["per_mb"] is record["worth"]["per_gbps"] is None
+    assert record["shadow_prices"]["per_mb"] is record["shadow_prices"]["per_gbps"] is None
     assert figures(record)["bound"]["value"] is None
     assert figures(record)["gap"]["text"] == "none"
 

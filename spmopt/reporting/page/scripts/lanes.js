@@ -243,7 +243,7 @@ class Lanes {
     context.stroke();
     const { words, saved } = savedBySpm(schedule, most);
     sheet.label(`${words} more`, box.top + 14, theme.ink);
-    sheet.label(`≤ ${si(saved, schedule.worth.unit, 2)}`, box.top + 30, theme.muted);
+    sheet.label(`≤ ${si(saved, schedule.shadow_prices.unit, 2)}`, box.top + 30, theme.muted);
   }
 
   /** The lane at a point of the sheet, if any. */

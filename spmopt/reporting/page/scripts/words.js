@@ -11,8 +11,8 @@ const LEFT = [
 const NEEDED_AGAIN = [1, 3];
 
 /** What a little more scratchpad saves, by a price per MB. @param {Schedule} schedule */
-function savedBySpm({ worth }, perMb) {
-  return { words: si(worth.little, "B"), saved: (perMb * worth.little) / 1e6 };
+function savedBySpm({ shadow_prices: prices }, perMb) {
+  return { words: si(prices.little, "B"), saved: (perMb * prices.little) / 1e6 };
 }
 
 /** The bank that a page is in; nothing where there is but one memory. @param {Schedule} schedule */
@@ -73,7 +73,7 @@ function stepWords(schedule, step) {
       .filter(([, cycles]) => cycles > 0)
       .map(([name, cycles]) => `waits for ${name}: ${schedule.time(cycles)}`),
     saved > 0 &&
-      `${words} more SPM in this step saves at most ${si(saved, schedule.worth.unit, 3)}`,
+      `${words} more SPM in this step saves at most ${si(saved, schedule.shadow_prices.unit, 3)}`,
   ].filter(Boolean);
 }
 

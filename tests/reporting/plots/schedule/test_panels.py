@@ -199,7 +199,7 @@ def test_the_price_ends_at_what_a_little_more_saves(
 ) -> None:
     one = picture("page", timing)
     assert one.instance.machine.spm_bytes == 1024
-    worth: Any = schedule_record(one)["worth"]
+    worth: Any = schedule_record(one)["shadow_prices"]
     larger = replace(one.instance, machine=replace(one.instance.machine, spm_bytes=spm))
     ax = plot_price(replace(one, instance=larger))
     (line,) = ax.get_lines()

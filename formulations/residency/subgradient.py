@@ -91,8 +91,7 @@ def _excess(
     change = np.bincount(use.begin[held], size[held], steps + 1)
     change -= np.bincount(use.end[held], size[held], steps + 1)
     spm = np.cumsum(change)[:steps] / np.maximum(coefficients.capacity_bytes, 1.0) - 1
-    covered = coefficients.compute_cycles * coefficients.bytes_per_cycle
-    typical = max(float(covered.mean()), 1.0)
+    covered = coefficients.covered_bytes
     at = np.maximum(use.at, 0)
     into = np.bincount(at, size * use.moved_in, steps)
     out = np.bincount(at, size * use.moved_out, steps)
@@ -100,4 +99,4 @@ def _excess(
         dma = np.concatenate((into - covered, out - covered))
     else:
         dma = into + out - covered
-    return np.concatenate((spm, dma / typical))
+    return np.concatenate((spm, dma / coefficients.typical_bytes))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Self
 
 import numpy as np
@@ -19,47 +20,52 @@ class Table:
 
     def __post_init__(self) -> None:
         length: int | None = None
-        for field in fields(self):
-            column = np.array(getattr(self, field.name), dtype=np.int64)
+        for name in self.names():
+            column = np.array(getattr(self, name), dtype=np.int64)
             if column.ndim != 1 or (length is not None and column.size != length):
-                raise ValueError(f"columns differ in length, see {field.name}")
+                raise ValueError(f"columns differ in length, see {name}")
             length = column.size
-            column.flags.writeable = False
-            object.__setattr__(self, field.name, column)
+            column.setflags(write=False)
+            object.__setattr__(self, name, column)
+
+    @classmethod
+    @cache
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of the columns, in their order."""
+        return tuple(field.name for field in fields(cls))
 
     def __len__(self) -> int:
-        return int(getattr(self, fields(self)[0].name).size)
+        return int(getattr(self, self.names()[0]).size)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
         return all(
-            np.array_equal(getattr(self, field.name), getattr(other, field.name))
-            for field in fields(self)
+            np.array_equal(getattr(self, name), getattr(other, name)) for name in self.names()
         )
 
     def take(self, rows: Ints | Bools | slice) -> Self:
         """Return the rows by index, mask or slice, in that order."""
-        return type(self)(**{f.name: getattr(self, f.name)[rows] for f in fields(self)})
+        return type(self)(**{name: getattr(self, name)[rows] for name in self.names()})
 
     def rows(self) -> list[tuple[int, ...]]:
         """Return all rows, each with the columns in their order."""
-        return list(zip(*(getattr(self, f.name).tolist() for f in fields(self)), strict=True))
+        return list(zip(*(getattr(self, name).tolist() for name in self.names()), strict=True))
 
     @classmethod
     def of_rows(cls, rows: Sequence[Sequence[int]]) -> Self:
         """Return the table of ``rows``, each with the columns in their order."""
-        names = [f.name for f in fields(cls)]
+        names = cls.names()
         array = np.array(rows, np.int64).reshape(-1, len(names))
         return cls(**{name: array[:, place] for place, name in enumerate(names)})
 
     @classmethod
     def together(cls, *parts: Self) -> Self:
         """Return the rows of one or more tables, one after the other."""
-        columns = {f.name: [getattr(part, f.name) for part in parts] for f in fields(cls)}
+        columns = {name: [getattr(part, name) for part in parts] for name in cls.names()}
         return cls(**{name: np.concatenate(column) for name, column in columns.items()})
 
     @classmethod
     def empty(cls) -> Self:
         """Return a table without rows."""
-        return cls(**{f.name: np.empty(0, np.int64) for f in fields(cls)})
+        return cls(**{name: np.empty(0, np.int64) for name in cls.names()})

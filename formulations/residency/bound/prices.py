@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import floor, frexp
 
 import numpy as np
@@ -15,6 +16,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
+_LARGEST = float(np.finfo(np.float64).max)
 _PRECISION = 44
 _MAGNITUDE = 58
 """Binary digits of the dearest path; the checker computes in 64 bits and takes one more."""
@@ -51,6 +53,17 @@ class CostCoefficients:
         self.constant = float(unavoidable(objective, line))
         self.duplex = machine.duplex
 
+    @cached_property
+    def covered_bytes(self) -> Floats:
+        """(n,) DMA bytes that the computing of each step hides."""
+        result: Floats = self.compute_cycles * self.bytes_per_cycle
+        return result
+
+    @cached_property
+    def typical_bytes(self) -> float:
+        """Mean of ``covered_bytes``, at least 1."""
+        return max(float(self.covered_bytes.mean()), 1.0)
+
     @property
     def byte_time(self) -> float:
         """Objective units that one byte of DMA time costs when nothing hides it."""
@@ -79,7 +92,7 @@ class Multipliers:
         coefficients: CostCoefficients, spm: Floats, load: Floats, store: Floats
     ) -> Multipliers:
         """Make the nearest legal ones (clamped, and scaled down where a sum is too large)."""
-        spm, load, store = (np.maximum(np.nan_to_num(x), 0.0) for x in (spm, load, store))
+        spm, load, store = (np.minimum(np.fmax(x, 0.0), _LARGEST) for x in (spm, load, store))
         limit = coefficients.byte_time
         if not coefficients.duplex:
             load = np.minimum(load, limit)

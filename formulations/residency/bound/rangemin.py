@@ -7,6 +7,8 @@ import numpy as np
 from formulations.solver.program import Floats
 from spmopt.core.table import Ints
 
+_BEYOND = np.array([np.inf])
+
 
 class StepRanges:
     """Half-open ranges [begin, end) over steps, of one shape, prepared for repeated queries.
@@ -29,7 +31,7 @@ class RangeMinimum:
     def __init__(self, values: Floats) -> None:
         size = values.size
         levels = max(1, size.bit_length())
-        self._values = np.append(values, np.inf)
+        self._values = np.concatenate((values, _BEYOND))
         table = np.full((levels, size + 1), size, np.int64)
         table[0, :size] = np.arange(size)
         minima = values

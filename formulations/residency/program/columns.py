@@ -43,8 +43,17 @@ ARRIVING = (
     ColumnKind.CLEAN,
 )
 """Of bytes that are resident at the access, and have been or are loaded."""
+_LOADED = (ColumnKind.LOAD, ColumnKind.LOAD_HERE)
 _STORED = (ColumnKind.WRITE_THROUGH, ColumnKind.DROP, ColumnKind.CLEAN, ColumnKind.FINAL)
 _SERIAL = (ColumnKind.LOAD_HERE, ColumnKind.WRITE_THROUGH)
+_ALONE = (ColumnKind.STREAM, ColumnKind.FINAL, ColumnKind.DROP, ColumnKind.WRITE_THROUGH)
+_TRAITS = np.array(
+    [
+        [kind in kinds for kind in ColumnKind]
+        for kinds in (DIRTY, _SERIAL, _LOADED, _STORED, *((kind,) for kind in _ALONE))
+    ]
+)
+"""(8, kinds) Which kinds are of each group, and which is each of ``_ALONE``."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -220,22 +229,19 @@ class Usage:
         kind, access = columns.kind, columns.access
         step, before = intervals.step[access], intervals.previous[access]
         write, passes = intervals.write[access], intervals.passes[access].astype(np.float64)
-        stream, final = kind == ColumnKind.STREAM, kind == ColumnKind.FINAL
-        serial = np.isin(kind, _SERIAL)
+        dirty, serial, loads, stores, stream, final, drop, through = _TRAITS[:, kind]
         # Dirty bytes that a blind write leaves count from the writing step on.
         written = (before >= 0) & intervals.write[before]
         written = np.where(final, write, written)
         start = np.where(final, step + 1, intervals.begin[access])
-        loads = np.isin(kind, (ColumnKind.LOAD, ColumnKind.LOAD_HERE))
         self.at = np.where(stream | serial, step, columns.step)
         begin = np.where(loads | stream | serial, self.at, start)
-        self.begin = np.where(np.isin(kind, DIRTY), start - written, begin)
-        end = np.where((kind == ColumnKind.DROP) | final, columns.step, step) + 1
-        passes_by = stream | ((kind == ColumnKind.WRITE_THROUGH) & ~write)
+        self.begin = np.where(dirty, start - written, begin)
+        end = np.where(drop | final, columns.step, step) + 1
+        passes_by = stream | (through & ~write)
         self.end = np.where(passes_by, self.begin, end)
         streamed_in = np.where(write, passes - 1, passes)
         streamed_out = np.where((intervals.read | intervals.dead)[access], 0.0, passes)
         self.moved_in: Floats = np.where(stream, streamed_in, loads.astype(np.float64))
-        stores = np.isin(kind, _STORED).astype(np.float64)
-        self.moved_out: Floats = np.where(stream, streamed_out, stores)
+        self.moved_out: Floats = np.where(stream, streamed_out, stores.astype(np.float64))
         self.serial = intervals.stationary[access] & serial

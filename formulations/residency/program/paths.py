@@ -6,10 +6,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from formulations.residency.bound.dual import Dual
-from formulations.residency.program.columns import ColumnKind, PathColumns, of_kind
+from formulations.residency.program.columns import ColumnKind, PathColumns
 from formulations.solver.program import Floats
 
 _DIRTY, _CLEAN, _GONE = 0, 1, 2
+_TAKEN = np.array(
+    [
+        ColumnKind.HOLD_DIRTY,
+        ColumnKind.HOLD_CLEAN,
+        ColumnKind.STREAM,
+        ColumnKind.LOAD_HERE,
+        ColumnKind.WRITE_THROUGH,
+        ColumnKind.LOAD,
+        ColumnKind.DROP,
+        ColumnKind.CLEAN,  # within the interval
+        ColumnKind.CLEAN,  # at the access
+        ColumnKind.FINAL,
+    ]
+)
 States = NDArray[np.int8]
 
 
@@ -89,17 +103,22 @@ def _columns(dual: Dual, after: States, arrived: States, before: States) -> Path
     final_at = np.zeros_like(intervals.step)
     final_at[intervals.last] = arc.final_at
     nowhere = np.full_like(intervals.step, -1)
-    taken = (
-        (ColumnKind.HOLD_DIRTY, came & (state == _DIRTY) & ~cleaned_here, nowhere),
-        (ColumnKind.HOLD_CLEAN, held_clean & ~via & (before == _CLEAN), nowhere),
-        (ColumnKind.STREAM, streamed, nowhere),
-        (ColumnKind.LOAD_HERE, came & (state == _GONE) & ~streamed, nowhere),
-        (ColumnKind.WRITE_THROUGH, ~read & ~intervals.dead & (after == _CLEAN), nowhere),
-        (ColumnKind.LOAD, loads, arc.load_at),
-        (ColumnKind.DROP, dropped, arc.drop_at),
-        (ColumnKind.CLEAN, held_clean & ~via & (before == _DIRTY), arc.clean_at),
-        (ColumnKind.CLEAN, cleaned_here, intervals.step),
-        (ColumnKind.FINAL, intervals.final & (after == _DIRTY), final_at),
+    taken = (  # in the order of _TAKEN
+        (came & (state == _DIRTY) & ~cleaned_here, nowhere),
+        (held_clean & ~via & (before == _CLEAN), nowhere),
+        (streamed, nowhere),
+        (came & (state == _GONE) & ~streamed, nowhere),
+        (~read & ~intervals.dead & (after == _CLEAN), nowhere),
+        (loads, arc.load_at),
+        (dropped, arc.drop_at),
+        (held_clean & ~via & (before == _DIRTY), arc.clean_at),
+        (cleaned_here, intervals.step),
+        (intervals.final & (after == _DIRTY), final_at),
     )
-    rows = ((kind, np.flatnonzero(where), step) for kind, where, step in taken)
-    return PathColumns.together(*(of_kind(kind, at, step[at]) for kind, at, step in rows))
+    # One table at once: on small instances building one for each kind takes the most time.
+    at = [where.nonzero()[0] for where, _ in taken]
+    return PathColumns(
+        kind=np.repeat(_TAKEN, [each.size for each in at]),
+        access=np.concatenate(at),
+        step=np.concatenate([step[each] for each, (_, step) in zip(at, taken, strict=True)]),
+    )

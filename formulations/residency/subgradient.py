@@ -13,8 +13,8 @@ import numpy as np
 from formulations.residency.bound.dual import Dual
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import PathColumns, Usage, of_keys
-from formulations.residency.program.paths import path_columns
+from formulations.residency.program.columns import PathColumns, of_keys
+from formulations.residency.program.paths import path_columns, path_use
 from formulations.solver.program import Floats
 
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
@@ -66,10 +66,9 @@ def ascend(
         dual = Dual(intervals, coefficients, prices)
         if dual.value > best_bound:
             best, best_bound = prices, dual.value
-        paths = path_columns(dual)
         if k > iterations - samples:
-            seen.append(paths.key(steps))
-        slope = _excess(intervals, coefficients, paths)
+            seen.append(path_columns(dual).key(steps))
+        slope = _excess(coefficients, dual)
         first = _FIRST_DECAY * first + (1 - _FIRST_DECAY) * slope
         second = _SECOND_DECAY * second + (1 - _SECOND_DECAY) * slope**2
         trend = first / (1 - _FIRST_DECAY**k)
@@ -81,20 +80,11 @@ def ascend(
     return best, of_keys(seen, steps)
 
 
-def _excess(
-    intervals: RankedIntervals, coefficients: CostCoefficients, columns: PathColumns
-) -> Floats:
+def _excess(coefficients: CostCoefficients, dual: Dual) -> Floats:
     """Return the use of SPM and DMA beyond what there is, each relative to its typical size."""
-    use, steps = Usage(intervals, columns), intervals.steps
-    size = intervals.size_bytes[columns.access].astype(np.float64)
-    held = use.end > use.begin
-    change = np.bincount(use.begin[held], size[held], steps + 1)
-    change -= np.bincount(use.end[held], size[held], steps + 1)
-    spm = np.cumsum(change)[:steps] / np.maximum(coefficients.capacity_bytes, 1.0) - 1
+    held, into, out = path_use(dual)
+    spm = held / np.maximum(coefficients.capacity_bytes, 1.0) - 1
     covered = coefficients.covered_bytes
-    at = np.maximum(use.at, 0)
-    into = np.bincount(at, size * use.moved_in, steps)
-    out = np.bincount(at, size * use.moved_out, steps)
     if coefficients.duplex:
         dma = np.concatenate((into - covered, out - covered))
     else:

@@ -13,10 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.residency.bound.prices import CostCoefficients, Multipliers
-from formulations.residency.bound.rangemin import RangeMinimum
+from formulations.residency.bound.compiled import kernel_of
+from formulations.residency.bound.prices import CostCoefficients, MovePrices, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats
+from spmopt.core.table import Ints
 
 INFINITE = np.inf
 
@@ -35,24 +36,45 @@ class Dual:
     ) -> None:
         self.intervals, self.coefficients, self.prices = intervals, coefficients, prices
         self.at_step = MovePrices(coefficients, prices)
-        self.arc = Arcs(intervals, coefficients, self.at_step)
+        self.kernel = kernel_of(intervals)
+
+    @cached_property
+    def arc(self) -> Arcs:
+        """The cost of every arc."""
+        if self.kernel is None:
+            return priced_arcs(self.intervals, self.at_step)
+        drop, at = final_drops(self.intervals, self.at_step)
+        return Arcs(**self.kernel.arcs(self.at_step), final_drop=drop, final_at=at)
 
     @cached_property
     def ahead(self) -> Forward:
         """Cheapest paths up to each access."""
-        return forward(self.intervals, self.arc)
+        if self.kernel is None:
+            return forward(self.intervals, self.arc)
+        return Forward(**self.kernel.ahead(self.at_step))
 
     @cached_property
     def back(self) -> PathCosts:
         """Cheapest paths from each access on."""
-        return backward(self.intervals, self.arc)
+        if self.kernel is None:
+            return backward(self.intervals, self.arc)
+        return PathCosts(**self.kernel.back(self.at_step))
+
+    @cached_property
+    def _at_ends(self) -> Floats:
+        """Cost of the cheapest path of each tensor, in the order of its last access."""
+        ends = self.intervals.ends
+        if self.kernel is None or "ahead" in self.__dict__:
+            return self.ahead.best[ends]
+        self.kernel.evaluate(self.at_step)
+        return self.kernel.best[ends]
 
     @cached_property
     def value(self) -> float:
         """The Lagrangian bound in objective units, in floating point (for steering only)."""
-        coefficients, prices, ends = self.coefficients, self.prices, self.intervals.next < 0
+        coefficients, prices = self.coefficients, self.prices
         # Not np.dot: its threads wait for each other longer than these sums take.
-        paths = float((self.intervals.size_bytes[ends] * self.ahead.best[ends]).sum())
+        paths = float((self.intervals.size_bytes[self.intervals.ends] * self._at_ends).sum())
         held = float((prices.spm * coefficients.capacity_bytes).sum())
         return coefficients.constant + prices.computing(coefficients) + paths - held
 
@@ -60,32 +82,13 @@ class Dual:
     def best(self) -> Floats:
         """(a,) Cost of the best path of the access's tensor."""
         intervals = self.intervals
-        ends = intervals.next < 0
         of_tensor = np.zeros(int(intervals.tensor.max()) + 1)
-        of_tensor[intervals.tensor[ends]] = self.ahead.best[ends]
+        of_tensor[intervals.tensor[intervals.ends]] = self._at_ends
         result: Floats = of_tensor[intervals.tensor]
         return result
 
 
-class MovePrices:
-    """Price of a byte ``loaded``, ``stored`` and ``held`` in each step (n,), the objective's too.
-
-    ``held_before`` (n + 1,) sums up ``held``. The range minima are over the steps of an interval:
-    of entering at a step and staying to the end (``loads``), of staying from the begin, stored
-    and given up at a step (``drops``), and of being stored (``cleans``).
-    """
-
-    def __init__(self, coefficients: CostCoefficients, prices: Multipliers) -> None:
-        """Add the objective's prices to multipliers."""
-        self.loaded = prices.load + coefficients.in_byte
-        self.stored = prices.store + coefficients.out_byte
-        self.held = prices.spm
-        self.held_before = np.concatenate(([0.0], np.cumsum(prices.spm)))
-        self.loads = RangeMinimum(self.loaded - self.held_before[:-1])
-        self.drops = RangeMinimum(self.stored + self.held_before[1:])
-        self.cleans = RangeMinimum(self.stored)
-
-
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Arcs:
     """Costs per byte of what may happen in each interval and at each access, all (a,).
 
@@ -96,26 +99,52 @@ class Arcs:
     ``final_drop`` (f,): store after the last access at ``final_at``.
     """
 
-    def __init__(
-        self, intervals: RankedIntervals, coefficients: CostCoefficients, prices: MovePrices
-    ) -> None:
-        upto, step, inner = prices.held_before, intervals.step, intervals.inner
-        fixed, written = intervals.stationary, ~intervals.read
-        loaded, stored = prices.loaded[step], prices.stored[step]
-        self.hold = upto[step] - upto[np.minimum(intervals.begin, step)]
-        self.load_at = prices.loads.argmin(inner)
-        self.load = prices.loads.at(self.load_at) + upto[step]
-        self.drop_at = prices.drops.argmin(inner)
-        self.drop = prices.drops.at(self.drop_at) - upto[intervals.begin]
-        self.clean_at = prices.cleans.argmin(inner)
-        self.clean = prices.cleans.at(self.clean_at) + self.hold
-        self.final_at = prices.drops.argmin(intervals.after_last)
-        self.final_drop = prices.drops.at(self.final_at) - upto[step[intervals.last] + 1]
-        self.keep_here = prices.held[step]
-        byte_time = coefficients.byte_time
-        self.load_here = np.where(fixed, byte_time + coefficients.in_byte, loaded)
-        self.clean_here = np.where(fixed & written, byte_time + coefficients.out_byte, stored)
-        self.stream = np.where(fixed, INFINITE, _stream(intervals, loaded, stored))
+    hold: Floats
+    load: Floats
+    drop: Floats
+    clean: Floats
+    keep_here: Floats
+    load_here: Floats
+    clean_here: Floats
+    stream: Floats
+    load_at: Ints
+    drop_at: Ints
+    clean_at: Ints
+    final_drop: Floats
+    final_at: Ints
+
+
+def priced_arcs(intervals: RankedIntervals, prices: MovePrices) -> Arcs:
+    """Price all arcs."""
+    upto, step, inner = prices.held_before, intervals.step, intervals.inner
+    fixed, written = intervals.stationary, ~intervals.read
+    loaded, stored = prices.loaded[step], prices.stored[step]
+    hold = upto[step] - upto[np.minimum(intervals.begin, step)]
+    load_at, drop_at = prices.loads.argmin(inner), prices.drops.argmin(inner)
+    clean_at = prices.cleans.argmin(inner)
+    final_drop, final_at = final_drops(intervals, prices)
+    return Arcs(
+        hold=hold,
+        load=prices.loads.at(load_at) + upto[step],
+        drop=prices.drops.at(drop_at) - upto[intervals.begin],
+        clean=prices.cleans.at(clean_at) + hold,
+        keep_here=prices.held[step],
+        load_here=np.where(fixed, prices.loaded_fixed, loaded),
+        clean_here=np.where(fixed & written, prices.stored_fixed, stored),
+        stream=np.where(fixed, INFINITE, _stream(intervals, loaded, stored)),
+        load_at=load_at,
+        drop_at=drop_at,
+        clean_at=clean_at,
+        final_drop=final_drop,
+        final_at=final_at,
+    )
+
+
+def final_drops(intervals: RankedIntervals, prices: MovePrices) -> tuple[Floats, Ints]:
+    """Return (f,) the least cost of a store after each ``last`` access, and its step."""
+    at = prices.drops.argmin(intervals.after_last)
+    held = prices.held_before[intervals.step[intervals.last] + 1]
+    return prices.drops.at(at) - held, at
 
 
 def _stream(intervals: RankedIntervals, into: Floats, out: Floats) -> Floats:

@@ -8,6 +8,7 @@ from math import floor, frexp
 
 import numpy as np
 
+from formulations.residency.bound.rangemin import RangeMinimum
 from formulations.solver.program import Floats
 from spmopt.assemble.cost import unavoidable
 from spmopt.core.instance import Instance
@@ -125,6 +126,44 @@ class Multipliers:
     def computing(self, coefficients: CostCoefficients) -> float:
         """Return ``sum_i rho_i c_i``: the price of all computing."""
         return float((self.slack_price(coefficients) * coefficients.compute_cycles).sum())
+
+
+class MovePrices:
+    """Price of a byte ``loaded``, ``stored`` and ``held`` in each step (n,), the objective's too.
+
+    ``held_before`` (n + 1,) sums up ``held``; ``loaded_fixed`` and ``stored_fixed`` are prices of
+    stationary operands, which overlap no computing. The range minima are over the steps of an
+    interval: of entering at a step and staying to the end (``loads``), of staying from the begin,
+    stored and given up at a step (``drops``), and of being stored (``cleans``).
+    """
+
+    def __init__(self, coefficients: CostCoefficients, prices: Multipliers) -> None:
+        """Add the objective's prices to multipliers."""
+        self.loaded = prices.load + coefficients.in_byte
+        self.stored = prices.store + coefficients.out_byte
+        self.held = prices.spm
+        self.loaded_fixed = coefficients.byte_time + coefficients.in_byte
+        self.stored_fixed = coefficients.byte_time + coefficients.out_byte
+
+    @cached_property
+    def held_before(self) -> Floats:
+        """(n + 1,) What a byte pays that stays until a step."""
+        return np.concatenate(([0.0], np.cumsum(self.held)))
+
+    @cached_property
+    def loads(self) -> RangeMinimum:
+        """Of loads within an interval."""
+        return RangeMinimum(self.loaded - self.held_before[:-1])
+
+    @cached_property
+    def drops(self) -> RangeMinimum:
+        """Of stores within an interval, after which the byte leaves."""
+        return RangeMinimum(self.stored + self.held_before[1:])
+
+    @cached_property
+    def cleans(self) -> RangeMinimum:
+        """Of stores within an interval."""
+        return RangeMinimum(self.stored)
 
 
 def certificate(

@@ -9,6 +9,7 @@ import numpy as np
 
 from formulations.residency.bound.rangemin import StepRanges
 from formulations.reuse_intervals import ReuseIntervals
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
 
@@ -40,6 +41,11 @@ class RankedIntervals(ReuseIntervals):
     def inner(self) -> StepRanges:
         """The untouched steps of each interval."""
         return StepRanges(self.begin, self.step)
+
+    @cached_property
+    def ends(self) -> Ints:
+        """(t,) Positions of the last accesses of all tensors."""
+        return np.flatnonzero(self.next < 0)
 
     @cached_property
     def after_last(self) -> StepRanges:

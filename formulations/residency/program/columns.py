@@ -12,7 +12,8 @@ from enum import IntEnum
 
 import numpy as np
 
-from formulations.residency.bound.dual import Dual, MovePrices
+from formulations.residency.bound.dual import Dual
+from formulations.residency.bound.prices import MovePrices
 from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.solver.program import Floats

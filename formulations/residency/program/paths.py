@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from formulations.residency.bound.dual import Dual
-from formulations.residency.program.columns import ColumnKind, PathColumns
+from formulations.residency.bound.compiled import CheapestSteps
+from formulations.residency.bound.dual import Arcs, Dual, final_drops
+from formulations.residency.program.columns import ColumnKind, PathColumns, Usage
 from formulations.solver.program import Floats
 
 _DIRTY, _CLEAN, _GONE = 0, 1, 2
@@ -29,9 +30,27 @@ States = NDArray[np.int8]
 
 def path_columns(dual: Dual) -> PathColumns:
     """Return the columns on one cheapest path of every tensor; each carries the whole tensor."""
-    arrive_for, came_from = _pointers(dual)
-    after, arrived, before = _trace(dual, arrive_for, came_from)
-    return _columns(dual, after, arrived, before)
+    if dual.kernel is None:
+        arrive_for, came_from = _pointers(dual)
+        return _columns(dual, dual.arc, *_trace(dual, arrive_for, came_from))
+    dual.kernel.evaluate(dual.at_step)
+    return _columns(dual, *dual.kernel.states())
+
+
+def path_use(dual: Dual) -> tuple[Floats, Floats, Floats]:
+    """Return (n,) bytes that these columns hold in each step, read and write."""
+    if dual.kernel is not None:
+        dual.kernel.evaluate(dual.at_step)
+        return dual.kernel.use()
+    columns, steps = path_columns(dual), dual.intervals.steps
+    use = Usage(dual.intervals, columns)
+    size = dual.intervals.size_bytes[columns.access].astype(np.float64)
+    held = use.end > use.begin
+    change = np.bincount(use.begin[held], size[held], steps + 1)
+    change -= np.bincount(use.end[held], size[held], steps + 1)
+    at = np.maximum(use.at, 0)
+    into = np.bincount(at, size * use.moved_in, steps)
+    return np.cumsum(change)[:steps], into, np.bincount(at, size * use.moved_out, steps)
 
 
 def _pointers(dual: Dual) -> tuple[States, States]:
@@ -91,8 +110,10 @@ def _trace(dual: Dual, arrive_for: States, came_from: States) -> tuple[States, S
     return after, arrived, before
 
 
-def _columns(dual: Dual, after: States, arrived: States, before: States) -> PathColumns:
-    intervals, arc = dual.intervals, dual.arc
+def _columns(
+    dual: Dual, arc: Arcs | CheapestSteps, after: States, arrived: States, before: States
+) -> PathColumns:
+    intervals = dual.intervals
     read, came = intervals.read, ~intervals.write
     state, via = arrived & 3, before >= 4
     streamed = (after == _GONE) & (arrived < 4) & ~intervals.stationary & (came | ~intervals.dead)
@@ -101,7 +122,7 @@ def _columns(dual: Dual, after: States, arrived: States, before: States) -> Path
     dropped = came & ((state == _GONE) | via) & ((before & 3) == _DIRTY) & intervals.dirty
     loads = came & (state == _CLEAN) & (via | (intervals.previous < 0))
     final_at = np.zeros_like(intervals.step)
-    final_at[intervals.last] = arc.final_at
+    final_at[intervals.last] = final_drops(intervals, dual.at_step)[1]
     nowhere = np.full_like(intervals.step, -1)
     taken = (  # in the order of _TAKEN
         (came & (state == _DIRTY) & ~cleaned_here, nowhere),

@@ -9,8 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from formulations.residency.bound.dual import MovePrices
-from formulations.residency.bound.prices import CostCoefficients, Multipliers
+from formulations.residency.bound.prices import CostCoefficients, MovePrices, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan

@@ -1,0 +1,312 @@
+"""The dual by compiled code (``dual.c``), where the installation has it: the same bits, sooner.
+
+``dual.py`` and ``program/paths.py`` compute the same with NumPy. ``SPMOPT_KERNEL=numpy`` in the
+environment chooses that way; ``SPMOPT_THREADS`` is the number of threads, at most (all cores).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from ctypes import Structure, byref, c_double, c_int64, c_void_p
+from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from formulations.residency.bound.prices import MovePrices
+from formulations.residency.bound.ranked import RankedIntervals
+from formulations.solver.program import Floats
+from spmopt.core.table import Ints
+
+LIBRARY = "libspmopt_dual"
+"""File beside this one, with the ending of the platform's shared libraries."""
+_BLOCK = 16
+_WAYS_TO_MOVE = 4
+_SHARE = 20_000
+"""Accesses that are worth a thread of their own."""
+
+
+States = NDArray[np.int8]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class CheapestSteps:
+    """Step (a,) of the cheapest load, store before leaving, and store, within each interval."""
+
+    load_at: Ints
+    drop_at: Ints
+    clean_at: Ints
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """Load the compiled code; None where there is none, or the environment says NumPy."""
+    if os.environ.get("SPMOPT_KERNEL") == "numpy":
+        return None
+    for path in Path(__file__).parent.glob(f"{LIBRARY}.*"):
+        try:
+            return ctypes.CDLL(str(path))
+        except OSError:  # built for another platform
+            continue
+    return None
+
+
+@cache
+def _threads() -> int:
+    given = os.environ.get("SPMOPT_THREADS", "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(int(given) if given.isdecimal() else cores or 1, 1)
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(_threads(), thread_name_prefix="dual")
+
+
+def _structure(name: str, *fields: tuple[str, Any]) -> type[Structure]:
+    return type(name, (Structure,), {"_fields_": list(fields)})
+
+
+def _arrays(name: str, *fields: str) -> type[Structure]:
+    return _structure(name, *((field, c_void_p) for field in fields))
+
+
+_INTERVALS = _structure(
+    "Intervals",
+    *((name, c_int64) for name in ("accesses", "steps", "ranks")),
+    *((name, c_void_p) for name in ("slice", "step", "begin", "flags", "size", "passes")),
+)
+_MINIMA = ("value", "prefix", "suffix", "sparse")
+_PRICES = _structure(
+    "Prices",
+    *((name, c_void_p) for name in ("loaded", "stored", "held", "held_before")),
+    *((name, c_double) for name in ("loaded_fixed", "stored_fixed")),
+    ("blocks", c_int64),
+    *((name, c_void_p) for name in _MINIMA),
+)
+_ENTERED = ("dirty_in", "clean_in", "gone_in", "dirty", "clean", "gone", "bypass")
+_COSTS = _arrays("Costs", *_ENTERED, "best")
+_POSITIONS, _STATES = ("load_at", "drop_at", "clean_at"), ("after", "arrived", "before")
+_WAYS = ("arrive_dirty", "arrive_clean", "arrive_gone", "from_clean", "from_gone")
+_CHOICES = _arrays("Choices", *_POSITIONS, *_WAYS, *_STATES)
+_USE = _arrays("Use", "held", "into", "out")
+_ARCS = ("hold", "load", "drop", "clean", "keep_here", "load_here", "clean_here", "stream")
+_ARC_COLUMNS = _arrays("ArcColumns", *_ARCS, *_POSITIONS)
+
+
+class _Record:
+    """A structure of pointers, and the arrays that they point to."""
+
+    def __init__(self, kind: type[Structure], **values: Any) -> None:
+        self.values = values
+        self.structure = kind(
+            **{
+                name: value.ctypes.data if isinstance(value, np.ndarray) else value
+                for name, value in values.items()
+            }
+        )
+
+    def __getitem__(self, name: str) -> Any:
+        return self.values[name]
+
+
+class Kernel:
+    """Compiled evaluation of the dual of some accesses; one evaluation at a time.
+
+    Its arrays are those of the latest evaluation, for ``prices``.
+    """
+
+    def __init__(self, code: ctypes.CDLL, intervals: RankedIntervals) -> None:
+        self._code = code
+        self.prices: MovePrices | None = None
+        count, steps = intervals.step.size, intervals.steps
+        starts = np.array([0, *(stop for _, stop in intervals.slices)], np.int64)
+        self._tensors = int(starts[1])
+        self._intervals = _Record(
+            _INTERVALS,
+            accesses=count,
+            steps=steps,
+            ranks=len(intervals.slices),
+            slice=starts,
+            step=intervals.step.astype(np.int32),
+            begin=intervals.begin.astype(np.int32),
+            flags=_flags(intervals),
+            size=intervals.size_bytes.astype(np.float64),
+            passes=intervals.passes.astype(np.float64),
+        )
+        self.blocks = max(-(-steps // _BLOCK), 1)
+        entries = (steps, steps, steps, self.blocks * self.blocks.bit_length())
+        self._minima = {
+            name: np.empty((max(entry, 1), _WAYS_TO_MOVE))
+            for name, entry in zip(_MINIMA, entries, strict=True)
+        }
+        self._held_before = np.empty(steps + 1)
+        self._count, self._steps = count, steps
+        threads = max(1, min(_threads(), count // _SHARE, self._tensors))
+        self._shares = self._cut(intervals, threads)
+
+    @cached_property
+    def _path(self) -> tuple[_Record, _Record, list[_Record]]:
+        """Buffers of an evaluation: costs after each access, choices, and what each thread uses."""
+        few = {name: np.empty(self._count) for name in ("dirty", "clean", "gone", "best")}
+        positions = {name: np.empty(self._count, np.int32) for name in _POSITIONS}
+        ways = {name: np.empty(self._count, np.uint8) for name in _WAYS}
+        states = {name: np.empty(self._count, np.int8) for name in _STATES}
+        use = [
+            _Record(
+                _USE,
+                held=np.empty(self._steps + 1),
+                into=np.empty(self._steps),
+                out=np.empty(self._steps),
+            )
+            for _ in self._shares
+        ]
+        return _Record(_COSTS, **few), _Record(_CHOICES, **positions, **ways, **states), use
+
+    def evaluate(self, prices: MovePrices) -> None:
+        """Find cheapest paths and what their bytes use, unless they are those of these prices."""
+        if self.prices is prices:
+            return
+        cost, choice, use = self._path
+        self.prices = None
+        at = self._prepared(prices)
+        intervals = self._intervals.structure
+
+        def descend(share: int) -> None:
+            first, last = self._shares[share]
+            for name in ("held", "into", "out"):
+                use[share][name].fill(0.0)
+            mine, tensors = byref(use[share].structure), (c_int64(first), c_int64(last))
+            costs, choices = byref(cost.structure), byref(choice.structure)
+            self._code.forward(byref(intervals), byref(at), costs, choices, *tensors)
+            self._code.trace(byref(intervals), byref(at), costs, choices, mine, *tensors)
+
+        self._for_each(descend)
+        self.prices = prices
+
+    @property
+    def best(self) -> Floats:
+        """(a,) Cost of the cheapest path up to each access, and on to the end at the last ones."""
+        result: Floats = self._path[0]["best"]
+        return result
+
+    def use(self) -> tuple[Floats, Floats, Floats]:
+        """Return (n,) bytes that the paths hold in each step, read and write."""
+        _, _, use = self._path
+        held, into, out = (
+            np.sum([each[name] for each in use], axis=0) for name in ("held", "into", "out")
+        )
+        return np.cumsum(held[:-1]), into, out
+
+    def states(self) -> tuple[CheapestSteps, States, States, States]:
+        """Return (a,) the cheapest steps, and the path's states after, on and before arrival."""
+        _, choice, _ = self._path
+        steps = CheapestSteps(**{name: choice[name].astype(np.int64) for name in _POSITIONS})
+        return steps, choice["after"], choice["arrived"], choice["before"]
+
+    def ahead(self, prices: MovePrices) -> dict[str, Floats]:
+        """Return cheapest costs (a,) up to each state of each access."""
+        cost, at = self._costs(), self._prepared(prices)
+        self._sweep(self._code.forward, byref(at), byref(cost.structure), None)
+        return cost.values
+
+    def back(self, prices: MovePrices) -> dict[str, Floats]:
+        """Return cheapest costs (a,) to go on from each state of each access."""
+        cost, at = self._costs(), self._prepared(prices)
+        self._sweep(self._code.backward, byref(at), byref(cost.structure))
+        del cost.values["best"]
+        return cost.values
+
+    def arcs(self, prices: MovePrices) -> dict[str, Any]:
+        """Return the costs of all arcs (a,), and the cheapest steps."""
+        at = self._prepared(prices)
+        costs = {name: np.empty(self._count) for name in _ARCS}
+        positions = {name: np.empty(self._count, np.int64) for name in _POSITIONS}
+        to = _Record(_ARC_COLUMNS, **costs, **positions)
+        self._code.arcs(byref(self._intervals.structure), byref(at), byref(to.structure))
+        return costs | positions
+
+    def _costs(self) -> _Record:
+        return _Record(_COSTS, **{name: np.empty(self._count) for name in (*_ENTERED, "best")})
+
+    def _prepared(self, prices: MovePrices) -> Structure:
+        """Lay out the prices, and the minima over steps; what was evaluated before is gone."""
+        self.prices = None
+        at = _Record(
+            _PRICES,
+            loaded=prices.loaded,
+            stored=prices.stored,
+            held=prices.held,
+            held_before=self._held_before,
+            loaded_fixed=prices.loaded_fixed,
+            stored_fixed=prices.stored_fixed,
+            blocks=self.blocks,
+            **self._minima,
+        ).structure
+        self._code.prepare(byref(self._intervals.structure), byref(at))
+        return at
+
+    def _sweep(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Call a function for the tensors of each share."""
+        intervals = byref(self._intervals.structure)
+
+        def call(share: int) -> None:
+            first, last = self._shares[share]
+            function(intervals, *arguments, c_int64(first), c_int64(last))
+
+        self._for_each(call)
+
+    def _for_each(self, call: Callable[[int], None]) -> None:
+        """Call for each share, in threads: what they write is apart."""
+        if len(self._shares) == 1:
+            call(0)
+        else:
+            list(_pool().map(call, range(len(self._shares))))
+
+    def _cut(self, intervals: RankedIntervals, parts: int) -> list[tuple[int, int]]:
+        """Cut the tensors, as they stand in the first slice, into shares of about equal work."""
+        lengths = np.diff([0, *(stop for _, stop in intervals.slices)])
+        accesses = np.cumsum(np.searchsorted(-lengths, -np.arange(self._tensors), side="left"))
+        cuts = np.searchsorted(accesses, np.arange(1, parts) * self._count / parts)
+        bounds = [0, *np.unique(cuts).tolist(), self._tensors]
+        return [(a, b) for a, b in pairwise(bounds) if a < b]
+
+
+def _flags(intervals: RankedIntervals) -> NDArray[np.uint8]:
+    """Return (a,) what the code must know of each access, a bit each."""
+    bits = (
+        intervals.read,
+        intervals.write,
+        intervals.stationary,
+        intervals.dead,
+        intervals.live,
+        intervals.from_dram,
+        intervals.final,
+        intervals.dirty,
+    )
+    result: NDArray[np.uint8] = sum(
+        (bit.astype(np.uint8) << place for place, bit in enumerate(bits)),
+        np.zeros(intervals.step.size, np.uint8),
+    )
+    return result
+
+
+_kernels: WeakKeyDictionary[RankedIntervals, Kernel] = WeakKeyDictionary()
+
+
+def kernel_of(intervals: RankedIntervals) -> Kernel | None:
+    """Return the compiled dual of these accesses, made once; None where there is no such code."""
+    code = library()
+    if code is None or not intervals.step.size:
+        return None
+    if intervals not in _kernels:
+        _kernels[intervals] = Kernel(code, intervals)
+    return _kernels[intervals]

@@ -1,0 +1,110 @@
+"""The compiled dual gives what NumPy gives, to the last bit, and so the same searches."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from formulations.residency.bound import compiled, dual
+from formulations.residency.bound.dual import Dual
+from formulations.residency.bound.prices import Multipliers
+from formulations.residency.program.columns import near_best_paths
+from formulations.residency.program.paths import path_columns, path_use
+from formulations.residency.subgradient import ascend
+from tests.formulations.priced import Case, cases
+
+pytestmark = pytest.mark.skipif(
+    compiled.library() is None, reason="built without a C compiler: there is nothing to compare"
+)
+
+
+def random_prices(case: Case, generator: np.random.Generator) -> Multipliers:
+    """Many equal prices and many zeros, so that ties decide."""
+    steps, coefficients = case.intervals.steps, case.coefficients
+
+    def some(scale: float) -> np.ndarray:
+        levels = generator.integers(0, 4, steps) / 3
+        noise = generator.random(steps) if generator.random() < 0.5 else 0.0
+        return scale * (levels + noise * (levels > 0))
+
+    byte = coefficients.byte_time
+    return Multipliers.legal(coefficients, some(case.byte / 2), some(byte), some(byte))
+
+
+def without_kernel(monkeypatch: pytest.MonkeyPatch, case: Case, prices: Multipliers) -> Dual:
+    with monkeypatch.context() as patch:
+        patch.setattr(dual, "kernel_of", lambda intervals: None)
+        return case.priced(prices)
+
+
+def same(one: object, other: object) -> bool:
+    """All arrays of two records, infinities included."""
+    return all(
+        np.array_equal(getattr(one, field.name), getattr(other, field.name))
+        for field in fields(one)  # type: ignore[arg-type]
+    )
+
+
+@pytest.mark.parametrize("share", [compiled._SHARE, 2])
+def test_every_figure_is_that_of_numpy(monkeypatch: pytest.MonkeyPatch, share: int) -> None:
+    """On one thread, and on several with a few accesses each."""
+    monkeypatch.setattr(compiled, "_SHARE", share)
+    monkeypatch.setattr(compiled, "_threads", lambda: 3)
+    generator = np.random.default_rng(7)
+    for case in cases(60, max_operations=30, max_tensors=12):
+        for _ in range(3):
+            prices = random_prices(case, generator)
+            mine, plain = case.priced(prices), without_kernel(monkeypatch, case, prices)
+            assert mine.kernel is not None
+            assert plain.kernel is None
+            assert mine.value == plain.value
+            assert all(map(np.array_equal, path_use(mine), path_use(plain)))
+            assert same(path_columns(mine), path_columns(plain))
+            assert same(mine.arc, plain.arc)
+            assert same(mine.ahead, plain.ahead)
+            assert same(mine.back, plain.back)
+            assert np.array_equal(mine.best, plain.best)
+            limit = case.byte * 0.1
+            assert same(near_best_paths(mine, limit, 2), near_best_paths(plain, limit, 2))
+
+
+def test_an_evaluation_is_not_taken_for_that_of_other_prices() -> None:
+    """The buffers of the accesses are shared by all prices."""
+    generator = np.random.default_rng(3)
+    for case in cases(10):
+        first, second = (case.priced(random_prices(case, generator)) for _ in range(2))
+        before = (first.value, path_columns(first))
+        assert second.value == case.priced(second.prices).value
+        assert path_use(second)
+        assert same(path_columns(first), before[1])
+        assert replace(before[1]).access.size == path_columns(first).access.size
+        assert case.priced(first.prices).value == before[0]
+
+
+def test_an_ascent_finds_the_same_prices(monkeypatch: pytest.MonkeyPatch) -> None:
+    for case in cases(12, max_operations=20):
+        mine = ascend(case.intervals, case.coefficients, 40, 5, lambda: False)
+        with monkeypatch.context() as patch:
+            patch.setattr(dual, "kernel_of", lambda intervals: None)
+            plain = ascend(case.intervals, case.coefficients, 40, 5, lambda: False)
+        assert same(mine[0], plain[0])
+        assert same(mine[1], plain[1])
+
+
+def test_the_environment_chooses_numpy() -> None:
+    code = "from formulations.residency.bound.compiled import library; print(library())"
+    for choice, found in (("numpy", True), ("", False)):
+        environment = {**os.environ, "SPMOPT_KERNEL": choice}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert (done.stdout.strip() == "None") is found

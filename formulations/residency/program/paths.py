@@ -46,11 +46,12 @@ def path_use(dual: Dual) -> tuple[Floats, Floats, Floats]:
     use = Usage(dual.intervals, columns)
     size = dual.intervals.size_bytes[columns.access].astype(np.float64)
     held = use.end > use.begin
-    change = np.bincount(use.begin[held], size[held], steps + 1)
+    change: Floats = np.bincount(use.begin[held], size[held], steps + 1)
     change -= np.bincount(use.end[held], size[held], steps + 1)
     at = np.maximum(use.at, 0)
-    into = np.bincount(at, size * use.moved_in, steps)
-    return np.cumsum(change)[:steps], into, np.bincount(at, size * use.moved_out, steps)
+    into: Floats = np.bincount(at, size * use.moved_in, steps)
+    out: Floats = np.bincount(at, size * use.moved_out, steps)
+    return np.cumsum(change)[:steps], into, out
 
 
 def _pointers(dual: Dual) -> tuple[States, States]:

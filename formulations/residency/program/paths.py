@@ -46,11 +46,11 @@ def path_use(dual: Dual) -> tuple[Floats, Floats, Floats]:
     use = Usage(dual.intervals, columns)
     size = dual.intervals.size_bytes[columns.access].astype(np.float64)
     held = use.end > use.begin
-    change: Floats = np.bincount(use.begin[held], size[held], steps + 1)
+    change = np.bincount(use.begin[held], size[held], steps + 1).astype(np.float64)
     change -= np.bincount(use.end[held], size[held], steps + 1)
     at = np.maximum(use.at, 0)
-    into: Floats = np.bincount(at, size * use.moved_in, steps)
-    out: Floats = np.bincount(at, size * use.moved_out, steps)
+    moved = (use.moved_in, use.moved_out)
+    into, out = (np.bincount(at, size * each, steps).astype(np.float64) for each in moved)
     return np.cumsum(change)[:steps], into, out
 
 

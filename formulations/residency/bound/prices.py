@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from math import floor, frexp
@@ -64,6 +65,15 @@ class CostCoefficients:
     def typical_bytes(self) -> float:
         """Mean of ``covered_bytes``, at least 1."""
         return max(float(self.covered_bytes.mean()), 1.0)
+
+    def within(self, begin: int, end: int) -> CostCoefficients:
+        """Return the figures of the steps [begin, end) alone."""
+        part = copy(self)
+        for name in ("covered_bytes", "typical_bytes"):
+            part.__dict__.pop(name, None)
+        part.capacity_bytes = self.capacity_bytes[begin:end]
+        part.compute_cycles = self.compute_cycles[begin:end]
+        return part
 
     @property
     def byte_time(self) -> float:

@@ -16,6 +16,7 @@ from formulations.residency.bound.dual import Dual
 from formulations.residency.bound.prices import MovePrices
 from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
 from formulations.residency.bound.ranked import RankedIntervals
+from formulations.reuse_intervals import ReuseIntervals
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints, Table
 
@@ -226,7 +227,7 @@ class Usage:
     ``at``; ``serial`` marks transfers that cannot overlap the step's computing.
     """
 
-    def __init__(self, intervals: RankedIntervals, columns: PathColumns) -> None:
+    def __init__(self, intervals: ReuseIntervals, columns: PathColumns) -> None:
         kind, access = columns.kind, columns.access
         step, before = intervals.step[access], intervals.previous[access]
         write, passes = intervals.write[access], intervals.passes[access].astype(np.float64)

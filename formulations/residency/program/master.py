@@ -11,7 +11,6 @@ from functools import cached_property
 import numpy as np
 
 from formulations.residency.bound.prices import CostCoefficients, Multipliers
-from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import (
     ARRIVING,
     DIRTY,
@@ -19,9 +18,34 @@ from formulations.residency.program.columns import (
     PathColumns,
     Usage,
 )
+from formulations.reuse_intervals import ReuseIntervals
 from formulations.solver.program import Floats, Program, ProgramBuilder, SolverResult
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Access
+
+Bounds = tuple[Bools, Floats, Floats]
+"""Which members of a set have a row, and the two sides of it."""
+
+
+def padding(size_bytes: Ints, page_bytes: int) -> Floats:
+    """Return bytes of whole pages per byte of tensors of these sizes."""
+    result: Floats = -(-size_bytes // page_bytes) * page_bytes / size_bytes
+    return result
+
+
+def room(
+    intervals: ReuseIntervals, coefficients: CostCoefficients, page_bytes: int, margin: float
+) -> Floats:
+    """Return (n,) bytes for columns: all but the margin, and at least what is stationary."""
+    fixed = intervals.stationary
+    pages = intervals.size_bytes * padding(intervals.size_bytes, page_bytes)
+    # Such a result has no column.
+    dead = intervals.dead & intervals.write
+    needed = np.bincount(intervals.step, pages * fixed, intervals.steps)
+    hidden = np.bincount(intervals.step, pages * (fixed & dead), intervals.steps)
+    left = coefficients.capacity_bytes * (1 - margin)
+    result: Floats = np.maximum(left, needed) - hidden
+    return result
 
 
 class Master:
@@ -52,7 +76,7 @@ class Master:
 
     def __init__(
         self,
-        intervals: RankedIntervals,
+        intervals: ReuseIntervals,
         coefficients: CostCoefficients,
         columns: PathColumns,
         *,
@@ -61,22 +85,18 @@ class Master:
         tie: float = 0.0,
     ) -> None:
         self.intervals, self.coefficients, self.columns = intervals, coefficients, columns
-        self.use, self.builder = Usage(intervals, columns), ProgramBuilder()
+        self.use, self.builder = self._usage(), ProgramBuilder()
         self.unit_bytes = max(float(coefficients.capacity_bytes.max()) / 64, 1.0)
         self.price_unit = coefficients.dearest_byte or 1.0
-        inward, outward, steps = self.use.moved_in, self.use.moved_out, intervals.steps
-        cost = (coefficients.in_byte * inward + coefficients.out_byte * outward) / self.price_unit
-        self.amount = self.builder.columns(len(columns), cost=cost + tie * (inward + outward))
-        # Bytes of whole pages per byte of each access's tensor.
-        size = intervals.size_bytes
-        padding = -(-size // page_bytes) * page_bytes / size
-        self.occupancy = self.builder.columns(
-            steps, upper=self._capacity(padding, margin) / self.unit_bytes
+        self.page_bytes, self.margin, steps = page_bytes, margin, intervals.steps
+        self.amount = self.builder.columns(
+            len(columns), cost=self._costs(tie), upper=self._limits()
         )
+        self.occupancy = self.builder.columns(steps, upper=self._room() / self.unit_bytes)
         self._split()
         self._carry_dirty()
         self._carry_clean()
-        self._occupy(padding[columns.access])
+        self._occupy(padding(intervals.size_bytes, page_bytes)[columns.access])
         self.channels: tuple[Ints, ...] = ()
         if coefficients.cycle > 0:
             computing = coefficients.compute_cycles * coefficients.bytes_per_cycle / self.unit_bytes
@@ -109,17 +129,45 @@ class Master:
             raise ValueError("the solver returned no solution")
         return np.maximum(result.primal[self.amount], 0.0) * self.unit_bytes
 
-    def _capacity(self, padding: Floats, margin: float) -> Floats:
-        """Return (n,) bytes for columns: all but the margin, and at least what is stationary."""
-        intervals = self.intervals
-        pages, fixed = intervals.size_bytes * padding, intervals.stationary
-        # Such a result has no column.
-        dead = intervals.dead & intervals.write
-        needed = np.bincount(intervals.step, pages * fixed, intervals.steps)
-        hidden = np.bincount(intervals.step, pages * (fixed & dead), intervals.steps)
-        left = self.coefficients.capacity_bytes * (1 - margin)
-        result: Floats = np.maximum(left, needed) - hidden
+    def _usage(self) -> Usage:
+        """Return what a byte of each column uses."""
+        return Usage(self.intervals, self.columns)
+
+    def _costs(self, tie: float) -> Floats:
+        """Return (c,) what a byte of each column costs, in prices of a byte."""
+        inward, outward, coefficients = self.use.moved_in, self.use.moved_out, self.coefficients
+        cost = coefficients.in_byte * inward + coefficients.out_byte * outward
+        result: Floats = cost / self.price_unit + tie * (inward + outward)
         return result
+
+    def _limits(self) -> Floats:
+        """Return (c,) the most that each column may be: here no row says it better."""
+        return np.full(len(self.columns), np.inf)
+
+    def _room(self) -> Floats:
+        """Return (n,) bytes for columns."""
+        return room(self.intervals, self.coefficients, self.page_bytes, self.margin)
+
+    def _split_rows(self) -> Bounds:
+        """Return the accesses (a,) with a row (C1), and its sides in bytes."""
+        intervals = self.intervals
+        size = intervals.size_bytes.astype(np.float64)
+        return ~(intervals.write & intervals.dead), size, size
+
+    def _dirty_rows(self) -> Bounds:
+        """Return the accesses (a,) with a row (C2), and its sides in bytes."""
+        intervals = self.intervals
+        holds = np.where(intervals.read, intervals.dirty, ~intervals.write) & ~intervals.dead
+        nothing = np.zeros(holds.size)
+        return holds & (intervals.followed | intervals.final), nothing, nothing
+
+    def _clean_rows(self) -> Bools:
+        """Return the accesses (a,) with a row (C3)."""
+        return self.intervals.followed
+
+    def _rows(self, bounds: Bounds) -> Ints:
+        where, lower, upper = bounds
+        return self.builder.rows(where, lower / self.unit_bytes, upper / self.unit_bytes)
 
     def _is(self, *kinds: ColumnKind) -> Bools:
         """Return (c,) the columns of these kinds."""
@@ -134,8 +182,7 @@ class Master:
     def _split(self) -> None:
         """(C1) At an access: resident (arriving or written) + streamed = size."""
         intervals, access = self.intervals, self.columns.access
-        size = intervals.size_bytes / self.unit_bytes
-        row = self.builder.rows(~(intervals.write & intervals.dead), size, size)
+        row = self._rows(self._split_rows())
         here = self._is(*ARRIVING, ColumnKind.STREAM)
         here |= self._is(ColumnKind.WRITE_THROUGH) & intervals.write[access]
         self.builder.add(row[access[here]], self.amount[here], 1.0)
@@ -146,8 +193,7 @@ class Master:
     def _carry_dirty(self) -> None:
         """(C2) Dirty after an access = dirty columns of the next interval."""
         intervals, access = self.intervals, self.columns.access
-        holds = np.where(intervals.read, intervals.dirty, ~intervals.write) & ~intervals.dead
-        row = self.builder.rows(holds & (intervals.followed | intervals.final), 0.0, 0.0)
+        row = self._rows(self._dirty_rows())
         dirty, source = self._dirty()
         self.builder.add(np.where(intervals.write[source], -1, row[source]), dirty, -1.0)
         update = intervals.kind[access] == Access.UPDATE
@@ -159,7 +205,7 @@ class Master:
     def _carry_clean(self) -> None:
         """(C3) Held clean through the next interval <= clean after an access."""
         intervals, access = self.intervals, self.columns.access
-        row = self.builder.rows(intervals.followed, 0.0)
+        row = self.builder.rows(self._clean_rows(), 0.0)
         held = self._is(ColumnKind.HOLD_CLEAN)
         self.builder.add(row[intervals.previous[access[held]]], self.amount[held], -1.0)
         enters = self._is(*ARRIVING) & ~self._is(ColumnKind.HOLD_DIRTY)

@@ -1,0 +1,68 @@
+"""What bytes on chip are worth after a window: costs to go at given prices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from formulations.residency.bound.dual import Dual
+from formulations.solver.program import Floats
+from spmopt.core.table import Ints
+
+
+class Outlook:
+    """Costs to go of a byte at a step within an interval, by the prices of a dual.
+
+    Attributes
+    ----------
+    loaded, stored : (n,)
+        Price of a byte moved in each step, the objective's too.
+    held_before : (n + 1,)
+        Price of a byte held in all steps before.
+    """
+
+    def __init__(self, dual: Dual) -> None:
+        prices, coefficients = dual.prices, dual.coefficients
+        self.intervals, self.back = dual.intervals, dual.back
+        self.loaded = prices.load + coefficients.in_byte
+        self.stored = prices.store + coefficients.out_byte
+        self.held_before = np.concatenate(([0.0], np.cumsum(prices.spm)))
+
+    def beyond(self, step: int, ends: Ints) -> tuple[Floats, Floats]:
+        """Return what a dirty and a clean byte cost more than one in DRAM only (e,).
+
+        ``ends`` are accesses at or after ``step``, which ends no interval of theirs before.
+        """
+        if not ends.size:
+            return np.empty(0), np.empty(0)
+        back, before = self.back, self.held_before - self.held_before[step]
+        at = self.intervals.step[ends]
+        last = int(at.max())
+        steps, place = slice(step, last), at - step
+        held = before[at]
+        load = held + _least(self.loaded[steps] - before[steps], place)
+        clean_store = _least(self.stored[steps], place)
+        drop = _least(self.stored[steps] + before[step + 1 : last + 1], place)
+        gone = np.minimum(back.gone_in[ends], load + back.clean_in[ends])
+        clean = np.minimum(held + back.clean_in[ends], gone)
+        stays = held + np.minimum(back.dirty_in[ends], clean_store + back.clean_in[ends])
+        return np.minimum(stays, drop + gone) - gone, clean - gone
+
+    def final(self, step: int) -> float:
+        """Return what it costs to store a byte at or after ``step``, held until then."""
+        before = self.held_before[step + 1 :] - self.held_before[step]
+        return float((self.stored[step:] + before).min())
+
+    def drops(self, begin: int, end: int) -> Floats:
+        """Return what storing a byte costs in each step of a window, held since its first."""
+        return self.stored[begin:end] + self.held_before[begin + 1 : end + 1]
+
+    def loads(self, begin: int, end: int) -> Floats:
+        """Return what loading a byte costs in each step, up to what does not depend on it."""
+        return self.loaded[begin:end] - self.held_before[begin:end]
+
+
+def _least(values: Floats, count: Ints) -> Floats:
+    """Return the least of the first ``count`` values each; infinite of none."""
+    lowest = np.concatenate(([np.inf], np.minimum.accumulate(values)))
+    result: Floats = lowest[count]
+    return result

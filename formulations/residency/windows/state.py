@@ -1,0 +1,212 @@
+"""What a sweep has decided, and what it has left on chip."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from formulations.residency.bound.ranked import RankedIntervals
+from formulations.residency.program.columns import DIRTY, ColumnKind, PathColumns, Usage, needed
+from formulations.residency.windows.section import Section
+from formulations.residency.windows.window import Left
+from formulations.solver.program import Floats
+from spmopt.core.table import Bools, Ints
+
+_ENTERING = (ColumnKind.LOAD, ColumnKind.CLEAN)
+_HOLDING = (ColumnKind.HOLD_DIRTY, ColumnKind.HOLD_CLEAN)
+_LEAST_BYTES = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Amounts:
+    """Columns, each with its bytes (c,)."""
+
+    columns: PathColumns
+    size_bytes: Floats
+
+    def take(self, rows: Bools) -> Amounts:
+        """Return some."""
+        return Amounts(columns=self.columns.take(rows), size_bytes=self.size_bytes[rows])
+
+    @staticmethod
+    def together(*parts: Amounts) -> Amounts:
+        """Return all parts."""
+        return Amounts(
+            columns=PathColumns.together(*(part.columns for part in parts)),
+            size_bytes=np.concatenate([part.size_bytes for part in parts]),
+        )
+
+
+NOTHING = Amounts(columns=PathColumns.empty(), size_bytes=np.empty(0))
+
+
+class State:
+    """What is on chip before a step.
+
+    Attributes
+    ----------
+    step
+        What has its event before it is decided.
+    open, last
+        Accesses that end intervals with bytes on chip; last accesses of tensors still dirty.
+    dirty, clean, final : (a,)
+        Bytes newer than DRAM and valid there, in the interval that an access ends; newer ones
+        after a last access.
+    parcels
+        Columns that the clean bytes came by. What a later window gives up of them never came,
+        or was stored and then left.
+    """
+
+    def __init__(self, intervals: RankedIntervals) -> None:
+        self.intervals, self.step = intervals, 0
+        self.dirty, self.clean, self.final = np.zeros((3, intervals.step.size))
+        self.open = self.last = np.empty(0, np.int64)
+        self.parcels = NOTHING
+        self._done: list[Amounts] = []
+
+    def left(self, section: Section) -> Left:
+        """Return the bytes of a section's carriers, and zeros."""
+        dirty, clean = np.zeros((2, section.origin.size))
+        dirty[: self.open.size] = self.dirty[self.open]
+        clean[: self.open.size] = self.clean[self.open]
+        dirty[self.open.size : section.carriers] = self.final[self.last]
+        return Left(dirty=dirty, clean=clean)
+
+    def advance(
+        self, section: Section, columns: PathColumns, use: Usage, amounts: Floats, until: int
+    ) -> None:
+        """Fix what happens before step ``until`` by the amounts of a window's columns (c,)."""
+        some = amounts > _LEAST_BYTES
+        kind, local, amount = columns.kind[some], columns.access[some], amounts[some]
+        at, width = until - section.first_step, section.steps
+        holds = np.isin(kind, _HOLDING)
+        event = np.where(holds, section.step[local], use.at[some])
+        final = kind == ColumnKind.FINAL
+        event[final & (event < 0)] = width
+        open_after = ~final & (section.step[local] >= at)
+        before = section.previous[local]
+        begun = np.where(final, section.step[local] < at, before < 0)
+        begun |= (before >= 0) & (section.step[before] < at) & ~final
+        kept = (kind == ColumnKind.HOLD_CLEAN) & (before < section.carriers)
+        self._scale(section, local[kept], amount[kept])
+        moved = Amounts(
+            columns=PathColumns(
+                kind=kind,
+                access=section.origin[local],
+                step=np.where(columns.step[some] < 0, -1, columns.step[some] + section.first_step),
+            ),
+            size_bytes=amount,
+        )
+        arrived = np.isin(kind, _ENTERING) & (event < at) & open_after
+        arrived |= (kind == ColumnKind.HOLD_CLEAN) & ~kept & begun & open_after
+        self._done.append(moved.take((event < at) & ~arrived & ~kept))
+        self.parcels = Amounts.together(self.parcels, moved.take(arrived))
+        closed = self.intervals.step[self.parcels.columns.access] < until
+        self._done.append(self.parcels.take(closed))
+        self.parcels = self.parcels.take(~closed)
+        waiting = np.isin(kind, DIRTY) & (event >= at) & begun
+        self._carry(section, local, amount, waiting & ~final, waiting & final)
+        self.step = until
+
+    def _scale(self, section: Section, local: Ints, amount: Floats) -> None:
+        """Give up parcels of intervals in which less stays clean than there was."""
+        staying = np.zeros(section.origin.size)
+        staying[local] = amount
+        real = np.flatnonzero(section.previous >= 0)
+        real = real[section.previous[real] < section.carried]
+        of_carrier = np.zeros(section.carried)
+        of_carrier[section.previous[real]] = staying[real]
+        before = self.clean[self.open]
+        factor = np.minimum(of_carrier / np.maximum(before, _LEAST_BYTES), 1.0)
+        self.clean[self.open] = factor
+        shares = self.clean[self.parcels.columns.access]
+        lost = self.parcels.size_bytes * (1 - shares)
+        stored = (self.parcels.columns.kind == ColumnKind.CLEAN) & (lost > _LEAST_BYTES)
+        if stored.any():
+            rows = self.parcels.columns.take(stored)
+            dropped = PathColumns(
+                kind=np.full(len(rows), ColumnKind.DROP), access=rows.access, step=rows.step
+            )
+            self._done.append(Amounts(columns=dropped, size_bytes=lost[stored]))
+        kept = self.parcels.size_bytes * shares
+        self.parcels = Amounts(columns=self.parcels.columns, size_bytes=kept).take(
+            kept > _LEAST_BYTES
+        )
+
+    def _carry(
+        self, section: Section, local: Ints, amount: Floats, dirty: Bools, final: Bools
+    ) -> None:
+        """Sum up what is on chip."""
+        self.dirty[self.open] = self.clean[self.open] = 0.0
+        self.final[self.last] = 0.0
+        count = section.origin.size
+        newer = np.bincount(local[dirty], amount[dirty], count)
+        ends = np.flatnonzero(newer)
+        self.dirty[section.origin[ends]] = newer[ends]
+        access = self.parcels.columns.access
+        np.add.at(self.clean, access, self.parcels.size_bytes)
+        self.open = np.unique(np.concatenate((section.origin[ends], access)))
+        ended = np.bincount(local[final], amount[final], count)
+        rows = np.flatnonzero(ended)
+        self.last = section.origin[rows]
+        self.final[self.last] = ended[rows]
+
+    def decided(self) -> Amounts:
+        """Return all that happens before ``step``, and nothing of what is on chip then."""
+        return Amounts.together(NOTHING, *self._done)
+
+    def streamed(self) -> Amounts:
+        """Return what is decided, and what comes after it without anything on chip.
+
+        Bytes newer than DRAM are stored in the step before ``step``, by the access there if it is
+        in that step that they came.
+        """
+        intervals, step = self.intervals, self.step
+        done = self.decided()
+        parcels = self.parcels
+        cleaned = parcels.take(parcels.columns.kind == ColumnKind.CLEAN)
+        dropped = Amounts(
+            columns=_of(ColumnKind.DROP, cleaned.columns.access, cleaned.columns.step),
+            size_bytes=cleaned.size_bytes,
+        )
+        parts = [dropped]
+        newer = self.open[self.dirty[self.open] > 0]
+        for kind, at, source, amount in (
+            (ColumnKind.DROP, newer, intervals.previous[newer], self.dirty[newer]),
+            (ColumnKind.FINAL, self.last, self.last, self.final[self.last]),
+        ):
+            fresh = intervals.step[source] == step - 1
+            old = ~fresh
+            parts.append(Amounts(columns=_of(kind, at[old], step - 1), size_bytes=amount[old]))
+            writes = fresh & ~intervals.read[source]
+            parts.append(
+                Amounts(
+                    columns=_of(ColumnKind.WRITE_THROUGH, source[writes]),
+                    size_bytes=amount[writes],
+                )
+            )
+            reads = source[fresh & intervals.read[source]]
+            held = np.isin(done.columns.access, reads)
+            held &= done.columns.kind == ColumnKind.HOLD_DIRTY
+            columns = done.columns
+            done = Amounts(
+                columns=PathColumns(
+                    kind=np.where(held, ColumnKind.CLEAN, columns.kind),
+                    access=columns.access,
+                    step=np.where(held, step - 1, columns.step),
+                ),
+                size_bytes=done.size_bytes,
+            )
+        rest = needed(intervals)
+        rest = rest.take(intervals.step[rest.access] >= step)
+        sizes = intervals.size_bytes[rest.access].astype(np.float64)
+        return Amounts.together(done, *parts, Amounts(columns=rest, size_bytes=sizes))
+
+
+def _of(kind: ColumnKind, access: Ints, step: Ints | int = -1) -> PathColumns:
+    return PathColumns(
+        kind=np.full(access.size, kind, np.int64),
+        access=access,
+        step=np.broadcast_to(np.asarray(step, np.int64), access.shape),
+    )

@@ -1,0 +1,144 @@
+"""Windows of steps: legal amounts at every width, the optimum where one window covers all."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from formulations.residency.bound.prices import Multipliers
+from formulations.residency.program.columns import (
+    ColumnKind,
+    PathColumns,
+    near_best_paths,
+    needed,
+    of_keys,
+    of_kind,
+)
+from formulations.residency.program.master import Master
+from formulations.residency.windows.outlook import Outlook
+from formulations.residency.windows.state import Amounts
+from formulations.residency.windows.sweep import Sweep
+from formulations.solver.highs import solve
+from formulations.solver.program import SolverStatus
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.scheduler import Request
+from tests.formulations.priced import Case, all_columns, cases, random_prices, solved
+from tests.tiny import Op, tiny
+
+LARGER: dict[str, Any] = {"max_operations": 12, "max_tensors": 7}
+SLACK = 1e-5
+
+
+def sweep(case: Case, prices: Multipliers, columns: PathColumns, half: int) -> Sweep:
+    return Sweep(case.priced(prices), columns, page_bytes=1, margin=0.0, tie=0.0, half=half)
+
+
+def cost(case: Case, amounts: Amounts) -> float:
+    """What bytes of columns cost in the program over all steps, whose rows they must keep."""
+    steps = case.intervals.steps
+    keys, place = np.unique(amounts.columns.key(steps), return_inverse=True)
+    columns = of_keys([keys], steps)
+    built = Master(case.intervals, case.coefficients, columns, page_bytes=1)
+    amount = np.bincount(place, amounts.size_bytes, keys.size) / built.unit_bytes
+    lower, upper = built.program.lower.copy(), built.program.upper.copy()
+    lower[built.amount] = np.maximum(amount - SLACK, 0.0)
+    upper[built.amount] = amount + SLACK
+    program = replace(built.program, lower=lower, upper=upper)
+    answer = solve(program, options={"solver": "simplex"})
+    assert answer.status is SolverStatus.OPTIMAL
+    assert answer.objective is not None
+    return built.value(answer.objective)
+
+
+def test_one_window_over_all_steps_is_the_program() -> None:
+    for seed, case in enumerate(cases(40, **LARGER)):
+        columns = all_columns(case.intervals)
+        least = solved(case, columns)[2]
+        found = sweep(case, random_prices(case, seed), columns, case.intervals.steps)
+        assert case.close(cost(case, found.run(Request(threads=1))), least, 1e-5), seed
+
+
+@pytest.mark.parametrize("half", [1, 2, 4])
+def test_narrow_windows_keep_all_rows(half: int) -> None:
+    """From any prices and few columns the amounts are legal, and cost no less than the optimum."""
+    for seed, case in enumerate(cases(40, **LARGER)):
+        least = solved(case, all_columns(case.intervals))[2]
+        prices = random_prices(case, seed)
+        columns = needed(case.intervals)
+        if seed % 2:
+            found = near_best_paths(case.priced(prices), 0.2 * case.byte, 2)
+            columns = columns.union(found, case.intervals.steps)
+        run = sweep(case, prices, columns, half)
+        amounts = run.run(Request(threads=1))
+        assert run.state.step == case.intervals.steps
+        assert cost(case, amounts) >= least - 1e-5 * max(case.scale, least), seed
+
+
+def test_the_prices_of_the_optimum_lead_near_it() -> None:
+    """With such prices the loss of narrow windows is small on average."""
+    lost = []
+    for case in cases(60, **LARGER):
+        columns = all_columns(case.intervals)
+        built, answer, least = solved(case, columns)
+        found = sweep(case, built.multipliers(answer), columns, 3).run(Request(threads=1))
+        lost.append(cost(case, found) / max(least, case.scale) - 1)
+    assert np.mean(lost) < 0.02
+
+
+def test_stopped_after_any_window_the_rest_streams() -> None:
+    held = 0
+    for seed, case in enumerate(cases(60, **LARGER)):
+        columns, steps = all_columns(case.intervals), case.intervals.steps
+        built, answer, least = solved(case, columns)
+        run = sweep(case, built.multipliers(answer), columns, 1)
+        for _ in range(min(seed % 5, max(steps - 2, 0))):
+            assert run.advance(Request(threads=1))
+        held += run.state.open.size > 0
+        assert run.state.step < steps or not steps
+        amounts = run.run(Request(threads=1, stop=lambda: True))
+        access, kind = amounts.columns.access, amounts.columns.kind
+        assert not np.isin(
+            kind[case.intervals.step[access] > run.state.step],
+            (ColumnKind.HOLD_DIRTY, ColumnKind.HOLD_CLEAN, ColumnKind.LOAD, ColumnKind.CLEAN),
+        ).any()
+        assert cost(case, amounts) >= least - 1e-5 * max(case.scale, least), seed
+    assert held > 20
+
+
+def test_the_outlook_is_that_of_the_dual() -> None:
+    """At the first step of an interval, costs to go are those after the access before it."""
+    compared = 0
+    for seed, case in enumerate(cases(40, **LARGER)):
+        dual, intervals = case.priced(random_prices(case, seed)), case.intervals
+        outlook, back = Outlook(dual), dual.back
+        for access in np.flatnonzero(intervals.crossed).tolist():
+            dirty, clean = outlook.beyond(int(intervals.begin[access]), np.array([access]))
+            before = intervals.previous[access]
+            assert clean[0] == pytest.approx(back.clean[before] - back.gone[before], abs=1e-12)
+            if intervals.dirty[access]:
+                compared += 1
+                least = back.dirty[before] - back.gone[before]
+                assert dirty[0] == pytest.approx(least, abs=1e-12)
+        for access in intervals.last.tolist():
+            step = int(intervals.step[access]) + 1
+            if step < intervals.steps:
+                assert outlook.final(step) == pytest.approx(back.dirty[access], abs=1e-12)
+    assert compared > 50
+
+
+def test_bytes_that_no_path_holds_can_leave() -> None:
+    """A window that holds what its end values finds out later, and has columns to store it."""
+    operations = [Op(writes="y"), Op(cycles=9), Op(scratch=8), Op(cycles=9), Op(reads="y")]
+    case = Case.of(tiny({"y": (8, "")}, operations, spm=8), MAKESPAN)
+    columns = needed(case.intervals).union(
+        of_kind(ColumnKind.HOLD_DIRTY, np.flatnonzero(case.intervals.dirty)), 5
+    )
+    run = sweep(case, Multipliers.zero(case.coefficients), columns, 1)
+    found = run.run(Request(threads=1))
+    assert run.state.step == 5
+    assert ColumnKind.DROP in found.columns.kind
+    # Stored and loaded while something is computed.
+    assert cost(case, found) == pytest.approx(18)

@@ -12,7 +12,6 @@ from typing import Any
 from warnings import catch_warnings, simplefilter
 
 import numpy as np
-from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
@@ -73,6 +72,8 @@ def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
     machines = {tuple(sorted(trial.params.items())) for trial in trials}
     if len(machines) < _FEWEST:
         return Importance(parts={}, trials=len(machines))
+
+    from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 
     # The trees take variances of 1e-18, those of nanojoules, for none.
     unit = max(abs(trial.values[place]) for trial in trials) or 1.0

@@ -19,6 +19,7 @@ from spmopt.policies.policy import completed
 from spmopt.schedulers.registry import SchedulerEntry, find, kind_of
 from spmopt.solving import compare, solve
 from tests.policies.owed import plan_of, random_instances, totals
+from tests.solving.fakes import bounds_only, install
 
 Stays = list[tuple[int, int, int]]
 
@@ -60,7 +61,10 @@ def test_a_policy_takes_part_in_a_comparison_under_its_name() -> None:
 
 
 @pytest.mark.parametrize("policy", [nothing, outcome, plan, residency, with_seed])
-def test_every_kind_of_decision_is_taken(policy: Callable[..., Any]) -> None:
+def test_every_kind_of_decision_is_taken(
+    policy: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, fluid=bounds_only)
     for instance in random_instances(25):
         assert solve(instance, policy, Request()).verified
 

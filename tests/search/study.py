@@ -41,6 +41,11 @@ def small_setup(space: Space | None = None, **options: Any) -> Setup:
     return Setup(networks=(Network(name=str(MLP)),), space=space or small_space(), **found)
 
 
+def journal(folder: Path, name: str) -> str:
+    """A storage that opens in a fraction of a database's time, where either will do."""
+    return f"journal:{folder / name}.log"
+
+
 def search(url: str, setup: Setup, *, name: str = "s", **effort: Any) -> Study:
     """Run a study in this process."""
     storage = open_storage(url)

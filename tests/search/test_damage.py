@@ -10,7 +10,7 @@ from spmopt.search import journal
 from tests.cli.run import Run, runner
 from tests.search.study import MLP, SPACE
 
-TUNE = f"tune {MLP} --space s.toml --objective time,cost -s belady --trials 2"
+TUNE = f"tune {MLP} --space s.toml --objective time,cost -s belady --trials 2 --workers 0"
 LOG = "journal:j.log"
 
 

@@ -59,9 +59,9 @@ def test_how_many_trials_it_rests_on(
         "cost = { spm_mb = 1.0 }\n[space]\n"
         'spm = "256B:1024B:384B"\nbandwidth = ["1GB/s", "2GB/s", "3GB/s", "4GB/s"]\npage = "16B"\n'
     )
-    line = f"tune {MLP} --space s.toml --objective time,cost -s belady --no-prune --trials"
-    few = run(f"{line} 3").out
+    line = f"tune {MLP} --space s.toml --objective time,cost -s belady --no-prune --workers 0"
+    few = run(f"{line} --trials 3").out
     assert "cost varies with spm 100" in few
     assert "time_s varies with" not in few
-    many = run(f"{line} 12 --sampler brute-force --study t").out
+    many = run(f"{line} --trials 12 --sampler brute-force --study t").out
     assert "(by the 12 machines solved)." in many

@@ -25,6 +25,7 @@ from spmopt.search.study import begin, counts, distributions, known
 from spmopt.search.trials import tally, trial_records
 from spmopt.sweeps.cases import Network
 from tests.search.study import search, small_setup, small_space
+from tests.solving.fakes import bounds_only, install
 
 SPAWN = multiprocessing.get_context("spawn")
 WAIT_S = 90.0
@@ -43,7 +44,13 @@ def until(true: Callable[[], bool]) -> None:
     end = monotonic() + WAIT_S
     while not true():
         assert monotonic() < end
-        sleep(0.05)
+        sleep(0.1)
+
+
+def opened(url: str) -> Study:
+    """The study of another process, once it is there; to look at it again costs little then."""
+    until(lambda: Path(url).is_file() and has_study(url))
+    return study_of(url)
 
 
 def share(url: str, trials: int, barrier: Barrier) -> None:
@@ -71,9 +78,8 @@ def interrupt(process: SpawnProcess) -> None:
         process.join(10.0)
 
 
-def running(url: str) -> list[FrozenTrial]:
+def running(study: Study) -> list[FrozenTrial]:
     """Trials under way in other processes that have said who they are."""
-    study, _ = known(open_storage(url), "s")
     found = study.get_trials(states=(TrialState.RUNNING,))
     return [trial for trial in found if PROCESS in trial.user_attrs]
 
@@ -94,20 +100,20 @@ def test_two_processes_share_the_trials(tmp_path: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_a_killed_process_loses_only_what_it_had_begun(tmp_path: Path, workers: int) -> None:
+def test_a_killed_process_loses_only_what_it_had_begun(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, workers: int
+) -> None:
     url = str(tmp_path / "s.db")
     process = started(run_slowly, url, workers)
-    until(
-        lambda: (
-            Path(url).is_file() and has_study(url) and any(t.number > workers for t in running(url))
-        )
-    )
+    seen = opened(url)
+    until(lambda: any(trial.number > workers for trial in running(seen)))
     process.kill()
     process.join(WAIT_S)
-    lost = running(url)  # beside one that is scheduled one may wait
+    lost = running(study_of(url))  # beside one that is scheduled one may wait
     assert 1 <= len(lost) <= 1 + workers
     before = {t.number: t.values for t in study_of(url).get_trials() if t.state.is_finished()}
     assert before
+    install(monkeypatch, page=bounds_only, fluid=bounds_only)  # the rest need not be slow
     study = search(url, slow_setup(), sampler="brute-force", trials=4, prune=False)
     trials = study.get_trials()
     assert all(trials[each.number].state is TrialState.FAIL for each in lost)
@@ -120,15 +126,16 @@ def test_a_killed_process_loses_only_what_it_had_begun(tmp_path: Path, workers: 
 
 def test_a_killed_worker_is_replaced(tmp_path: Path) -> None:
     url = str(tmp_path / "s.db")
-    process = started(run_slowly, url, 2)
-    until(lambda: Path(url).is_file() and has_study(url) and len(running(url)) > 1)
+    process = started(run_slowly, url, 2, 3)
+    seen = opened(url)
+    until(lambda: len(running(seen)) > 1)
     until(lambda: len(children(process.pid)) > 1)
     sleep(1)
     os.kill(max(children(process.pid)), signal.SIGKILL)
     process.join(WAIT_S)
     assert process.exitcode == 0
     states = [trial.state for trial in study_of(url).get_trials()]
-    assert states == [TrialState.COMPLETE] * 4
+    assert states == [TrialState.COMPLETE] * 3
 
 
 def children(parent: int | None) -> list[int]:
@@ -185,7 +192,8 @@ def test_what_is_put_back_is_run_next(tmp_path: Path) -> None:
 def test_an_interrupt_puts_back_what_is_under_way(tmp_path: Path, workers: int) -> None:
     url = str(tmp_path / "s.db")
     process = started(run_slowly, url, workers, 40)
-    until(lambda: Path(url).is_file() and has_study(url) and bool(running(url)))
+    seen = opened(url)
+    until(lambda: bool(running(seen)))
     interrupt(process)
     states = [trial.state for trial in study_of(url).get_trials()]
     assert TrialState.RUNNING not in states

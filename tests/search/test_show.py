@@ -28,7 +28,8 @@ spm = ["8MiB", "48MiB"]
 technology = "nvsim-sram"
 banks = [2, 4096]
 """
-TUNE = f"tune {MLP} --space s.toml --objective time,cost --sampler brute-force -s belady"
+PARALLEL = f"tune {MLP} --space s.toml --objective time,cost --sampler brute-force -s belady"
+TUNE = f"{PARALLEL} --workers 0"
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def run(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
 
 
 def test_every_trial_is_in_the_record(run: Run) -> None:
-    run(TUNE)
+    run(PARALLEL)
     record = run("tune show --json").record
     trials = record["trials"]
     assert [trial["trial"] for trial in trials] == list(range(9))
@@ -68,7 +69,7 @@ def test_every_trial_is_in_the_record(run: Run) -> None:
 
 def test_rows_say_whether_they_are_bounds(run: Run) -> None:
     run(f"{TUNE} --trials 2")
-    run(f"tune {MLP} --space s.toml --objective time,cost -s bound --study b --trials 2")
+    run(f"{TUNE} -s bound --study b --trials 2")
     for study, said in (("s", "schedules"), ("b", "bounds")):
         shown = run(f"tune show --study {study} -o rows.csv --json").record["front"]
         rows = list(csv.DictReader(Path("rows.csv").read_text().splitlines()))
@@ -116,7 +117,8 @@ def test_a_schedule_that_is_made_again_says_how_it_differs(
 
 
 def test_what_banks_and_fits_make_of_a_machine(run: Run) -> None:
-    run("tune alexnet --space c.toml --objective time,area -s stream --sampler grid --no-prune")
+    line = "tune alexnet --space c.toml --objective time,area -s stream --sampler grid --no-prune"
+    run(f"{line} --workers 0")
     found = run("tune show --top 4")
     record = run("tune show --top 4 -o rows.csv --json").record
     assert len(record["front"]) == 4

@@ -1,6 +1,8 @@
 """The search: exact with and without proofs, reproducible, taken up again, constraints."""
 
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +10,10 @@ import pytest
 from optuna.trial import TrialState
 
 from spmopt.core.errors import InputError
+from spmopt.core.machine import Machine
 from spmopt.core.objective import OBJECTIVES, Objective, ObjectiveEntry
 from spmopt.io.files import StoredResult, read_result, write_result
+from spmopt.search.candidate import Candidate
 from spmopt.search.evaluation import evaluate
 from spmopt.search.findings import findings_of, require_feasible, why_no_front
 from spmopt.search.samplers import NAMES, require_sampler
@@ -26,18 +30,40 @@ from spmopt.search.trials import (
     trial_numbered,
     trial_records,
 )
-from tests.search.study import FIELDS, machines, search, small_setup, small_space, states, values
+from tests.search.study import (
+    FIELDS,
+    journal,
+    machines,
+    search,
+    small_setup,
+    small_space,
+    states,
+    values,
+)
 from tests.solving.fakes import bounds_only, install
 
+Figures = Callable[[Candidate], Mapping[str, float]]
 
-def exact_front(setup: Setup) -> set[tuple[float, ...]]:
+
+def figures_of(setup: Setup) -> Figures:
+    """Evaluate machines, each once."""
+    known: dict[Machine, Mapping[str, float]] = {}
+
+    def figures(candidate: Candidate) -> Mapping[str, float]:
+        if candidate.machine not in known:
+            answer = evaluate(setup, candidate, {}, False)
+            spent = {name: one.spent for name, one in answer.networks.items() if one.spent}
+            known[candidate.machine] = setup.figures(candidate, spent)
+        return known[candidate.machine]
+
+    return figures
+
+
+def exact_front(setup: Setup, figures_on: Figures) -> set[tuple[float, ...]]:
     """Of every point of the space, by evaluating all of them."""
     found = []
     for point in setup.space.points():
-        candidate = setup.space.candidate(point)
-        answer = evaluate(setup, candidate, {}, False)
-        spent = {name: one.spent for name, one in answer.networks.items() if one.spent}
-        figures = setup.figures(candidate, spent)
+        figures = figures_on(setup.space.candidate(point))
         if all(limit.excess(figures) <= 0 for limit in setup.space.constraints):
             found.append(tuple(figures[name] for name in setup.objectives))
     return {
@@ -60,12 +86,13 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("limit", [None, "time_s <= 2e-6"])
 def test_proofs_exclude_nothing_of_the_front(tmp_path: Path, limit: str | None) -> None:
     setup = small_setup(small_space(constraints=[] if limit is None else [limit]))
-    wanted = exact_front(setup)
+    figures = figures_of(setup)
+    wanted = exact_front(setup, figures)
     assert wanted
     excluded = 0
     for sampler in ("brute-force", "grid"):
         for prune in (True, False):
-            url = str(tmp_path / f"{sampler}{prune}.db")
+            url = journal(tmp_path, f"{sampler}{prune}")
             study = search(url, setup, sampler=sampler, prune=prune, trials=99)
             assert len({tuple(each.items()) for each in machines(study)}) == 9
             assert len(study.get_trials()) == 9
@@ -74,16 +101,17 @@ def test_proofs_exclude_nothing_of_the_front(tmp_path: Path, limit: str | None) 
             assert prune or not pruned
             excluded += len(pruned)
             for trial in pruned:
-                check_proof(study, setup, trial)
+                check_proof(study, setup, trial, figures)
     assert excluded >= 2
 
 
 def test_proofs_by_prices_of_solved_machines(tmp_path: Path) -> None:
     for scheduler in ("page", "bound"):
         setup = small_setup(scheduler=scheduler, tolerance=1e-4)
-        wanted = exact_front(setup)
+        figures = figures_of(setup)
+        wanted = exact_front(setup, figures)
         study = search(
-            str(tmp_path / f"{scheduler}.db"), setup, sampler="brute-force", trials=99, seed=1
+            journal(tmp_path, scheduler), setup, sampler="brute-force", trials=99, seed=1
         )
         found = {tuple(trial.values) for trial in front(study)}
         # Prices of neighbors lead to schedules that are others within the tolerance.
@@ -92,7 +120,7 @@ def test_proofs_by_prices_of_solved_machines(tmp_path: Path) -> None:
         pruned = study.get_trials(states=(TrialState.PRUNED,))
         assert pruned
         for trial in pruned:
-            check_proof(study, setup, trial)
+            check_proof(study, setup, trial, figures)
 
 
 def near(left: tuple[float, ...], right: tuple[float, ...]) -> bool:
@@ -100,12 +128,10 @@ def near(left: tuple[float, ...], right: tuple[float, ...]) -> bool:
     return all(abs(a - b) <= 5e-3 * b for a, b in zip(left, right, strict=True))
 
 
-def check_proof(study: Any, setup: Setup, trial: Any) -> None:
+def check_proof(study: Any, setup: Setup, trial: Any, figures_on: Figures) -> None:
     """Solve what was excluded, and see that the proof told the truth."""
     candidate, proof = candidate_of(setup, record_of(trial)), trial.user_attrs[PROOF]
-    answer = evaluate(setup, candidate, {}, False)
-    spent = {name: one.spent for name, one in answer.networks.items() if one.spent}
-    figures = setup.figures(candidate, spent)
+    figures = figures_on(candidate)
     assert all(bound <= figures[name] for name, bound in proof["bounds"].items())
     if "constraint" in proof:
         assert any(limit.excess(figures) > 0 for limit in setup.space.constraints)
@@ -115,12 +141,11 @@ def check_proof(study: Any, setup: Setup, trial: Any) -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_seeds_are_reproducible_and_differ() -> None:
+def test_seeds_are_reproducible_and_differ(tmp_path: Path) -> None:
     setup = small_setup(small_space(space={**FIELDS, "spm": "256B:2048B:16B"}))
     found = [
-        machines(search("sqlite:///:memory:", setup, sampler=sampler, trials=6, seed=seed))
-        for sampler in ("random", "tpe")
-        for seed in (0, 0, 1)
+        machines(search(journal(tmp_path, f"{k}"), setup, sampler=sampler, trials=6, seed=seed))
+        for k, (sampler, seed) in enumerate(product(("random", "tpe"), (0, 0, 1)))
     ]
     assert found[0] == found[1] != found[2]
     assert found[3] == found[4] != found[5]
@@ -130,8 +155,8 @@ def test_seeds_are_reproducible_and_differ() -> None:
 @pytest.mark.parametrize("sampler", ["random", "tpe", "nsga2", "grid"])
 def test_a_study_taken_up_again_is_as_if_it_was_never_left(tmp_path: Path, sampler: str) -> None:
     setup = small_setup()
-    at_once = search(str(tmp_path / "one.db"), setup, sampler=sampler, trials=6)
-    cut = str(tmp_path / "two.db")
+    at_once = search(journal(tmp_path, "one"), setup, sampler=sampler, trials=6)
+    cut = str(tmp_path / "two.db") if sampler == "nsga2" else journal(tmp_path, "two")
     for trials in (3, 3, 6):
         study = search(cut, setup, sampler=sampler, trials=trials)
         assert sum(map(counts, study.get_trials())) == trials
@@ -143,7 +168,7 @@ def test_a_study_taken_up_again_is_as_if_it_was_never_left(tmp_path: Path, sampl
 def test_several_workers_are_reproducible(tmp_path: Path) -> None:
     setup = small_setup()
     found = [
-        machines(search(str(tmp_path / f"{k}.db"), setup, sampler="tpe", trials=5, workers=2))
+        machines(search(journal(tmp_path, f"{k}"), setup, sampler="tpe", trials=5, workers=2))
         for k in range(2)
     ]
     assert found[0] == found[1]
@@ -152,7 +177,7 @@ def test_several_workers_are_reproducible(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("quick")
 def test_cma_es_takes_one_objective(tmp_path: Path) -> None:
     setup = small_setup(objectives=("time_s",))
-    study = search(str(tmp_path / "c.db"), setup, sampler="cma-es", trials=12)
+    study = search(journal(tmp_path, "c"), setup, sampler="cma-es", trials=12)
     best = min(one[0] for one in values(study) if one)
     assert [trial.values for trial in front(study)] == [[best]]
     with pytest.raises(InputError, match="takes one objective"):
@@ -177,7 +202,7 @@ def test_samplers_that_cannot_be_had() -> None:
 @pytest.mark.parametrize("sampler", ["random", "tpe", "nsga2", "cma-es"])
 def test_every_machine_is_proposed_once(tmp_path: Path, sampler: str) -> None:
     setup = small_setup(objectives=("time_s",) if sampler == "cma-es" else ("time_s", "cost"))
-    study = search(str(tmp_path / "s.db"), setup, sampler=sampler, trials=99)
+    study = search(journal(tmp_path, "s"), setup, sampler=sampler, trials=99)
     assert len(study.get_trials()) == 9
     assert len({tuple(each.items()) for each in machines(study)}) == 9
 
@@ -200,12 +225,12 @@ def test_a_machine_is_evaluated_once(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("quick")
 def test_constraints_that_no_trial_holds(tmp_path: Path) -> None:
     setup = small_setup(small_space(constraints=["time_s <= 1e-9"]))
-    study = search(str(tmp_path / "s.db"), setup, trials=6, prune=False)
+    study = search(journal(tmp_path, "s"), setup, trials=6, prune=False)
     assert front(study) == []
     assert why_no_front(findings_of(study, setup)).startswith(
         "none of 6 trials holds time_s <= 1e-09; the near"
     )
-    pruned = search(str(tmp_path / "p.db"), setup, trials=6)
+    pruned = search(journal(tmp_path, "p"), setup, trials=6)
     assert set(states(pruned)) == {TrialState.PRUNED}
     assert why_no_front(findings_of(pruned, setup)).startswith("none of 6 trials holds")
 
@@ -214,14 +239,14 @@ def test_constraints_that_no_trial_holds(tmp_path: Path) -> None:
 def test_machines_that_cannot_be_built(tmp_path: Path) -> None:
     fields = {**FIELDS, "spm": ["3MB", "4MB"], "technology": "deepnvm-stt"}
     setup = small_setup(small_space(space=fields), objectives=("time_s", "area_mm2"))
-    study = search(str(tmp_path / "s.db"), setup, sampler="brute-force", trials=99)
+    study = search(journal(tmp_path, "s"), setup, sampler="brute-force", trials=99)
     counted = tally(trial_records(study))
     assert counted["impossible"] == 3
     assert all(trial.params["spm"] == 3_000_000 for trial in front(study))
     small = small_setup(
         small_space(space={**FIELDS, "spm": ["20MB", "21MB"], "technology": "nvsim-sram"})
     )
-    other = search(str(tmp_path / "t.db"), small, trials=1)
+    other = search(journal(tmp_path, "t"), small, trials=1)
     require_feasible(findings_of(other, small))
 
 
@@ -279,7 +304,7 @@ def test_schedules_minimize_any_objective(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setitem(OBJECTIVES.added, "test-reads", ObjectiveEntry(of=reads))
     for name, scheduler, bounded in (("test-reads", "page", True), ("replay", "belady", False)):
         setup = small_setup(scheduler=scheduler, schedule_for=name)
-        study = search(str(tmp_path / f"{name}.db"), setup, trials=4)
+        study = search(journal(tmp_path, name), setup, trials=4)
         records = [trial.user_attrs["networks"] for trial in front(study)]
         assert records
         for networks in records:

@@ -1,0 +1,123 @@
+"""Blocks over time: what is taken, how long they may last, and how they are let down."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from formulations.contiguous.blocks import Block, UseSteps, blocks_of, lengthened
+from formulations.contiguous.memory import SpmMap
+from formulations.contiguous.schedule import _gain
+from formulations.contiguous.stack import ContiguousCase, cells_of, settle
+from formulations.contiguous.window import StepWindow, whole
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.result import Certificate
+from spmopt.core.schedule import Residency
+from spmopt.core.timeline import Timeline, listed_timeline
+from tests.tiny import Op, tiny
+
+
+def block(tensor: int, begin: int, heights: Sequence[int], base: int = -1) -> Block:
+    return Block(tensor=tensor, begin=begin, heights=np.array(heights), base=base)
+
+
+def readers(names: Sequence[str], **machine: int) -> ContiguousCase:
+    """Steps that read the tensors with these one-letter names, of two pages each, without "-"."""
+    letters = sorted(set("".join(names)) - {"-"})
+    operations = [Op(reads=" ".join(name.replace("-", "")), cycles=1) for name in names]
+    instance = tiny(dict.fromkeys(letters, (8, "in")), operations, spm=40, **machine)
+    line = listed_timeline(instance)
+    return ContiguousCase(instance, line, UseSteps(line), MAKESPAN)
+
+
+def test_what_is_taken_for_hundreds_of_steps_is_taken_in_each_of_them() -> None:
+    memory = SpmMap(10, np.zeros(200, np.int64), first=5)
+    memory.take(0, 2, 10, np.full(150, 3))
+    for step in range(5, 205):
+        taken = memory.around(step, step + 1, -2)
+        expected = ([2], [5]) if 10 <= step < 160 else ([], [])
+        assert (taken.low.tolist(), taken.high.tolist()) == expected
+    taken = memory.around(5, 205, -2)
+    assert (taken.begin.min(), taken.end.max()) == (10, 160)
+
+
+def test_rows_that_adjoin_make_one_block_for_each_tensor() -> None:
+    case = readers(["ab", "ab", "ab", "ab", "ab"])
+    rows = Residency(
+        tensor=np.array([0, 0, 0, 1]),
+        begin=np.array([0, 1, 4, 1]),
+        end=np.array([1, 3, 5, 4]),
+        size_bytes=np.array([8, 4, 5, 1]),
+    )
+    found = blocks_of(rows, case.instance.machine)
+    assert [(one.tensor, one.begin, one.heights.tolist()) for one in found] == [
+        (0, 0, [2, 1, 1]),
+        (0, 4, [2]),
+        (1, 1, [1, 1, 1]),
+    ]
+
+
+def test_a_block_may_last_thirty_steps_beyond_the_uses_around_it() -> None:
+    case = readers(["b"] * 60 + ["ab", "b", "ab"] + ["b"] * 60)
+    window = whole(case.line)
+    memory = case.memory(window)
+    alone = block(0, 60, [1, 1], base=1)
+    assert lengthened([alone], memory, window, case.uses).tolist() == [[30, 93]]
+    memory.take(1, 0, 50, np.array([2]))
+    other = block(1, 50, [2], base=0)
+    assert lengthened([alone, other], memory, window, case.uses)[0].tolist() == [51, 93]
+
+
+def test_each_cell_knows_the_block_that_holds_it() -> None:
+    case = readers(["a", "-", "ab", "-", "a"])
+    blocks = [block(0, 0, [2, 2]), block(0, 3, [2, 2]), block(1, 2, [2])]
+    spans = np.array([(0, 2), (3, 5), (2, 3)])
+    context, owner = cells_of(case, blocks, spans, whole(case.line))
+    cells = context.cells
+    rows = zip(cells.tensor.tolist(), cells.step.tolist(), owner.tolist(), strict=True)
+    assert sorted(rows) == [(0, 0, 0), (0, 1, 0), (0, 2, -1), (0, 3, 1), (0, 4, 1), (1, 2, 2)]
+
+
+def test_cells_of_a_window_count_steps_from_its_edge() -> None:
+    case = readers(["a", "a", "-", "a", "a", "a"])
+    window = StepWindow(begin=3, end=5, steps=6)
+    blocks = [block(0, 2, [2, 2, 2, 2])]
+    context, owner = cells_of(case, blocks, np.array([(2, 6)]), window)
+    assert context.cells.step.tolist() == [0, 1, 2, 3]
+    assert owner.tolist() == [0, 0, 0, 0]
+    # What the edge holds comes as if written there, and is inherited from then on.
+    assert context.cells.previous.tolist() == [-1, 0, 1, 2]
+    assert context.cells.written.tolist() == [True, False, False, False]
+
+
+def let_down(bases: Sequence[int], fixed: Sequence[bool]) -> list[float] | None:
+    """Where blocks of two pages and one step come to lie, if they can."""
+    blocks = [block(k, 0, [2], base) for k, base in enumerate(bases)]
+    if not settle(blocks, np.array(fixed), SpmMap(10, np.zeros(1, np.int64))):
+        return None
+    return [one.base for one in blocks]
+
+
+def test_blocks_are_let_down_but_for_those_that_are_fixed() -> None:
+    assert let_down([1, 4, 7], [False, False, False]) == [0, 2, 4]
+    assert let_down([1, 4, 7], [False, True, False]) == [0, 4, 6]
+    assert let_down([0, 2], [True, True]) == [0, 2]
+    assert let_down([0, 1], [True, True]) is None
+
+
+def gains(line: Timeline, dram_in: Sequence[int]) -> list[float]:
+    free, prices = np.zeros(line.steps, np.int64), np.array(dram_in)
+    found: list[float] = _gain(
+        line,
+        Certificate(objective=MAKESPAN, bits=0, spm=free, dram_in=prices, dram_out=free),
+    ).tolist()
+    return found
+
+
+def test_what_is_read_while_the_channel_idles_is_kept_last() -> None:
+    line = readers(["a", "b", "a", "b"]).line
+    idle, busy, *never = gains(line, [0, 0, 0, 4])
+    assert busy == 4
+    assert 0 < idle < busy / 1000
+    assert never == [0, 0]

@@ -1,0 +1,70 @@
+"""Bases for blocks, on scratchpads of a few pages: all of them, the best, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from formulations.contiguous import packing
+from formulations.contiguous.blocks import Block
+from formulations.contiguous.memory import SpmMap
+from formulations.contiguous.packing import ORDERS, fit, pack
+
+
+def block(begin: int, heights: Sequence[int]) -> Block:
+    """A block that is used in its first step and its last."""
+    uses = np.unique((begin, begin + len(heights) - 1))
+    return Block(tensor=0, begin=begin, heights=np.array(heights), uses=uses)
+
+
+def placed(blocks: Sequence[Block], pages: int, scratch: Sequence[int]) -> bool:
+    return fit(list(blocks), pages, np.array(scratch), bool, 5.0)
+
+
+def test_all_blocks_fit_below_the_scratch_where_they_leave_room_for_each_other() -> None:
+    # Side by side in steps 0 and 2; in step 1 the first lends 3 of its pages.
+    blocks = [block(0, [4, 1, 4]), block(1, [3])]
+    assert placed(blocks, 5, [1, 1, 0])
+    low, high = (int(one.base) for one in blocks)
+    assert (low, high) == (0, 1)
+
+
+def test_no_bases_where_two_blocks_and_the_scratch_need_a_page_too_many() -> None:
+    assert placed([block(0, [2, 2]), block(0, [2, 2])], 5, [1, 0])
+    assert not placed([block(0, [2, 2]), block(0, [2, 2])], 5, [2, 0])
+
+
+def test_more_blocks_than_are_likely_to_fit_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "_MOST", 2)
+    assert placed([block(step, [1]) for step in range(2)], 1, [0] * 3)
+    assert not placed([block(step, [1]) for step in range(3)], 1, [0] * 3)
+
+
+def test_a_block_goes_where_all_of_it_fits_rather_than_where_a_page_is_lost() -> None:
+    memory = SpmMap(10, np.zeros(2, np.int64))
+    memory.take(7, 3, 0, np.array([3, 3]))  # leaves pages 0 to 2, and 6 to 9
+    one = block(0, [4, 4])
+    assert pack([one], memory, ORDERS["area"])
+    assert (one.base, one.heights.tolist()) == (6, [4, 4])
+
+
+@pytest.mark.parametrize(
+    ("order", "first"),
+    [("peak", [1, 5]), ("area", [3, 3, 3, 3]), ("begin", [2, 2])],
+)
+def test_the_order_says_which_block_is_packed_at_the_bottom(order: str, first: list[int]) -> None:
+    blocks = [block(1, [3, 3, 3, 3]), block(1, [1, 5]), block(0, [2, 2])]
+    assert pack(blocks, SpmMap(20, np.zeros(5, np.int64)), ORDERS[order])
+    assert [one.heights.tolist() for one in blocks if one.base == 0] == [first]
+
+
+def test_the_highest_of_very_many_bases_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packing, "_FEW", 5)
+    memory = SpmMap(40, np.zeros(1, np.int64))
+    for owner in range(10):  # every other page is taken, up to page 19
+        memory.take(1 + owner, 2 * owner + 1, 0, np.array([1]))
+    one = block(0, [2])
+    assert pack([one], memory, ORDERS["area"], owners=[0])
+    assert one.base == 20

@@ -84,10 +84,10 @@ def _trace(file: Path, copy: Path, package: str, traces: Path) -> dict[str, Any]
         extra = {
             "SPMOPT_TRACE": str(to),
             "SPMOPT_TRACED": package,
-            "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(copy)]),
+            "PYTHONPATH": str(copy),
         }
         subprocess.run(
-            [*PYTEST, "-p", "trace_tests", str(file)],
+            [*PYTEST, "-p", "results.mutants.trace_tests", str(file)],
             cwd=copy,
             env=os.environ | extra,
             stdout=subprocess.DEVNULL,

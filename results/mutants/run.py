@@ -31,7 +31,8 @@ import pandas as pd
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
-from reach import PYTEST, Reach, measured
+
+from results.mutants.reach import PYTEST, Reach, measured
 
 ROOT = Path(__file__).parents[2]
 ROWS = Path(__file__).with_name("mutants.csv")

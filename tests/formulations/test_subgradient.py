@@ -7,6 +7,7 @@ from itertools import chain, repeat
 import numpy as np
 
 from formulations.residency.program.columns import needed
+from formulations.residency.program.paths import path_columns
 from formulations.residency.subgradient import ascend
 from spmopt.core.objective import MAKESPAN
 from tests.formulations.priced import Case, all_columns, cases, solved
@@ -68,3 +69,19 @@ def test_stopped_at_once() -> None:
     assert len(columns) == 0
     assert not prices.spm.any()
     assert case.priced(prices).value == case.coefficients.compute_cycles.sum()
+
+
+def test_columns_are_those_of_the_last_steps_alone() -> None:
+    for case in cases(3):
+        intervals, coefficients, steps = case.intervals, case.coefficients, case.intervals.steps
+        none = ascend(intervals, coefficients, 7, 0, lambda: False)[1]
+        assert len(none) == 0
+        # The prices of the first step do not depend on how many follow.
+        first, once = ascend(intervals, coefficients, 1, 1, lambda: False)
+        paths = path_columns(case.priced(first)).key(steps)
+        assert set(once.key(steps).tolist()) == set(paths.tolist())
+        every = ascend(intervals, coefficients, 7, 7, lambda: False)[1]
+        last = ascend(intervals, coefficients, 7, 1, lambda: False)[1]
+        assert set(once.key(steps).tolist()) | set(last.key(steps).tolist()) <= set(
+            every.key(steps).tolist()
+        )

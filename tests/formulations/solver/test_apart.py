@@ -2,12 +2,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from itertools import pairwise
 from threading import Timer
 from time import monotonic
 
 import pytest
 
+from formulations.solver import apart
 from formulations.solver.apart import StoppedError, call, stream
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import SpmoptError
@@ -94,3 +97,9 @@ def test_its_cpu_seconds_count_here() -> None:
         call("math:factorial", 20_000_000, time_limit_s=1.0)
     # A process that was ended counts in full, and once.
     assert own + 0.2 < cpu_s() - before < own + 3
+
+
+def test_a_process_whose_input_ends_ends_well() -> None:
+    command = [sys.executable, "-P", "-c", apart._SERVE]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, check=False, timeout=60)
+    assert done.returncode == 0

@@ -3,6 +3,7 @@ from __future__ import annotations
 from itertools import combinations, product
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -119,6 +120,27 @@ def test_repair_and_filling_fit(instance: Instance, seed: int) -> None:
     held = np.flatnonzero(fuller.kept)
     assert fuller.resident[held].all()
     assert fuller.resident[held - 1].all()
+
+
+THREE_READS = [Op(reads="x y"), Op(reads="z"), Op(reads="x")]
+THREE = {"x": (8, "in"), "y": (4, "in"), "z": (4, "in")}
+
+
+@pytest.mark.parametrize(
+    ("spm", "x", "others"), [(12, True, True), (8, True, False), (4, False, True)]
+)
+def test_what_is_a_page_too_many_is_given_up_and_nothing_else(
+    spm: int, x: bool, others: bool
+) -> None:
+    """x needs two pages until its second use, beside one of y first and then one of z."""
+    uses = uses_of(tiny(THREE, THREE_READS, spm=spm))
+    of_x = uses.tensor == 0
+    chosen = repaired(uses, Retention.of(uses, of_x, uses.crossed), np.ones(4))
+    assert chosen.kept[uses.crossed].tolist() == [x]
+    assert chosen.resident[of_x].tolist() == [x, x]
+    fuller = filled(uses, chosen, np.ones(4), np.ones(4))
+    assert fuller.kept[uses.crossed].tolist() == [x]
+    assert fuller.resident[~of_x].tolist() == [others, others]
 
 
 @settings(max_examples=60, deadline=None)

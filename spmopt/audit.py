@@ -70,6 +70,7 @@ def audit(instance: Instance, result: Result) -> Audit:
         complaints.append(
             f"a bound of {result.bound} is claimed, but there are no prices to prove it"
         )
+    complaints += _class_proof(instance, result)
     infeasible = unfit(instance)
     complaints += _figures(result, value) + _status(result, value, proved, infeasible)
     said = tuple(
@@ -106,8 +107,8 @@ def _figures(result: Result, value: Fraction | None) -> list[str]:
         complaints.append(f"the objective is {value}, but {_claimed(result.value)}")
     known = result.class_bound
     if known is not None and value is not None:
-        most = value * (1 + _SOLVER_ROUNDING)
-        if known.value > most:
+        most = value if known.certified else value * (1 + _SOLVER_ROUNDING)
+        if known.value > float(most):
             complaints.append(
                 f"the bound for {known.holds_for}, {known.value:.9g}, is above the schedule's "
                 f"{value}"
@@ -129,6 +130,26 @@ def _proof(result: Result, value: Fraction | None, proved: Fraction) -> list[str
         complaints.append("the bound holds for another order than the schedule's")
     elif proved > value:
         complaints.append(f"the bound {proved} is above the schedule's {value}")
+    return complaints
+
+
+def _class_proof(instance: Instance, result: Result) -> list[str]:
+    """What the prices of a class prove against what is claimed."""
+    known = result.class_bound
+    if known is None or known.certificate is None:
+        return []
+    what = f"the bound for {known.holds_for}"
+    try:
+        proved = bound(instance, known.certificate, known.holds_for)
+    except InputError as error:
+        return [f"{what}: the prices prove none: {error}"]
+    complaints = []
+    if known.value != float(proved):
+        complaints.append(f"{what}: the prices prove {proved}, but {known.value} is claimed")
+    if known.certificate.objective != result.objective:
+        complaints.append(f"{what}: the prices are for another objective")
+    if result.schedule is not None and not same_order(known.certificate.order, result.order):
+        complaints.append(f"{what}: it holds for another order than the schedule's")
     return complaints
 
 

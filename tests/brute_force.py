@@ -91,7 +91,8 @@ def optimum(
     ----------
     residency
         ``page``: multiples of a page, or all. ``whole``: all or nothing in a step that uses
-        the tensor; between two uses it is kept, or given up in full and loaded again.
+        the tensor; between two uses it is kept, or given up in full and loaded again. ``uses``:
+        all or nothing in a step that uses the tensor, as ``page`` in all others.
     store_bytes
         Granule of stores; by default a page where time costs nothing, else one byte.
 

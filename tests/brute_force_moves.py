@@ -28,7 +28,7 @@ class Move(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The class of schedules: residency ``page`` or ``whole``, and the granule of stores."""
+    """The class of schedules, by residency as in ``optimum``, and the granule of stores."""
 
     instance: Instance
     residency: str
@@ -93,7 +93,7 @@ def _residencies(rules: Rules, operand: Operand | None, size: int, old: State) -
     """Prefixes that may be resident in the step."""
     if operand is not None and operand.stationary:
         return [size]
-    if operand is not None and rules.residency == "whole":
+    if operand is not None and rules.residency in ("whole", "uses"):
         return [0, size]
     grid = [*range(0, size, rules.instance.machine.page_bytes), size]
     if rules.residency == "whole":  # kept in full, given up in full, or coming back

@@ -8,6 +8,7 @@ is nearly a best path.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
@@ -35,7 +36,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, fitting_timeline, relaxed_timeline
 
 
@@ -88,10 +89,18 @@ class ColumnGeneration:
     """State of the column generation for one instance and objective.
 
     ``fluid`` is the relaxation: single bytes, transfers without set-up, and time in fractions of a
-    cycle. ``log`` has the number of columns of each program.
+    cycle. ``absent`` finds the accesses (a,) of a timeline at which no byte may be resident: the
+    bound is then one for such schedules only. ``log`` has the number of columns of each program.
     """
 
-    def __init__(self, instance: Instance, request: Request, *, fluid: bool = False) -> None:
+    def __init__(
+        self,
+        instance: Instance,
+        request: Request,
+        *,
+        fluid: bool = False,
+        absent: Callable[[Timeline], Bools] | None = None,
+    ) -> None:
         self.instance = instance
         self.request = request
         self.fluid = fluid
@@ -101,12 +110,13 @@ class ColumnGeneration:
         # With several modes the bound must hold for all of them; plans take one.
         relaxed = relaxed_timeline(instance) if instance.several_modes else fitting
         self.line: Timeline = relaxed if self.fluid else fitting
-        self.intervals = RankedIntervals(self.line)
+        self.intervals = RankedIntervals(self.line, None if absent is None else absent(self.line))
         self.coefficients = CostCoefficients(instance, self.line, request.objective)
         self._bounded = self.intervals, self.coefficients
         if relaxed is not self.line:
             coefficients = CostCoefficients(instance, relaxed, request.objective)
-            self._bounded = RankedIntervals(relaxed), coefficients
+            nowhere = None if absent is None else absent(relaxed)
+            self._bounded = RankedIntervals(relaxed, nowhere), coefficients
         pages = self.coefficients.capacity_bytes // self.page_bytes
         self.capacity_pages: Ints = pages.astype(np.int64)
         self.tie = 0.0

@@ -20,6 +20,10 @@ UNFINISHED = OUT_OF_TIME, INTERRUPTED = (
 )
 """Notes on a bound whose search ended early."""
 
+WHOLE_TENSORS = "whole tensors"
+"""Class of schedules: in a step that uses a tensor all of it is resident, or nothing; in steps
+between anything (PROBLEM.md, section 2)."""
+
 
 LARGEST_TOLERANCE = 0.01
 """A schedule further from its bound is never called optimal, whatever tolerance was asked for."""
@@ -55,7 +59,8 @@ class Certificate:
     the step's DMA time spent on a byte (equal unless the machine is duplex). The bound holds for
     every legal schedule of the instance in that order, and for no other: ``order[i]`` is the
     operation of step ``i``, None stands for the instance's own order. ``banks``: prices of each
-    bank of a machine that has banks; none are needed, and then all are 0.
+    bank of a machine that has banks; none are needed, and then all are 0. ``holds_for``: the class
+    of schedules, :data:`WHOLE_TENSORS`; empty for all.
     """
 
     objective: Objective
@@ -65,15 +70,26 @@ class Certificate:
     dram_out: Ints
     order: Ints | None = None
     banks: tuple[BankPrices, ...] = field(default=(), metadata={"group": "banks"})
+    holds_for: str = field(default="", metadata={"group": "class"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class ClassBound:
-    """A bound for a narrower class of schedules, as a solver reported it (not certified)."""
+    """A bound for a narrower class of schedules.
+
+    With a ``certificate`` it is certified: ``value`` is, to the nearest float, what the verifier
+    finds that its prices prove for their class. Without, it is as a solver reported it.
+    """
 
     value: float
     holds_for: str
     proved_by: str
+    certificate: Certificate | None = field(default=None, metadata={"group": "certificate"})
+
+    @property
+    def certified(self) -> bool:
+        """Whether the verifier has recomputed it."""
+        return self.certificate is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,6 +203,15 @@ class Result:
         if self.value is None or self.bound is None:
             return None
         return relative_gap(self.value, self.bound)
+
+    @property
+    def class_gap(self) -> float | None:
+        """Relative distance to the bound of its class."""
+        if self.value is None or self.class_bound is None:
+            return None
+        gap = relative_gap(self.value, Fraction(self.class_bound.value))
+        # Of a solver, the bound may be above the value by rounding.
+        return None if gap is None else max(0.0, gap)
 
     @property
     def order(self) -> Ints | None:

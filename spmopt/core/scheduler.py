@@ -126,6 +126,14 @@ class Request:
             return replace(self, on_incumbent=ignore_incumbent)
         return replace(self, on_incumbent=lambda news: self.on_incumbent(replace(news, value=None)))
 
+    def of_class(self) -> Request:
+        """The request for a search whose bounds are those of the scheduler's class."""
+
+        def tell(news: Incumbent) -> None:
+            self.on_incumbent(replace(news, value=None, of_class=True))
+
+        return replace(self, on_incumbent=tell)
+
 
 class Scheduler(Protocol):
     """A callable that schedules an instance."""

@@ -25,10 +25,12 @@ COLUMNS = (
     "energy",
     "vs best",
     "gap to bound",
+    "class gap",
     "status",
     "seconds",
 )
-_NONE = "-"
+"""The class gap is there where a schedule has a bound of its class; "~" marks a solver's own."""
+_NONE, _CLASS = "-", "class gap"
 _STYLES = {"optimal": "green", "infeasible": "red"}
 _LISTED = " in the listed order"
 _COLUMN_OF_UNIT = {"cycles": "time", "bytes": "traffic", "joules": "energy"}
@@ -38,7 +40,8 @@ _COLUMN_OF_UNIT = {"cycles": "time", "bytes": "traffic", "joules": "energy"}
 class Comparison:
     """A heading, one row of texts a result, and remarks below.
 
-    ``columns`` are :data:`COLUMNS`, with the time that was minimized: of the replay if that was.
+    ``columns`` are those of :data:`COLUMNS` that say something, with the time that was minimized:
+    of the replay if that was.
     ``dispensable`` names columns in the order in which a narrow terminal does without them.
     """
 
@@ -79,11 +82,12 @@ def compare_view(
     minimized = spoken(results[0].objective)
     time = "replay" if results[0].objective.replayed else "time"
     others = tuple(name for name in ("energy", "traffic", time) if name != minimized)
+    shown = [name for name in COLUMNS if name != _CLASS or any(_CLASS in row for row in rows)]
     return Comparison(
         heading=heading(instance, results[0]),
-        columns=tuple(time if name == "time" else name for name in COLUMNS),
-        rows=tuple(tuple(row.get(name, _NONE) for name in COLUMNS) for row in rows),
-        dispensable=("seconds", *others, "vs best", "status"),
+        columns=tuple(time if name == "time" else name for name in shown),
+        rows=tuple(tuple(row.get(name, _NONE) for name in shown) for row in rows),
+        dispensable=(_CLASS, "seconds", *others, "vs best", "status"),
         remarks=(
             *_notes(results),
             *(conflict_rows(unfit(instance)) if infeasible else ()),
@@ -185,4 +189,7 @@ def _row(machine: Machine, result: Result, best: Fraction | None) -> dict[str, s
         found["vs best"] = "best" if is_best else percent(float(result.value / best - 1), fill=True)
     if result.gap is not None:
         found["gap to bound"] = percent(result.gap, fill=True)
+    if result.class_bound is not None and result.class_gap is not None:
+        claimed = "" if result.class_bound.certified else "~"
+        found[_CLASS] = f"{claimed}{percent(result.class_gap, fill=True)}"
     return {**found, "status": standing(result), "seconds": seconds(result.solve_s)}

@@ -73,9 +73,10 @@ def remarks(result: Result) -> list[str]:
     """Return the notes of the scheduler, and what it knows of its own class."""
     lines = list(result.notes)
     known = result.class_bound
-    if known is not None and result.value is not None and known.value > 0:
-        over = percent(max(0.0, float(result.value) / known.value - 1)).removeprefix("+")
-        least = f"the least for {known.holds_for} (bound of {known.proved_by})"
+    if known is not None and result.value is not None and result.class_gap is not None:
+        over = percent(result.class_gap).removeprefix("+")
+        source = "certified bound" if known.certified else f"bound of {known.proved_by}"
+        least = f"the least for {known.holds_for} ({source})"
         lines.append(f"at most {over} above {least}" if known.value < result.value else least)
     return lines
 

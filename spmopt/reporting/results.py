@@ -151,7 +151,7 @@ def result_record(machine: Machine, result: Result) -> Record:
         "dma_out_busy": outward,
         **named_fields(totals, "peak_spm_bytes", "dma_commands", "dma_descriptors"),
         **named_fields(result, "solve_s", "cpu_s"),
-        "class_bound": None if result.class_bound is None else asdict(result.class_bound),
+        "class_bound": _class_bound(result),
         "notes": list(result.notes),
     }
     if machine.banks:
@@ -159,6 +159,17 @@ def result_record(machine: Machine, result: Result) -> Record:
         for name in ("bank_read_bytes", "bank_write_bytes"):
             record[name] = [float(size) for size in getattr(totals, name, ())]
     return record
+
+
+def _class_bound(result: Result) -> Record | None:
+    """Return the bound of a class, without its prices, and the distance to it."""
+    known = result.class_bound
+    if known is None:
+        return None
+    return {
+        **named_fields(known, "value", "holds_for", "proved_by", "certified"),
+        "gap": result.class_gap,
+    }
 
 
 def conflict_record(conflict: Conflict | None) -> Record | None:

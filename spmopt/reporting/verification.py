@@ -88,9 +88,11 @@ def _remarks(instance: Instance, result: Result) -> list[str]:
     known = result.class_bound
     if known is not None:
         shown = si(*in_unit(result.objective, instance.machine, Fraction(known.value)))
+        what = f"the bound for {known.holds_for}, {shown}, is"
         lines.append(
-            f"not checked: the bound for {known.holds_for}, {shown}, "
-            f"is as the solver reported it ({known.proved_by})"
+            f"{what} what its prices prove"
+            if known.certified
+            else f"not checked: {what} as the solver reported it ({known.proved_by})"
         )
     if result.schedule is not None and not result.verified:
         lines.append("the file says of its schedule that it was not verified; now it is")

@@ -226,6 +226,8 @@ def free_prices(instance: Instance) -> tuple[Certificate, ...]:
 
 def _require(instance: Instance, certificate: Certificate) -> None:
     objective = certificate.objective
+    if certificate.holds_for:
+        raise InputError(f"cut: needs prices for all schedules, not for {certificate.holds_for}")
     if certificate.order is not None:
         raise InputError("cut: needs prices of the listed order; reorder the instance first")
     if objective not in (MAKESPAN, TRAFFIC):

@@ -96,12 +96,14 @@ class ScheduleRunner:
             return best
         return replace(best, notes=(INTERRUPTED if self._request.stop() else OUT_OF_TIME,))
 
-    def _evaluate(self, certificate: Certificate) -> Bound:
+    def _evaluate(self, certificate: Certificate, holds_for: str = "") -> Bound:
         if certificate.objective != self._request.objective:
             raise ScheduleError("a certificate is for another objective than the one asked for")
         self._request.report("checking the bound", None)
-        value = bound(self._instance, certificate)
-        if certificate.order is None:
+        value = bound(self._instance, certificate, holds_for)
+        if holds_for:
+            self._tell(Incumbent(bound=value, of_class=True, certified=True))
+        elif certificate.order is None:
             self._tell(Incumbent(bound=value, certified=True))
         return Bound(value=value, certificate=certificate)
 
@@ -166,7 +168,7 @@ class ScheduleRunner:
         outcome: Outcome | None = None
         notes: tuple[str, ...] = ()
         try:
-            outcome = scheduler(self._instance, request)
+            outcome = self._certified(scheduler(self._instance, request))
             notes = outcome.notes
         except InfeasibleError as error:
             notes = (str(error),)
@@ -182,6 +184,14 @@ class ScheduleRunner:
                 report("verifying", None)
                 legal = self._verify(entry.name, outcome.plan)
         return Run(entry=entry, outcome=outcome, legal=legal, solve_s=wall, cpu_s=cpu, notes=notes)
+
+    def _certified(self, outcome: Outcome) -> Outcome:
+        """Put what its prices prove, exactly, in place of the value of a class bound."""
+        known = outcome.class_bound
+        if known is None or known.certificate is None:
+            return outcome
+        proved = self._evaluate(known.certificate, known.holds_for).value
+        return replace(outcome, class_bound=replace(known, value=float(proved)))
 
     def _verify(self, origin: str, plan: Plan) -> VerifiedSchedule:
         try:

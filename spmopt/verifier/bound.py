@@ -29,6 +29,10 @@ along the arcs of ``_access`` and ``_BytePaths.pass_step`` (R2 to R5, R7), so it
 shortest path, which is the same for all bytes of a tensor. Several modes: the least of each figure
 (``relaxed_timeline``). DMA set-up, rounding up and the waste of part-filled pages are dropped.
 
+A certificate may name a class of schedules, and then proves nothing about others: *whole tensors*,
+of which each is resident in full or not at all in a step that uses it. What can be resident in no
+mode of such a step has no arc through R or D there (:mod:`spmopt.verifier.absent`).
+
 All prices are integers in units of ``2**-bits`` of the objective per byte, and whatever is divided
 (weights, ``rho``) is rounded down, which weakens the bound and keeps it valid. What banks add is in
 :mod:`spmopt.verifier.bank_bound`.
@@ -36,15 +40,17 @@ All prices are integers in units of ``2**-bits`` of the objective per byte, and 
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from fractions import Fraction
 
 import numpy as np
 
-from spmopt.core.errors import InputError
+from spmopt.core.errors import InputError, unknown
 from spmopt.core.instance import Instance
 from spmopt.core.order import reordered
-from spmopt.core.result import Certificate
+from spmopt.core.result import WHOLE_TENSORS, Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
+from spmopt.verifier.absent import never_resident
 from spmopt.verifier.bank_bound import bank_paths
 from spmopt.verifier.price_check import INFINITE, CheckedPrices, Touch, step_prices, touches
 
@@ -52,15 +58,23 @@ State = tuple[int, int, int, int]
 """Least cost of a byte up to now, by where it is: N, R, D, U."""
 
 
-def bound(instance: Instance, certificate: Certificate) -> Fraction:
+def bound(instance: Instance, certificate: Certificate, holds_for: str = "") -> Fraction:
     """Return the lower bound that ``certificate`` proves, exact, in units of its objective.
+
+    It is one for all legal schedules in the certificate's order, or for those of the class
+    ``holds_for``, which must be the certificate's: that of a class is never taken for one of all.
 
     Raises
     ------
     InputError
         Prices that are not legal, do not match the instance, or overflow 64 bits; an order that
-        no schedule of the instance has.
+        no schedule of the instance has; another class, or one that is not known.
     """
+    if certificate.holds_for not in ("", WHOLE_TENSORS):
+        raise InputError(f"certificate: {unknown('class', certificate.holds_for, [WHOLE_TENSORS])}")
+    if certificate.holds_for != holds_for:
+        names = (name or "all schedules" for name in (certificate.holds_for, holds_for))
+        raise InputError("certificate: its prices are for {}, not for {}".format(*names))
     if certificate.objective.replayed:
         raise InputError("certificate: prices of steps prove nothing about the replay")
     if certificate.order is not None:
@@ -73,10 +87,12 @@ def bound(instance: Instance, certificate: Certificate) -> Fraction:
         for scratch in line.scratch_bytes.tolist()
     ]
     total: int | Fraction
+    if machine.banks and holds_for:
+        raise InputError(f"certificate: with banks there is no bound for {holds_for}")
     if machine.banks:
         total = bank_paths(instance, certificate, line, prices)
     else:
-        total = _all_paths(line, prices)
+        total = _all_paths(line, prices, never_resident(instance) if holds_for else ())
     total += sum(rho * c for rho, c in zip(prices.cycle, line.compute_cycles.tolist(), strict=True))
     total -= sum(pi * size for pi, size in zip(prices.hold, room, strict=True))
     fixed: Fraction = (
@@ -87,8 +103,11 @@ def bound(instance: Instance, certificate: Certificate) -> Fraction:
     return Fraction(total) / (1 << certificate.bits) + fixed
 
 
-def _all_paths(line: Timeline, prices: CheckedPrices) -> int:
-    """Return ``sum_t s_t DP_t``, walking all tensors through the steps together."""
+def _all_paths(line: Timeline, prices: CheckedPrices, absent: Collection[tuple[int, int]]) -> int:
+    """Return ``sum_t s_t DP_t``, walking all tensors through the steps together.
+
+    ``absent``: steps, each with a tensor that it uses and that is not resident then.
+    """
     waiting, final = _BytePaths(line), _final_store(prices)
     accesses = touches(line)
     first, size = line.first.tolist(), line.size_bytes.tolist()
@@ -98,7 +117,7 @@ def _all_paths(line: Timeline, prices: CheckedPrices) -> int:
         before = [waiting.leave(touch.tensor) for touch in here]
         waiting.pass_step(prices.hold[step], prices.load[step], prices.store[step])
         for touch, old in zip(here, before, strict=True):
-            state = _access(old, touch, step, prices)
+            state = _access(old, touch, step, prices, (step, touch.tensor) in absent)
             if touch.next >= 0:
                 waiting.enter(touch.tensor, state)
             else:
@@ -107,11 +126,12 @@ def _all_paths(line: Timeline, prices: CheckedPrices) -> int:
     return total
 
 
-def _access(old: State, touch: Touch, step: int, prices: CheckedPrices) -> State:
+def _access(old: State, touch: Touch, step: int, prices: CheckedPrices, absent: bool) -> State:
     """Follow one access: the table of section 5, with a price for each direction.
 
-    Resident bytes pay ``hold``. A byte not resident is streamed, unless stationary. A dead
-    result is not streamed out, and afterwards its bytes are in U.
+    Resident bytes pay ``hold``. A byte not resident is streamed, unless stationary; one that is
+    ``absent`` is never resident. A dead result is not streamed out, and afterwards its bytes are
+    in U.
     """
     (n, r, d, _), hold, passes = old, prices.hold[step], touch.passes
     read, written = touch.kind != Access.WRITE, touch.kind != Access.READ
@@ -133,6 +153,8 @@ def _access(old: State, touch: Touch, step: int, prices: CheckedPrices) -> State
             streamed += passes * store + (passes - 1) * load
     if touch.stationary:
         streamed = INFINITE
+    if absent:
+        clean = dirty = INFINITE
     if not touch.live_after:
         return (INFINITE, INFINITE, INFINITE, min(clean, dirty, streamed))
     return (min(streamed, INFINITE), min(clean, INFINITE), min(dirty, INFINITE), INFINITE)

@@ -11,7 +11,7 @@ from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.machine import SystolicArray
 from spmopt.core.order import same_order
-from spmopt.core.result import Certificate, Result, Status
+from spmopt.core.result import WHOLE_TENSORS, Certificate, Result, Status
 from spmopt.io.files import (
     read_instance,
     read_result,
@@ -63,9 +63,30 @@ def equal(one: Certificate | None, other: Certificate | None) -> bool:
     names = ("spm", "dram_in", "dram_out")
     if not same_order(one.order, other.order):
         return False
-    return (one.objective, one.bits) == (other.objective, other.bits) and all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
+    alike = ("objective", "bits", "holds_for")
+    if any(getattr(one, name) != getattr(other, name) for name in alike):
+        return False
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def test_a_certified_bound_of_a_class_is_lossless(tmp_path: Path) -> None:
+    before = stored(random_instance(0))
+    known, prices = before.result.class_bound, before.result.certificate
+    assert known is not None
+    assert prices is not None
+    known = replace(known, certificate=replace(prices, holds_for=WHOLE_TENSORS))
+    write_result(
+        tmp_path / "r.json", replace(before, result=replace(before.result, class_bound=known))
     )
+    after = read_result(tmp_path / "r.json").result.class_bound
+    assert after is not None
+    assert equal(after.certificate, known.certificate)
+    assert replace(after, certificate=None) == replace(known, certificate=None)
+    # Where it is for all schedules, or not certified, files are as they were.
+    write_result(tmp_path / "plain.json", before)
+    plain = json.loads((tmp_path / "plain.json").read_text())
+    assert "certificate" not in plain["class_bound"]
+    assert "holds_for" not in plain["certificate"]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,12 +1,15 @@
 """Comparisons as they are drawn, on terminals of any width."""
 
 import re
+from dataclasses import replace
+from fractions import Fraction
 from io import StringIO
 
+import numpy as np
 import pytest
 
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective
-from spmopt.core.result import Result, Status
+from spmopt.core.result import Certificate, ClassBound, Result, Status
 from spmopt.reporting.comparison import COLUMNS, Comparison, compare_view
 from spmopt.reporting.tables import draw_parts
 from tests.reporting.terminal import Terminal, printed
@@ -21,8 +24,9 @@ def drawn(view: Comparison, width: int, file: StringIO) -> list[str]:
 
 
 def view(objective: Objective = MAKESPAN) -> Comparison:
-    row = ("belady", "85.07 ms", "24.92 GB", "7.875 J", "+7.77 %", "+7.77 %", "feasible", "0.04")
-    fluid = ("fluid", "≥ 78.94 ms", "-", "-", "-", "-", "bound", "0.48")
+    figures = ("85.07 ms", "24.92 GB", "7.875 J", "+7.77 %", "+7.77 %", "+0.7 %")
+    row = ("belady", *figures, "feasible", "0.04")
+    fluid = ("fluid", "≥ 78.94 ms", "-", "-", "-", "-", "-", "bound", "0.48")
     result = Result(scheduler="belady", objective=objective, status=Status.UNKNOWN, solve_s=0.0)
     empty = compare_view(INSTANCE, [result])
     return Comparison(
@@ -36,11 +40,12 @@ def view(objective: Objective = MAKESPAN) -> Comparison:
 @pytest.mark.parametrize(
     ("width", "hidden"),
     [
-        (40, {"seconds", "energy", "traffic", "vs best", "status"}),
-        (50, {"seconds", "energy", "traffic", "vs best"}),
-        (60, {"seconds", "energy", "traffic"}),
-        (80, {"seconds"}),
-        (100, set()),
+        (40, {"class gap", "seconds", "energy", "traffic", "vs best", "status"}),
+        (50, {"class gap", "seconds", "energy", "traffic", "vs best"}),
+        (60, {"class gap", "seconds", "energy", "traffic"}),
+        (80, {"class gap", "seconds"}),
+        (100, {"class gap"}),
+        (110, set()),
     ],
 )
 def test_a_narrow_terminal_gets_fewer_columns(width: int, hidden: set[str]) -> None:
@@ -51,6 +56,27 @@ def test_a_narrow_terminal_gets_fewer_columns(width: int, hidden: set[str]) -> N
     text = " ".join(" ".join(lines).split())
     named = re.search(r"A wider terminal has room for: ([^.]*)\.", text)
     assert set(named[1].split(", ") if named else ()) == hidden
+
+
+@pytest.mark.parametrize("certified", [False, True])
+def test_the_gap_of_a_class_stands_where_there_is_one(certified: bool) -> None:
+    bare = Result(scheduler="whole", objective=MAKESPAN, status=Status.FEASIBLE, solve_s=0.0)
+    assert "class gap" not in compare_view(INSTANCE, [bare]).columns
+    zero = np.zeros(1, np.int64)
+    prices = Certificate(objective=MAKESPAN, bits=0, spm=zero, dram_in=zero, dram_out=zero)
+    known = ClassBound(
+        value=10.0,
+        holds_for="whole tensors",
+        proved_by="it",
+        certificate=prices if certified else None,
+    )
+    found = replace(bare, value=Fraction(11), class_bound=known)
+    shown = compare_view(INSTANCE, [found, bare])
+    place = shown.columns.index("class gap")
+    assert shown.columns[place - 1] == "gap to bound"
+    assert [row[place] for row in shown.rows] == ["+10.0 %" if certified else "~+10.0 %", "-"]
+    source = "certified bound" if certified else "bound of it"
+    assert f"whole: at most 10 % above the least for whole tensors ({source})" in shown.remarks
 
 
 def test_what_is_minimized_stays() -> None:

@@ -6,10 +6,19 @@ import pytest
 
 from spmopt.audit import audit
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
-from spmopt.core.result import Certificate, ClassBound, Result, Status, Totals, is_optimal
+from spmopt.core.result import (
+    WHOLE_TENSORS,
+    Certificate,
+    ClassBound,
+    Result,
+    Status,
+    Totals,
+    is_optimal,
+)
 from spmopt.core.scheduler import Request
 from spmopt.solving import compare
-from tests.solving.fakes import bounds_only, install
+from spmopt.verifier import bound
+from tests.solving.fakes import bounds_only, free, install
 from tests.strategies import random_instance
 
 INSTANCE = random_instance(32, max_operations=8, max_tensors=6, stationary=False)
@@ -159,6 +168,34 @@ def test_bound_for_fewer_schedules(result: Result) -> None:
     assert audit(INSTANCE, replace(result, class_bound=known)).violations == ()
     high = replace(known, value=rounded * 1.01)
     assert "the bound for whole tensors" in complaint(replace(result, class_bound=high))
+
+
+def test_a_certified_bound_for_fewer_schedules(result: Result) -> None:
+    prices = replace(free(INSTANCE, MAKESPAN), holds_for=WHOLE_TENSORS)
+    value = float(bound(INSTANCE, prices, WHOLE_TENSORS))
+    known = ClassBound(value=value, holds_for=WHOLE_TENSORS, proved_by="prices", certificate=prices)
+
+    def said(changed: ClassBound) -> str:
+        return complaint(replace(result, class_bound=changed))
+
+    assert audit(INSTANCE, replace(result, class_bound=known)).violations == ()
+    assert "the prices prove" in said(replace(known, value=value - 1))
+    assert "for whole tensors, not for halves" in said(replace(known, holds_for="halves"))
+    all_schedules = replace(prices, holds_for="")
+    assert "not for whole tensors" in said(replace(known, certificate=all_schedules))
+    other = replace(prices, objective=replace(MAKESPAN, name="other"))
+    assert "another objective" in said(replace(known, certificate=other))
+    back = replace(prices, order=np.arange(len(INSTANCE.operations))[::-1])
+    assert "the prices prove none" in said(replace(known, certificate=back))
+
+
+def test_a_bound_of_a_class_is_none_of_all_schedules(
+    result: Result, certificate: Certificate
+) -> None:
+    """Nor does it say so by leaving out for which schedules its prices are."""
+    of_class = replace(certificate, holds_for=WHOLE_TENSORS)
+    found = audit(INSTANCE, replace(result, certificate=of_class)).violations
+    assert "its prices are for whole tensors, not for all schedules" in str(found[0])
 
 
 def test_illegal_schedule(result: Result) -> None:

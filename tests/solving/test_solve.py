@@ -7,7 +7,7 @@ import pytest
 from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
 from spmopt.core.instance import STATIONARY, Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, energy_objective
-from spmopt.core.result import LARGEST_TOLERANCE, ClassBound, Outcome, Status
+from spmopt.core.result import LARGEST_TOLERANCE, WHOLE_TENSORS, ClassBound, Outcome, Status
 from spmopt.core.schedule import Residency, Stores
 from spmopt.core.scheduler import Request
 from spmopt.policies import belady, stream
@@ -153,7 +153,7 @@ def test_illegal_schedule_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_untrue_bound_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, page=keeps_start)
-    monkeypatch.setattr(runner, "bound", lambda instance, certificate: Fraction(10**30))
+    monkeypatch.setattr(runner, "bound", lambda *_: Fraction(10**30))
     with pytest.raises(ScheduleError, match=r"bound 1e\+30 is above the schedule of"):
         solve(INSTANCE, "page", Request())
 
@@ -245,6 +245,19 @@ def test_notes_and_class_bound_are_passed_on(monkeypatch: pytest.MonkeyPatch) ->
     result = solve(INSTANCE, "whole", Request())
     assert result.notes == ("said",)
     assert result.class_bound == known
+
+
+def test_a_class_bound_is_what_its_prices_prove(monkeypatch: pytest.MonkeyPatch) -> None:
+    def claims(instance: Instance, request: Request) -> Outcome:
+        prices = replace(free(instance, request.objective), holds_for=WHOLE_TENSORS)
+        known = ClassBound(value=1e30, holds_for=WHOLE_TENSORS, proved_by="x", certificate=prices)
+        return replace(keeps_start(instance, request), class_bound=known)
+
+    install(monkeypatch, whole=claims)
+    known = solve(INSTANCE, "whole", Request()).class_bound
+    assert known is not None
+    computing = sum(op.modes[0].compute_cycles for op in INSTANCE.operations)
+    assert known.value == computing
 
 
 def test_names_are_checked_before_anything_runs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ Costs = dict[tuple[bool, bool], int]
 
 
 def naive_bound(instance: Instance, certificate: Certificate) -> Fraction:
-    """Equal to ``spmopt.verifier.bound``."""
+    """Equal to ``spmopt.verifier.bound``, for the class of the certificate."""
     line = relaxed_timeline(instance)
     objective, scale = certificate.objective, 2**certificate.bits
     machine, page = instance.machine, instance.machine.page_bytes
@@ -93,6 +93,9 @@ class _Byte:
         self.load = (firm if loads_firm else inward) + floor(objective.dram_in_byte * scale)
         self.store = (firm if stores_firm else outward) + floor(objective.dram_out_byte * scale)
         self.hold = int(certificate.spm[step])
+        self.streams = bool(certificate.holds_for) and access >= 0
+        if self.streams:
+            self.streams = not _may_be_whole(instance, step, int(line.tensor[access]))
 
     def move(
         self, before: tuple[bool, bool], resident: bool, store: bool, live: bool
@@ -101,7 +104,7 @@ class _Byte:
         was_resident, valid = before
         blind = self.writes and not self.reads
         cost = self.hold if resident else 0
-        if self.stationary and not resident:
+        if (self.stationary and not resident) or (self.streams and resident):
             return None
         if live and not blind and not (resident or valid):
             return None  # R5
@@ -122,3 +125,19 @@ class _Byte:
                 return None
             valid, cost = True, cost + self.store
         return valid, cost
+
+
+def _may_be_whole(instance: Instance, step: int, tensor: int) -> bool:
+    """Whether R1 and R3 let all of a tensor be resident in a step, in one of its modes."""
+    machine, operation = instance.machine, instance.operations[step]
+    for mode in operation.modes:
+        resident = {tensor}
+        for used, operand in zip(operation.tensors, mode.operands, strict=True):
+            if operand.stationary:
+                resident.add(used)
+        free = machine.spm_bytes // machine.page_bytes
+        for size in (mode.scratch_bytes, *(instance.tensors[t].size_bytes for t in resident)):
+            free -= (size + machine.page_bytes - 1) // machine.page_bytes
+        if free >= 0:
+            return True
+    return False

@@ -303,9 +303,12 @@ _kernels: WeakKeyDictionary[RankedIntervals, Kernel] = WeakKeyDictionary()
 
 
 def kernel_of(intervals: RankedIntervals) -> Kernel | None:
-    """Return the compiled dual of these accesses, made once; None where there is no such code."""
+    """Return the compiled dual of these accesses, made once; None where there is no such code.
+
+    It knows nothing of accesses at which no byte may be resident: NumPy evaluates those.
+    """
     code = library()
-    if code is None or not intervals.step.size:
+    if code is None or not intervals.step.size or intervals.absent.any():
         return None
     if intervals not in _kernels:
         _kernels[intervals] = Kernel(code, intervals)

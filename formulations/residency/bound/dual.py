@@ -95,7 +95,8 @@ class Arcs:
     ``hold``: stay resident through the interval. ``load``: enter within it at step
     ``load_at`` and stay. ``drop``: store at ``drop_at`` and leave. ``clean``: store at
     ``clean_at`` and stay. ``load_here``, ``clean_here``: the same in the access's own step.
-    ``stream``: pass by the SPM. ``keep_here``: the byte of SPM in the access's step.
+    ``stream``: pass by the SPM. ``keep_here``: the byte of SPM in the access's step, infinite
+    where none may be resident (``RankedIntervals.absent``).
     ``final_drop`` (f,): store after the last access at ``final_at``.
     """
 
@@ -128,7 +129,7 @@ def priced_arcs(intervals: RankedIntervals, prices: MovePrices) -> Arcs:
         load=prices.loads.at(load_at) + upto[step],
         drop=prices.drops.at(drop_at) - upto[intervals.begin],
         clean=prices.cleans.at(clean_at) + hold,
-        keep_here=prices.held[step],
+        keep_here=np.where(intervals.absent, INFINITE, prices.held[step]),
         load_here=np.where(fixed, prices.loaded_fixed, loaded),
         clean_here=np.where(fixed & written, prices.stored_fixed, stored),
         stream=np.where(fixed, INFINITE, _stream(intervals, loaded, stored)),

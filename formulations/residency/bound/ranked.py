@@ -9,7 +9,7 @@ import numpy as np
 
 from formulations.residency.bound.rangemin import StepRanges
 from formulations.reuse_intervals import ReuseIntervals
-from spmopt.core.table import Ints
+from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline
 
 
@@ -25,16 +25,20 @@ class RankedIntervals(ReuseIntervals):
     ----------
     slices
         ``(start, stop)`` of each rank.
+    absent : (a,) bool
+        Accesses at which no byte may be resident.
     """
 
-    def __init__(self, line: Timeline) -> None:
-        """Arrange the accesses of a timeline."""
+    def __init__(self, line: Timeline, absent: Bools | None = None) -> None:
+        """Arrange the accesses of a timeline; ``absent`` (a,) is in its order, None for nowhere."""
         count = np.bincount(line.tensor, minlength=line.size_bytes.size)
         by_tensor = np.argsort(line.tensor, kind="stable")
         starts = np.cumsum(count) - count
         rank = np.empty(by_tensor.size, np.int64)
         rank[by_tensor] = np.arange(by_tensor.size) - starts[line.tensor[by_tensor]]
         super().__init__(line, np.lexsort((line.tensor, -count[line.tensor], rank)))
+        everywhere = np.zeros(by_tensor.size, bool) if absent is None else absent
+        self.absent: Bools = everywhere[self.access]
         self.slices = tuple(pairwise([0, *np.cumsum(np.bincount(rank)).tolist()]))
 
     @cached_property

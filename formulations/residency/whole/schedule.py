@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from time import monotonic
 
 import numpy as np
@@ -13,6 +14,7 @@ from formulations.residency.bound.prices import Multipliers
 from formulations.residency.byte_prices import BytePrices
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.whole import timed, traffic
+from formulations.residency.whole.absent import never_resident
 from formulations.residency.whole.retention import Retention, filled, plan_of, repaired
 from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
@@ -21,7 +23,7 @@ from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value, unavoidable
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
-from spmopt.core.result import Certificate, ClassBound, Outcome
+from spmopt.core.result import WHOLE_TENSORS, Certificate, ClassBound, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
@@ -37,16 +39,18 @@ _ROUNDED = (
 _LEAST_LOSS = 1e-4
 _RELAXATION_SHARE = 0.25  # of the time limit, for prices
 _RELAXATION_GAP = 1e-3
+_PRICES = "prices of SPM and DMA time"
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
     """Find the least objective of a whole-tensor schedule in the instance's order.
 
     Where time has no weight, the integer program is exact, and its own bound is the class
-    bound. Where it has, loads and stores happen in a few priced steps of each gap, so that
-    there is no class bound; the certificate (for all schedules in this order) is that of the
-    fluid relaxation, whose prices name those steps. Where operations have several modes, each
-    runs in the first that fits.
+    bound. Where it has, loads and stores happen in a few priced steps of each gap, so that its
+    bound is none; the certificate (for all schedules in this order) is that of the fluid
+    relaxation, and the class bound that of the relaxation without what can never be resident
+    whole. The former's prices name those steps. Where operations have several modes, each runs in
+    the first that fits.
 
     Raises
     ------
@@ -121,11 +125,14 @@ class _WholeSearch(WholeCase):
             self.notes.append(_TOO_LARGE)
             return self.outcome()
         prices, certificate = self._relaxation()
+        known = self._bound_of_class(certificate)
+        if known is not None:
+            self.enough = known.value * (1 + self.request.tolerance)
         found = timed.search(self, prices, starts, saved.keep)
         if found is not None:
             self.offer(found.plan)
             self._note_rounding(found)
-        return self.outcome(certificate=certificate)
+        return self.outcome(certificate=certificate, bound=known)
 
     def _note_rounding(self, found: TimedPlan) -> None:
         """Say what the program does not see, where the result is from it and this counts."""
@@ -173,3 +180,21 @@ class _WholeSearch(WholeCase):
         self.cut_short = search.cut_short(tolerance)
         prices = search.prices or Multipliers.zero(search.coefficients)
         return prices, search.certificate
+
+    def _bound_of_class(self, start: Certificate | None) -> ClassBound | None:
+        """Search the relaxation without what cannot be resident whole, from prices ``start``."""
+        limit = _RELAXATION_SHARE * self.request.remaining_s()
+        request = replace(
+            self.request.of_class(), started=monotonic(), time_limit_s=limit, prices=start
+        )
+        absent = partial(never_resident, self.instance.machine)
+        search = ColumnGeneration(self.instance, request, absent=absent)
+        search.run(max(_RELAXATION_GAP, request.tolerance))
+        if search.certificate is None:
+            return None
+        return ClassBound(
+            value=search.bound,
+            holds_for=WHOLE_TENSORS,
+            proved_by=_PRICES,
+            certificate=replace(search.certificate, holds_for=WHOLE_TENSORS),
+        )

@@ -86,6 +86,8 @@ def search(
     for start in starts:
         offer(start)
     for _ in range(_ROUNDS):
+        if best is not None and best.value <= case.enough:
+            break
         relaxed = TimedProgram(case, columns)
         answer = solve_within(replace(relaxed.program, integer=None), case.request)
         if answer.primal is None:

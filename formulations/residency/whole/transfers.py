@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from math import inf
 
 import numpy as np
 
@@ -38,7 +39,10 @@ class WholeCase:
     """An instance in one mode an operation, as everything here needs it.
 
     Accesses are arranged by tensor (``uses``), where time counts also by rank (``intervals``).
+    A plan of value ``enough`` needs no further search.
     """
+
+    enough = -inf
 
     def __init__(self, instance: Instance, request: Request, line: Timeline) -> None:
         self.instance, self.request, self.line = instance, request, line

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from time import monotonic
 
 import numpy as np
@@ -12,6 +13,7 @@ from formulations.residency.bound.prices import Multipliers
 from formulations.residency.byte_prices import BytePrices
 from formulations.residency.program.columns import ColumnKind
 from formulations.residency.whole import schedule
+from formulations.residency.whole.absent import never_resident
 from formulations.residency.whole.retention import Retention, filled
 from formulations.residency.whole.savings import savings
 from formulations.residency.whole.timed import TimedProgram
@@ -19,14 +21,15 @@ from formulations.residency.whole.transfers import WholeCase, best_transfers
 from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
+from spmopt.core.result import WHOLE_TENSORS
 from spmopt.core.scheduler import Request
-from spmopt.core.timeline import listed_timeline
+from spmopt.core.timeline import listed_timeline, relaxed_mode, relaxed_timeline
 from spmopt.frontends.zoo import network
 from spmopt.graph.lower import lower
 from spmopt.graph.training import training_graph
 from spmopt.hardware.machines import load_machine
 from spmopt.policies import belady
-from spmopt.verifier import bound
+from spmopt.verifier import absent, bound
 from tests.formulations.small import small_optimum
 from tests.formulations.whole.cases import all_or_nothing, solved, verified_value
 from tests.instances.golden import instance as golden
@@ -181,8 +184,50 @@ def test_better_than_belady_within_a_time_limit() -> None:
     value = verified_value(instance, MAKESPAN, outcome.plan)
     assert value < verified_value(instance, MAKESPAN, start)
     assert outcome.certificate is not None
-    assert 0.5 * value < bound(instance, outcome.certificate) <= value
-    assert outcome.class_bound is None
+    least = bound(instance, outcome.certificate)
+    assert 0.5 * value < least <= value
+    known = outcome.class_bound
+    assert known is not None
+    assert known.certificate is not None
+    of_class = bound(instance, known.certificate, known.holds_for)
+    assert known.value == pytest.approx(float(of_class), rel=1e-9)
+    assert least < of_class <= value
+
+
+@settings(max_examples=40, deadline=None)
+@given(instances(**SMALL, max_modes=2), st.booleans())
+def test_its_class_bound_holds_for_whole_tensors(instance: Instance, energy: bool) -> None:
+    objective = energy_objective(instance.machine) if energy else MAKESPAN
+    outcome = solved(instance, objective)
+    known = outcome.class_bound
+    if known is None or known.certificate is None:
+        assert objective.cycle == 0
+        return
+    of_class = bound(instance, known.certificate, WHOLE_TENSORS)
+    assert of_class <= small_optimum(instance, objective, "uses").value
+    assert outcome.certificate is not None
+    # Nearly: both are searched to a small gap only.
+    assert of_class >= bound(instance, outcome.certificate) * Fraction(995, 1000)
+
+
+def test_both_find_the_same_accesses_that_only_stream() -> None:
+    for seed in range(300):
+        instance = random_instance(seed, max_operations=6, max_modes=2)
+        one = tuple(replace(op, modes=(relaxed_mode(op),)) for op in instance.operations)
+        line = relaxed_timeline(instance)
+        streamed = never_resident(instance.machine, line)
+        found = set(zip(line.step[streamed].tolist(), line.tensor[streamed].tolist(), strict=True))
+        assert found == absent.never_resident(replace(instance, operations=one)), seed
+        assert found <= absent.never_resident(instance), seed
+
+
+def test_it_stops_at_the_bound_of_its_class() -> None:
+    """x fits in part only, so it is streamed twice: no integer program is needed to know that."""
+    instance = tiny({"x": (8, "in")}, [Op(reads="x"), Op(reads="x")], spm=7)
+    outcome = solved(instance, MAKESPAN)
+    assert verified_value(instance, MAKESPAN, outcome.plan) == 16
+    assert outcome.class_bound is not None
+    assert outcome.class_bound.value == pytest.approx(16)
 
 
 def test_once_stopped_what_there_is_comes_back() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,9 @@ _WIDE = 100
 
 def require_limits(time_limit: float, tolerance: float, **counts: int | None) -> None:
     """Raise :class:`InputError` for a limit or a count that makes no sense."""
+    # Whoever has read --tolerance 0.1% may write "0.1%" here as well.
     for name, value in (("time_limit", time_limit), ("tolerance", tolerance)):
-        if not isfinite(value) or value < 0:
+        if not isinstance(value, Real) or not isfinite(value) or value < 0:
             raise InputError(f"{name} {value}: must be a number, 0 or more")
     for name, count in counts.items():
         if count is not None and count < 1:

@@ -210,3 +210,11 @@ def test_a_notebook_gets_no_output_beside_what_it_asks_for(
 def test_an_instance_is_a_line_in_a_notebook(case: Instance) -> None:
     counts = f"{len(case.operations)} operations, {len(case.tensors)} tensors"
     assert repr(case) == f"<Instance {case.name}: {counts}, on {case.machine.name}>"
+
+
+@pytest.mark.parametrize("tolerance", ["0.1%", -1.0, float("nan"), None])
+def test_a_tolerance_that_makes_no_sense_is_said_in_one_line(
+    case: Instance, tolerance: object
+) -> None:
+    with pytest.raises(InputError, match=f"^tolerance {tolerance}: must be a number, 0 or more$"):
+        spmopt.solve(case, tolerance=tolerance)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import cast
 
@@ -142,18 +142,22 @@ CHECKS: tuple[Callable[[Checked], None], ...] = (
 
 def random_instances(count: int) -> Iterator[Instance]:
     """Return the instances with everything that the format knows, one channel and duplex."""
-    for seed in range(count):
-        yield random_instance(
-            seed,
-            max_operations=20,
-            max_tensors=9,
-            max_operands=4,
-            max_tensor_pages=1 + seed % 8,
-            max_compute_cycles=(12, 90)[seed % 2],
-            max_modes=2,
-            duplex=seed % 3 == 0,
-            setup=seed % 4 < 2,
-        )
+    return map(_instance, range(count))
+
+
+@lru_cache(128)
+def _instance(seed: int) -> Instance:
+    return random_instance(
+        seed,
+        max_operations=20,
+        max_tensors=9,
+        max_operands=4,
+        max_tensor_pages=1 + seed % 8,
+        max_compute_cycles=(12, 90)[seed % 2],
+        max_modes=2,
+        duplex=seed % 3 == 0,
+        setup=seed % 4 < 2,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

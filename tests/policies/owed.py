@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from spmopt.assemble import assemble
 from spmopt.assemble.index import resident_bytes
 from spmopt.core.instance import Instance
@@ -15,6 +17,8 @@ from spmopt.testing.policies import random_instances
 from spmopt.verifier import verify
 from tests.brute_force import optimum
 from tests.strategies import random_instance
+
+_optimum = lru_cache(512)(optimum)  # of the same instances for every policy
 
 __all__ = ["beats_no_optimum", "is_whole", "plan_of", "random_instances", "totals"]
 
@@ -49,6 +53,6 @@ def beats_no_optimum(scheduler: Scheduler, instances: int, residency: str = "who
         for objective in (TRAFFIC, MAKESPAN):
             plan = plan_of(scheduler(instance, Request(objective=objective)))
             own = reordered(instance, plan.steps.operation)
-            best = optimum(own, objective, residency=residency)
+            best = _optimum(own, objective, residency=residency)
             assert best is not None
             assert totals(instance, plan).value(objective) >= best.value

@@ -68,7 +68,7 @@ def scheduled(
 def test_random_instances(seed: int, objective: Objective) -> None:
     instance = random_instance(seed)
     try:
-        scheduled(instance, objective, 5.0)
+        scheduled(instance, objective, 2.0)
     except InfeasibleError:
         return
 

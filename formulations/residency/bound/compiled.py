@@ -163,9 +163,9 @@ class Kernel:
         use = [
             _Record(
                 _USE,
-                held=np.empty(self._steps + 1),
-                into=np.empty(self._steps),
-                out=np.empty(self._steps),
+                held=np.empty(self._steps + 2),
+                into=np.empty(self._steps + 1),
+                out=np.empty(self._steps + 1),
             )
             for _ in self._shares
         ]
@@ -204,7 +204,8 @@ class Kernel:
         held, into, out = (
             np.sum([each[name] for each in use], axis=0) for name in ("held", "into", "out")
         )
-        return np.cumsum(held[:-1]), into, out
+        # The last entries stand for no step: what costs infinitely much everywhere.
+        return np.cumsum(held[:-2]), into[:-1], out[:-1]
 
     def states(self) -> tuple[CheapestSteps, States, States, States]:
         """Return (a,) the cheapest steps, and the path's states after, on and before arrival."""
@@ -280,7 +281,7 @@ class Kernel:
         return [(a, b) for a, b in pairwise(bounds) if a < b]
 
 
-def _flags(intervals: RankedIntervals) -> NDArray[np.uint8]:
+def _flags(intervals: RankedIntervals) -> NDArray[np.uint16]:
     """Return (a,) what the code must know of each access, a bit each."""
     bits = (
         intervals.read,
@@ -291,10 +292,11 @@ def _flags(intervals: RankedIntervals) -> NDArray[np.uint8]:
         intervals.from_dram,
         intervals.final,
         intervals.dirty,
+        intervals.absent,
     )
-    result: NDArray[np.uint8] = sum(
-        (bit.astype(np.uint8) << place for place, bit in enumerate(bits)),
-        np.zeros(intervals.step.size, np.uint8),
+    result: NDArray[np.uint16] = sum(
+        (bit.astype(np.uint16) << place for place, bit in enumerate(bits)),
+        np.zeros(intervals.step.size, np.uint16),
     )
     return result
 
@@ -303,12 +305,9 @@ _kernels: WeakKeyDictionary[RankedIntervals, Kernel] = WeakKeyDictionary()
 
 
 def kernel_of(intervals: RankedIntervals) -> Kernel | None:
-    """Return the compiled dual of these accesses, made once; None where there is no such code.
-
-    It knows nothing of accesses at which no byte may be resident: NumPy evaluates those.
-    """
+    """Return the compiled dual of these accesses, made once; None where there is no such code."""
     code = library()
-    if code is None or not intervals.step.size or intervals.absent.any():
+    if code is None or not intervals.step.size:
         return None
     if intervals not in _kernels:
         _kernels[intervals] = Kernel(code, intervals)

@@ -14,7 +14,8 @@
 #define EXPORT __attribute__((visibility("default")))
 #endif
 
-enum { READ = 1, WRITE = 2, FIXED = 4, DEAD = 8, LIVE = 16, FROM_DRAM = 32, FINAL = 64, DIRTY = 128 };
+enum { READ = 1, WRITE = 2, FIXED = 4, DEAD = 8, LIVE = 16, FROM_DRAM = 32, FINAL = 64,
+       DIRTY = 128, ABSENT = 256 };
 enum { IN_SPM_ONLY = 0, IN_BOTH = 1, IN_DRAM = 2, BY_DRAM = 4 };
 enum { BLOCK_BITS = 4, BLOCK = 1 << BLOCK_BITS };
 
@@ -22,7 +23,7 @@ typedef struct {
     int64_t accesses, steps, ranks;
     const int64_t *slice; /* (ranks + 1,) where the slices begin */
     const int32_t *step, *begin;
-    const uint8_t *flags;
+    const uint16_t *flags;
     const double *size, *passes;
 } Intervals;
 
@@ -157,7 +158,7 @@ static inline Arc arc_at(const Intervals *all, const Prices *prices, int64_t k, 
     } else
         arc.hold = arc.load = arc.drop = arc.clean = INFINITY;
     double loaded = prices->loaded[step], stored = prices->stored[step];
-    arc.keep_here = prices->held[step];
+    arc.keep_here = flags & ABSENT ? INFINITY : prices->held[step];
     arc.load_here = flags & FIXED ? prices->loaded_fixed : loaded;
     arc.clean_here = (flags & FIXED) && !(flags & READ) ? prices->stored_fixed : stored;
     arc.stream = flags & FIXED ? INFINITY : stream_price(flags, all->passes[k], loaded, stored);
@@ -245,7 +246,7 @@ EXPORT void forward(const Intervals *all, const Prices *prices, Costs *cost, Cho
 }
 
 typedef struct {
-    double *held, *into, *out; /* (steps + 1,) changes of what is held; (steps,) bytes moved */
+    double *held, *into, *out; /* (steps + 2,) changes of what is held; (steps + 1,) bytes moved */
 } Use;
 
 static inline void hold(Use *use, int32_t begin, int32_t end, double size) {

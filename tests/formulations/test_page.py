@@ -167,6 +167,18 @@ def test_of_several_modes_the_first_that_fits_runs() -> None:
         assert proved(instance, outcome) == pytest.approx(8)
 
 
+@pytest.mark.parametrize(("cycles", "value", "tolerance"), [(0, 20, 1e-4), (5, 40, 0.0)])
+def test_only_an_open_gap_after_a_good_flow_ends_the_search_with_a_note(
+    cycles: int, value: int, tolerance: float
+) -> None:
+    """The flow is optimal where nothing computes; elsewhere its plan is a third too slow."""
+    both = [Op(reads=x, stationary=x, cycles=cycles) for x in "xy"] * 2
+    instance = tiny({"x": (8, "in"), "y": (4, "in")}, both, spm=8)
+    outcome = scheduled(instance, MAKESPAN, tolerance=tolerance)
+    assert verified(instance, MAKESPAN, outcome.plan) == value
+    assert outcome.notes == ()
+
+
 def test_progress_is_told() -> None:
     told: list[str] = []
     instance = random_instance(7, **LARGER)

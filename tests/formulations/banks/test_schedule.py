@@ -9,6 +9,7 @@ import pytest
 from formulations.residency.banks.assign import assign
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.layout import bank_rows
+from formulations.residency.banks.schedule import schedule
 from formulations.residency.banks.segments import PageSegments
 from spmopt.assemble import assemble
 from spmopt.assemble.cost import plan_cost
@@ -98,6 +99,17 @@ def test_never_worse_than_its_starts_even_without_time() -> None:
         assert own.value is not None
         assert own.bound is not None
         assert all(other.value is None or own.value <= other.value for other in others)
+
+
+def test_banks_are_chosen_for_the_plan_without_banks_and_for_the_relaxations() -> None:
+    told: list[str] = []
+    objective = energy_objective(instance().machine)
+    request = Request(objective=objective, report=lambda message, _: told.append(message))
+    assert schedule(instance(), request).plan is not None
+    assert [line for line in told if "plan" in line] == [
+        "banks of plan 1 of 2",
+        "banks of plan 2 of 2",
+    ]
 
 
 def test_several_modes_run_in_the_first_that_fits() -> None:

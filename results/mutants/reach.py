@@ -39,14 +39,23 @@ class Reach:
     whole_files: dict[str, list[str]] = field(default_factory=dict)
 
     def of(self, file: str, line: int, source: str) -> list[str]:
-        """Return the tests that execute a statement: the nearest folder first, cheapest first."""
+        """Return the tests that execute a statement, the cheapest first.
+
+        Of those that execute it on import, which may be nearly all, those of the nearest folder.
+        """
         places = [f"{file}:{each}" for each in statement_lines(source, line)]
         found = {test for place in places for test in self.tests.get(place, [])}
         whole = {name for place in places for name in self.whole_files.get(place, [])}
-        found |= {test for test in self.seconds if test.split("::")[0] in whole}
-        folders = set(Path(file).parent.parts)
-        near = {test: bool(whole) * len(folders & set(test.split("/"))) for test in found}
-        return sorted(found, key=lambda test: (-near[test], self.seconds[test], test))
+        near = max((_nearness(name, file) for name in whole), default=None)
+        nearest = {name for name in whole if _nearness(name, file) == near}
+        found |= {test for test in self.seconds if test.split("::", maxsplit=1)[0] in nearest}
+        return sorted(found, key=lambda test: (self.seconds[test], test))
+
+
+def _nearness(test_file: str, file: str) -> tuple[int, int]:
+    """How many folders two files have in common, by name, and how few others."""
+    folders, others = Path(test_file).parent.parts, Path(file).parent.parts
+    return len(set(folders) & set(others)), -len(folders)
 
 
 def measured(copy: Path, package: str, tests: str, jobs: int, traces: Path) -> Reach:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from formulations.placement.conflict import explain
-from spmopt.core.placement import Buffer, Conflict, Placed
+from spmopt.core.errors import Conflict
+from spmopt.core.placement import Buffer, Placed
 
 
 def fixed(name: str, offset: int, size: int, lower: int = 0) -> Buffer:

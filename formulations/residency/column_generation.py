@@ -9,9 +9,7 @@ is nearly a best path.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
-from importlib.util import find_spec
 
 import numpy as np
 
@@ -28,7 +26,9 @@ from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import PathColumns, near_best_paths, needed
 from formulations.residency.program.master import Master
+from formulations.residency.settings import Settings, interior_point_method
 from formulations.residency.subgradient import ascend
+from formulations.residency.windows.sweep import Sweep
 from formulations.solver.highs import interior_point, solve_within
 from formulations.solver.program import Floats, SolverResult
 from spmopt.assemble.cost import plan_cost, plan_value
@@ -39,50 +39,8 @@ from spmopt.core.scheduler import Request
 from spmopt.core.table import Bools, Ints
 from spmopt.core.timeline import Timeline, fitting_timeline, relaxed_timeline
 
-
-def _interior_point(large: bool) -> str:
-    """Choose the method: IPX is faster on small programs, HiPO on large ones.
-
-    Without the package highspy-extras HiGHS would silently take the simplex method instead.
-    """
-    return "hipo" if large and find_spec("highspy_extras") is not None else "ipx"
-
-
 _TIGHTEST = 1e-8
 _BETWEEN = (0.1, 0.3, 0.6)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How the loop works; the defaults are measured.
-
-    ``accuracy``: tolerance of the interior-point method at first; ``threshold``: marginal
-    up to which columns enter, as a share of the price of a byte; ``depth``: see ``candidates``;
-    ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
-    ``master``, and at most a third of the gap asked for; ``ascent``: subgradient steps, ``warm``
-    from prices that are given, and ``samples`` of them whose columns are kept. Instances of more
-    than ``small`` accesses take more steps (cheap beside their programs), no columns but the
-    sampled ones at first, and ``polish`` steps after each program; programs above
-    ``small_program`` columns go to HiPO, not IPX. ``idle`` rounds that close less than 3 % of the
-    gap end the search; those that find new columns do not count where it is ``hopeful``, and a
-    program of bytes may follow that of pages.
-    """
-
-    accuracy: float = 1e-4
-    threshold: float = 0.2
-    depth: int = 2
-    margin: float = 1e-5
-    tie: float = 1e-4
-    rounds: int = 30
-    idle: int = 3
-    hopeful: bool = True
-    ascent: int = 150
-    warm: int = 25
-    long_ascent: int = 300
-    samples: int = 20
-    polish: int = 50
-    small: int = 10_000
-    small_program: int = 50_000
 
 
 class ColumnGeneration:
@@ -173,7 +131,7 @@ class ColumnGeneration:
             margin=self.settings.margin if self._padded else 0.0,
             tie=self.tie if self._padded else 0.0,
         )
-        solver = _interior_point(len(columns) > self.settings.small_program)
+        solver = interior_point_method(len(columns) > self.settings.small_program)
         options = interior_point(tolerance, solver)
         return built, solve_within(built.program, self.request, options=options)
 
@@ -211,9 +169,11 @@ class ColumnGeneration:
 
     def priced(self, prices: Multipliers) -> PathColumns:
         """Return the columns that are nearly on a best path at ``prices``."""
-        limit = self.settings.threshold * self.coefficients.dearest_byte
+        return self._near(prices, self.settings.threshold, self.settings.depth)
+
+    def _near(self, prices: Multipliers, threshold: float, depth: int) -> PathColumns:
         dual = Dual(self.intervals, self.coefficients, prices)
-        return near_best_paths(dual, limit, self.settings.depth)
+        return near_best_paths(dual, threshold * self.coefficients.dearest_byte, depth)
 
     def run(self, tolerance: float) -> None:
         """Alternate until the gap closes, nothing new is found, or time is up."""
@@ -223,21 +183,61 @@ class ColumnGeneration:
             self._offer_streaming()
         if self.prices is not None and self.gap <= tolerance:
             return
-        small = self.intervals.step.size <= settings.small
-        prices, columns = self._first_prices(small)
-        self.offer_prices(prices)
-        self._note(0)
-        if not self.intervals.step.size or self.request.remaining_s() <= 0:
+        columns = self._windows(tolerance) if steps > settings.large else self._first_columns()
+        if columns is None or self.request.remaining_s() <= 0:
             return
-        columns = columns.union(needed(self.intervals), steps)
-        if small:
-            columns = columns.union(self.priced(prices), steps)
         columns = self._alternate(columns, tolerance)
         padding = self._program / self.bound - 1 if self.bound > 0 and settings.hopeful else 0.0
         if self.gap > tolerance < padding and not self.fluid and self.request.remaining_s() > 0:
             # Pages cost the program more than the bound may assume: now prices for bytes.
             self._padded = False
             self._alternate(columns, tolerance)
+
+    def _first_columns(self) -> PathColumns | None:
+        """Return columns on the paths of first prices; None where nothing can be decided."""
+        steps, small = self.intervals.steps, self.intervals.step.size <= self.settings.small
+        prices, columns = self._first_prices(small)
+        self.offer_prices(prices)
+        self._note(0)
+        if not self.intervals.step.size:
+            return None
+        columns = columns.union(needed(self.intervals), steps)
+        return columns.union(self.priced(prices), steps) if small else columns
+
+    def _windows(self, tolerance: float) -> PathColumns | None:
+        """Decide windows of steps, then wider ones from more columns; those for a program."""
+        settings, steps, half = self.settings, self.intervals.steps, self.settings.half
+        given, streamed = self.request.prices, needed(self.intervals)
+        prices = None if given is None else multipliers(given, self.coefficients)
+        stages = settings.stages[:1] if tolerance >= settings.loose else settings.stages
+        before, used = np.inf, PathColumns.empty()
+        for turn in range(settings.sweeps):
+            for count in stages:
+                prices, columns = self._ascend(count, prices)
+                self.offer_prices(prices)
+            self._note(0)
+            if prices is None or not len(columns) or self.gap <= tolerance or self._late():
+                return None
+            columns = columns.union(streamed, steps).union(used, steps)
+            if turn > 0:
+                columns = columns.union(self._near(prices, settings.near, 1), steps)
+            used = self._swept(prices, columns, half)
+            if self.gap <= tolerance:
+                return None
+            if self.gap > (1 - settings.gain) * before or 2 * half >= steps:
+                break
+            before, half, stages = self.gap, 2 * half, settings.stages[:1]
+        return columns if len(columns) <= settings.large_program else None
+
+    def _swept(self, prices: Multipliers, columns: PathColumns, half: int) -> PathColumns:
+        """Decide windows of ``2 half`` steps at ``prices``; what their bytes do."""
+        dual = Dual(self.intervals, self.coefficients, prices)
+        page_bytes, margin = self.page_bytes, self.settings.margin
+        run = Sweep(dual, columns, page_bytes=page_bytes, margin=margin, tie=self.tie, half=half)
+        found = run.run(self.request)
+        self._offer_rounded(*consolidated(self.intervals, found.columns, found.size_bytes))
+        self._note(len(columns))
+        return found.columns
 
     def _first_prices(self, small: bool) -> tuple[Multipliers, PathColumns]:
         """Take subgradient steps; few from the prices of the request, as those of a neighbor."""

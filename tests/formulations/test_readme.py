@@ -9,8 +9,8 @@ from pkgutil import resolve_name
 
 import pytest
 
-from formulations.residency.column_generation import Settings
 from formulations.residency.program.columns import ColumnKind
+from formulations.residency.settings import Settings
 
 FOLDER = Path(__file__).parents[2] / "formulations"
 README = (FOLDER / "README.md").read_text(encoding="utf-8")

@@ -22,7 +22,9 @@ class Outlook:
 
     def __init__(self, dual: Dual) -> None:
         prices, coefficients = dual.prices, dual.coefficients
-        self.intervals, self.back = dual.intervals, dual.back
+        self.intervals, back = dual.intervals, dual.back
+        # The rest of the dual is not kept.
+        self._dirty, self._clean, self._gone = back.dirty_in, back.clean_in, back.gone_in
         self.loaded = prices.load + coefficients.in_byte
         self.stored = prices.store + coefficients.out_byte
         self.held_before = np.concatenate(([0.0], np.cumsum(prices.spm)))
@@ -34,7 +36,7 @@ class Outlook:
         """
         if not ends.size:
             return np.empty(0), np.empty(0)
-        back, before = self.back, self.held_before - self.held_before[step]
+        before = self.held_before - self.held_before[step]
         at = self.intervals.step[ends]
         last = int(at.max())
         steps, place = slice(step, last), at - step
@@ -42,9 +44,9 @@ class Outlook:
         load = held + _least(self.loaded[steps] - before[steps], place)
         clean_store = _least(self.stored[steps], place)
         drop = _least(self.stored[steps] + before[step + 1 : last + 1], place)
-        gone = np.minimum(back.gone_in[ends], load + back.clean_in[ends])
-        clean = np.minimum(held + back.clean_in[ends], gone)
-        stays = held + np.minimum(back.dirty_in[ends], clean_store + back.clean_in[ends])
+        gone = np.minimum(self._gone[ends], load + self._clean[ends])
+        clean = np.minimum(held + self._clean[ends], gone)
+        stays = held + np.minimum(self._dirty[ends], clean_store + self._clean[ends])
         return np.minimum(stays, drop + gone) - gone, clean - gone
 
     def final(self, step: int) -> float:

@@ -84,6 +84,8 @@ class Section(ReuseIntervals):
         Numbers from which on the final carriers come, the accesses in the window, the ends.
     origin : (l,)
         The access; of a carrier that which ends its interval, or the last one.
+    absent : (l,) bool
+        Accesses at which no byte may be resident.
     previous : (l,)
         Local number of the access or carrier before; -1 where nothing can come from there.
     """
@@ -110,12 +112,14 @@ class Section(ReuseIntervals):
         self.kind = intervals.kind[origin]
         self.stationary = intervals.stationary[origin]
         self.dirty, self.live_after = intervals.dirty[origin], intervals.live_after[origin]
+        self.absent = intervals.absent[origin]
         self.live, self.final = intervals.live[origin], intervals.final[origin]
         self.followed = intervals.followed[origin]
         self.previous = np.full(origin.size, -1, np.int64)
         carriers = slice(self.carriers)
         self.step[carriers], self.begin[carriers] = -1, 0
         self.kind[carriers], self.dirty[carriers] = Access.READ, True
-        self.live_after[carriers], self.stationary[carriers] = True, False
+        self.live_after[carriers] = True
+        self.absent[carriers] = self.stationary[carriers] = False
         self.final[: self.carried] = self.final[self.inner :] = False
         self.followed[self.inner :] = False

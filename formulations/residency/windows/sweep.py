@@ -89,9 +89,7 @@ class Sweep:
         built = WindowProgram(
             section,
             self.coefficients.within(begin, end),
-            window_columns(
-                section, columns, self.outlook, left=left, beyond=beyond, half=self.half
-            ),
+            window_columns(section, columns, self.outlook, left=left, beyond=beyond),
             left=left,
             beyond=beyond,
             room=self._room[begin:end],

@@ -23,6 +23,10 @@ _ARRIVING_EARLY = (
 )
 
 
+_PART = 25
+"""Steps of which the cheapest one is recourse."""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Left:
     """Bytes (l,) that the past has left: newer than DRAM and valid there, by carrier."""
@@ -148,7 +152,6 @@ def window_columns(
     *,
     left: Left,
     beyond: Beyond,
-    half: int,
 ) -> PathColumns:
     """Return the columns of a window.
 
@@ -157,7 +160,8 @@ def window_columns(
     """
     carriers, previous, width = section.carriers, section.previous, section.steps
     real = np.arange(section.origin.size) >= carriers
-    comes = real & (previous >= 0)
+    comes = real & (previous >= 0) & ~section.absent[previous]
+    last = section.final & ~section.absent
     newer, clean = comes & section.dirty, np.zeros_like(comes)
     from_past = comes & (previous < carriers)
     newer[from_past] = left.dirty[previous[from_past]] > 0
@@ -169,15 +173,17 @@ def window_columns(
     clean[section.inner :] |= (comes & ~from_past & section.live & (beyond.clean < 0))[
         section.inner :
     ]
+    stays = ~section.absent
+    stays[section.inner :] = True
     parts = [
         pool.take(~(dirty | held | (pool.kind == ColumnKind.HOLD_DIRTY))),
-        of_kind(ColumnKind.HOLD_DIRTY, np.flatnonzero(newer)),
-        of_kind(ColumnKind.HOLD_CLEAN, np.flatnonzero(clean)),
+        of_kind(ColumnKind.HOLD_DIRTY, np.flatnonzero(newer & np.isfinite(beyond.dirty) & stays)),
+        of_kind(ColumnKind.HOLD_CLEAN, np.flatnonzero(clean & stays)),
     ]
     ended = section.first_step + width
     if ended < outlook.stored.size:
-        parts.append(of_kind(ColumnKind.FINAL, np.flatnonzero(section.final), width))
-    parts += _recourse(section, np.flatnonzero(newer), outlook, half)
+        parts.append(of_kind(ColumnKind.FINAL, np.flatnonzero(last), width))
+    parts += _recourse(section, np.flatnonzero(newer), outlook)
     parts += _at_once(section, np.flatnonzero(newer & from_past))
     return of_keys([part.key(width + 1) for part in parts], width + 1)
 
@@ -199,22 +205,24 @@ def _at_once(section: Section, newer: Ints) -> list[PathColumns]:
     ]
 
 
-def _recourse(section: Section, newer: Ints, outlook: Outlook, half: int) -> list[PathColumns]:
-    """Return the cheapest steps to store and to load, in each half of a window."""
+def _recourse(section: Section, newer: Ints, outlook: Outlook) -> list[PathColumns]:
+    """Return the cheapest steps to store and to load in every part of a window, and loads here."""
     begin, width = section.first_step, section.steps
     drops = RangeMinimum(outlook.drops(begin, begin + width))
     loads = RangeMinimum(outlook.loads(begin, begin + width))
     inner = np.arange(section.carriers, section.inner)
-    inner = inner[section.live[inner]]
-    last = np.flatnonzero(section.final)
-    parts = []
-    for low, high in ((0, half), (half, width)):
+    inner = inner[(section.live & ~section.absent)[inner]]
+    last = np.flatnonzero(section.final & ~section.absent)
+    parts = [of_kind(ColumnKind.LOAD_HERE, inner)]
+    for low in range(0, width, _PART):
+        high = min(low + _PART, width)
         for kind, table, at, first, end in (
             (ColumnKind.DROP, drops, newer, section.begin[newer], section.step[newer]),
             (ColumnKind.FINAL, drops, last, section.step[last] + 1, np.full_like(last, width)),
             (ColumnKind.LOAD, loads, inner, section.begin[inner], section.step[inner]),
         ):
-            ranges = StepRanges(np.maximum(first, low), np.minimum(end, high))
-            some = ~ranges.empty
-            parts.append(of_kind(kind, at[some], table.argmin(ranges)[some]))
+            low_step, high_step = np.maximum(first, low), np.minimum(end, high)
+            some = low_step < high_step
+            ranges = StepRanges(low_step[some], high_step[some])
+            parts.append(of_kind(kind, at[some], table.argmin(ranges)))
     return parts

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from formulations.residency.bound.prices import Multipliers
+from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import (
     ColumnKind,
     PathColumns,
@@ -142,3 +143,25 @@ def test_bytes_that_no_path_holds_can_leave() -> None:
     assert ColumnKind.DROP in found.columns.kind
     # Stored and loaded while something is computed.
     assert cost(case, found) == pytest.approx(18)
+
+
+def test_nothing_is_resident_where_none_may_be() -> None:
+    """No recourse and no outlook brings bytes to accesses at which they must be absent."""
+    barred = 0
+    for seed, case in enumerate(cases(40, **LARGER)):
+        line, random = case.line, np.random.default_rng(seed)
+        absent = ~line.stationary & (random.random(line.step.size) < 0.4)
+        narrowed = replace(case, intervals=RankedIntervals(line, absent))
+        intervals, prices = narrowed.intervals, random_prices(case, seed)
+        for half in (1, 3, intervals.steps):
+            run = sweep(narrowed, prices, needed(intervals), half)
+            amounts = run.run(Request(threads=1))
+            assert run.state.step == intervals.steps
+            here = amounts.columns.take(intervals.absent[amounts.columns.access])
+            barred += len(here)
+            assert np.isin(
+                here.kind, (ColumnKind.STREAM, ColumnKind.DROP, ColumnKind.FINAL)
+            ).all(), seed
+            least = narrowed.priced(prices).value
+            assert cost(narrowed, amounts) >= least - 1e-5 * max(case.scale, abs(least))
+    assert barred > 100

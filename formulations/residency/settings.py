@@ -1,0 +1,62 @@
+"""How a search for residency works."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """How the search works; the defaults are measured.
+
+    ``accuracy``: tolerance of the interior-point method at first; ``threshold``: marginal
+    up to which columns enter, as a share of the price of a byte; ``depth``: see ``candidates``;
+    ``margin``: share of the SPM left free for the solver's tolerance; ``tie``: see
+    ``master``, and at most a third of the gap asked for; ``ascent``: subgradient steps, ``warm``
+    from prices that are given, and ``samples`` of them whose columns are kept. Instances of more
+    than ``small`` accesses take more steps (cheap beside their programs), no columns but the
+    sampled ones at first, and ``polish`` steps after each program; programs above
+    ``small_program`` columns go to HiPO, not IPX. ``idle`` rounds that close less than 3 % of the
+    gap end the search; those that find new columns do not count where it is ``hopeful``, and a
+    program of bytes may follow that of pages.
+
+    Above ``large`` steps windows come before a program over all of them: at most ``sweeps``, the
+    first of ``2 half`` steps a window, the others each twice as wide and with columns up to the
+    marginal ``near``, while each closes a ``gain`` of the gap. Before the first there are
+    ``stages`` of subgradient steps, each from the best prices so far (only one for a gap of
+    ``loose``), and one before each other. The program follows where it has no more columns than
+    ``large_program``.
+    """
+
+    accuracy: float = 1e-4
+    threshold: float = 0.2
+    depth: int = 2
+    margin: float = 1e-5
+    tie: float = 1e-4
+    rounds: int = 30
+    idle: int = 3
+    hopeful: bool = True
+    ascent: int = 150
+    warm: int = 25
+    long_ascent: int = 300
+    samples: int = 20
+    polish: int = 50
+    small: int = 10_000
+    small_program: int = 50_000
+    large: int = 10_000
+    stages: tuple[int, ...] = (500, 500, 500)
+    half: int = 100
+    sweeps: int = 4
+    near: float = 0.01
+    gain: float = 0.1
+    loose: float = 2e-3
+    large_program: int = 200_000
+
+
+def interior_point_method(large: bool) -> str:
+    """Choose the method: IPX is faster on small programs, HiPO on large ones.
+
+    Without the package highspy-extras HiGHS would silently take the simplex method instead.
+    """
+    return "hipo" if large and find_spec("highspy_extras") is not None else "ipx"

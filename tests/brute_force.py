@@ -92,7 +92,8 @@ def optimum(
     residency
         ``page``: multiples of a page, or all. ``whole``: all or nothing in a step that uses
         the tensor; between two uses it is kept, or given up in full and loaded again. ``uses``:
-        all or nothing in a step that uses the tensor, as ``page`` in all others.
+        all or nothing in a step that uses the tensor, as ``page`` in all others. ``kept``: so, but
+        from one use to the next it is there in full, or in some step not at all.
     store_bytes
         Granule of stores; by default a page where time costs nothing, else one byte.
 

@@ -9,10 +9,14 @@ from spmopt.core.instance import Instance, Operand, Operation
 
 
 class State(NamedTuple):
-    """Before a step: the resident prefix and the suffix valid in DRAM, in bytes."""
+    """Before a step: the resident prefix and the suffix valid in DRAM, in bytes.
+
+    ``gone``: not since the last use that it was resident in was it there in each step.
+    """
 
     resident: int
     valid: int
+    gone: bool = True
 
 
 class Move(NamedTuple):
@@ -85,19 +89,24 @@ def moves(
         for store in stores:
             if not writes and store and unsaved > resident:  # R5: a store is resident
                 continue
-            new = State(resident, size - unsaved + store) if live_after else DEAD
+            gone = rules.residency != "kept" or resident == 0 or (operand is None and old.gone)
+            new = State(resident, size - unsaved + store, gone) if live_after else DEAD
             yield Move(old, new, resident, load, store, stream_in, stream_out)
 
 
 def _residencies(rules: Rules, operand: Operand | None, size: int, old: State) -> list[int]:
     """Prefixes that may be resident in the step."""
+    away = rules.residency == "kept" and not old.gone  # then in full all the time, or on its way
+    full = [] if operand is not None and away and old.resident < size else [size]
     if operand is not None and operand.stationary:
-        return [size]
-    if operand is not None and rules.residency in ("whole", "uses"):
-        return [0, size]
+        return full
+    if operand is not None and rules.residency in ("whole", "uses", "kept"):
+        return [0, *full]
     grid = [*range(0, size, rules.instance.machine.page_bytes), size]
     if rules.residency == "whole":  # kept in full, given up in full, or coming back
         return [r for r in grid if r == 0 or r >= old.resident]
+    if away:
+        return [r for r in grid if r <= old.resident]
     return grid
 
 

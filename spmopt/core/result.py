@@ -23,6 +23,9 @@ UNFINISHED = OUT_OF_TIME, INTERRUPTED = (
 WHOLE_TENSORS = "whole tensors"
 """Class of schedules: in a step that uses a tensor all of it is resident, or nothing; in steps
 between anything (PROBLEM.md, section 2)."""
+KEPT_WHOLE = "whole tensors, between two uses kept in full or dropped in full"
+"""The same, and a tensor that is resident in two uses in a row is in full between them, or not at
+all in some step: no part of it stays while another leaves."""
 
 
 LARGEST_TOLERANCE = 0.01
@@ -51,6 +54,19 @@ class BankPrices:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Charges:
+    """Prices of a byte of a tensor that is resident in full in a step (PROBLEM.md, section 5).
+
+    Rows of ``step``, ``tensor`` and ``price``, in the units of a :class:`Certificate`: that is, in
+    a step that uses the tensor, or that it is kept through from one use to the next.
+    """
+
+    step: Ints
+    tensor: Ints
+    price: Ints
+
+
+@dataclass(frozen=True, kw_only=True)
 class Certificate:
     """Prices that prove a lower bound (PROBLEM.md, section 5).
 
@@ -60,7 +76,8 @@ class Certificate:
     every legal schedule of the instance in that order, and for no other: ``order[i]`` is the
     operation of step ``i``, None stands for the instance's own order. ``banks``: prices of each
     bank of a machine that has banks; none are needed, and then all are 0. ``holds_for``: the class
-    of schedules, :data:`WHOLE_TENSORS`; empty for all.
+    of schedules, :data:`WHOLE_TENSORS` or :data:`KEPT_WHOLE`; empty for all. ``charges`` prove
+    something for the latter only.
     """
 
     objective: Objective
@@ -71,6 +88,7 @@ class Certificate:
     order: Ints | None = None
     banks: tuple[BankPrices, ...] = field(default=(), metadata={"group": "banks"})
     holds_for: str = field(default="", metadata={"group": "class"})
+    charges: Charges | None = field(default=None, metadata={"group": "charges"})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,14 +7,16 @@ residency and stores are tried; what they need and cost is read off R2 to R7.
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import combinations
 from math import floor
 
 from spmopt.core.instance import Instance
-from spmopt.core.result import Certificate
+from spmopt.core.result import KEPT_WHOLE, Certificate
 from spmopt.core.timeline import Access, Timeline, relaxed_timeline
 
-Costs = dict[tuple[bool, bool], int]
-"""Least cost by (resident in the last step, valid in DRAM)."""
+FREE, STAYS, GOES = range(3)
+Costs = dict[tuple[bool, bool, int], int]
+"""Least cost by (resident in the last step, valid in DRAM, what it must do up to the next use)."""
 
 
 def naive_bound(instance: Instance, certificate: Certificate) -> Fraction:
@@ -22,10 +24,13 @@ def naive_bound(instance: Instance, certificate: Certificate) -> Fraction:
     line = relaxed_timeline(instance)
     objective, scale = certificate.objective, 2**certificate.bits
     machine, page = instance.machine, instance.machine.page_bytes
+    kept = certificate.holds_for == KEPT_WHOLE
+    charges = _charges(certificate)
     total = 0
     for tensor, record in enumerate(instance.tensors):
         total += record.size_bytes * _cheapest(instance, line, certificate, tensor)
     for step in range(line.steps):
+        total -= _most_charged(instance, step, charges) if kept else 0
         rho = _rho(instance, certificate, step)
         room = machine.spm_pages - -(-int(line.scratch_bytes[step]) // page)
         total += rho * int(line.compute_cycles[step]) - int(certificate.spm[step]) * room * page
@@ -52,24 +57,66 @@ def _cheapest(instance: Instance, line: Timeline, certificate: Certificate, tens
     """Least cost of one byte over all steps."""
     rows = {int(line.step[a]): a for a in range(line.tensor.size) if line.tensor[a] == tensor}
     live = bool(line.live_before[tensor])
-    costs: Costs = {(False, bool(line.in_dram[tensor])): 0}
+    kept, charges = certificate.holds_for == KEPT_WHOLE, _charges(certificate)
+    costs: Costs = {(False, bool(line.in_dram[tensor]), FREE): 0}
     for step in range(line.steps):
         access = rows.get(step, -1)
         after: Costs = {}
-        for before, cost in costs.items():
+        bars = kept and not _may_be_whole(instance, step, tensor)
+        for (was, valid_before, duty), cost in costs.items():
             for resident in (False, True):
+                if resident and ((duty == GOES and access >= 0) or (duty == STAYS and bars)):
+                    continue
+                if duty == STAYS and not resident:
+                    continue
                 for store in (False, True):
                     here = _Byte(instance, line, certificate, step, access)
-                    found = here.move(before, resident, store, live)
-                    if found is not None:
-                        valid, paid = found
-                        key = resident, valid
+                    found = here.move((was, valid_before), resident, store, live)
+                    if found is None:
+                        continue
+                    valid, paid = found
+                    if resident and kept and (access >= 0 or duty == STAYS):
+                        paid += charges.get((step, tensor), 0)
+                    duties = [duty if resident else FREE]
+                    if access >= 0:
+                        lasts = (
+                            kept and resident and line.live_after[access] and line.next[access] >= 0
+                        )
+                        duties = [STAYS, GOES] if lasts else [FREE]
+                    for new in duties:
+                        key = resident, valid, new
                         after[key] = min(after.get(key, cost + paid), cost + paid)
         costs = after
         if access >= 0:
             live = bool(line.live_after[access])
     keep = bool(line.keep[tensor])
-    return min(cost for (_, valid), cost in costs.items() if valid or not keep)
+    return min(cost for (_, valid, _), cost in costs.items() if valid or not keep)
+
+
+def _charges(certificate: Certificate) -> dict[tuple[int, int], int]:
+    """By step and tensor."""
+    rows = certificate.charges
+    if rows is None:
+        return {}
+    columns = (rows.step.tolist(), rows.tensor.tolist(), rows.price.tolist())
+    return {(step, tensor): price for step, tensor, price in zip(*columns, strict=True)}
+
+
+def _most_charged(instance: Instance, step: int, charges: dict[tuple[int, int], int]) -> int:
+    """By trying every set of charged tensors, in every mode."""
+    machine, most = instance.machine, 0
+    charged = [tensor for at, tensor in charges if at == step]
+    for mode in instance.operations[step].modes:
+        pairs = zip(instance.operations[step].tensors, mode.operands, strict=True)
+        fixed = {tensor for tensor, operand in pairs if operand.stationary}
+        for size in range(len(charged) + 1):
+            for chosen in combinations(charged, size):
+                sizes = [instance.tensors[t].size_bytes for t in {*chosen, *fixed}]
+                pages = sum(-(-x // machine.page_bytes) for x in (*sizes, mode.scratch_bytes))
+                if pages <= machine.spm_pages:
+                    paid = sum(instance.tensors[t].size_bytes * charges[step, t] for t in chosen)
+                    most = max(most, paid)
+    return most
 
 
 class _Byte:

@@ -28,21 +28,25 @@ class Dual:
     Attributes
     ----------
     at_step, arc
-        Prices in each step, and the cost of every arc.
+        Prices in each step, and the cost of every arc; ``charges`` are added to some.
     """
 
     def __init__(
-        self, intervals: RankedIntervals, coefficients: CostCoefficients, prices: Multipliers
+        self,
+        intervals: RankedIntervals,
+        coefficients: CostCoefficients,
+        prices: Multipliers,
+        charges: PathCharges | None = None,
     ) -> None:
         self.intervals, self.coefficients, self.prices = intervals, coefficients, prices
-        self.at_step = MovePrices(coefficients, prices)
-        self.kernel = kernel_of(intervals)
+        self.at_step, self.charges = MovePrices(coefficients, prices), charges
+        self.kernel = kernel_of(intervals) if charges is None else None
 
     @cached_property
     def arc(self) -> Arcs:
         """The cost of every arc."""
         if self.kernel is None:
-            return priced_arcs(self.intervals, self.at_step)
+            return priced_arcs(self.intervals, self.at_step, self.charges)
         drop, at = final_drops(self.intervals, self.at_step)
         return Arcs(**self.kernel.arcs(self.at_step), final_drop=drop, final_at=at)
 
@@ -89,6 +93,17 @@ class Dual:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class PathCharges:
+    """What a byte pays beside prices, all (a,); infinite where it may not be.
+
+    ``hold``: for staying resident through the interval. ``here``: in the access's step.
+    """
+
+    hold: Floats
+    here: Floats
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Arcs:
     """Costs per byte of what may happen in each interval and at each access, all (a,).
 
@@ -115,12 +130,17 @@ class Arcs:
     final_at: Ints
 
 
-def priced_arcs(intervals: RankedIntervals, prices: MovePrices) -> Arcs:
+def priced_arcs(
+    intervals: RankedIntervals, prices: MovePrices, charges: PathCharges | None = None
+) -> Arcs:
     """Price all arcs."""
     upto, step, inner = prices.held_before, intervals.step, intervals.inner
     fixed, written = intervals.stationary, ~intervals.read
     loaded, stored = prices.loaded[step], prices.stored[step]
     hold = upto[step] - upto[np.minimum(intervals.begin, step)]
+    keep_here = np.where(intervals.absent, INFINITE, prices.held[step])
+    if charges is not None:
+        hold, keep_here = hold + charges.hold, keep_here + charges.here
     load_at, drop_at = prices.loads.argmin(inner), prices.drops.argmin(inner)
     clean_at = prices.cleans.argmin(inner)
     final_drop, final_at = final_drops(intervals, prices)
@@ -129,7 +149,7 @@ def priced_arcs(intervals: RankedIntervals, prices: MovePrices) -> Arcs:
         load=prices.loads.at(load_at) + upto[step],
         drop=prices.drops.at(drop_at) - upto[intervals.begin],
         clean=prices.cleans.at(clean_at) + hold,
-        keep_here=np.where(intervals.absent, INFINITE, prices.held[step]),
+        keep_here=keep_here,
         load_here=np.where(fixed, prices.loaded_fixed, loaded),
         clean_here=np.where(fixed & written, prices.stored_fixed, stored),
         stream=np.where(fixed, INFINITE, _stream(intervals, loaded, stored)),

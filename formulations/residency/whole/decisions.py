@@ -136,6 +136,8 @@ class CapacityRows:
     ----------
     step, column, pages : (e,)
         Entries of all steps.
+    use : (e,)
+        The access, or the one that ends the interval, that an entry is of.
     room : (n,)
         Pages left for them.
     needed : (n,)
@@ -147,6 +149,7 @@ class CapacityRows:
         which, step = steps_of(uses.begin[interval], uses.step[interval])
         here = np.flatnonzero(decisions.resident >= 0)
         self.step = np.concatenate((step, uses.step[here]))
+        self.use = np.concatenate((interval[which], here))
         self.column = np.concatenate((decisions.kept[interval][which], decisions.resident[here]))
         self.pages = np.concatenate((uses.pages[interval][which], uses.pages[here]))
         taken = uses.pages_of(decisions.kept == YES, decisions.resident == YES)

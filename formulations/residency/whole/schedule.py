@@ -15,6 +15,7 @@ from formulations.residency.byte_prices import BytePrices
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.whole import timed, traffic
 from formulations.residency.whole.absent import never_resident
+from formulations.residency.whole.kept_bound import KeptBound
 from formulations.residency.whole.retention import Retention, filled, plan_of, repaired
 from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
@@ -23,7 +24,7 @@ from formulations.solver.program import Floats
 from spmopt.assemble.cost import plan_value, unavoidable
 from spmopt.core.instance import Instance
 from spmopt.core.modes import SEVERAL_MODES
-from spmopt.core.result import WHOLE_TENSORS, Certificate, ClassBound, Outcome
+from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS, Certificate, ClassBound, Outcome
 from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import Timeline, fitting_timeline
@@ -37,9 +38,11 @@ _ROUNDED = (
     "of whole@pulp:highs"
 )
 _LEAST_LOSS = 1e-4
+_LEAST_RISE = 1e-4  # of a bound, for which it may be one of fewer schedules
 _RELAXATION_SHARE = 0.25  # of the time limit, for prices
 _RELAXATION_GAP = 1e-3
 _PRICES = "prices of SPM and DMA time"
+_CHARGES = "prices of SPM and DMA time, and charges on tensors that fit steps together"
 
 
 def schedule(instance: Instance, request: Request) -> Outcome:
@@ -48,9 +51,10 @@ def schedule(instance: Instance, request: Request) -> Outcome:
     Where time has no weight, the integer program is exact, and its own bound is the class
     bound. Where it has, loads and stores happen in a few priced steps of each gap, so that its
     bound is none; the certificate (for all schedules in this order) is that of the fluid
-    relaxation, and the class bound that of the relaxation without what can never be resident
-    whole. The former's prices name those steps. Where operations have several modes, each runs in
-    the first that fits.
+    relaxation, whose prices name those steps. The class bound is then that of the relaxation
+    without what can never be resident whole, or one with charges on tensors that are there in a
+    step (:mod:`formulations.residency.whole.kept_bound`). Where operations have several modes,
+    each runs in the first that fits.
 
     Raises
     ------
@@ -126,13 +130,17 @@ class _WholeSearch(WholeCase):
             return self.outcome()
         prices, certificate = self._relaxation()
         known = self._bound_of_class(certificate)
-        if known is not None:
-            self.enough = known.value * (1 + self.request.tolerance)
+        kept = self._bound_of_kept(prices, known)
+        for each in (known, kept):
+            if each is not None:
+                self.enough = max(self.enough, each.value * (1 + self.request.tolerance))
         found = timed.search(self, prices, starts, saved.keep)
         if found is not None:
             self.offer(found.plan)
             self._note_rounding(found)
-        return self.outcome(certificate=certificate, bound=known)
+        # A part that would leave and be back in the next step just stays: no longer of that class.
+        of_kept = kept is not None and self.value is not None and kept.value <= self.value
+        return self.outcome(certificate=certificate, bound=kept if of_kept else known)
 
     def _note_rounding(self, found: TimedPlan) -> None:
         """Say what the program does not see, where the result is from it and this counts."""
@@ -180,6 +188,25 @@ class _WholeSearch(WholeCase):
         self.cut_short = search.cut_short(tolerance)
         prices = search.prices or Multipliers.zero(search.coefficients)
         return prices, search.certificate
+
+    def _bound_of_kept(self, prices: Multipliers, least: ClassBound | None) -> ClassBound | None:
+        """Search charges on what is there in full steps, where the bound ``least`` leaves a gap."""
+        enough = None if self.value is None else float(self.value) / (1 + self.request.tolerance)
+        if self.instance.several_modes or least is None or enough is None or least.value >= enough:
+            return None
+        columns = self.nearby(prices).union(
+            self.nearby(Multipliers.zero(self.coefficients)), self.line.steps
+        )
+        limit = _RELAXATION_SHARE * self.request.remaining_s()
+        request = replace(self.request.of_class(), started=monotonic(), time_limit_s=limit)
+        search = KeptBound(self, columns, request)
+        best = search.search(enough)
+        proof = search.certificate()
+        if best is None or proof is None or best.bound <= least.value * (1 + _LEAST_RISE):
+            return None
+        return ClassBound(
+            value=best.bound, holds_for=KEPT_WHOLE, proved_by=_CHARGES, certificate=proof
+        )
 
     def _bound_of_class(self, start: Certificate | None) -> ClassBound | None:
         """Search the relaxation without what cannot be resident whole, from prices ``start``."""

@@ -1,0 +1,229 @@
+"""The bound of tensors that are whole at each use, and kept or dropped in full between two.
+
+**Claim.** Charges ``q_t(i) >= 0`` on a byte of a tensor that is *there* in a step may join the
+prices of a certificate: each byte pays ``q_t(i)`` at a use in whose step it is resident, and in all
+steps that it is resident through from one use to the next. What all pay is then less by
+
+    sum_i K_i,   K_i = the most that tensors which fit step i together are charged in it.
+
+**Proof.** Say ``t`` is there in step i if i uses it and ``r_t(i) > 0``, or if i lies between two
+uses, one after the other, and a byte is resident in both and in all steps between. By the
+definition of the class ``r_t(i) = s_t`` in both cases. So by R1, with R3 and R4 for stationary
+operands, the tensors that are there fit in whole pages beside scratch and stationary operands of
+the step's mode: their charges ``sum_t s_t q_t(i)`` are at most ``K_i``, the most of any mode. Hence
+the sum of all charges less ``sum_i K_i`` is not positive, and may be added to the cost of a
+schedule of the class. A byte that is resident all the time from one use to the next makes its
+tensor there in each of these steps; any other has been in N in one of them. What fits in no mode is
+never there. The rest is weak duality, as in :mod:`spmopt.verifier.bound`.
+
+``K_i`` is a knapsack, solved exactly: sums of pages with the most charges for each. One of too many
+sums takes its linear relaxation, rounded up, which is no less.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from spmopt.core.errors import InputError
+from spmopt.core.instance import Instance, Mode
+from spmopt.core.result import Certificate
+from spmopt.core.table import Ints
+from spmopt.core.timeline import Timeline
+from spmopt.verifier.absent import never_resident
+from spmopt.verifier.paths import State, access, final_store
+from spmopt.verifier.price_check import INFINITE, LARGEST, CheckedPrices, touches
+
+_MOST_SUMS = 20_000
+ChargesOfStep = Mapping[int, int]
+"""Charge of a byte of each tensor that is charged."""
+
+
+def kept_paths(
+    instance: Instance, certificate: Certificate, line: Timeline, prices: CheckedPrices
+) -> int:
+    """Return ``sum_t s_t DP_t - sum_i K_i``."""
+    charged = _charges(instance, certificate)
+    waiting, final = _KeptPaths(instance, line), final_store(prices)
+    absent, accesses = never_resident(instance), touches(line)
+    first, size = line.first.tolist(), line.size_bytes.tolist()
+    total = 0
+    for step, charges in enumerate(charged):
+        total -= _most(instance, step, charges) if charges else 0
+        here = accesses[first[step] : first[step + 1]]
+        before = [waiting.leave(touch.tensor) for touch in here]
+        waiting.pass_step(step, prices, charges)
+        for touch, old in zip(here, before, strict=True):
+            stay = prices.hold[step] + charges.get(touch.tensor, 0)
+            fits = (step, touch.tensor) not in absent
+            state = access(old, touch, step, prices, stay if fits else None)
+            if touch.next >= 0:
+                waiting.enter(touch.tensor, state)
+            else:
+                n, r, d, u = state
+                total += size[touch.tensor] * min(n, r, d + final[step + 1], u)
+    return total
+
+
+def _charges(instance: Instance, certificate: Certificate) -> list[dict[int, int]]:
+    """Return the charges of each step, checked."""
+    steps, tensors = len(instance.operations), len(instance.tensors)
+    found: list[dict[int, int]] = [{} for _ in range(steps)]
+    if certificate.charges is None:
+        return found
+    columns = certificate.charges.step, certificate.charges.tensor, certificate.charges.price
+    if any(column.ndim != 1 or column.size != columns[0].size for column in columns):
+        raise InputError("certificate: charges need a step, a tensor and a price each")
+    of_tensor = [0] * tensors
+    for step, tensor, price in zip(*(column.tolist() for column in columns), strict=True):
+        if not (0 <= step < steps and 0 <= tensor < tensors):
+            raise InputError(f"certificate: no step {step} or no tensor {tensor} to charge")
+        if price < 0:
+            raise InputError("certificate: charges must not be negative")
+        found[step][tensor] = found[step].get(tensor, 0) + price
+        of_tensor[tensor] += price
+    if max(of_tensor, default=0) > LARGEST:
+        raise InputError("certificate: charges are too large for 64 bits; give fewer bits")
+    return found
+
+
+def _most(instance: Instance, step: int, charges: ChargesOfStep) -> int:
+    """Return ``K_i``: the most of any mode; of all tensors where no mode fits."""
+    operation = instance.operations[step]
+    values = {tensor: instance.tensors[tensor].size_bytes * q for tensor, q in charges.items()}
+    most = -1
+    for mode in operation.modes:
+        fixed = _fixed(operation.tensors, mode)
+        room = _free_pages(instance, mode, fixed)
+        if room >= 0:
+            items = [(_pages(instance, t), v) for t, v in values.items() if t not in fixed]
+            most = max(most, sum(values.get(t, 0) for t in fixed) + largest(items, room))
+    return sum(values.values()) if most < 0 else most
+
+
+def _fixed(tensors: tuple[int, ...], mode: Mode) -> set[int]:
+    pairs = zip(tensors, mode.operands, strict=True)
+    return {tensor for tensor, operand in pairs if operand.stationary}
+
+
+def _pages(instance: Instance, tensor: int) -> int:
+    return -(-instance.tensors[tensor].size_bytes // instance.machine.page_bytes)
+
+
+def _free_pages(instance: Instance, mode: Mode, fixed: set[int]) -> int:
+    """Return the pages that scratch and stationary operands leave; negative if they do not fit."""
+    page_bytes = instance.machine.page_bytes
+    scratch = -(-mode.scratch_bytes // page_bytes)
+    return (
+        instance.machine.spm_bytes // page_bytes
+        - scratch
+        - sum(_pages(instance, tensor) for tensor in fixed)
+    )
+
+
+def largest(items: list[tuple[int, int]], room: int) -> int:
+    """Return the largest sum of values of a set of ``(pages, value)`` in ``room`` pages, or more.
+
+    More only where it would take too long: then it is that of a set with one item in part.
+    """
+    best = [(0, 0)]  # more pages, more value
+    for pages, value in items:
+        more = [(p + pages, v + value) for p, v in best if p + pages <= room]
+        merged, best = sorted(best + more, key=lambda each: (each[0], -each[1])), []
+        for each in merged:
+            if not best or each[1] > best[-1][1]:
+                best.append(each)
+        if len(best) > _MOST_SUMS:
+            return _in_part(items, room)
+    return best[-1][1]
+
+
+def _in_part(items: list[tuple[int, int]], room: int) -> int:
+    """Return the value of the linear relaxation, rounded up.
+
+    By weak duality ``worth * room + sum max(0, value - worth * pages)`` is one bound for any worth
+    of a page; the least is that of the first item, by value a page, that does not fit.
+    """
+    left, worth = room, Fraction(0)
+    for pages, value in sorted(items, key=lambda each: each[1] / each[0], reverse=True):
+        if pages > left:
+            worth = Fraction(value, pages)
+            break
+        left -= pages
+    beyond = [max(Fraction(0), value - worth * pages) for pages, value in items]
+    return ceil(sum(beyond, worth * room))
+
+
+class _KeptPaths:
+    """States of the tensors between two accesses; bytes that stay through to the next are apart.
+
+    ``n``: in DRAM only. ``lr``, ``ld``: there since the access, clean or dirty, to leave before the
+    next one. ``a``: loaded after it was gone. ``kr``, ``kd``: stays from the access to the next.
+    """
+
+    def __init__(self, instance: Instance, line: Timeline) -> None:
+        count = line.size_bytes.size
+        self._in_dram: list[bool] = line.in_dram.tolist()
+        self._place: dict[int, int] = {}
+        self._unused: dict[int, int] = {}
+        self._free = list(range(count))[::-1]
+        self._top = 0
+        self._states = np.full((6, count), INFINITE, np.int64)
+        self._pages_at = np.zeros(count, np.int64)
+        self._pages = [_pages(instance, tensor) for tensor in range(count)]
+        self._room = [
+            max(_free_pages(instance, mode, _fixed(op.tensors, mode)) for mode in op.modes)
+            for op in instance.operations
+        ]
+        self._loaded_ahead = INFINITE
+
+    def leave(self, tensor: int) -> State:
+        """Take a tensor out for an access."""
+        place = self._place.pop(tensor, None)
+        if place is not None:
+            self._free.append(place)
+            n, lr, _, a, kr, kd = self._states[:, place].tolist()
+            return (n, min(a, kr), kd, lr)
+        if tensor in self._unused:
+            return (INFINITE, INFINITE, INFINITE, self._unused.pop(tensor))
+        if self._in_dram[tensor]:
+            return (0, self._loaded_ahead, INFINITE, INFINITE)
+        return (INFINITE, INFINITE, INFINITE, 0)
+
+    def enter(self, tensor: int, state: State) -> None:
+        """Put it back after the access."""
+        n, r, d, unused = state
+        if unused < INFINITE:
+            self._unused[tensor] = unused
+            return
+        place = self._place[tensor] = self._free.pop()
+        self._top = max(self._top, place + 1)
+        self._states[:, place] = (n, r, d, INFINITE, r, d)
+        self._pages_at[place] = self._pages[tensor]
+
+    def pass_step(self, step: int, prices: CheckedPrices, charges: ChargesOfStep) -> None:
+        """A step that does not touch them."""
+        hold, load, store = prices.hold[step], prices.load[step], prices.store[step]
+        n, lr, ld, a, kr, kd = self._states[:, : self._top]
+        extra = self._extra(step, charges)
+        comes = np.minimum(n + load, a) + hold
+        np.minimum(np.minimum(n, lr), a, out=n)
+        lr[:] = np.minimum(lr, ld + store) + hold
+        ld += hold
+        a[:] = comes
+        kr[:] = np.minimum(kr, kd + store) + hold + extra
+        kd += hold + extra
+        np.minimum(self._states, INFINITE, out=self._states)
+        self._loaded_ahead = min(self._loaded_ahead, load) + hold
+
+    def _extra(self, step: int, charges: ChargesOfStep) -> Ints:
+        """Return what staying costs each place beside ``hold``; infinite where it does not fit."""
+        extra = np.where(self._pages_at[: self._top] > self._room[step], INFINITE, 0)
+        for tensor, charge in charges.items():
+            place = self._place.get(tensor)
+            if place is not None and extra[place] < INFINITE:
+                extra[place] = charge
+        return extra

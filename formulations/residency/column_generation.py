@@ -183,7 +183,8 @@ class ColumnGeneration:
             self._offer_streaming()
         if self.prices is not None and self.gap <= tolerance:
             return
-        columns = self._windows(tolerance) if steps > settings.large else self._first_columns()
+        large = settings.large if tolerance < settings.loose else settings.large_if_loose
+        columns = self._windows(tolerance) if steps > large else self._first_columns()
         if columns is None or self.request.remaining_s() <= 0:
             return
         columns = self._alternate(columns, tolerance)

@@ -21,12 +21,12 @@ class Settings:
     gap end the search; those that find new columns do not count where it is ``hopeful``, and a
     program of bytes may follow that of pages.
 
-    Above ``large`` steps windows come before a program over all of them: at most ``sweeps``, the
-    first of ``2 half`` steps a window, the others each twice as wide and with columns up to the
-    marginal ``near``, while each closes a ``gain`` of the gap. Before the first there are
-    ``stages`` of subgradient steps, each from the best prices so far (only one for a gap of
-    ``loose``), and one before each other. The program follows where it has no more columns than
-    ``large_program``.
+    Above ``large`` steps (``large_if_loose`` where a gap of ``loose`` will do) windows come before
+    a program over all of them: at most ``sweeps``, the first of ``2 half`` steps a window, the
+    others each twice as wide and with columns up to the marginal ``near``, while each closes a
+    ``gain`` of the gap. Before the first there are ``stages`` of subgradient steps, each from the
+    best prices so far (only one for a gap of ``loose``), and one before each other. The program
+    follows where it has no more columns than ``large_program``.
     """
 
     accuracy: float = 1e-4
@@ -45,6 +45,7 @@ class Settings:
     small: int = 10_000
     small_program: int = 50_000
     large: int = 10_000
+    large_if_loose: int = 2_000
     stages: tuple[int, ...] = (500, 500, 500)
     half: int = 100
     sweeps: int = 4

@@ -30,7 +30,7 @@ LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True
 @pytest.fixture(autouse=True)
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of four steps on every instance, and no program after them."""
-    narrow = partial(Settings, large=0, half=2, stages=(60, 30), large_program=0)
+    narrow = partial(Settings, large=0, large_if_loose=0, half=2, stages=(60, 30), large_program=0)
     monkeypatch.setattr(column_generation, "Settings", narrow)
 
 

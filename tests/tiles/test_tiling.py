@@ -60,7 +60,7 @@ def test_exact_where_all_sizes_are_candidates(seed: int) -> None:
 def test_close_where_they_are_not() -> None:
     # Over 136 drawn like these: 92 % exact, mean 0.2 %, worst 8.7 %; by search 0.3 and 11.4 %.
     lost, searched = [], []
-    for seed in range(20):
+    for seed in range(12):
         layer, spm, name = drawn(seed, 7)
         best, _ = best_of_all(layer, spm, name)
         thorough = choose_tile(layer, spm, order=ORDERS[name].through, thorough=True)
@@ -68,7 +68,7 @@ def test_close_where_they_are_not() -> None:
         assert best <= value(thorough)[0] <= value(choice)[0]
         lost.append(value(thorough)[0] / best - 1)
         searched.append(value(choice)[0] / best - 1)
-    assert sum(loss == 0 for loss in lost) >= 17
+    assert sum(loss == 0 for loss in lost) >= 11
     assert max(lost) < 0.09
     assert max(searched) < 0.12
 
@@ -139,6 +139,10 @@ def test_cores_share_the_half() -> None:
     one, two = (HalfSpm(machine=npu, element_bytes=4, cores=cores) for cores in (1, 2))
     assert one.has((180, 180, 180))
     assert not two.has((180, 180, 180))
+    # Three tiles of a page just fit in half of six.
+    for pages, fits in ((6, True), (5, False)):
+        just = HalfSpm(machine=machine(4 * pages, page_bytes=4), element_bytes=4, cores=1)
+        assert just.has((1, 1, 1)) is fits
     # dY twice the pages of W and X: a pair has all but dY twice.
     assert one.has((200, 100, 300))
     assert not one.has((200, 100, 300), pair=True)

@@ -76,6 +76,7 @@ from spmopt.graph.ir import Node as Node
 from spmopt.graph.ir import Value as Value
 from spmopt.graph.operators import register_operators as register_operators
 from spmopt.graph.operators.spec import OperatorSpec as OperatorSpec
+from spmopt.policies.policy import free_bytes as free_bytes
 from spmopt.schedulers.registry import SchedulerEntry as SchedulerEntry
 from spmopt.schedulers.registry import register_scheduler as register_scheduler
 

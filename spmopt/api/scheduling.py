@@ -322,12 +322,18 @@ def compare(
     InputError
         An unknown scheduler or objective, or one that does not go with the other.
     """
+    from spmopt.core.instance import Instance
     from spmopt.core.objective import objective_named
     from spmopt.core.scheduler import Request
     from spmopt.schedulers.registry import find
     from spmopt.solving import compare as run
 
     require_limits(time_limit, tolerance, threads=threads)
+    if not isinstance(instance, Instance):
+        raise InputError(
+            f"{instance!r} is no instance; make one: spmopt.lower(spmopt.load(...), "
+            "spmopt.machine(...))"
+        )
     request = Request(
         objective=objective_named(objective, instance.machine),
         tolerance=tolerance,

@@ -91,7 +91,11 @@ def _read(own: dict[str, Setting], name: str) -> Machine:
     """Return the machine of its own settings, and of defaults for the others."""
     _require_apart(own, own, f"machine {name}")
     settings = _merged(_settings(FOLDER / "defaults.toml", "defaults.toml"), own)
-    return from_settings(settings, f"machine {name}")
+    if "throughput" in own or not {"array.rows", "array.columns", "clock"} <= own.keys():
+        return from_settings(settings, f"machine {name}")
+    machine = from_settings(settings | {"throughput": 1}, f"machine {name}")
+    assert machine.array is not None
+    return replace(machine, operations_per_s=machine.array.operations_per_s(machine.clock_hz))
 
 
 def override(machine: Machine, overrides: Settings) -> Machine:

@@ -17,6 +17,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Outcome
 from spmopt.core.schedule import Plan, Residency, Schedule, Stores
 from spmopt.core.scheduler import Request, Scheduler
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline, fitting_timeline
 from spmopt.policies.outcome import in_first_modes
 from spmopt.policies.transfers.hide import hide_transfers
@@ -57,6 +58,33 @@ def outcome_of(instance: Instance, decision: object) -> Outcome:
     if (residency.size_bytes == arrays.size_bytes[residency.tensor]).all():
         plan = hide_transfers(instance.machine, arrays, plan)
     return in_first_modes(instance, plan)
+
+
+def free_bytes(instance: Instance) -> Ints:
+    """Return what may stay on chip in each step, beside what its operation needs there.
+
+    Parameters
+    ----------
+    instance
+        As a policy is given it.
+
+    Returns
+    -------
+    (n,)
+        Bytes in whole pages, of each operation in the listed order: the scratchpad without the
+        operation's scratch and stationary operands, in its first mode that fits. Tensors that
+        stay from a use to a later one and take no more of it, each in whole pages, fit together.
+
+    Raises
+    ------
+    InfeasibleError
+        An operation fits in none of its modes.
+    """
+    arrays, page = fitting_timeline(instance), instance.machine.page_bytes
+    pages = instance.machine.spm_bytes // page - -(-arrays.scratch_bytes // page)
+    fixed = -(-arrays.size_bytes[arrays.tensor] // page) * arrays.stationary
+    np.subtract.at(pages, arrays.step, fixed)
+    return pages * page
 
 
 def completed(arrays: Timeline, residency: Residency) -> Plan:

@@ -218,3 +218,8 @@ def test_a_tolerance_that_makes_no_sense_is_said_in_one_line(
 ) -> None:
     with pytest.raises(InputError, match=f"^tolerance {tolerance}: must be a number, 0 or more$"):
         spmopt.solve(case, tolerance=tolerance)  # type: ignore[arg-type]
+
+
+def test_a_file_is_no_instance() -> None:
+    with pytest.raises(InputError, match=r"^'model.onnx' is no instance; make one: spmopt.lower"):
+        spmopt.solve("model.onnx", "page")  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from spmopt.cli.app import MODULES
 from spmopt.core.machine import ENERGY_FIGURES
 from spmopt.hardware.machines import load_machine
 from spmopt.schedulers.registry import SCHEDULERS
+from spmopt.testing.policies import check_legal
 from tests.cli.run import Run
 
 ROOT = Path(__file__).parents[2]
@@ -131,6 +133,29 @@ def test_links_lead_somewhere() -> None:
             assert (page.parent / target).exists(), f"{page}: {target}"
 
 
+def test_links_into_pages_lead_to_headings() -> None:
+    links = re.findall(r"\]\(([\w/.]+)#([\w-]+)\)", README)
+    assert links
+    for page, heading in links:
+        titles = re.findall(r"^#+ (.*)$", (ROOT / page).read_text(), re.MULTILINE)
+        assert heading in {re.sub(r"[^\w -]", "", t).replace(" ", "-").lower() for t in titles}
+
+
+def test_the_machine_of_the_first_page_is_one(tmp_path: Path) -> None:
+    (text,) = re.findall(r"```toml\n(.*?)```", README, re.DOTALL)
+    (tmp_path / "my-npu.toml").write_text(text)
+    machine = load_machine(str(tmp_path / "my-npu.toml"))
+    assert machine.operations_per_s == 2 * 128 * 128 * 10**9
+    assert machine.spm_bytes == 4 * 2**20
+
+
+def test_the_policy_of_the_manual_is_legal() -> None:
+    (code,) = re.findall(r"```python\n(.*?)```", PAGES["spmopt/schedulers"], re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(compile(code, "README.md", "exec"), names)
+    check_legal(names["small_weight"])
+
+
 def test_the_first_page_is_short() -> None:
     assert len(README.splitlines()) <= 150
     assert len(README.split()) <= 1500
@@ -140,8 +165,9 @@ def test_the_python_of_the_first_page_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    code = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL))
-    exec(compile(code, "README.md", "exec"), {})
+    code, names = "\n".join(re.findall(r"```python\n(.*?)```", README, re.DOTALL)), dict[str, Any]()
+    exec(compile(code, "README.md", "exec"), names)
+    check_legal(names["smallest_first"])
     printed = capsys.readouterr().out
     assert re.search(r"^smallest_first +\d", printed, re.MULTILINE)
     assert (tmp_path / "best.html").stat().st_size > 100_000

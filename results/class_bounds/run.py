@@ -67,7 +67,7 @@ def _over(value: Fraction, least: Fraction) -> float:
 BENCH = Bench(
     file=__file__,
     lines=[
-        BenchLine((network, spm), {"": partial(measured, Case(network, spm), 30.0)})
+        BenchLine((network, spm), {"": partial(measured, Case(network, spm), 60.0)})
         for network in NETWORKS
         for spm in SIZES
     ],

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,8 @@ def compile_kernel() -> str | None:
     if command is None:
         return "no C compiler"
     libraries = () if sys.platform == "win32" else ("-lm",)
-    command += [*_OPTIONS, str(_SOURCE), "-o", str(TARGET), *libraries]
+    digest = sha256(_SOURCE.read_bytes()).hexdigest()
+    command += [*_OPTIONS, f"-DSOURCE={digest}", str(_SOURCE), "-o", str(TARGET), *libraries]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     except OSError as error:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from ctypes import Structure, byref, c_double, c_int64, c_void_p
 from dataclasses import dataclass
 from functools import cache, cached_property
+from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -53,10 +54,21 @@ def library() -> ctypes.CDLL | None:
         return None
     for path in Path(__file__).parent.glob(f"{LIBRARY}.*"):
         try:
-            return ctypes.CDLL(str(path))
+            code = ctypes.CDLL(str(path))
         except OSError:  # built for another platform
             continue
+        if _is_of_this_source(code):
+            return code
     return None
+
+
+def _is_of_this_source(code: ctypes.CDLL) -> bool:
+    """Return whether the library was compiled from the ``dual.c`` beside it."""
+    if not hasattr(code, "source"):
+        return False
+    code.source.restype = ctypes.c_char_p
+    text = Path(__file__).with_name("dual.c").read_bytes()
+    return bool(code.source().decode() == sha256(text).hexdigest())
 
 
 @cache

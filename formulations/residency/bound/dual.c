@@ -14,6 +14,11 @@
 #define EXPORT __attribute__((visibility("default")))
 #endif
 
+/* The digest of this file as it was compiled: a library of another version is not used. */
+#define TEXT(word) #word
+#define TEXT_OF(word) TEXT(word)
+EXPORT const char *source(void) { return TEXT_OF(SOURCE); }
+
 enum { READ = 1, WRITE = 2, FIXED = 4, DEAD = 8, LIVE = 16, FROM_DRAM = 32, FINAL = 64,
        DIRTY = 128, ABSENT = 256 };
 enum { IN_SPM_ONLY = 0, IN_BOTH = 1, IN_DRAM = 2, BY_DRAM = 4 };

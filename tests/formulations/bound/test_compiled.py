@@ -7,6 +7,8 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import fields, replace
+from pathlib import Path
+from shutil import copyfile
 
 import numpy as np
 import pytest
@@ -118,3 +120,17 @@ def test_the_environment_chooses_numpy() -> None:
             check=True,
         )
         assert (done.stdout.strip() == "None") is found
+
+
+def test_a_library_of_another_source_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(compiled.__file__).parent
+    for name in (*(path.name for path in folder.glob(f"{compiled.LIBRARY}.*")), "dual.c"):
+        copyfile(folder / name, tmp_path / name)
+    monkeypatch.setattr(compiled, "__file__", str(tmp_path / "compiled.py"))
+    find = compiled.library.__wrapped__
+    assert find() is not None
+    with (tmp_path / "dual.c").open("a") as source:
+        source.write("\n")
+    assert find() is None

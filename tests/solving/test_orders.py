@@ -117,7 +117,7 @@ def test_a_certificate_of_the_schedulers_own_is_taken(monkeypatch: pytest.Monkey
 
 def test_an_untrue_bound_of_another_order_never_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, lru=in_order(DEEP), fluid=bounds_only)
-    monkeypatch.setattr(runner, "bound", lambda instance, certificate: Fraction(10**30))
+    monkeypatch.setattr(runner, "bound", lambda instance, certificate, holds_for: Fraction(10**30))
     with pytest.raises(ScheduleError, match="one of them is wrong"):
         solve(branches(), "lru", Request())
 

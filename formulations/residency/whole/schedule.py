@@ -10,7 +10,7 @@ from time import monotonic
 import numpy as np
 
 from formulations.classes import WHOLE
-from formulations.residency.bound.prices import Multipliers
+from formulations.residency.bound.prices import Multipliers, multipliers
 from formulations.residency.byte_prices import BytePrices
 from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.whole import timed, traffic
@@ -217,6 +217,11 @@ class _WholeSearch(WholeCase):
         absent = partial(never_resident, self.instance.machine)
         search = ColumnGeneration(self.instance, request, absent=absent)
         search.run(max(_RELAXATION_GAP, request.tolerance))
+        given = None if start is None else multipliers(start, search.coefficients)
+        if given is not None:
+            # They prove at least as much of the class as of all schedules; of several modes the
+            # search follows one.
+            search.offer_prices(given)
         if search.certificate is None:
             return None
         return ClassBound(

@@ -68,13 +68,12 @@ class ColumnGeneration:
         # With several modes the bound must hold for all of them; plans take one.
         relaxed = relaxed_timeline(instance) if instance.several_modes else fitting
         self.line: Timeline = relaxed if self.fluid else fitting
-        self.intervals = RankedIntervals(self.line, None if absent is None else absent(self.line))
+        self.intervals = self._ranked(self.line, absent)
         self.coefficients = CostCoefficients(instance, self.line, request.objective)
         self._bounded = self.intervals, self.coefficients
         if relaxed is not self.line:
             coefficients = CostCoefficients(instance, relaxed, request.objective)
-            nowhere = None if absent is None else absent(relaxed)
-            self._bounded = RankedIntervals(relaxed, nowhere), coefficients
+            self._bounded = self._ranked(relaxed, absent), coefficients
         pages = self.coefficients.capacity_bytes // self.page_bytes
         self.capacity_pages: Ints = pages.astype(np.int64)
         self.tie = 0.0
@@ -86,6 +85,12 @@ class ColumnGeneration:
         self.plan: Plan | None = None
         self.value: Fraction | None = None
         self.log: list[int] = []
+
+    def _ranked(
+        self, line: Timeline, absent: Callable[[Timeline], Bools] | None
+    ) -> RankedIntervals:
+        nowhere = None if absent is None else absent(line)
+        return RankedIntervals(line, nowhere, threads=self.request.threads)
 
     def offer_prices(self, prices: Multipliers) -> None:
         """Keep prices that prove more; try some between the best so far and these too."""
@@ -208,8 +213,7 @@ class ColumnGeneration:
     def _windows(self, tolerance: float) -> PathColumns | None:
         """Decide windows of steps, then wider ones from more columns; those for a program."""
         settings, steps, half = self.settings, self.intervals.steps, self.settings.half
-        given, streamed = self.request.prices, needed(self.intervals)
-        prices = None if given is None else multipliers(given, self.coefficients)
+        prices, streamed = self._given(), needed(self.intervals)
         stages = settings.stages[:1] if tolerance >= settings.loose else settings.stages
         before, used = np.inf, PathColumns.empty()
         for turn in range(settings.sweeps):
@@ -242,11 +246,15 @@ class ColumnGeneration:
 
     def _first_prices(self, small: bool) -> tuple[Multipliers, PathColumns]:
         """Take subgradient steps; few from the prices of the request, as those of a neighbor."""
-        settings, given = self.settings, self.request.prices
-        start = None if given is None else multipliers(given, self.coefficients)
+        settings, start = self.settings, self._given()
         few = settings.ascent if start is None else settings.warm
         count = few if small else settings.long_ascent
         return self._ascend(count, start)
+
+    def _given(self) -> Multipliers | None:
+        """Return the prices of the request, if they are for such an instance."""
+        given = self.request.prices
+        return None if given is None else multipliers(given, self.coefficients)
 
     def _ascend(self, count: int, start: Multipliers | None) -> tuple[Multipliers, PathColumns]:
         samples = self.settings.samples

@@ -122,7 +122,7 @@ def show(
     if trial is None and network is not None:
         raise InputError("--network: is for --trial; name one as well")
     if worth:
-        print_message("note: --worth is now --shadow-prices, and goes in the next version")
+        print_message("note: --worth is deprecated; use --shadow-prices")
         shadow_prices = True
     if trial is not None and (shadow_prices or call.values["top"] is not None):
         option = "--shadow-prices" if shadow_prices else "--top"

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from spmopt.assemble.cost import summed
 from spmopt.assemble.index import row_at
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
@@ -80,11 +81,11 @@ def free_bytes(instance: Instance) -> Ints:
     InfeasibleError
         An operation fits in none of its modes.
     """
-    arrays, page = fitting_timeline(instance), instance.machine.page_bytes
-    pages = instance.machine.spm_bytes // page - -(-arrays.scratch_bytes // page)
-    fixed = -(-arrays.size_bytes[arrays.tensor] // page) * arrays.stationary
-    np.subtract.at(pages, arrays.step, fixed)
-    return pages * page
+    arrays, machine = fitting_timeline(instance), instance.machine
+    pages = machine.pages(arrays.size_bytes)[arrays.tensor] * arrays.stationary
+    fixed = summed(arrays.steps, arrays.step, pages)
+    left = machine.spm_pages - machine.pages(arrays.scratch_bytes) - fixed
+    return left * machine.page_bytes
 
 
 def completed(arrays: Timeline, residency: Residency) -> Plan:

@@ -34,7 +34,7 @@ from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.verifier.absent import never_resident
-from spmopt.verifier.paths import State, access, final_store
+from spmopt.verifier.paths import BytePaths, State, access, final_store
 from spmopt.verifier.price_check import INFINITE, LARGEST, CheckedPrices, touches
 
 _MOST_SUMS = 20_000
@@ -55,7 +55,7 @@ def kept_paths(
         total -= _most(instance, step, charges) if charges else 0
         here = accesses[first[step] : first[step + 1]]
         before = [waiting.leave(touch.tensor) for touch in here]
-        waiting.pass_step(step, prices, charges)
+        waiting.pass_charged(step, prices, charges)
         for touch, old in zip(here, before, strict=True):
             stay = prices.hold[step] + charges.get(touch.tensor, 0)
             fits = (step, touch.tensor) not in absent
@@ -144,68 +144,54 @@ def largest(items: list[tuple[int, int]], room: int) -> int:
 def _in_part(items: list[tuple[int, int]], room: int) -> int:
     """Return the value of the linear relaxation, rounded up.
 
-    By weak duality ``worth * room + sum max(0, value - worth * pages)`` is one bound for any worth
+    By weak duality ``price * room + sum max(0, value - price * pages)`` is one bound for any price
     of a page; the least is that of the first item, by value a page, that does not fit.
     """
-    left, worth = room, Fraction(0)
+    left, price = room, Fraction(0)
     for pages, value in sorted(items, key=lambda each: each[1] / each[0], reverse=True):
         if pages > left:
-            worth = Fraction(value, pages)
+            price = Fraction(value, pages)
             break
         left -= pages
-    beyond = [max(Fraction(0), value - worth * pages) for pages, value in items]
-    return ceil(sum(beyond, worth * room))
+    beyond = [max(Fraction(0), value - price * pages) for pages, value in items]
+    return ceil(sum(beyond, price * room))
 
 
-class _KeptPaths:
+class _KeptPaths(BytePaths):
     """States of the tensors between two accesses; bytes that stay through to the next are apart.
 
     ``n``: in DRAM only. ``lr``, ``ld``: there since the access, clean or dirty, to leave before the
     next one. ``a``: loaded after it was gone. ``kr``, ``kd``: stays from the access to the next.
     """
 
+    _ROWS = 6
+
     def __init__(self, instance: Instance, line: Timeline) -> None:
+        super().__init__(line)
         count = line.size_bytes.size
-        self._in_dram: list[bool] = line.in_dram.tolist()
-        self._place: dict[int, int] = {}
-        self._unused: dict[int, int] = {}
-        self._free = list(range(count))[::-1]
-        self._top = 0
-        self._states = np.full((6, count), INFINITE, np.int64)
         self._pages_at = np.zeros(count, np.int64)
         self._pages = [_pages(instance, tensor) for tensor in range(count)]
         self._room = [
             max(_free_pages(instance, mode, _fixed(op.tensors, mode)) for mode in op.modes)
             for op in instance.operations
         ]
-        self._loaded_ahead = INFINITE
-
-    def leave(self, tensor: int) -> State:
-        """Take a tensor out for an access."""
-        place = self._place.pop(tensor, None)
-        if place is not None:
-            self._free.append(place)
-            n, lr, _, a, kr, kd = self._states[:, place].tolist()
-            return (n, min(a, kr), kd, lr)
-        if tensor in self._unused:
-            return (INFINITE, INFINITE, INFINITE, self._unused.pop(tensor))
-        if self._in_dram[tensor]:
-            return (0, self._loaded_ahead, INFINITE, INFINITE)
-        return (INFINITE, INFINITE, INFINITE, 0)
 
     def enter(self, tensor: int, state: State) -> None:
         """Put it back after the access."""
-        n, r, d, unused = state
-        if unused < INFINITE:
-            self._unused[tensor] = unused
-            return
-        place = self._place[tensor] = self._free.pop()
-        self._top = max(self._top, place + 1)
-        self._states[:, place] = (n, r, d, INFINITE, r, d)
-        self._pages_at[place] = self._pages[tensor]
+        super().enter(tensor, state)
+        place = self._place.get(tensor)
+        if place is not None:
+            self._pages_at[place] = self._pages[tensor]
 
-    def pass_step(self, step: int, prices: CheckedPrices, charges: ChargesOfStep) -> None:
-        """A step that does not touch them."""
+    def _arriving(self, *costs: int) -> State:
+        n, lr, _, a, kr, kd = costs
+        return (n, min(a, kr), kd, lr)
+
+    def _departing(self, n: int, r: int, d: int) -> tuple[int, ...]:
+        return (n, r, d, INFINITE, r, d)
+
+    def pass_charged(self, step: int, prices: CheckedPrices, charges: ChargesOfStep) -> None:
+        """A step that does not touch them, some of them charged."""
         hold, load, store = prices.hold[step], prices.load[step], prices.store[step]
         n, lr, ld, a, kr, kd = self._states[:, : self._top]
         extra = self._extra(step, charges)

@@ -83,13 +83,15 @@ class BytePaths:
     for all of them), or it does not exist (U). In U, that is while dead, nothing costs anything.
     """
 
+    _ROWS = 3
+
     def __init__(self, line: Timeline) -> None:
         self._in_dram: list[bool] = line.in_dram.tolist()
         self._place: dict[int, int] = {}
         self._unused: dict[int, int] = {}
         self._free = list(range(line.size_bytes.size))[::-1]
         self._top = 0
-        self._states = np.full((3, line.size_bytes.size), INFINITE, np.int64)
+        self._states = np.full((self._ROWS, line.size_bytes.size), INFINITE, np.int64)
         self._loaded_ahead = INFINITE
 
     def leave(self, tensor: int) -> State:
@@ -97,8 +99,7 @@ class BytePaths:
         place = self._place.pop(tensor, None)
         if place is not None:
             self._free.append(place)
-            n, r, d = self._states[:, place].tolist()
-            return (n, r, d, INFINITE)
+            return self._arriving(*self._states[:, place].tolist())
         if tensor in self._unused:
             return (INFINITE, INFINITE, INFINITE, self._unused.pop(tensor))
         if self._in_dram[tensor]:
@@ -107,12 +108,22 @@ class BytePaths:
 
     def enter(self, tensor: int, state: State) -> None:
         """Put it back after the access."""
-        if state[3] < INFINITE:
-            self._unused[tensor] = state[3]
+        n, r, d, unused = state
+        if unused < INFINITE:
+            self._unused[tensor] = unused
             return
         place = self._place[tensor] = self._free.pop()
         self._top = max(self._top, place + 1)
-        self._states[:, place] = state[:3]
+        self._states[:, place] = self._departing(n, r, d)
+
+    def _arriving(self, *costs: int) -> State:
+        """Return what an access finds of the costs at a place."""
+        n, r, d = costs
+        return (n, r, d, INFINITE)
+
+    def _departing(self, n: int, r: int, d: int) -> tuple[int, ...]:
+        """Return the costs at a place after an access."""
+        return (n, r, d)
 
     def pass_step(self, hold: int, load: int, store: int) -> None:
         """A step that does not touch them: hold, drop (R to N), load (N to R), store (D to R)."""

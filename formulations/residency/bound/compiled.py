@@ -1,7 +1,7 @@
 """The dual by compiled code (``dual.c``), where the installation has it: the same bits, sooner.
 
 ``dual.py`` and ``program/paths.py`` compute the same with NumPy. ``SPMOPT_KERNEL=numpy`` in the
-environment chooses that way; ``SPMOPT_THREADS`` is the number of threads, at most (all cores).
+environment chooses that way.
 """
 
 from __future__ import annotations
@@ -72,15 +72,8 @@ def _is_of_this_source(code: ctypes.CDLL) -> bool:
 
 
 @cache
-def _threads() -> int:
-    given = os.environ.get("SPMOPT_THREADS", "")
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(int(given) if given.isdecimal() else cores or 1, 1)
-
-
-@cache
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(_threads(), thread_name_prefix="dual")
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="dual")
 
 
 def _structure(name: str, *fields: tuple[str, Any]) -> type[Structure]:
@@ -162,8 +155,8 @@ class Kernel:
         }
         self._held_before = np.empty(steps + 1)
         self._count, self._steps = count, steps
-        threads = max(1, min(_threads(), count // _SHARE, self._tensors))
-        self._shares = self._cut(intervals, threads)
+        threads = max(1, min(intervals.threads, count // _SHARE, self._tensors))
+        self.shares = self._cut(intervals, threads)
 
     @cached_property
     def _path(self) -> tuple[_Record, _Record, list[_Record]]:
@@ -179,7 +172,7 @@ class Kernel:
                 into=np.empty(self._steps + 1),
                 out=np.empty(self._steps + 1),
             )
-            for _ in self._shares
+            for _ in self.shares
         ]
         return _Record(_COSTS, **few), _Record(_CHOICES, **positions, **ways, **states), use
 
@@ -193,7 +186,7 @@ class Kernel:
         intervals = self._intervals.structure
 
         def descend(share: int) -> None:
-            first, last = self._shares[share]
+            first, last = self.shares[share]
             for name in ("held", "into", "out"):
                 use[share][name].fill(0.0)
             mine, tensors = byref(use[share].structure), (c_int64(first), c_int64(last))
@@ -272,17 +265,17 @@ class Kernel:
         intervals = byref(self._intervals.structure)
 
         def call(share: int) -> None:
-            first, last = self._shares[share]
+            first, last = self.shares[share]
             function(intervals, *arguments, c_int64(first), c_int64(last))
 
         self._for_each(call)
 
     def _for_each(self, call: Callable[[int], None]) -> None:
         """Call for each share, in threads: what they write is apart."""
-        if len(self._shares) == 1:
+        if len(self.shares) == 1:
             call(0)
         else:
-            list(_pool().map(call, range(len(self._shares))))
+            list(_pool(len(self.shares)).map(call, range(len(self.shares))))
 
     def _cut(self, intervals: RankedIntervals, parts: int) -> list[tuple[int, int]]:
         """Cut the tensors, as they stand in the first slice, into shares of about equal work."""

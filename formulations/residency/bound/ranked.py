@@ -27,10 +27,13 @@ class RankedIntervals(ReuseIntervals):
         ``(start, stop)`` of each rank.
     absent : (a,) bool
         Accesses at which no byte may be resident.
+    threads
+        That may evaluate a dual over them.
     """
 
-    def __init__(self, line: Timeline, absent: Bools | None = None) -> None:
+    def __init__(self, line: Timeline, absent: Bools | None = None, *, threads: int = 1) -> None:
         """Arrange the accesses of a timeline; ``absent`` (a,) is in its order, None for nowhere."""
+        self.threads = threads
         count = np.bincount(line.tensor, minlength=line.size_bytes.size)
         by_tensor = np.argsort(line.tensor, kind="stable")
         starts = np.cumsum(count) - count

@@ -26,14 +26,14 @@ class Knapsack:
 
 
 def dearest_set(value: Floats, pages: Ints, room: int) -> tuple[float, Bools]:
-    """Return the most that a set of items in ``room`` pages is worth, and one such set (k,).
+    """Return the largest value of a set of items in ``room`` pages, and one such set (k,).
 
-    With too many sums of pages it is the most of some good sets only.
+    With too many sums of pages it is the largest of some good sets only.
     """
     best: list[tuple[int, float, int]] = [(0, 0.0, 0)]  # pages, value, set as bits
     for item in np.flatnonzero(value > 0).tolist():
-        size, worth, bit = int(pages[item]), float(value[item]), 1 << item
-        more = [(p + size, v + worth, s | bit) for p, v, s in best if p + size <= room]
+        size, gain, bit = int(pages[item]), float(value[item]), 1 << item
+        more = [(p + size, v + gain, s | bit) for p, v, s in best if p + size <= room]
         merged = sorted(best + more, key=lambda each: (each[0], -each[1]))
         best = []
         for each in merged:
@@ -64,8 +64,8 @@ def violated(knapsacks: Sequence[Knapsack], least: float) -> list[Floats | None]
             each = knapsacks[k]
             if float((mine * each.point).sum()) <= 1 + least:
                 continue
-            worth, dearest = dearest_set(mine, each.pages, each.room)
-            if worth <= 1 + _TINY:
+            most, dearest = dearest_set(mine, each.pages, each.room)
+            if most <= 1 + _TINY:
                 found[k] = mine
             else:
                 sets[k].append(dearest)

@@ -7,9 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from formulations.residency.bound.ranked import RankedIntervals
-from formulations.residency.program.columns import DIRTY, ColumnKind, PathColumns, Usage, needed
-from formulations.residency.windows.section import Section
-from formulations.residency.windows.window import Left
+from formulations.residency.program.columns import (
+    DIRTY,
+    ColumnKind,
+    PathColumns,
+    Usage,
+    needed,
+    of_kind,
+)
+from formulations.residency.windows.intervals import WindowIntervals
+from formulations.residency.windows.window import CarriedBytes
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 
@@ -65,36 +72,36 @@ class State:
         self.parcels = NOTHING
         self._done: list[Amounts] = []
 
-    def left(self, section: Section) -> Left:
-        """Return the bytes of a section's carriers, and zeros."""
-        dirty, clean = np.zeros((2, section.origin.size))
+    def left(self, window: WindowIntervals) -> CarriedBytes:
+        """Return the bytes of a window's carriers, and zeros."""
+        dirty, clean = np.zeros((2, window.origin.size))
         dirty[: self.open.size] = self.dirty[self.open]
         clean[: self.open.size] = self.clean[self.open]
-        dirty[self.open.size : section.carriers] = self.final[self.last]
-        return Left(dirty=dirty, clean=clean)
+        dirty[self.open.size : window.carriers] = self.final[self.last]
+        return CarriedBytes(dirty=dirty, clean=clean)
 
     def advance(
-        self, section: Section, columns: PathColumns, use: Usage, amounts: Floats, until: int
+        self, window: WindowIntervals, columns: PathColumns, use: Usage, amounts: Floats, until: int
     ) -> None:
         """Fix what happens before step ``until`` by the amounts of a window's columns (c,)."""
         some = amounts > _LEAST_BYTES
         kind, local, amount = columns.kind[some], columns.access[some], amounts[some]
-        at, width = until - section.first_step, section.steps
+        at, width = until - window.first_step, window.steps
         holds = np.isin(kind, _HOLDING)
-        event = np.where(holds, section.step[local], use.at[some])
+        event = np.where(holds, window.step[local], use.at[some])
         final = kind == ColumnKind.FINAL
         event[final & (event < 0)] = width
-        open_after = ~final & (section.step[local] >= at)
-        before = section.previous[local]
-        begun = np.where(final, section.step[local] < at, before < 0)
-        begun |= (before >= 0) & (section.step[before] < at) & ~final
-        kept = (kind == ColumnKind.HOLD_CLEAN) & (before < section.carriers)
-        self._scale(section, local[kept], amount[kept])
+        open_after = ~final & (window.step[local] >= at)
+        before = window.previous[local]
+        begun = np.where(final, window.step[local] < at, before < 0)
+        begun |= (before >= 0) & (window.step[before] < at) & ~final
+        kept = (kind == ColumnKind.HOLD_CLEAN) & (before < window.carriers)
+        self._scale(window, local[kept], amount[kept])
         moved = Amounts(
             columns=PathColumns(
                 kind=kind,
-                access=section.origin[local],
-                step=np.where(columns.step[some] < 0, -1, columns.step[some] + section.first_step),
+                access=window.origin[local],
+                step=np.where(columns.step[some] < 0, -1, columns.step[some] + window.first_step),
             ),
             size_bytes=amount,
         )
@@ -106,17 +113,17 @@ class State:
         self._done.append(self.parcels.take(closed))
         self.parcels = self.parcels.take(~closed)
         waiting = np.isin(kind, DIRTY) & (event >= at) & begun
-        self._carry(section, local, amount, waiting & ~final, waiting & final)
+        self._carry(window, local, amount, waiting & ~final, waiting & final)
         self.step = until
 
-    def _scale(self, section: Section, local: Ints, amount: Floats) -> None:
+    def _scale(self, window: WindowIntervals, local: Ints, amount: Floats) -> None:
         """Give up parcels of intervals in which less stays clean than there was."""
-        staying = np.zeros(section.origin.size)
+        staying = np.zeros(window.origin.size)
         staying[local] = amount
-        real = np.flatnonzero(section.previous >= 0)
-        real = real[section.previous[real] < section.carried]
-        of_carrier = np.zeros(section.carried)
-        of_carrier[section.previous[real]] = staying[real]
+        real = np.flatnonzero(window.previous >= 0)
+        real = real[window.previous[real] < window.carried]
+        of_carrier = np.zeros(window.carried)
+        of_carrier[window.previous[real]] = staying[real]
         before = self.clean[self.open]
         factor = np.minimum(of_carrier / np.maximum(before, _LEAST_BYTES), 1.0)
         self.clean[self.open] = factor
@@ -125,9 +132,7 @@ class State:
         stored = (self.parcels.columns.kind == ColumnKind.CLEAN) & (lost > _LEAST_BYTES)
         if stored.any():
             rows = self.parcels.columns.take(stored)
-            dropped = PathColumns(
-                kind=np.full(len(rows), ColumnKind.DROP), access=rows.access, step=rows.step
-            )
+            dropped = of_kind(ColumnKind.DROP, rows.access, rows.step)
             self._done.append(Amounts(columns=dropped, size_bytes=lost[stored]))
         kept = self.parcels.size_bytes * shares
         self.parcels = Amounts(columns=self.parcels.columns, size_bytes=kept).take(
@@ -135,21 +140,21 @@ class State:
         )
 
     def _carry(
-        self, section: Section, local: Ints, amount: Floats, dirty: Bools, final: Bools
+        self, window: WindowIntervals, local: Ints, amount: Floats, dirty: Bools, final: Bools
     ) -> None:
         """Sum up what is on chip."""
         self.dirty[self.open] = self.clean[self.open] = 0.0
         self.final[self.last] = 0.0
-        count = section.origin.size
+        count = window.origin.size
         newer = np.bincount(local[dirty], amount[dirty], count)
         ends = np.flatnonzero(newer)
-        self.dirty[section.origin[ends]] = newer[ends]
+        self.dirty[window.origin[ends]] = newer[ends]
         access = self.parcels.columns.access
         np.add.at(self.clean, access, self.parcels.size_bytes)
-        self.open = np.unique(np.concatenate((section.origin[ends], access)))
+        self.open = np.unique(np.concatenate((window.origin[ends], access)))
         ended = np.bincount(local[final], amount[final], count)
         rows = np.flatnonzero(ended)
-        self.last = section.origin[rows]
+        self.last = window.origin[rows]
         self.final[self.last] = ended[rows]
 
     def decided(self) -> Amounts:
@@ -167,7 +172,7 @@ class State:
         parcels = self.parcels
         cleaned = parcels.take(parcels.columns.kind == ColumnKind.CLEAN)
         dropped = Amounts(
-            columns=_of(ColumnKind.DROP, cleaned.columns.access, cleaned.columns.step),
+            columns=of_kind(ColumnKind.DROP, cleaned.columns.access, cleaned.columns.step),
             size_bytes=cleaned.size_bytes,
         )
         parts = [dropped]
@@ -178,11 +183,11 @@ class State:
         ):
             fresh = intervals.step[source] == step - 1
             old = ~fresh
-            parts.append(Amounts(columns=_of(kind, at[old], step - 1), size_bytes=amount[old]))
+            parts.append(Amounts(columns=of_kind(kind, at[old], step - 1), size_bytes=amount[old]))
             writes = fresh & ~intervals.read[source]
             parts.append(
                 Amounts(
-                    columns=_of(ColumnKind.WRITE_THROUGH, source[writes]),
+                    columns=of_kind(ColumnKind.WRITE_THROUGH, source[writes]),
                     size_bytes=amount[writes],
                 )
             )
@@ -202,11 +207,3 @@ class State:
         rest = rest.take(intervals.step[rest.access] >= step)
         sizes = intervals.size_bytes[rest.access].astype(np.float64)
         return Amounts.together(done, *parts, Amounts(columns=rest, size_bytes=sizes))
-
-
-def _of(kind: ColumnKind, access: Ints, step: Ints | int = -1) -> PathColumns:
-    return PathColumns(
-        kind=np.full(access.size, kind, np.int64),
-        access=access,
-        step=np.broadcast_to(np.asarray(step, np.int64), access.shape),
-    )

@@ -7,10 +7,10 @@ import numpy as np
 from formulations.residency.bound.dual import Dual
 from formulations.residency.program.columns import AT_ACCESS, ColumnKind, PathColumns
 from formulations.residency.program.master import room
-from formulations.residency.windows.outlook import Outlook
-from formulations.residency.windows.section import Sections
+from formulations.residency.windows.costs_to_go import CostsToGo
+from formulations.residency.windows.intervals import WindowNumbers
 from formulations.residency.windows.state import Amounts, State
-from formulations.residency.windows.window import Beyond, WindowProgram, window_columns
+from formulations.residency.windows.window import EndCosts, WindowProgram, window_columns
 from formulations.solver.highs import solve_within
 from formulations.solver.program import SolverStatus
 from spmopt.core.scheduler import Request
@@ -23,7 +23,7 @@ _OPTIONS: dict[str, bool | int | float | str] = {
 }
 
 
-class Pool:
+class ColumnsByStep:
     """Columns by the step in which something happens: their own, or that of the access."""
 
     def __init__(self, steps: int, access_step: Ints, columns: PathColumns) -> None:
@@ -58,8 +58,8 @@ class Sweep:
         half: int,
     ) -> None:
         self.intervals, self.coefficients = dual.intervals, dual.coefficients
-        self.pool = Pool(self.intervals.steps, self.intervals.step, columns)
-        self.outlook, self.sections = Outlook(dual), Sections(self.intervals)
+        self.pool = ColumnsByStep(self.intervals.steps, self.intervals.step, columns)
+        self.to_go, self.numbers = CostsToGo(dual), WindowNumbers(self.intervals)
         self.state = State(self.intervals)
         self.page_bytes, self.tie, self.half = page_bytes, tie, half
         self._room = room(self.intervals, self.coefficients, page_bytes, margin)
@@ -78,18 +78,18 @@ class Sweep:
         pool = self.pool
         here = pool.between(begin, end)
         kind, access, step = (x[here].astype(np.int64) for x in (pool.kind, pool.access, pool.step))
-        section = self.sections.section(
+        window = self.numbers.window(
             begin, end, state.open, state.last, access[kind == ColumnKind.LOAD]
         )
-        local = self.sections.place[access].astype(np.int64)
+        local = self.numbers.place[access].astype(np.int64)
         seen = local >= 0
         step = np.where(step < 0, -1, step - begin)
         columns = PathColumns(kind=kind[seen], access=local[seen], step=step[seen])
-        left, beyond = state.left(section), Beyond.of(section, self.outlook)
+        left, beyond = state.left(window), EndCosts.of(window, self.to_go)
         built = WindowProgram(
-            section,
+            window,
             self.coefficients.within(begin, end),
-            window_columns(section, columns, self.outlook, left=left, beyond=beyond),
+            window_columns(window, columns, self.to_go, left=left, beyond=beyond),
             left=left,
             beyond=beyond,
             room=self._room[begin:end],
@@ -97,9 +97,9 @@ class Sweep:
             tie=self.tie,
         )
         answer = solve_within(built.program, request, options=_OPTIONS)
-        self.sections.forget(section)
+        self.numbers.forget(window)
         if answer.status is not SolverStatus.OPTIMAL:
             return False
         until = end if end == intervals.steps else begin + self.half
-        state.advance(section, built.columns, built.use, built.amounts(answer), until)
+        state.advance(window, built.columns, built.use, built.amounts(answer), until)
         return True

@@ -10,25 +10,19 @@ from formulations.residency.bound.prices import CostCoefficients
 from formulations.residency.bound.rangemin import RangeMinimum, StepRanges
 from formulations.residency.program.columns import ColumnKind, PathColumns, Usage, of_keys, of_kind
 from formulations.residency.program.master import Bounds, Master
-from formulations.residency.windows.outlook import Outlook
-from formulations.residency.windows.section import Section
+from formulations.residency.windows.costs_to_go import CostsToGo
+from formulations.residency.windows.intervals import WindowIntervals
 from formulations.solver.program import Floats
 from spmopt.core.table import Bools, Ints
 
 _OF_DIRTY = (ColumnKind.DROP, ColumnKind.CLEAN)
-_ARRIVING_EARLY = (
-    ColumnKind.HOLD_CLEAN,
-    ColumnKind.LOAD,
-    ColumnKind.CLEAN,
-)
-
-
+_ARRIVING_EARLY = (ColumnKind.HOLD_CLEAN, ColumnKind.LOAD, ColumnKind.CLEAN)
 _PART = 25
 """Steps of which the cheapest one is recourse."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Left:
+class CarriedBytes:
     """Bytes (l,) that the past has left: newer than DRAM and valid there, by carrier."""
 
     dirty: Floats
@@ -36,10 +30,10 @@ class Left:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Beyond:
+class EndCosts:
     """What a byte at the window's end costs more than one in DRAM only.
 
-    ``dirty`` and ``clean`` (l,) are valid at the section's ends; ``final`` after a last access.
+    ``dirty`` and ``clean`` (l,) are valid at the window's ends; ``final`` after a last access.
     """
 
     dirty: Floats
@@ -47,38 +41,38 @@ class Beyond:
     final: float
 
     @staticmethod
-    def of(section: Section, outlook: Outlook) -> Beyond:
+    def of(window: WindowIntervals, to_go: CostsToGo) -> EndCosts:
         """Look beyond a window."""
-        end, ends = section.first_step + section.steps, section.origin[section.inner :]
-        dirty, clean = (np.zeros(section.origin.size) for _ in range(2))
-        dirty[section.inner :], clean[section.inner :] = outlook.beyond(end, ends)
-        over = end == outlook.stored.size
-        return Beyond(dirty=dirty, clean=clean, final=0.0 if over else outlook.final(end))
+        end, ends = window.first_step + window.steps, window.origin[window.inner :]
+        dirty, clean = (np.zeros(window.origin.size) for _ in range(2))
+        dirty[window.inner :], clean[window.inner :] = to_go.beyond(end, ends)
+        over = end == to_go.stored.size
+        return EndCosts(dirty=dirty, clean=clean, final=0.0 if over else to_go.final(end))
 
 
 class WindowProgram(Master):
-    """The compact program over the columns of a section.
+    """The compact program over the columns of a window.
 
     A final byte that is stored after the window has the window's width as its step.
     """
 
     def __init__(
         self,
-        section: Section,
+        window: WindowIntervals,
         coefficients: CostCoefficients,
         columns: PathColumns,
         *,
-        left: Left,
-        beyond: Beyond,
+        left: CarriedBytes,
+        beyond: EndCosts,
         room: Floats,
         page_bytes: int,
         tie: float,
     ) -> None:
         self.left, self.beyond, self._room_bytes = left, beyond, room
-        super().__init__(section, coefficients, columns, page_bytes=page_bytes, tie=tie)
+        super().__init__(window, coefficients, columns, page_bytes=page_bytes, tie=tie)
 
     def _usage(self) -> Usage:
-        use, width = super()._usage(), self.section.steps
+        use, width = super()._usage(), self.window.steps
         use.begin, use.end = np.minimum(use.begin, width), np.minimum(use.end, width)
         later = use.at >= width
         use.moved_out[later] = 0.0
@@ -86,30 +80,30 @@ class WindowProgram(Master):
         return use
 
     def _costs(self, tie: float) -> Floats:
-        section, kind, access = self.section, self.columns.kind, self.columns.access
+        window, kind, access = self.window, self.columns.kind, self.columns.access
         later = (kind == ColumnKind.FINAL) & (self.use.at < 0)
         cost = super()._costs(tie)
-        worth = np.zeros(cost.size)
-        end = access >= section.inner
+        at_end = np.zeros(cost.size)
+        end = access >= window.inner
         stays = end & np.isin(kind, _ARRIVING_EARLY)
-        worth[stays] = self.beyond.clean[access[stays]]
+        at_end[stays] = self.beyond.clean[access[stays]]
         dirty = end & (kind == ColumnKind.HOLD_DIRTY)
-        worth[dirty] = self.beyond.dirty[access[dirty]]
-        worth[later] = self.beyond.final
-        return cost + worth / self.price_unit
+        at_end[dirty] = self.beyond.dirty[access[dirty]]
+        at_end[later] = self.beyond.final
+        return cost + at_end / self.price_unit
 
     @property
-    def section(self) -> Section:
+    def window(self) -> WindowIntervals:
         """The accesses of the window."""
-        section = self.intervals
-        assert isinstance(section, Section)
-        return section
+        window = self.intervals
+        assert isinstance(window, WindowIntervals)
+        return window
 
     def _limits(self) -> Floats:
         limit = super()._limits()
         held = self._is(ColumnKind.HOLD_CLEAN)
-        carrier = self.section.previous[self.columns.access]
-        held &= carrier < self.section.carriers
+        carrier = self.window.previous[self.columns.access]
+        held &= carrier < self.window.carriers
         limit[held] = self.left.clean[carrier[held]] / self.unit_bytes
         return limit
 
@@ -117,109 +111,107 @@ class WindowProgram(Master):
         return self._room_bytes
 
     def _split_rows(self) -> Bounds:
-        section = self.section
+        window = self.window
         where, lower, upper = super()._split_rows()
-        where[: section.carriers] = False
+        where[: window.carriers] = False
         # At an end, what does not arrive is not seen.
         loaded = np.zeros(where.size, bool)
         loaded[self.columns.access[self._is(ColumnKind.LOAD)]] = True
-        where[section.inner :] = loaded[section.inner :]
+        where[window.inner :] = loaded[window.inner :]
         lower = lower.copy()
-        lower[section.inner :] = -np.inf
+        lower[window.inner :] = -np.inf
         return where, lower, upper
 
     def _dirty_rows(self) -> Bounds:
-        section = self.section
+        window = self.window
         where, lower, _ = super()._dirty_rows()
-        where[: section.carriers] = self.left.dirty[: section.carriers] > 0
-        where[section.inner :] = False
-        lower[: section.carriers] = -self.left.dirty[: section.carriers]
+        where[: window.carriers] = self.left.dirty[: window.carriers] > 0
+        where[window.inner :] = False
+        lower[: window.carriers] = -self.left.dirty[: window.carriers]
         return where, lower, lower
 
     def _clean_rows(self) -> Bools:
-        section = self.section
-        where = np.zeros(section.origin.size, bool)
-        where[section.previous[self.columns.access[self._is(ColumnKind.HOLD_CLEAN)]]] = True
-        where[: section.carriers] = False
-        where[section.inner :] = False
+        window = self.window
+        where = np.zeros(window.origin.size, bool)
+        where[window.previous[self.columns.access[self._is(ColumnKind.HOLD_CLEAN)]]] = True
+        where[: window.carriers] = False
+        where[window.inner :] = False
         return where
 
 
 def window_columns(
-    section: Section,
+    window: WindowIntervals,
     pool: PathColumns,
-    outlook: Outlook,
+    to_go: CostsToGo,
     *,
-    left: Left,
-    beyond: Beyond,
+    left: CarriedBytes,
+    beyond: EndCosts,
 ) -> PathColumns:
     """Return the columns of a window.
 
     ``pool`` are those with their event in the window, in local numbers. They lack what only
     bytes off the paths at the prices need: ``recourse``.
     """
-    carriers, previous, width = section.carriers, section.previous, section.steps
-    real = np.arange(section.origin.size) >= carriers
-    comes = real & (previous >= 0) & ~section.absent[previous]
-    last = section.final & ~section.absent
-    newer, clean = comes & section.dirty, np.zeros_like(comes)
+    carriers, previous, width = window.carriers, window.previous, window.steps
+    real = np.arange(window.origin.size) >= carriers
+    comes = real & (previous >= 0) & ~window.absent[previous]
+    last = window.final & ~window.absent
+    newer, clean = comes & window.dirty, np.zeros_like(comes)
     from_past = comes & (previous < carriers)
     newer[from_past] = left.dirty[previous[from_past]] > 0
     clean[from_past] = left.clean[previous[from_past]] > 0
     dirty = np.isin(pool.kind, _OF_DIRTY) & ~newer[pool.access]
     held = pool.kind == ColumnKind.HOLD_CLEAN
     held &= ~comes[pool.access] | from_past[pool.access]
-    # Of bytes that arrive at an end, those that are worth it.
-    clean[section.inner :] |= (comes & ~from_past & section.live & (beyond.clean < 0))[
-        section.inner :
-    ]
-    stays = ~section.absent
-    stays[section.inner :] = True
+    # Of bytes that arrive at an end, those that save something there.
+    clean[window.inner :] |= (comes & ~from_past & window.live & (beyond.clean < 0))[window.inner :]
+    stays = ~window.absent
+    stays[window.inner :] = True
     parts = [
         pool.take(~(dirty | held | (pool.kind == ColumnKind.HOLD_DIRTY))),
         of_kind(ColumnKind.HOLD_DIRTY, np.flatnonzero(newer & np.isfinite(beyond.dirty) & stays)),
         of_kind(ColumnKind.HOLD_CLEAN, np.flatnonzero(clean & stays)),
     ]
-    ended = section.first_step + width
-    if ended < outlook.stored.size:
+    ended = window.first_step + width
+    if ended < to_go.stored.size:
         parts.append(of_kind(ColumnKind.FINAL, np.flatnonzero(last), width))
-    parts += _recourse(section, np.flatnonzero(newer), outlook)
-    parts += _at_once(section, np.flatnonzero(newer & from_past))
+    parts += _recourse(window, np.flatnonzero(newer), to_go)
+    parts += _at_once(window, np.flatnonzero(newer & from_past))
     return of_keys([part.key(width + 1) for part in parts], width + 1)
 
 
-def _at_once(section: Section, newer: Ints) -> list[PathColumns]:
+def _at_once(window: WindowIntervals, newer: Ints) -> list[PathColumns]:
     """Return columns by which what the past left dirty leaves in the first step.
 
     The window before had room for it in that step, so that no window is infeasible.
     """
-    later = newer[section.step[newer] > 0]
-    here = newer[section.step[newer] == 0]
-    last = np.arange(section.carried, section.carriers)
-    stored = here[~section.read[here] & ~section.dead[here]]
+    later = newer[window.step[newer] > 0]
+    here = newer[window.step[newer] == 0]
+    last = np.arange(window.carried, window.carriers)
+    stored = here[~window.read[here] & ~window.dead[here]]
     return [
         of_kind(ColumnKind.DROP, later, 0),
         of_kind(ColumnKind.FINAL, last, 0),
-        of_kind(ColumnKind.CLEAN, here[section.read[here]], 0),
+        of_kind(ColumnKind.CLEAN, here[window.read[here]], 0),
         of_kind(ColumnKind.WRITE_THROUGH, stored),
     ]
 
 
-def _recourse(section: Section, newer: Ints, outlook: Outlook) -> list[PathColumns]:
+def _recourse(window: WindowIntervals, newer: Ints, to_go: CostsToGo) -> list[PathColumns]:
     """Return the cheapest steps to store and to load in every part of a window, and loads here."""
-    begin, width = section.first_step, section.steps
-    drops = RangeMinimum(outlook.drops(begin, begin + width))
-    loads = RangeMinimum(outlook.loads(begin, begin + width))
-    inner = np.arange(section.carriers, section.inner)
-    inner = inner[(section.live & ~section.absent)[inner]]
-    last = np.flatnonzero(section.final & ~section.absent)
+    begin, width = window.first_step, window.steps
+    drops = RangeMinimum(to_go.drops(begin, begin + width))
+    loads = RangeMinimum(to_go.loads(begin, begin + width))
+    inner = np.arange(window.carriers, window.inner)
+    inner = inner[(window.live & ~window.absent)[inner]]
+    last = np.flatnonzero(window.final & ~window.absent)
     parts = [of_kind(ColumnKind.LOAD_HERE, inner)]
     for low in range(0, width, _PART):
         high = min(low + _PART, width)
         for kind, table, at, first, end in (
-            (ColumnKind.DROP, drops, newer, section.begin[newer], section.step[newer]),
-            (ColumnKind.FINAL, drops, last, section.step[last] + 1, np.full_like(last, width)),
-            (ColumnKind.LOAD, loads, inner, section.begin[inner], section.step[inner]),
+            (ColumnKind.DROP, drops, newer, window.begin[newer], window.step[newer]),
+            (ColumnKind.FINAL, drops, last, window.step[last] + 1, np.full_like(last, width)),
+            (ColumnKind.LOAD, loads, inner, window.begin[inner], window.step[inner]),
         ):
             low_step, high_step = np.maximum(first, low), np.minimum(end, high)
             some = low_step < high_step

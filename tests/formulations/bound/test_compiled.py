@@ -66,13 +66,15 @@ def same(one: object, other: object) -> bool:
 def test_every_figure_is_that_of_numpy(monkeypatch: pytest.MonkeyPatch, share: int) -> None:
     """On one thread, and on several with a few accesses each."""
     monkeypatch.setattr(compiled, "_SHARE", share)
-    monkeypatch.setattr(compiled, "_threads", lambda: 3)
-    generator = np.random.default_rng(7)
+    generator, several = np.random.default_rng(7), 0
     for case in some_absent(cases(60, max_operations=30, max_tensors=12), generator):
+        case.intervals.threads = 3
         for _ in range(3):
             prices = random_prices(case, generator)
             mine, plain = case.priced(prices), without_kernel(monkeypatch, case, prices)
             assert mine.kernel is not None
+            assert 1 <= len(mine.kernel.shares) <= 3
+            several += len(mine.kernel.shares) > 1
             assert plain.kernel is None
             assert mine.value == plain.value
             assert all(map(np.array_equal, path_use(mine), path_use(plain)))
@@ -83,6 +85,16 @@ def test_every_figure_is_that_of_numpy(monkeypatch: pytest.MonkeyPatch, share: i
             assert np.array_equal(mine.best, plain.best)
             limit = case.byte * 0.1
             assert same(near_best_paths(mine, limit, 2), near_best_paths(plain, limit, 2))
+    assert (several > 0) is (share == 2)
+
+
+def test_no_more_threads_than_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "_SHARE", 1)
+    for case in cases(5):
+        assert case.intervals.threads == 1
+        kernel = compiled.kernel_of(case.intervals)
+        assert kernel is not None
+        assert len(kernel.shares) == 1
 
 
 def test_an_evaluation_is_not_taken_for_that_of_other_prices() -> None:

@@ -19,7 +19,7 @@ from formulations.residency.program.columns import (
     of_kind,
 )
 from formulations.residency.program.master import Master
-from formulations.residency.windows.outlook import Outlook
+from formulations.residency.windows.costs_to_go import CostsToGo
 from formulations.residency.windows.state import Amounts
 from formulations.residency.windows.sweep import Sweep
 from formulations.solver.highs import solve
@@ -109,14 +109,14 @@ def test_stopped_after_any_window_the_rest_streams() -> None:
     assert held > 20
 
 
-def test_the_outlook_is_that_of_the_dual() -> None:
+def test_costs_to_go_are_those_of_the_dual() -> None:
     """At the first step of an interval, costs to go are those after the access before it."""
     compared = 0
     for seed, case in enumerate(cases(40, **LARGER)):
         dual, intervals = case.priced(random_prices(case, seed)), case.intervals
-        outlook, back = Outlook(dual), dual.back
+        to_go, back = CostsToGo(dual), dual.back
         for access in np.flatnonzero(intervals.crossed).tolist():
-            dirty, clean = outlook.beyond(int(intervals.begin[access]), np.array([access]))
+            dirty, clean = to_go.beyond(int(intervals.begin[access]), np.array([access]))
             before = intervals.previous[access]
             assert clean[0] == pytest.approx(back.clean[before] - back.gone[before], abs=1e-12)
             if intervals.dirty[access]:
@@ -126,7 +126,7 @@ def test_the_outlook_is_that_of_the_dual() -> None:
         for access in intervals.last.tolist():
             step = int(intervals.step[access]) + 1
             if step < intervals.steps:
-                assert outlook.final(step) == pytest.approx(back.dirty[access], abs=1e-12)
+                assert to_go.final(step) == pytest.approx(back.dirty[access], abs=1e-12)
     assert compared > 50
 
 
@@ -146,7 +146,7 @@ def test_bytes_that_no_path_holds_can_leave() -> None:
 
 
 def test_nothing_is_resident_where_none_may_be() -> None:
-    """No recourse and no outlook brings bytes to accesses at which they must be absent."""
+    """No recourse and no cost to go brings bytes to accesses at which they must be absent."""
     barred = 0
     for seed, case in enumerate(cases(40, **LARGER)):
         line, random = case.line, np.random.default_rng(seed)

@@ -10,8 +10,8 @@ from spmopt.core.table import Ints
 from spmopt.core.timeline import Access
 
 
-class Sections:
-    """Makes the sections of windows; holds the arrays that number their accesses.
+class WindowNumbers:
+    """Makes the intervals of windows; holds the arrays that number their accesses.
 
     Attributes
     ----------
@@ -33,7 +33,9 @@ class Sections:
         """Return the accesses in steps [begin, end)."""
         return self._in_order[self._first[begin] : self._first[end]].astype(np.int64)
 
-    def section(self, begin: int, end: int, carried: Ints, last: Ints, entered: Ints) -> Section:
+    def window(
+        self, begin: int, end: int, carried: Ints, last: Ints, entered: Ints
+    ) -> WindowIntervals:
         """Number what the window [begin, end) sees, until ``forget``.
 
         Parameters
@@ -50,26 +52,26 @@ class Sections:
         after = after[(after >= 0) & intervals.live[after]]
         beyond = np.concatenate((carried, after, entered))
         ends = np.unique(beyond[intervals.step[beyond] >= end])
-        section = Section(
+        window = WindowIntervals(
             intervals, (begin, end), carried=carried, last=last, inner=inner, ends=ends
         )
-        numbers = np.arange(section.origin.size, dtype=np.int32)
+        numbers = np.arange(window.origin.size, dtype=np.int32)
         self.carrier[carried] = numbers[: carried.size]
-        self.place[section.origin[carried.size :]] = numbers[carried.size :]
-        real = section.origin[section.carriers :]
+        self.place[window.origin[carried.size :]] = numbers[carried.size :]
+        real = window.origin[window.carriers :]
         before = intervals.previous[real]
         previous = np.where(before >= 0, self.place[before], -1)
         into = self.carrier[real]
-        section.previous[section.carriers :] = np.where(into >= 0, into, previous)
-        return section
+        window.previous[window.carriers :] = np.where(into >= 0, into, previous)
+        return window
 
-    def forget(self, section: Section) -> None:
-        """Take the numbers of a section back."""
-        self.carrier[section.origin[: section.carried]] = -1
-        self.place[section.origin[section.carried :]] = -1
+    def forget(self, window: WindowIntervals) -> None:
+        """Take the numbers of a window back."""
+        self.carrier[window.origin[: window.carried]] = -1
+        self.place[window.origin[window.carried :]] = -1
 
 
-class Section(ReuseIntervals):
+class WindowIntervals(ReuseIntervals):
     """Accesses (l,) as the compact program takes them, steps counted from the window's first.
 
     First come *carriers*, in step -1: they stand for what the past has left on chip, in the

@@ -1,4 +1,4 @@
-"""What bytes on chip are worth after a window: costs to go at given prices."""
+"""What bytes on chip save after a window: costs to go at given prices."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from formulations.solver.program import Floats
 from spmopt.core.table import Ints
 
 
-class Outlook:
+class CostsToGo:
     """Costs to go of a byte at a step within an interval, by the prices of a dual.
 
     Attributes

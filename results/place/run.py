@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shlex
 import subprocess
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from tempfile import TemporaryDirectory
 from time import monotonic
 from typing import Any
@@ -115,7 +115,7 @@ def peer(source: Source, seed: int, command: str, capacity: int = CAPACITY) -> F
     """Measure another program under ``capacity`` bytes, its start and files included.
 
     ``{file}``, ``{capacity}`` and ``{output}`` in ``command`` are replaced; what it writes to the
-    output is held against the rules.
+    output is compared with the rules.
     """
     own = mirrored(source(), seed)
     with TemporaryDirectory() as folder:
@@ -123,16 +123,16 @@ def peer(source: Source, seed: int, command: str, capacity: int = CAPACITY) -> F
         write_buffers(file, own)
         names = {"file": file, "capacity": capacity, "output": output}
         words = [word.format_map(names) for word in peer_words(command)]
-        before, begun = os.times(), monotonic()
+        before, begun = getrusage(RUSAGE_CHILDREN), monotonic()
         try:
             subprocess.run(words, capture_output=True, timeout=300.0, check=False)
         except subprocess.TimeoutExpired:
             pass  # a lower bound of its seconds is still of use
         except OSError as error:
             raise InputError(f"--peer: {words[0]} cannot be run ({error.strerror})") from None
-        after, ended = os.times(), monotonic()
+        after, ended = getrusage(RUSAGE_CHILDREN), monotonic()
         solved = output.exists() and is_placement(own, read_buffers(output), capacity)
-    spent = [t.children_user + t.children_system for t in (before, after)]
+    spent = [usage.ru_utime + usage.ru_stime for usage in (before, after)]
     return {"wall_s": ended - begun, "cpu_s": spent[1] - spent[0], "solved": solved}
 
 

@@ -45,7 +45,9 @@ from tests.results.pages import RESULTS
 GRID = MachineGrid(TINY, steps=3, bandwidth="300GB/s", mm2_per_gbps=0.01)
 COMMAND = "other --in={file} --capacity {capacity} --out={output}"
 STACK = """
-import sys
+import sys, time
+while time.process_time() < 0.05:  # more than a tick of the coarsest clock
+    pass
 source, capacity, output, wrong = *sys.argv[1:4], len(sys.argv) > 4
 header, *rows = open(source).read().split()
 top = 0
@@ -106,7 +108,7 @@ def test_a_peer_is_measured_and_checked(tmp_path: Path) -> None:
 
     figures = taken(stacked(tmp_path))
     assert figures["solved"] is True
-    assert 0.005 < figures["cpu_s"] < 10
+    assert 0.03 < figures["cpu_s"] < 10
     with pytest.raises(ScheduleError, match="overlap"):
         taken(stacked(tmp_path, "wrong"))
     with pytest.raises(ScheduleError, match="past the capacity"):

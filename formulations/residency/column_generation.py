@@ -26,7 +26,7 @@ from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import PathColumns, near_best_paths, needed
 from formulations.residency.program.master import Master
-from formulations.residency.settings import Settings, interior_point_method
+from formulations.residency.settings import Rates, Settings, interior_point_method
 from formulations.residency.subgradient import ascend
 from formulations.residency.windows.sweep import Sweep
 from formulations.solver.highs import interior_point, solve_within
@@ -188,8 +188,9 @@ class ColumnGeneration:
             self._offer_streaming()
         if self.prices is not None and self.gap <= tolerance:
             return
-        large = settings.large if tolerance < settings.loose else settings.large_if_loose
-        columns = self._windows(tolerance) if steps > large else self._first_columns()
+        timed = self.request.objective.cycle > 0 or tolerance >= settings.loose
+        windows = steps > (settings.large if timed else settings.large_of_bytes)
+        columns = self._windows(tolerance) if windows else self._first_columns()
         if columns is None or self.request.remaining_s() <= 0:
             return
         columns = self._alternate(columns, tolerance)
@@ -212,13 +213,17 @@ class ColumnGeneration:
 
     def _windows(self, tolerance: float) -> PathColumns | None:
         """Decide windows of steps, then wider ones from more columns; those for a program."""
-        settings, steps, half = self.settings, self.intervals.steps, self.settings.half
+        settings, steps = self.settings, self.intervals.steps
         prices, streamed = self._given(), needed(self.intervals)
-        stages = settings.stages[:1] if tolerance >= settings.loose else settings.stages
+        stages, half = settings.stages, settings.half
+        if tolerance < settings.tight:
+            stages, half = settings.tight_stages, settings.tight_half
+        elif tolerance >= settings.loose:
+            stages = stages[:1]
         before, used = np.inf, PathColumns.empty()
         for turn in range(settings.sweeps):
-            for count in stages:
-                prices, columns = self._ascend(count, prices)
+            for count, rates in stages:
+                prices, columns = self._ascend(count, prices, rates)
                 self.offer_prices(prices)
             self._note(0)
             if prices is None or not len(columns) or self.gap <= tolerance or self._late():
@@ -231,7 +236,7 @@ class ColumnGeneration:
                 return None
             if self.gap > (1 - settings.gain) * before or 2 * half >= steps:
                 break
-            before, half, stages = self.gap, 2 * half, settings.stages[:1]
+            before, half, stages = self.gap, 2 * half, settings.stages[-1:]
         return columns if len(columns) <= settings.large_program else None
 
     def _swept(self, prices: Multipliers, columns: PathColumns, half: int) -> PathColumns:
@@ -256,9 +261,13 @@ class ColumnGeneration:
         given = self.request.prices
         return None if given is None else multipliers(given, self.coefficients)
 
-    def _ascend(self, count: int, start: Multipliers | None) -> tuple[Multipliers, PathColumns]:
-        samples = self.settings.samples
-        return ascend(self.intervals, self.coefficients, count, samples, self._late, start=start)
+    def _ascend(
+        self, count: int, start: Multipliers | None, rates: Rates | None = None
+    ) -> tuple[Multipliers, PathColumns]:
+        samples, late = self.settings.samples, self._late
+        return ascend(
+            self.intervals, self.coefficients, count, samples, late, start=start, rates=rates
+        )
 
     def _alternate(self, columns: PathColumns, tolerance: float) -> PathColumns:
         """Solve and price in turn; the columns at the end."""

@@ -15,11 +15,11 @@ from formulations.residency.bound.prices import CostCoefficients, Multipliers
 from formulations.residency.bound.ranked import RankedIntervals
 from formulations.residency.program.columns import PathColumns, of_keys
 from formulations.residency.program.paths import path_columns, path_use
+from formulations.residency.settings import Rates
 from formulations.solver.program import Floats
 
 _FIRST_DECAY, _SECOND_DECAY = 0.8, 0.95
-_FIRST_RATE, _LAST_RATE = 0.3, 0.002
-_POLISH_RATE = 0.1
+_FROM_SCRATCH, _POLISH = (0.3, 0.002), (0.1, 0.002)
 _HOLD_SCALE = 0.5
 _TINY = 1e-12
 
@@ -32,11 +32,13 @@ def ascend(
     stop: Callable[[], bool],
     *,
     start: Multipliers | None = None,
+    rates: Rates | None = None,
 ) -> tuple[Multipliers, PathColumns]:
     """Find prices and columns in some steps, from scratch or from prices that are good already.
 
     The paths of the last steps hover about an optimal solution: together, those of
-    ``samples`` of them contain nearly every column that one needs.
+    ``samples`` of them contain nearly every column that one needs. ``rates`` are those of the
+    first and of the last step; between them they fall geometrically.
 
     Returns
     -------
@@ -49,7 +51,7 @@ def ascend(
     unit = coefficients.dearest_byte
     channels = 2 if coefficients.duplex else 1
     scale = _HOLD_SCALE * unit
-    first_rate = _FIRST_RATE if start is None else _POLISH_RATE
+    first_rate, last_rate = rates or (_FROM_SCRATCH if start is None else _POLISH)
     if start is None:
         point = np.concatenate((np.zeros(steps), np.full(channels * steps, 0.5)))
     else:
@@ -73,7 +75,7 @@ def ascend(
         second = _SECOND_DECAY * second + (1 - _SECOND_DECAY) * slope**2
         trend = first / (1 - _FIRST_DECAY**k)
         spread = np.sqrt(second / (1 - _SECOND_DECAY**k)) + _TINY
-        rate = first_rate * (_LAST_RATE / first_rate) ** (k / iterations)
+        rate = first_rate * (last_rate / first_rate) ** (k / iterations)
         point += rate * trend / spread
         point = np.maximum(point, 0.0)
         point[steps:] = np.minimum(point[steps:], 1.0)

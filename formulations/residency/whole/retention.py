@@ -10,7 +10,7 @@ from formulations.residency.whole.intervals import PagedIntervals
 from formulations.reuse_intervals import residency_of, stores_of
 from formulations.solver.program import Floats
 from spmopt.assemble.index import row_at
-from spmopt.core.schedule import Plan
+from spmopt.core.schedule import Plan, Residency
 from spmopt.core.table import Bools, Ints
 
 
@@ -46,9 +46,8 @@ class Retention:
             return Retention.nothing(uses)
         at = row_at(row, uses.step, uses.tensor)
         resident = (at >= 0) & (row.size_bytes[at] == uses.size_bytes)
-        joined = (row.tensor[1:] == row.tensor[:-1]) & (row.end[:-1] == row.begin[1:])
-        joined &= row.size_bytes[1:] == row.size_bytes[:-1]
-        stretch = np.concatenate(([0], np.cumsum(~joined)))[at]
+        alike = row.size_bytes[1:] == row.size_bytes[:-1]
+        stretch = np.concatenate(([0], np.cumsum(~(_joined(row) & alike))))[at]
         kept = np.concatenate(([False], stretch[1:] == stretch[:-1]))
         return Retention.of(uses, resident, kept)
 
@@ -144,3 +143,31 @@ def _ranked(priority: Floats, where: Bools) -> list[int]:
     at = np.flatnonzero(where & (priority > 0))
     ranked: list[int] = at[np.argsort(-priority[at], kind="stable")].tolist()
     return ranked
+
+
+def is_kept_whole(uses: PagedIntervals, plan: Plan) -> bool:
+    """Return whether a plan is of the class ``KEPT_WHOLE``; one in another order is not.
+
+    At a use all of a tensor is resident, or nothing; where bytes of it are resident in all steps
+    from one use to the next, all are, in each of them.
+    """
+    row = plan.residency
+    if not np.array_equal(plan.steps.operation, uses.line.order):
+        return False
+    if not len(row):
+        return True
+    full = row.size_bytes == uses.line.size_bytes[row.tensor]
+    at = row_at(row, uses.step, uses.tensor)
+    if not full[at[at >= 0]].all():
+        return False
+    stretch, partial = np.concatenate(([0], np.cumsum(~_joined(row)))), np.cumsum(~full)
+    last = np.flatnonzero(uses.previous >= 0)
+    first, last = at[uses.previous[last]], at[last]
+    through = (first >= 0) & (last >= 0) & (stretch[first] == stretch[last])
+    return bool((partial[first] == partial[last])[through].all())
+
+
+def _joined(row: Residency) -> Bools:
+    """(r - 1,) Rows of residency that go on where the one before ends."""
+    found: Bools = (row.tensor[1:] == row.tensor[:-1]) & (row.end[:-1] == row.begin[1:])
+    return found

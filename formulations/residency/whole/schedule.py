@@ -16,7 +16,13 @@ from formulations.residency.column_generation import ColumnGeneration
 from formulations.residency.whole import timed, traffic
 from formulations.residency.whole.absent import never_resident
 from formulations.residency.whole.kept_bound import KeptBound
-from formulations.residency.whole.retention import Retention, filled, plan_of, repaired
+from formulations.residency.whole.retention import (
+    Retention,
+    filled,
+    is_kept_whole,
+    plan_of,
+    repaired,
+)
 from formulations.residency.whole.savings import savings
 from formulations.residency.whole.traffic import TrafficProgram
 from formulations.residency.whole.transfers import TimedPlan, WholeCase
@@ -36,6 +42,9 @@ _MOST_USES = 15_000  # of the time program
 _ROUNDED = (
     "{what}, which its program leaves out, cost {percent}; other transfers may lose less, as those "
     "of whole@pulp:highs"
+)
+_KEEPS_PARTS = (
+    "the class bound does not cover this schedule, which also keeps parts of tensors between uses"
 )
 _LEAST_LOSS = 1e-4
 _LEAST_RISE = 1e-4  # of a bound, for which it may be one of fewer schedules
@@ -140,6 +149,8 @@ class _WholeSearch(WholeCase):
             self._note_rounding(found)
         # A part that would leave and be back in the next step just stays: no longer of that class.
         of_kept = kept is not None and self.value is not None and kept.value <= self.value
+        if of_kept and self.plan is not None and not is_kept_whole(self.uses, self.plan):
+            self.notes.append(_KEEPS_PARTS)
         return self.outcome(certificate=certificate, bound=kept if of_kept else known)
 
     def _note_rounding(self, found: TimedPlan) -> None:

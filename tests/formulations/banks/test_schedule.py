@@ -2,15 +2,19 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
+from formulations.residency.banks import assign as assigning
 from formulations.residency.banks.assign import assign
 from formulations.residency.banks.facts import BankCoefficients
 from formulations.residency.banks.layout import bank_rows
 from formulations.residency.banks.schedule import schedule
 from formulations.residency.banks.segments import PageSegments
+from formulations.solver.highs import solve_within
+from formulations.solver.program import Program, SolverResult
 from spmopt.assemble import assemble
 from spmopt.assemble.cost import plan_cost
 from spmopt.core.errors import InputError
@@ -145,3 +149,22 @@ def test_what_does_not_fit_is_infeasible() -> None:
     small = replace(case, machine=replace(case.machine, banks=bank))
     found = solve(small, "banks", Request())
     assert found.status is Status.INFEASIBLE
+
+
+def test_a_solution_that_breaks_rows_gives_no_banks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solver that is out of time may leave one."""
+
+    def late(program: Program, request: Request, **more: Any) -> SolverResult:
+        found = solve_within(program, request, **more)
+        return replace(found, feasible=program.integer is None)
+
+    case = instance()
+    objective = energy_objective(case.machine)
+    request = Request(objective=objective)
+    plan = random_plan(case, np.random.default_rng(0), False)
+    line = timeline(case, plan.steps)
+    facts = BankCoefficients(case, line, objective, relaxed=False)
+    cost = plan_cost(case.machine, line, plan)
+    assert assign(facts, plan, cost, request) is not None
+    monkeypatch.setattr(assigning, "solve_within", late)
+    assert assign(facts, plan, cost, request) is None

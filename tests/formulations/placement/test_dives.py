@@ -46,3 +46,22 @@ def test_next_to_a_good_order_few_buffers_change_at_times_and_all_at_others(
     changed = [np.mean(one != other) for one, other in pairwise(factors)]
     assert 0 < min(changed) < 0.06
     assert max(changed) == 1.0
+
+
+def test_the_first_dive_goes_no_nearer_to_the_bound_than_a_small_part_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Unless the best is nearer; of a best far above, a sixteenth of the way remains."""
+    capacities: list[int] = []
+
+    class Noted(Found):
+        def __init__(self, ordered: object, capacity: int) -> None:
+            super().__init__(ordered, capacity)
+            capacities.append(capacity)
+
+    monkeypatch.setattr(attempts, "TreeSearch", Noted)
+    monkeypatch.setattr(attempts, "height", lambda part, offsets: 0)
+    scaled: Any = SimpleNamespace(part=range(BUFFERS), ordered=lambda word, each: None)
+    for above in (16_000, 400, 60):
+        Dives(scaled).dive(12_800, 12_800 + above, bool)
+    assert capacities == [12_800 + 1000, 12_800 + 100, 12_800 + 60]

@@ -33,6 +33,10 @@ from tests.formulations.priced import (
 )
 from tests.tiny import Op, tiny
 
+pytestmark = pytest.mark.filterwarnings(
+    "error::RuntimeWarning"
+)  # it would be on every user's screen
+
 
 def keys(case: Case, columns: PathColumns) -> set[int]:
     return set(columns.key(case.intervals.steps).tolist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic, sleep
@@ -218,3 +219,15 @@ def test_a_wrong_infeasible_is_no_proof(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert found.plan is None
     assert found.bound == -float("inf")
     assert "calls the program infeasible, which it is not" in found.notes[0]
+
+
+def test_what_a_solver_prints_goes_to_a_file_while_it_runs(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with solving._inside(tmp_path):
+        for screen in (1, 2):
+            os.write(screen, b"solver\n")
+    for screen in (1, 2):
+        os.write(screen, b"own\n")
+    assert capfd.readouterr() == ("own\n", "own\n")
+    assert (tmp_path / "printed").read_text() == "solver\n" * 2

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from itertools import combinations, product
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency.byte_prices import BytePrices
+from formulations.residency.whole import traffic
 from formulations.residency.whole.decisions import (
     NO,
     YES,
@@ -164,3 +167,25 @@ def test_most_pages_counts_gaps_and_accesses() -> None:
     every = np.ones(3, bool)
     assert uses.pages_of(uses.crossed, every).tolist() == [2, 3, 2]
     assert uses.pages_of(~every, every).tolist() == [2, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("used", "rows"),
+    [
+        ([7, 6, 1, 80], [True, False, False, False]),
+        ([7, 9, 1, 80], [True, True, False, False]),
+        ([7, 9, 8, 80], [True, True, True, True]),
+    ],
+)
+def test_the_search_begins_with_the_rows_that_are_nearly_full(
+    used: list[int], rows: list[bool]
+) -> None:
+    """Or with all that are needed, if most of them are."""
+    capacity = SimpleNamespace(
+        needed=np.array([True, True, True, True, False]),
+        room=np.array([10, 10, 10, 200, 1]),
+        used=lambda values: np.array([*used, 1]),
+    )
+    model: Any = SimpleNamespace(capacity=capacity)
+    relaxed: Any = SimpleNamespace(primal=np.zeros(1))
+    assert traffic._busy(model, relaxed).tolist() == [*rows, False]

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from time import monotonic
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,9 +17,10 @@ from formulations.residency.byte_prices import BytePrices
 from formulations.residency.program.columns import ColumnKind
 from formulations.residency.whole import schedule
 from formulations.residency.whole.absent import never_resident
+from formulations.residency.whole.intervals import PagedIntervals
 from formulations.residency.whole.kept_bound import KeptBound
 from formulations.residency.whole.knapsacks import Knapsack, dearest_set, violated
-from formulations.residency.whole.retention import Retention, filled
+from formulations.residency.whole.retention import Retention, filled, is_kept_whole
 from formulations.residency.whole.savings import savings
 from formulations.residency.whole.timed import TimedProgram
 from formulations.residency.whole.transfers import WholeCase, best_transfers
@@ -26,6 +28,7 @@ from formulations.solver.highs import solve
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, energy_objective
 from spmopt.core.result import KEPT_WHOLE, WHOLE_TENSORS
+from spmopt.core.schedule import Plan
 from spmopt.core.scheduler import Request
 from spmopt.core.timeline import listed_timeline, relaxed_mode, relaxed_timeline
 from spmopt.frontends.zoo import network
@@ -304,3 +307,50 @@ def test_once_stopped_what_there_is_comes_back() -> None:
     assert verified_value(instance, MAKESPAN, outcome.plan) <= verified_value(
         instance, MAKESPAN, start
     )
+
+
+@pytest.mark.parametrize("seed", [9, 914, 901, 1, 2, 3])
+def test_a_schedule_that_is_not_of_the_class_of_its_bound_says_so(seed: int) -> None:
+    """A part that would leave and be back at once stays: so it is in the first two."""
+    instance = random_instance(seed, **_PARTS)
+    outcome = solved(instance, MAKESPAN)
+    known, plan = outcome.class_bound, outcome.plan
+    assert known is not None
+    assert plan is not None
+    member = _keeps_whole(instance, plan)
+    assert (
+        is_kept_whole(PagedIntervals(instance.machine, listed_timeline(instance)), plan) == member
+    )
+    parts = any("also keeps parts" in note for note in outcome.notes)
+    assert parts == (not member and known.holds_for == KEPT_WHOLE)
+    assert parts or seed not in (9, 914)
+
+
+_PARTS: dict[str, Any] = {
+    "max_operations": 6,
+    "max_tensors": 4,
+    "max_tensor_pages": 4,
+    "page_bytes": 1,
+    "max_compute_cycles": 8,
+    "max_operands": 4,
+    "duplex": True,
+}
+
+
+def _keeps_whole(instance: Instance, plan: Plan) -> bool:
+    """The definition of the class, step by step."""
+    held = np.zeros((len(instance.tensors), len(instance.operations)), np.int64)
+    rows = plan.residency
+    for tensor, begin, end, size in zip(
+        rows.tensor, rows.begin, rows.end, rows.size_bytes, strict=True
+    ):
+        held[tensor, begin:end] = size
+    for index, tensor in enumerate(instance.tensors):
+        uses = [i for i, op in enumerate(instance.operations) if index in (*op.reads, *op.writes)]
+        if any(held[index, i] not in (0, tensor.size_bytes) for i in uses):
+            return False
+        for first, last in pairwise(uses):
+            between = held[index, first : last + 1]
+            if between.min() not in (0, tensor.size_bytes):
+                return False
+    return True

@@ -26,11 +26,22 @@ from tests.tiny import Op, tiny
 
 LARGER: dict[str, Any] = {"max_operations": 14, "max_tensors": 8, "duplex": True, "setup": True}
 
+_STAGES = ((60, (0.3, 0.002)), (30, (0.1, 0.002)))
+
 
 @pytest.fixture(autouse=True)
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of four steps on every instance, and no program after them."""
-    narrow = partial(Settings, large=0, large_if_loose=0, half=2, stages=(60, 30), large_program=0)
+    narrow = partial(
+        Settings,
+        large=0,
+        large_of_bytes=0,
+        half=2,
+        tight_half=2,
+        stages=_STAGES,
+        tight_stages=_STAGES,
+        large_program=0,
+    )
     monkeypatch.setattr(column_generation, "Settings", narrow)
 
 

@@ -38,7 +38,10 @@ def _homes() -> dict[str, str]:
 def __getattr__(name: str) -> Any:
     if name not in _homes():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_homes()[name]), name)
+    home = _homes()[name]
+    # A package of this one is no attribute before it is imported.
+    own = home == __name__
+    value = import_module(f"{home}.{name}") if own else getattr(import_module(home), name)
     globals()[name] = value
     return value
 

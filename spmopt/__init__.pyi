@@ -1,5 +1,6 @@
 """Public names and their homes; :mod:`spmopt` loads each from there when it is first used."""
 
+from spmopt import testing as testing
 from spmopt.api.analyses import Breakdowns as Breakdowns
 from spmopt.api.analyses import Stalls as Stalls
 from spmopt.api.analyses import analyze as analyze

@@ -164,8 +164,8 @@ def _status(
             return _optimal(result, relative_gap(value, proved))
         case Status.FEASIBLE if result.schedule is None and result.value is None:
             return ["feasible without a schedule"]
-        case Status.INFEASIBLE if result.schedule is not None:
-            return ["infeasible, yet there is a schedule"]
+        case Status.INFEASIBLE | Status.FAILED if result.schedule is not None:
+            return [f"{result.status}, yet there is a schedule"]
         case Status.INFEASIBLE if infeasible is None:
             return ["infeasible is not true: in some mode every operation fits the scratchpad"]
     return []

@@ -128,8 +128,10 @@ def tables(rows: pd.DataFrame) -> Tables:
         ("energy", "energy_j", "Energy in mJ, and against SRAM alone"),
         ("time", "time_s", "Time in ms, banks of 64 ports, against SRAM alone"),
     ):
-        own = rows[rows.objective == objective].set_index(["shown", "network"])[column]
-        costs = own.unstack(sort=False)
+        some = rows[rows.objective == objective]
+        # Not unstack(sort=False): before pandas 3 that mixes the rows up.
+        costs = some.set_index(["shown", "network"])[column].unstack()
+        costs = costs.loc[some.shown.unique(), some.network.unique()]
         table = texts(1e3 * costs, "{:#.4g}") + texts(costs / costs.loc["SRAM"], change).map(
             " ({})".format
         )

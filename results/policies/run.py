@@ -59,13 +59,14 @@ def cases() -> dict[str, Sweep]:
 def gaps(rows: pd.DataFrame, kind: str) -> pd.DataFrame:
     """Return gaps to the bound of the listed order, points by rules, where all have schedules.
 
-    A rule that runs in an order of its own is held against the same bound as the others, so that
+    A rule that runs in an order of its own is compared with the same bound as the others, so that
     all gaps at a point compare values; its gap to the bound of that is another column.
     """
     own = rows[rows.part == kind].set_index([*POINT, "scheduler"])
-    value, bound, gap = (own[name].unstack(sort=False) for name in ("value", "bound", "gap"))
+    value, bound, gap = (own[name].unstack() for name in ("value", "bound", "gap"))
     found = value[[*RULES]].div(bound["fluid"], axis=0) - 1
     found.insert(RULES.index("tsai") + 1, OWN, gap["tsai"])
+    found = found.loc[own.index.droplevel("scheduler").unique()]
     return found.dropna().rename(columns=lambda rule: rule.replace(PAGES, " by pages"))
 
 

@@ -1,4 +1,4 @@
-"""Searches by samplers of Optuna, held against the exact front of time and cost."""
+"""Searches by samplers of Optuna, compared with the exact front of time and cost."""
 
 from __future__ import annotations
 

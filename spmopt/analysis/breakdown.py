@@ -91,7 +91,7 @@ class Breakdown(Spending):
 
     @property
     def attainable_flop_per_s(self) -> Reals:
-        """Operations per second, at most, at that reuse frequency (Eq. 5.1)."""
+        """Operations per second, at most, at that operational intensity (Tsai, Eq. 5.1)."""
         return attainable(self.machine, self.flop_per_byte)
 
     @property

@@ -27,16 +27,14 @@ def ridge_point(machine: Machine) -> float:
     return machine.operations_per_s / machine.dram_bytes_per_s
 
 
-def attainable(machine: Machine, reuse_frequency: Reals) -> Reals:
+def attainable(machine: Machine, intensity: Reals) -> Reals:
     """Return operations per second at so many operations per byte, at most (Eq. 5.1)."""
-    return np.minimum(
-        reuse_frequency * float(machine.dram_bytes_per_s), float(machine.operations_per_s)
-    )
+    return np.minimum(intensity * float(machine.dram_bytes_per_s), float(machine.operations_per_s))
 
 
-def bound_words(machine: Machine, reuse_frequency: Reals) -> NDArray[np.object_]:
-    """``compute`` where the reuse frequency is above the ridge point, else ``memory``."""
-    above = reuse_frequency > ridge_point(machine)
+def bound_words(machine: Machine, intensity: Reals) -> NDArray[np.object_]:
+    """``compute`` where the operational intensity is above the ridge point, else ``memory``."""
+    above = intensity > ridge_point(machine)
     return np.where(above, "compute", "memory").astype(object)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spmopt.api.arguments import checked
 from spmopt.api.scheduling import Solution
 from spmopt.api.shown import Shown
 from spmopt.core.errors import InputError
@@ -71,6 +72,7 @@ class Breakdowns(Shown):
         write_text(Path(path), csv_text(detail(self.analysis, self.per or "operation")))
 
 
+@checked
 def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
     """Break time, traffic and reuse of a schedule down.
 
@@ -95,7 +97,7 @@ def analyze(solution: Solution, *, per: str | None = None) -> Breakdowns:
     from spmopt.core.errors import unknown
 
     if per is not None and per not in PER:
-        raise unknown("choice for --per", per, PER)
+        raise unknown("choice for per", per, PER)
     instance = solution.instance
     if any(bank.has_rates for bank in instance.machine.banks):
         raise InputError(
@@ -159,6 +161,7 @@ class Stalls(Shown):
         write_text(Path(path), csv_text(self.explanation, steps))
 
 
+@checked
 def explain(solution: Solution, *, top: int = 5, step: int | None = None) -> Stalls:
     """Explain why a schedule stalls, and what more scratchpad and bandwidth would be worth.
 

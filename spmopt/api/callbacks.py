@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def _warn(message: str) -> None:
-    warn(message, stacklevel=3)
+    warn(message, stacklevel=4)
 
 
 def _silent(*news: object) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spmopt import __version__
+from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import machine as machine_of
 from spmopt.api.scheduling import require_limits
@@ -113,6 +114,7 @@ class GradientTable(Shown):
         yield from (Line(text=f"{note[0].upper()}{note[1:]}.") for note in asked.notes)
 
 
+@checked
 def gradients(
     source: str | None = None,
     *,

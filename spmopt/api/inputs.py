@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.core.errors import InputError
 
@@ -50,6 +51,7 @@ def is_stored(source: object) -> bool:
     return str(source).lower().endswith(".json")
 
 
+@checked
 def load(
     source: str | Path | Graph | Instance,
     *,
@@ -171,9 +173,10 @@ def require_training(optimizer: str | None, training: bool) -> None:
     from spmopt.graph.training import require_optimizer
 
     require_optimizer(optimizer)
-    raise InputError(f"optimizer {optimizer}: is for training; add training")
+    raise InputError(f"optimizer {optimizer}: is for training; add training=True")
 
 
+@checked
 def machine(
     base: str | Path | Machine = DEFAULT_MACHINE,
     *,
@@ -237,7 +240,7 @@ def machine(
         An unknown machine or setting, or a value that cannot be used.
     """
     from spmopt.core.machine import Machine
-    from spmopt.hardware.machines import load_machine, override
+    from spmopt.hardware.machines import load_machine, override, rate_kept
     from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.hardware.settings import BANK, require_units, split_banks
 
@@ -259,9 +262,9 @@ def machine(
     else:
         found = load_machine(str(base), changes)
     found = _with_banks(found, bank, given)
-    mixed = disagreement(sources_of(found))
-    if mixed is not None:
-        callbacks.warn(mixed)
+    for warning in (disagreement(sources_of(found)), rate_kept(found, changes)):
+        if warning is not None:
+            callbacks.warn(warning)
     return found
 
 
@@ -279,6 +282,7 @@ def _with_banks(machine: Machine, bank: Sequence[str], given: Mapping[str, objec
     return with_banks(machine, read_banks(bank, "bank"))
 
 
+@checked
 def lower(
     workload: Workload | Graph | Instance,
     machine: Machine | None = None,

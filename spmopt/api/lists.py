@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
+from spmopt.api.arguments import checked
 from spmopt.api.shown import Shown
 from spmopt.core.errors import InputError
 
@@ -139,6 +140,7 @@ def list_networks() -> Listing:
     return _listing("networks", document, _grid(entries, columns, "parameters", "what it is"))
 
 
+@checked
 def list_machines(names: Sequence[str] = ()) -> Listing:
     """List machines: size, rates, and the scratchpad's technology and area where known.
 
@@ -235,6 +237,7 @@ def _choices(entries: Iterable[SchedulerEntry]) -> Iterator[tuple[str, str, str]
                 yield f"{option}={choice}", names, f"{meaning}{default}"
 
 
+@checked
 def list_technologies(
     names: Sequence[str] = (),
     *,

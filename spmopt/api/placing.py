@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Shown
 from spmopt.core.errors import InputError
@@ -128,6 +129,7 @@ class BufferPlacement(Shown):
             write_buffers(Path(path), self.buffers, self.placed.placement.offsets_bytes)
 
 
+@checked
 def place(
     buffers: str | Path | Sequence[Buffer],
     *,

@@ -9,6 +9,7 @@ from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.shown import Shown
 from spmopt.core.errors import InfeasibleError, InputError, ScheduleError
@@ -77,7 +78,7 @@ class Solution(Shown):
 
     @property
     def status(self) -> str:
-        """``optimal``, ``feasible``, ``infeasible`` or ``unknown``."""
+        """``optimal``, ``feasible``, ``infeasible``, ``unknown`` or ``failed``."""
         return str(self.result.status)
 
     @property
@@ -154,7 +155,7 @@ class Solution(Shown):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparisonTable(Shown):
-    """Solutions of one instance, held against one certified bound.
+    """Solutions of one instance, compared with one certified bound.
 
     ``comparison["page"]`` is the solution of a scheduler.
 
@@ -234,6 +235,7 @@ class ComparisonTable(Shown):
         return [row for solution in self for row in solution.rows()]
 
 
+@checked
 def solve(
     instance: Instance,
     scheduler: str | SchedulerEntry | Policy = "page",
@@ -291,6 +293,7 @@ def solve(
     return next(iter(found))
 
 
+@checked
 def compare(
     instance: Instance,
     schedulers: Sequence[str | SchedulerEntry | Policy] | None = None,
@@ -301,7 +304,7 @@ def compare(
     threads: int = 2,
     callbacks: Callbacks = QUIET,
 ) -> ComparisonTable:
-    """Run several schedulers, all held against the best certified bound.
+    """Run several schedulers, all compared with the best certified bound.
 
     Parameters
     ----------
@@ -315,25 +318,22 @@ def compare(
     Returns
     -------
     ComparisonTable
-        One result a scheduler.
+        One result a scheduler. A policy of a package or of one's own that raises, or whose
+        schedule breaks a rule, has the status ``failed`` and the reason in its notes.
 
     Raises
     ------
     InputError
         An unknown scheduler or objective, or one that does not go with the other.
+    ScheduleError
+        All schedulers failed.
     """
-    from spmopt.core.instance import Instance
     from spmopt.core.objective import objective_named
     from spmopt.core.scheduler import Request
-    from spmopt.schedulers.registry import find
+    from spmopt.schedulers.registry import by_name
     from spmopt.solving import compare as run
 
     require_limits(time_limit, tolerance, threads=threads)
-    if not isinstance(instance, Instance):
-        raise InputError(
-            f"{instance!r} is no instance; make one: spmopt.lower(spmopt.load(...), "
-            "spmopt.machine(...))"
-        )
     request = Request(
         objective=objective_named(objective, instance.machine),
         tolerance=tolerance,
@@ -344,9 +344,7 @@ def compare(
         on_incumbent=callbacks.on_incumbent,
     )
     given = usual_schedulers(instance, objective)[0] if schedulers is None else schedulers
-    entries = {entry.name: entry for entry in map(find, given)}
-    if not entries:
-        raise InputError("schedulers: name at least one")
+    entries = by_name(given)
     results = run(instance, list(entries.values()), request)
     return ComparisonTable(instance, results, list(entries)[len(results) :])
 
@@ -366,6 +364,7 @@ def usual_schedulers(instance: Instance, objective: str | Objective) -> tuple[li
     return able, f"left out, for they do not minimize {name}: {', '.join(unable)}; {_JOINT}"
 
 
+@checked
 def read(path: str | Path, *, callbacks: Callbacks = QUIET) -> Solution:
     """Read and verify a result file.
 
@@ -431,6 +430,7 @@ class Verification(Shown):
         return verification_record(self.solution.instance, self.solution.result, self.audit)
 
 
+@checked
 def verify(result: str | Path | Solution, *, callbacks: Callbacks = QUIET) -> Verification:
     """Recompute everything that a result claims, without any solver.
 

@@ -120,11 +120,14 @@ class Document:
         Content of the file.
     record
         What it holds, as a JSON object.
+    require_name
+        Raises :class:`InputError` for a file whose name says that it holds something else.
     """
 
     title: str
     text: str
     record: Mapping[str, object]
+    require_name: Callable[[Path], None] = lambda _: None
 
     def __repr__(self) -> str:
         return f"<{self.title}>"
@@ -133,6 +136,7 @@ class Document:
         """Write the file; raises :class:`InputError` if that cannot be."""
         from spmopt.io.document import write_text
 
+        self.require_name(Path(path))
         write_text(Path(path), self.text)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from io import StringIO
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spmopt import __version__
+from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import (
     DEFAULT_MACHINE,
@@ -29,10 +32,12 @@ from spmopt.core.errors import InputError, unknown
 
 if TYPE_CHECKING:
     from spmopt.core.machine import Machine
+    from spmopt.core.scheduler import Policy
     from spmopt.experiments.rows import Row
     from spmopt.hardware.settings import Setting
     from spmopt.reporting.curves import Curves
     from spmopt.reporting.tables import Part
+    from spmopt.schedulers.registry import SchedulerEntry
     from spmopt.sweeps.cases import Network, SweepCase
 
 Axis = str | int | Sequence[str | int]
@@ -86,15 +91,10 @@ class SweepTable(Shown):
 
     def parts(self, width: int | None = None) -> Iterator[Part]:
         """Yield what differs between rows as a table, and what all have in common."""
-        from spmopt.reporting.tables import Grid, Line
+        from spmopt.reporting.sweep import sweep_parts
 
         del width
-        columns = dict(zip(self.names, zip(*self.texts, strict=True), strict=False))
-        differ = {name: texts for name, texts in columns.items() if len({*texts}) > 1}
-        same = [f"{k} {texts[0]}" for k, texts in columns.items() if k not in differ and texts[0]]
-        yield Line(text=f"{len(self.table)} rows; {', '.join(same)}")
-        yield Line()
-        yield Grid(columns=list(differ), rows=list(zip(*differ.values(), strict=True)))
+        yield from sweep_parts(self.table, self.extra, self.left)
 
     def text(self) -> str:
         """Return the table as CSV."""
@@ -155,6 +155,7 @@ class SweepTable(Shown):
         return about, curves_page(curves), {"rows": len(curves.rows)}
 
 
+@checked
 def read_sweep(path: str | Path) -> SweepTable:
     """Read the CSV file of a sweep.
 
@@ -179,9 +180,10 @@ def read_sweep(path: str | Path) -> SweepTable:
     return SweepTable(found.rows, found.names, found.extra, Path(path))
 
 
+@checked
 def sweep(
     networks: str | Sequence[str],
-    schedulers: Sequence[str] = ("belady", "page", "fluid"),
+    schedulers: Sequence[str | SchedulerEntry | Policy] = ("belady", "page", "fluid"),
     *,
     training: bool = False,
     batch: Axis | None = None,
@@ -217,7 +219,8 @@ def sweep(
     networks
         Network names, ONNX files, or instances as JSON files.
     schedulers
-        Names (see :func:`list_schedulers`); fluid is the bound.
+        Names (see :func:`list_schedulers`); fluid is the bound. Policies of one's own, as
+        :func:`solve` takes them, must be functions of a module where there are several processes.
     training, optimizer, parameters, assume_pointwise
         As for :func:`load`.
     batch
@@ -264,18 +267,28 @@ def sweep(
     from spmopt.experiments.executors import processors
     from spmopt.experiments.queue import TaskQueue
     from spmopt.experiments.store import RowTable
+    from spmopt.hardware.machines import rate_kept
     from spmopt.hardware.scratchpad import disagreement, sources_of
     from spmopt.sweeps.rows import SweepColumns
     from spmopt.sweeps.run import Sweep, run_sweeps
     from spmopt.sweeps.work import SolveOptions
 
     require_limits(time_limit, tolerance, jobs=jobs)
+    path = None if output is None else _csv(output)
     axes = _axes({**(settings or {}), **{key: given[key] for key in _SWEPT}})
     names = [networks] if isinstance(networks, str) else list(networks)
     found = networks_of(names, **{key: given[key] for key in OF_NETWORKS})
     cases = [case for network in found for case in _cases_of(network, machine, axes)]
-    chosen = _schedulers(schedulers, objective, cases)
-    search = SolveOptions(objective=objective, tolerance=tolerance, time_limit_s=time_limit)
+    entries = _schedulers(schedulers, objective, cases)
+    if jobs != 1 and scheduler_address is None:
+        _require_sendable(entries.values())
+    chosen = tuple(entries)
+    search = SolveOptions(
+        objective=objective,
+        tolerance=tolerance,
+        time_limit_s=time_limit,
+        given=tuple(entry for entry in entries.values() if not entry.is_own),
+    )
     part, cut = Sweep(cases=tuple(cases), schedulers=chosen, search=search).shard(shard)
     options = {
         "networks": names,
@@ -294,10 +307,12 @@ def sweep(
         **cut,
     }
     extra = [key for key, _ in cases[0].extra]
-    path = None if output is None else Path(output)
     table = RowTable(path, SweepColumns(extra, on_chip=True), identity, callbacks.note)
     count, left = len(part.keys(table)), ""
     mixed = disagreement(source for case in cases for source in sources_of(case.machine))
+    given_first = {key: values[0] for key, values in axes.items()}
+    rates = (rate_kept(case.machine, given_first) for case in cases)
+    doubts = dict.fromkeys(text for text in (mixed, next(filter(None, rates), None)) if text)
     queue = TaskQueue(
         processors() if jobs is None else jobs,
         scheduler_address,
@@ -305,8 +320,8 @@ def sweep(
         report=callbacks.note,
     )
     try:
-        if mixed is not None:
-            callbacks.warn(mixed)
+        for doubt in doubts:
+            callbacks.warn(doubt)
         with queue:
             ended = run_sweeps([part], table, queue, report=callbacks.progress, warn=callbacks.warn)
         if not ended.complete:
@@ -363,7 +378,7 @@ def networks_of(
     InputError
         An unknown network, or an option that does not go with one.
     """
-    from spmopt.frontends import zoo
+    from spmopt.frontends.networks import require_network
     from spmopt.graph.lower import LOWERINGS
     from spmopt.sweeps.axes import axis, count
     from spmopt.sweeps.cases import Network
@@ -385,12 +400,7 @@ def networks_of(
             found[Network(name=name, lowering=instance.lowering)] = None
             continue
         if not name.lower().endswith(".onnx"):
-            try:
-                zoo.entry(name)
-            except InputError as error:
-                raise InputError(
-                    f"{error} (a file must end in .onnx, a stored instance in .json)"
-                ) from None
+            require_network(name)
         for size in batches:
             parameters = tuple((options["parameters"] or {}).items())
             own = {**options, "parameters": parameters, "lowering": lowering or LOWERINGS[0]}
@@ -399,21 +409,38 @@ def networks_of(
 
 
 def _schedulers(
-    names: Sequence[str], objective: str, cases: Sequence[SweepCase]
-) -> tuple[str, ...]:
-    """Check names, with every machine, before anything is scheduled."""
+    given: Sequence[str | SchedulerEntry | Policy], objective: str, cases: Sequence[SweepCase]
+) -> dict[str, SchedulerEntry]:
+    """Check schedulers, with every machine, before anything is scheduled; return them by name."""
     from spmopt.core.objective import objective_named
-    from spmopt.schedulers.registry import able, find
+    from spmopt.schedulers.registry import able, by_name
 
     aim = objective_named(objective, cases[0].machine)
-    entries = [find(name) for name in names]
+    found = by_name(given)
+    entries = found.values()
     for features in dict.fromkeys(case.machine.features for case in cases):
         for entry in entries:
             entry.require(aim, able(aim, features=features))
             entry.require_features(features)
-    if not entries:
-        raise InputError("schedulers: name at least one")
-    return tuple(dict.fromkeys(entry.name for entry in entries))
+    return found
+
+
+def _require_sendable(entries: Iterable[SchedulerEntry]) -> None:
+    """Raise :class:`InputError` for a policy that other processes cannot import."""
+    for entry in entries:
+        home = sys.modules.get(getattr(entry.target, "__module__", None) or "")
+        typed = home is sys.modules["__main__"] and not hasattr(home, "__file__")
+        try:
+            pickle.dumps(entry)
+        except Exception as error:  # whatever the parts of a policy do
+            why = " ".join(str(error).split())
+        else:
+            why = "it is in no file" if typed else ""
+        if why:
+            raise InputError(
+                f"scheduler {entry.name}: cannot be sent to other processes ({why}); define it at "
+                "the top of a module, or give jobs=1"
+            )
 
 
 def _cases_of(
@@ -481,6 +508,7 @@ def _cases(
     ]
 
 
+@checked
 def merge(files: Sequence[str | Path], output: str | Path) -> tuple[int, Sequence[str]]:
     """Join the files of shards of a sweep into one, in the order of the sweep.
 
@@ -503,4 +531,12 @@ def merge(files: Sequence[str | Path], output: str | Path) -> tuple[int, Sequenc
     """
     from spmopt.experiments.store import merge as joined
 
-    return joined([Path(file) for file in files], Path(output))
+    return joined([Path(file) for file in files], _csv(output))
+
+
+def _csv(output: str | Path) -> Path:
+    """Return the file that rows are written to; :class:`InputError` if its name says otherwise."""
+    path = Path(output)
+    if path.suffix.lower() != ".csv" and (path.is_file() or not path.exists()):
+        raise InputError(f"{path}: rows are written as CSV; let the name end in .csv")
+    return path

@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.inputs import is_stored
 from spmopt.api.scheduling import Solution, require_limits
@@ -193,7 +194,9 @@ class HardwareSearch(Shown):
             each is not None and each.result.schedule is not None for each in kept.values()
         )
         record = {"study": front.name, "front": list(front.members), "schedules": schedules}
-        return f"study {front.name}, {len(front.members)} trials", text, record
+        members, trials = len(front.members), sum(self.found.counts.values())
+        among = f"{members} on the front" if front.top is None else f"the best {members} shown"
+        return f"study {front.name}, {trials} trials, {among}", text, record
 
     def _front(self, kept: Mapping[tuple[int, str], StoredResult | None]) -> Front:
         """Lay it out, with what more is worth on the machines whose results are kept."""
@@ -308,6 +311,7 @@ def _without_part(callbacks: Callbacks, message: str) -> None:
     callbacks.progress(message, None)
 
 
+@checked
 def read_search(
     storage: str | Path = STORAGE, *, study: str | None = None, top: int | None = None
 ) -> HardwareSearch:
@@ -345,6 +349,7 @@ def read_search(
         )
 
 
+@checked
 def tune(
     networks: str | Sequence[str],
     space: str | Path,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from spmopt.api.arguments import checked
 from spmopt.api.callbacks import QUIET, Callbacks
 from spmopt.api.scheduling import Solution
 from spmopt.api.shown import Document, Drawing
@@ -33,6 +34,7 @@ Subject: TypeAlias = Solution | Sequence[Solution] | SweepTable | HardwareSearch
 """What can be drawn."""
 
 
+@checked
 def plot(
     subject: Subject,
     *,
@@ -80,7 +82,7 @@ def plot(
 
     name = picture or ("all" if len(solutions) == 1 else "compare")
     if name not in PICTURES:
-        raise unknown("choice for --picture", name, PICTURES)
+        raise unknown("picture", name, PICTURES)
     pictures = laid_out(solutions, timing, callbacks)
     made = "; ".join(headings(pictures))
 
@@ -94,6 +96,7 @@ def plot(
     return Drawing(title, write, {"picture": name, "timing": timing})
 
 
+@checked
 def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
     """Make a page (HTML) of a schedule, of two of one instance, of a sweep or of a search.
 
@@ -133,9 +136,21 @@ def report(subject: Subject, *, timing: str = "steps", callbacks: Callbacks = QU
         about = f"{pictures[0].instance.name}, {'; '.join(headings(pictures))}"
         record = {"timing": timing}
     size = len(text.encode())
-    return Document(f"{about}; {si(size, 'B')}", text, {**record, "bytes": size})
+    title = f"{about}; {si(size, 'B')}"
+    return Document(title, text, {**record, "bytes": size}, require_page)
 
 
+def require_page(path: Path) -> None:
+    """Raise :class:`InputError` for a name that is not one of a page; a pipe has any."""
+    is_file = path.is_file() or not path.exists()
+    if is_file and path.suffix.lower() not in (".html", ".htm"):
+        raise InputError(
+            f"{path}: a page is HTML; let the name end in .html, or draw a picture "
+            "(.png, .svg, .pdf) by 'spmopt plot'"
+        )
+
+
+@checked
 def trace(solution: Solution, *, timing: str = "steps", callbacks: Callbacks = QUIET) -> Document:
     """Make a trace of a schedule, for https://ui.perfetto.dev or chrome://tracing.
 
@@ -180,6 +195,7 @@ def trace(solution: Solution, *, timing: str = "steps", callbacks: Callbacks = Q
     )
 
 
+@checked
 def export(
     instance: Instance,
     *,
@@ -252,7 +268,7 @@ def laid_out(
     from spmopt.core.errors import unknown
 
     if timing not in TIMINGS:
-        raise unknown("choice for --timing", timing, TIMINGS)
+        raise unknown("choice for timing", timing, TIMINGS)
     found = []
     for solution, source in zip(solutions, _sources(solutions), strict=True):
         callbacks.progress(f"verifying {source or solution.instance.name}", None)
@@ -269,10 +285,15 @@ def _sources(solutions: Sequence[Solution]) -> list[str]:
     return [str(path) if path else "" for path in paths]
 
 
-def _solutions(subject: object) -> list[Solution]:
+def _solutions(subject: Subject) -> list[Solution]:
     if isinstance(subject, Solution):
         return [subject]
-    return list(subject) if isinstance(subject, Sequence) else []
+    if isinstance(subject, SweepTable | HardwareSearch):
+        return []
+    found = list(subject)
+    if len(found) not in (1, 2):
+        raise InputError(f"subject: has {len(found)} solutions; give one, or two of one instance")
+    return found
 
 
 def require_options(

@@ -165,7 +165,12 @@ class Call:
 
 
 def _flagged(message: str, options: Mapping[str, Any]) -> str:
-    """Name the option that a message begins with as the command line has it."""
+    """Name options as the command line has them: the one that a message begins with, switches."""
+    message = re.sub(
+        r"\b([a-z_]+)=True\b",
+        lambda found: flag(found[1]) if found[1] in options else found[0],
+        message,
+    )
     match = re.match(r"([a-z_]+)(:| )", message)
     if match is None or match[1] not in options:
         return message

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -210,8 +211,13 @@ def build(call: Call, network: str, callbacks: Callbacks) -> Instance:
         if "base" in call.given:
             raise inputs.already_lowered("--machine", network)
         assert workload.instance is not None
-        base = workload.instance.machine
-        machine = call(inputs.machine, base, callbacks=callbacks)
+        base, doubts = workload.instance.machine, list[str]()
+        later = replace(callbacks, warn=doubts.append)  # first of all it must be possible
+        machine = call(inputs.machine, base, callbacks=later)
+        lowered = call(inputs.lower, workload, machine, callbacks=callbacks)
+        for doubt in doubts:
+            callbacks.warn(doubt)
+        return lowered
     return call(inputs.lower, workload, machine, callbacks=callbacks)
 
 
@@ -220,8 +226,6 @@ def scheduled(
     call: Call, network: str, schedulers: Sequence[str] | Callable[[Instance], Sequence[str]]
 ) -> Iterator[tuple[ComparisonTable, Stop]]:
     """Schedule; a first Ctrl-C does not end what is done within, and the last value returns it."""
-    from dataclasses import replace
-
     from spmopt.cli.terminal.interrupt import interruptible, losing
     from spmopt.cli.terminal.live import Live
     from spmopt.cli.terminal.progress import watching
@@ -278,6 +282,8 @@ def exit_code(found: Sequence[Result], interrupted: bool) -> Code:
 
     if interrupted:
         return Code.INTERRUPTED
+    if any(result.status is Status.FAILED for result in found):
+        return Code.NOT_VERIFIED
     if all(result.status is Status.INFEASIBLE for result in found):
         return Code.INFEASIBLE
     if all(result.schedule is None and result.bound is None for result in found):

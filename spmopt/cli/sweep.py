@@ -9,6 +9,7 @@ from typer import Argument
 
 from spmopt.api import sweeping
 from spmopt.cli.binding import Call, command
+from spmopt.cli.codes import Code
 from spmopt.cli.options import MANY, Jobs, Json, Networks, Output
 
 
@@ -25,6 +26,8 @@ def sweep(call: Call, networks: Networks, jobs: Jobs = None, json: Json = False)
         found = call(sweeping.sweep, networks, jobs=jobs, callbacks=callbacks)
     output = call.values["output"]
     code = exit_code(found.left)
+    if not code and any(row["status"] == "failed" for row in found.table):
+        code = Code.NOT_VERIFIED
     if json:
         print_json(found.record())
     elif output is None:

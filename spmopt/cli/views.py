@@ -12,13 +12,11 @@ from spmopt.cli.binding import Call, command
 from spmopt.cli.options import INPUTS, SCHEDULES, Json, Network, Output, require_output
 from spmopt.cli.schedule import BUILT, build
 from spmopt.core.errors import InputError
+from spmopt.core.filetypes import SQLITE
 
 if TYPE_CHECKING:
     from spmopt.api.callbacks import Callbacks
 
-_PAGES = (".html", ".htm")
-_SQLITE = b"SQLite format 3\0"
-"""What a database of SQLite begins with."""
 _Schedule = Annotated[
     Path | None,
     Argument(
@@ -105,12 +103,7 @@ def report(
 
     files = _files(call, schedule, other)
     _require_output(call, output, files)
-    is_file = output.is_file() or not output.exists()
-    if is_file and output.suffix.lower() not in _PAGES:
-        raise InputError(
-            f"--output {output}: a page is HTML; let the name end in .html, or draw a picture "
-            "(.png, .svg, .pdf) by 'spmopt plot'"
-        )
+    views.require_page(output)
     with watching() as callbacks:
         subject = _subject(call, files, callbacks)
         found = call(views.report, subject, callbacks=callbacks)
@@ -198,7 +191,7 @@ def _require_result(path: Path) -> None:
 def _is_database(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return file.read(len(_SQLITE)) == _SQLITE
+            return file.read(len(SQLITE)) == SQLITE
     except OSError:
         return False  # said by who reads it
 

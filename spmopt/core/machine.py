@@ -109,7 +109,9 @@ class SystolicArray:
     def __post_init__(self) -> None:
         _require_counts("systolic array", self, ("rows", "columns"))
         if self.dataflow not in ("os", "ws", "is"):
-            raise InputError(f"systolic array: dataflow {self.dataflow!r} is not os, ws or is")
+            raise InputError(
+                f"systolic array: dataflow {self.dataflow!r} is none of 'os', 'ws', 'is'"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -294,8 +296,14 @@ class Machine:
     @property
     def has_rate_of_array(self) -> bool:
         """Whether its rate is that of its own array, up to the rounding of a data sheet."""
-        array = self.array
-        return array is not None and self._rate_units == array.rows * array.columns
+        array, rate = self.array, self.operations_per_s
+        if array is None:
+            return False
+        # As many digits as are given, at least two: 1.43 for 1.4336, 92 for 91.75.
+        digits = len(str(rate).rstrip("0"))
+        apart = abs(rate - array.operations_per_s(self.clock_hz))
+        rounded = digits > 1 and 2 * apart <= 10 ** (len(str(rate)) - digits)
+        return rounded or self._rate_units == array.rows * array.columns
 
     @property
     def _rate_units(self) -> int:

@@ -39,6 +39,7 @@ class Status(StrEnum):
     FEASIBLE = "feasible"
     INFEASIBLE = "infeasible"
     UNKNOWN = "unknown"
+    FAILED = "failed"  # the scheduler raised an error, or its schedule breaks a rule
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -151,7 +151,7 @@ def _factor(unit: str, dimension: Dimension, where: str, write: str) -> Decimal:
         kind = f"{kind}/second" if per == "nanosecond" else ""
         factor /= duration * Decimal("1e-9")
     if kind != dimension:
-        raise InputError(f"{where}: {unit!r} is no unit for it; {write}")
+        raise InputError(f"{where}: {unit!r} is not a unit of this quantity; {write}")
     return factor
 
 

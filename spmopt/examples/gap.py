@@ -17,7 +17,7 @@ folder = Path(sys.argv[1] if len(sys.argv) == 2 else "gap")
 folder.mkdir(parents=True, exist_ok=True)
 
 # %% Several schedulers, one bound
-# All schedules are verified, and all are held against the best certified bound that was found, so
+# All schedules are verified, and all are compared with the best certified bound that was found, so
 # that "gap to bound" means the same in every row: the optimum lies between the bound and the best
 # row. `belady-size` weighs a tensor's bytes against its absence, `:granularity=page` keeps heads of
 # tensors where the whole does not fit.

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from spmopt.core.errors import InputError, require_extra
+from spmopt.core.filetypes import kind_of_file
 from spmopt.frontends import zoo
 from spmopt.graph.ir import Graph
 from spmopt.graph.training import training_graph
@@ -53,7 +54,7 @@ def load_network(
         The network is unknown, or cannot be built or imported as asked: one line.
     """
     if optimizer is not None and not training:
-        raise InputError(f"optimizer {optimizer} is for training; ask for training too")
+        raise InputError(f"optimizer {optimizer} is for training; add training=True")
     if str(name_or_path).lower().endswith(".onnx"):
         require_extra("onnx", "onnx", f"{name_or_path}: an ONNX file")
         # Reading zoo networks should not wait for the onnx package.
@@ -67,11 +68,22 @@ def load_network(
             sizes=parameters,
         )
     else:
-        try:
-            zoo.entry(str(name_or_path))
-        except InputError as error:
-            raise InputError(
-                f"{error} (a file must end in .onnx, a stored instance in .json)"
-            ) from None
+        require_network(str(name_or_path))
         graph = zoo.network(str(name_or_path), batch=batch, **parameters)
     return training_graph(graph, optimizer=optimizer) if training else graph
+
+
+def require_network(name: str) -> None:
+    """Raise :class:`InputError` for what is no network's name, with what it is if it is a file."""
+    try:
+        zoo.entry(name)
+    except InputError as error:
+        kind = kind_of_file(Path(name))
+        if kind:
+            raise InputError(
+                f"{name}: {kind}; where a network is asked for, give its name, an ONNX file "
+                "(.onnx) or a stored instance (.json)"
+            ) from None
+        raise InputError(
+            f"{error} (a file must end in .onnx, a stored instance in .json)"
+        ) from None

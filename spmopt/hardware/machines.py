@@ -11,9 +11,11 @@ from pathlib import Path
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.machine import Machine
 from spmopt.core.plugins import Registry
-from spmopt.hardware.reader import FOLDER, preset_files, read_toml
+from spmopt.core.units import Dimension, parse_quantity, si
+from spmopt.hardware.reader import FOLDER, no_toml, preset_files, read_toml
 from spmopt.hardware.settings import (
     BANK,
+    KINDS,
     OF_BANKS,
     OF_TECHNOLOGY,
     SCRATCHPAD,
@@ -142,6 +144,22 @@ def _at_rate_of_array(base: Machine, changed: Machine) -> Machine:
     return replace(changed, operations_per_s=array.operations_per_s(clock))
 
 
+def rate_kept(machine: Machine, overrides: Settings) -> str | None:
+    """What is to be warned of where ``overrides`` gave ``machine`` an array of another rate.
+
+    None where it is the array's, or where they say the rate too.
+    """
+    array = machine.array
+    given = any(key in overrides for key in ("array.rows", "array.columns"))
+    if array is None or not given or "throughput" in overrides or machine.has_rate_of_array:
+        return None
+    own = si(array.operations_per_s(machine.clock_hz), "FLOP/s")
+    return (
+        f"throughput stays {si(machine.operations_per_s, 'FLOP/s')}, which machine {machine.name} "
+        f"gives: its array of {array.rows} x {array.columns} does {own}; give throughput too"
+    )
+
+
 def _merged(settings: Settings, given: Settings) -> dict[str, Setting]:
     """Return ``settings`` with those ``given`` in their place; sources say which figures were."""
     merged = {**settings, **given}
@@ -173,7 +191,7 @@ def _own(name_or_path: str) -> dict[str, Setting]:
         return {"name": name_or_path} | _settings(presets[name_or_path], name_or_path)
     if not name_or_path.endswith(".toml"):
         if Path(name_or_path).is_file():
-            raise InputError(f"machine {name_or_path}: a machine file must end in .toml; rename it")
+            raise no_toml("machine", Path(name_or_path))
         raise unknown("machine", name_or_path, [*names(), *MACHINES.foreign()])
     path = Path(name_or_path)
     settings = {"name": path.stem} | _settings(path, name_or_path)
@@ -186,8 +204,13 @@ def _own(name_or_path: str) -> dict[str, Setting]:
 
 
 def _settings(source: Traversable, where: str) -> dict[str, Setting]:
-    """Return a TOML file as flat settings."""
-    return _flat(read_toml(source, f"machine {where}"), "", where)
+    """Return a TOML file as flat settings; a bare number is no quantity: 25 may mean 25 GB/s."""
+    found = _flat(read_toml(source, f"machine {where}"), "", where)
+    for key, value in found.items():
+        kind, bare = KINDS.get(key), type(value) in (int, float)
+        if isinstance(kind, Dimension) and bare:
+            parse_quantity(str(value), kind, f"machine {where}: {key}")
+    return found
 
 
 def _flat(tables: dict[str, object], prefix: str, where: str) -> dict[str, Setting]:

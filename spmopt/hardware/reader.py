@@ -9,8 +9,10 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from math import isfinite
+from pathlib import Path
 
 from spmopt.core.errors import InputError, unknown
+from spmopt.core.filetypes import kind_of_file
 from spmopt.core.units import Dimension, parse_measure, parse_quantity
 
 FOLDER = files("spmopt.hardware")
@@ -121,3 +123,10 @@ class Reader:
 
     def _wrong(self, key: str, must: str) -> InputError:
         return InputError(f"{self.where}: {key} = {self.table[key]!r}: must be {must}")
+
+
+def no_toml(what: str, path: Path) -> InputError:
+    """Return the error for a file that is not called as one of a ``what`` is."""
+    kind = kind_of_file(path)
+    do = f"this one {kind}" if kind else "rename it"
+    return InputError(f"{what} {path}: a {what} file must end in .toml; {do}")

@@ -8,7 +8,7 @@ are left out then, and ``energy.leakage_w`` is that of all else. What :func:`to_
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import attrgetter
 from pathlib import Path
@@ -191,18 +191,20 @@ def _bare(read: Reader) -> Machine:
     """Return the machine with its scratchpad as it is; what a technology says is left at 0."""
     said = OF_TECHNOLOGY if "technology" in read.table else ()
     records: dict[str, Any] = {
-        table: _RECORDS[table](
-            **{
-                field: read.setting(f"{table}.{field}", kind)
-                for field, kind in kinds.items()
-                if f"{table}.{field}" not in said
-            }
-        )
+        table: _record(read, table, [field for field in kinds if f"{table}.{field}" not in said])
         for table, kinds in _TABLES.items()
         if table != "array" or any(key.startswith("array.") for key in read.table)
     }
     own: dict[str, Any] = {field: read.setting(key, kind) for key, (field, kind) in _OWN.items()}
     return Machine(**own, **records)
+
+
+def _record(read: Reader, table: str, fields: Iterable[str]) -> object:
+    found = {field: read.setting(f"{table}.{field}", _TABLES[table][field]) for field in fields}
+    try:
+        return _RECORDS[table](**found)
+    except InputError as error:
+        raise InputError(f"{read.where}: {error}") from None
 
 
 def _with_memory(read: Reader, machine: Machine) -> Machine:

@@ -25,7 +25,7 @@ from pathlib import Path
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.plugins import Registry
 from spmopt.core.units import Dimension
-from spmopt.hardware.reader import FOLDER, Reader, preset_files, read_toml
+from spmopt.hardware.reader import FOLDER, Reader, no_toml, preset_files, read_toml
 from spmopt.hardware.technology import FIGURES, Interpolation, Point, Technology
 
 _KEYS = ("cell", "source", "access", "between", "point")
@@ -104,7 +104,7 @@ def load_technology(name_or_path: str) -> Technology:
     if path.suffix == ".toml":
         return _from_tables(read_toml(path, where), path.stem, where)
     if path.is_file():
-        raise InputError(f"{where}: a technology file must end in .toml; rename it")
+        raise no_toml("technology", path)
     raise unknown("technology", name_or_path, [*names(), *TECHNOLOGIES.foreign()])
 
 

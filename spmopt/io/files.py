@@ -17,6 +17,7 @@ from typing import Any, Self, TypeVar, get_type_hints
 
 from spmopt import __version__
 from spmopt.core.errors import InputError
+from spmopt.core.filetypes import kind_of_file
 from spmopt.core.instance import Instance, Mode, Operand, Operation, Tensor
 from spmopt.core.machine import Area, Machine
 from spmopt.core.objective import REPLAY
@@ -32,6 +33,12 @@ KINDS = ("instance", "schedule", "result")
 _TAKEN_BY = {
     "spmopt-instance": "; an instance is for 'spmopt solve' and 'spmopt compare'",
     "spmopt-result": "; a result is for 'spmopt verify' and 'spmopt analyze'",
+}
+
+_WANTED = {
+    "instance": "an instance (.json), as 'spmopt instance -o' writes it",
+    "schedule": "a schedule (.json)",
+    "result": "a result file (.json), as 'spmopt solve -o' writes it",
 }
 
 
@@ -251,6 +258,10 @@ def read_result(path: Path) -> StoredResult:
 
 
 def _read(path: Path, decode_document: Callable[[object], T]) -> T:
+    other = kind_of_file(path, json=False)
+    if other:
+        kind = decode_document.__name__.removeprefix("decode_")
+        raise InputError(f"{path}: {other}; give {_WANTED[kind]}")
     document = read_json(path)
     try:
         return decode_document(document)

@@ -31,7 +31,7 @@ COLUMNS = (
 )
 """The class gap is there where a schedule has a bound of its class; "~" marks a solver's own."""
 _NONE, _CLASS = "-", "class gap"
-_STYLES = {"optimal": "green", "infeasible": "red"}
+STATUS_STYLES = {"optimal": "green", "infeasible": "red", "failed": "red"}
 _LISTED = " in the listed order"
 _COLUMN_OF_UNIT = {"cycles": "time", "bytes": "traffic", "joules": "energy"}
 
@@ -61,7 +61,7 @@ class Comparison:
             left=("scheduler", "status"),
             words=(),
             dispensable=self.dispensable,
-            styles=_STYLES,
+            styles=STATUS_STYLES,
             ruled=True,
         )
         yield ""
@@ -102,7 +102,8 @@ def _notes(results: Sequence[Result]) -> list[str]:
     speakers: dict[str, list[str]] = {}
     for result in results:
         name = result.scheduler
-        speaks = result.status is Status.INFEASIBLE or kind_of(name) is Kind.FORMULATION
+        without = result.status in (Status.INFEASIBLE, Status.FAILED)
+        speaks = without or kind_of(name) is Kind.FORMULATION
         for note in remarks(result):
             if speaks or note in UNFINISHED:
                 speakers.setdefault(note, []).append(name)
@@ -165,7 +166,9 @@ def _cost(tested: Result, best: Result, name: str) -> str:
     most = float(value / bound - 1) if bound > 0 else None
     low = percent(least).removeprefix("+")
     high = None if most is None else percent(most).removeprefix("+")
-    if high is None:
+    if high is not None and value == best.value:
+        span = f"at most {high}"
+    elif high is None:
         span = f"at least {low}"
     else:
         span = low if low == high else f"{low.removesuffix(' %')} to {high}"

@@ -240,7 +240,7 @@ def _table(caption: str, file: str, columns: Mapping[str, object], unit: str) ->
         own = None if not isinstance(cells, np.ndarray) else "B·s" if "byte_s" in name else unit
         is_signed, side = name.startswith("b_less_a"), re.fullmatch(r"(\w+)_([ab])_\w+", name)
         title = f"{side[1]} in {side[2].upper()}" if side else _TITLES.get(name, "")
-        heads.append(column(name, own, "B less A" if is_signed else title, isSigned=is_signed))
+        heads.append(column(name, own, "B - A" if is_signed else title, isSigned=is_signed))
     return table(caption, file, heads, list(zip(*values, strict=True)))
 
 

@@ -27,10 +27,13 @@ _ALONE = (
     "avoidable: each transfer by itself, with all others where they are; several may count on the "
     "same free space and time."
 )
-_STALLS = ("step", "operation", "stall", "transfer", "tensor", "size", "obstacle", "detail")
+_STALLS = ("step", "operation", "stall", "transfer", "tensor", "size", "blocked by", "detail")
+_BLOCKED = _STALLS.index("blocked by")
 _FEWER = ("size", "operation", "transfer", "tensor")
 _FOLDED = ("operation", "tensor", "detail")
 """What a narrow terminal leaves out of a table of stalls, and what it folds."""
+_NEGLIGIBLE = 0.01
+"""Part of a step's stall below which a line is left out unless all are asked for."""
 _NAMED = 3
 """Transfers of a step, holders of a full step and moves of a busy one that are named."""
 _STRETCHES, _BAR = 10, 30
@@ -127,7 +130,7 @@ def explanation_parts(
         rows = [row for step in steps for row in _stall_rows(found, step, in_full)]
         left = [name for name in _STALLS if name not in ("stall", "size")]
         yield Grid(columns=_STALLS, rows=rows, left=left, words=_FOLDED, dispensable=_FEWER)
-        if found.by_obstacle[Obstacle.AVOIDABLE]:
+        if any(row[_BLOCKED] == Obstacle.AVOIDABLE.words for row in rows):
             yield _ALONE
     yield ""
     yield from prices_parts(found.instance.machine, prices)
@@ -197,25 +200,27 @@ def _summary(found: Explanation) -> Iterator[tuple[str, str]]:
         causes = {cause.words: int(found.by_cause[cause]) for cause in Cause}
         obstacles = {kind.words: int(found.by_obstacle[kind]) for kind in Obstacle}
         yield "waits for", shares_text(causes, stall)
-        yield "because", shares_text(obstacles, stall)
+        yield "blocked by", shares_text(obstacles, stall)
 
 
 def _stall_rows(found: Explanation, step: int, in_full: bool) -> Iterator[tuple[str, ...]]:
     """Yield a row for each transfer and what is in its way, the largest first."""
     clock, transfers = found.instance.machine.clock_hz, found.transfers(step)
     shown = transfers if in_full else transfers[:_NAMED]
+    least = 0 if in_full else _NEGLIGIBLE * found.figures.stall_cycles[step]
     where = (str(step), found.operation(step))
     for of in shown:
         passes = f" x {of.passes}" if of.passes > 1 else ""
         for kind in sorted(Obstacle, key=lambda kind: -of.by_obstacle[kind]):
-            if of.by_obstacle[kind]:
+            if of.by_obstacle[kind] > least:
                 stall = si(of.by_obstacle[kind] / clock, "s", fill=True)
                 size = si(of.size_bytes, "B") + passes
                 detail = _detail(found, of, kind)
                 yield *where, stall, of.cause.words, of.name, size, kind.words, detail
     more = transfers[len(shown) :]
-    if more:
-        rest = si(sum(of.stall_cycles for of in more) / clock, "s", fill=True)
+    cycles = sum(of.stall_cycles for of in more)
+    if cycles > _NEGLIGIBLE * found.figures.stall_cycles[step]:
+        rest = si(cycles / clock, "s", fill=True)
         yield *where, rest, f"{len(more)} more", "", "", "", ""
 
 
@@ -282,7 +287,8 @@ def _of_spm(machine: Machine, prices: ShadowPrices) -> str:
     if page > amount:
         one = _at_most(machine, prices, prices.per_spm_byte * page)
         saved += f" (a page of {si(page, 'B')}: {one})"
-    return f"each extra {label} saves at most {saved}; priced in {priced} of {steps} steps"
+    where = f"the price is above zero in {priced} of {steps} steps"
+    return f"each extra {label} saves at most {saved}; {where}"
 
 
 def _of_dram(machine: Machine, prices: ShadowPrices) -> str:

@@ -134,6 +134,8 @@ def require_schedule(where: str, instance: Instance, result: Result) -> Schedule
         reasons = [str(unfit(instance) or ""), *result.notes]
         why = next(filter(None, reasons), "no reason is given")
         held = f" (infeasible: {why}); name a result that has one, as of a larger scratchpad"
+    elif result.status is Status.FAILED:
+        held = f" (its scheduler failed: {'; '.join(result.notes)}); {again}"
     elif result.bound is not None:
         least = si(*in_unit(result.objective, instance.machine, result.bound))
         name = spoken(result.objective)

@@ -9,7 +9,7 @@ Nothing here imports a scheduler: a solver library loads only when its scheduler
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import partial
@@ -154,6 +154,12 @@ class SchedulerEntry:
     def takes_features(self, features: frozenset[str]) -> bool:
         """Whether it schedules machines with these features, and no others."""
         return self.kind is Kind.POLICY or self.needs.keys() <= features <= self.knows
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is one of the program itself, and not of a package or a user."""
+        known = SCHEDULERS.own.get(self.name.partition("@")[0].partition(":")[0])
+        return known is not None and known.source == self.source
 
     def require_features(self, features: frozenset[str]) -> None:
         """Raise :class:`InputError` if it does not take a machine with these features."""
@@ -334,6 +340,26 @@ def find(scheduler: str | SchedulerEntry | Policy) -> SchedulerEntry:
             raise InputError(f"scheduler {name}: option {option} twice; choose it once")
         choices[option] = choice
     return found.choose(choices) if choices else found
+
+
+def by_name(schedulers: Iterable[str | SchedulerEntry | Policy]) -> dict[str, SchedulerEntry]:
+    """Return schedulers by name, each once.
+
+    Raises
+    ------
+    InputError
+        None are given, two bear one name, or as :func:`find` says.
+    """
+    found: dict[str, SchedulerEntry] = {}
+    for entry in map(find, schedulers):
+        if found.setdefault(entry.name, entry).target != entry.target:
+            raise InputError(
+                f"schedulers: two are called {entry.name}; name them, by SchedulerEntry(name=..., "
+                "target=...)"
+            )
+    if not found:
+        raise InputError("schedulers: name at least one")
+    return found
 
 
 def _name_of(policy: object) -> str:

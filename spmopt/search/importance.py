@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from importlib.util import find_spec
 from typing import Any
 from warnings import catch_warnings, simplefilter
 
@@ -30,6 +31,7 @@ _FEWEST = 10
 _MOST = 4096
 _DRAWN = 64
 """Points of a larger space, each with every field changed alone."""
+_MISSING = "scikit-learn, which is not installed; pip install 'spmopt[results]'"
 _NONE = 1e-6
 """A share that is nothing but rounding."""
 
@@ -41,7 +43,8 @@ def importances(study: Study, setup: Setup) -> dict[str, Importance]:
     """Find what each objective varies with.
 
     A static one by total effects over the space: what remains of the variance where all fields
-    but one are fixed. Others by fANOVA over solved trials.
+    but one are fixed. Others by fANOVA over solved trials, if scikit-learn is installed. (Optuna's
+    PED-ANOVA needs no such package, but says what good trials share: no part of the variance.)
     """
     lines, found = _lines(setup.space), {}
     for place, name in enumerate(setup.objectives):
@@ -72,6 +75,8 @@ def _solved(study: Study, setup: Setup, place: int, lines: Lines) -> Importance:
     machines = {tuple(sorted(trial.params.items())) for trial in trials}
     if len(machines) < _FEWEST:
         return Importance(parts={}, trials=len(machines))
+    if find_spec("sklearn") is None:
+        return Importance(parts={}, trials=len(machines), missing=_MISSING)
 
     from optuna.importance import FanovaImportanceEvaluator, get_param_importances
 

@@ -13,9 +13,9 @@ from optuna.storages import JournalStorage
 from optuna.storages.journal import JournalFileBackend
 
 from spmopt.core.errors import InputError
+from spmopt.core.filetypes import SQLITE
 
 JOURNAL = "journal:"
-_SQLITE = b"SQLite format 3\0"
 _FIRST = 1 << 16
 """Bytes that the first entry of a journal, the name of a study, fits in."""
 
@@ -67,7 +67,7 @@ def _require_journal(path: Path, url: str) -> None:
             first = stream.readline(_FIRST)
     except OSError as error:
         raise InputError(f"--storage {url}: cannot be read ({error.strerror})") from None
-    if first.startswith(_SQLITE):
+    if first.startswith(SQLITE):
         raise InputError(f"--storage {url}: is a SQLite file; leave {JOURNAL} out")
     if first and not _is_entry(first):
         raise InputError(f"--storage {url}: is no journal of Optuna; name another file")

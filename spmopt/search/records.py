@@ -86,10 +86,12 @@ class Importance:
     """Shares of the variance by field, the most first, 1 in all; empty where too little is known.
 
     ``trials`` are the solved machines that they rest on; None: they are of the space itself.
+    ``missing`` says what to install where that alone keeps them from being known.
     """
 
     parts: Mapping[str, float]
     trials: int | None = None
+    missing: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.result import Result
 from spmopt.core.scheduler import Policy, Request
 from spmopt.schedulers.registry import SchedulerEntry, able, find
-from spmopt.solving.records import Run, order_key, result_of
+from spmopt.solving.records import Run, all_failed, order_key, result_of
 from spmopt.solving.runner import ScheduleRunner
 
 
@@ -29,7 +29,7 @@ def compare(
     A scheduler is a name, a record, or a policy of your own
     (:data:`~spmopt.core.scheduler.Policy`).
 
-    A schedule that runs the operations in another order than the instance's is held against a
+    A schedule that runs the operations in another order than the instance's is compared with a
     bound of that order instead, from the relaxation of the instance so reordered.
 
     An optimizer starts from the best policy and returns nothing worse. The time limit is for
@@ -41,7 +41,9 @@ def compare(
     InputError
         An unknown scheduler, or one that does not know the objective.
     ScheduleError
-        An illegal schedule or an untrue bound, which is an error in a scheduler.
+        An illegal schedule or an untrue bound, which is an error in a scheduler. One that a
+        package or a user gave has a result of status ``failed`` instead, with the reason in its
+        notes, unless no other scheduler has run.
     """
     entries, features = [find(name) for name in schedulers], instance.machine.features
     for entry in entries:
@@ -52,5 +54,8 @@ def compare(
     for entry in entries:
         if not runs or not request.stop():
             runs.append(runner.run_asked(entry))
+    failures = [run.failure for run in runs if run.failure is not None]
+    if len(failures) == len(runs):
+        raise all_failed(failures)
     best = runner.best_bounds(runs)
     return [result_of(run, best.get(order_key(run.order)), request) for run in runs]

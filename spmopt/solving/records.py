@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 
-from spmopt.core.errors import ScheduleError
+from spmopt.core.errors import ScheduleError, SpmoptError
 from spmopt.core.order import other_order
 from spmopt.core.result import Certificate, Outcome, Result, Status, Totals, is_optimal
 from spmopt.core.schedule import Plan, Schedule
@@ -35,7 +37,10 @@ class VerifiedSchedule:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """What a scheduler did; ``outcome`` is None when it proved that no schedule exists."""
+    """What a scheduler did; ``outcome`` is None when it proved that no schedule exists.
+
+    With ``failure`` there is none either: the scheduler is at fault, and ``notes`` say how.
+    """
 
     entry: SchedulerEntry
     outcome: Outcome | None
@@ -43,6 +48,7 @@ class Run:
     solve_s: float
     cpu_s: float
     notes: tuple[str, ...]
+    failure: ScheduleError | None = None
 
     @property
     def order(self) -> Ints | None:
@@ -65,10 +71,35 @@ Key = bytes | None
 """An order; None for the instance's own."""
 
 
+def failure_of(name: str, error: Exception) -> ScheduleError:
+    """Return the error of the scheduler called ``name`` for whatever it raised, in one line."""
+    if isinstance(error, SpmoptError):
+        text = str(error)
+    else:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        said = f"{type(error).__name__}: {' '.join(str(error).split())}".rstrip(": ")
+        text = f"raised {said} ({Path(last.filename).name}, line {last.lineno})"
+    head = f"scheduler {name}: "
+    failure = ScheduleError(text if text.startswith(head) else head + text)
+    failure.__cause__ = error
+    return failure
+
+
+def all_failed(failures: Sequence[ScheduleError]) -> SpmoptError:
+    """Return one error for those of all schedulers of a run; of a single one its own."""
+    if len(failures) == 1:
+        cause = failures[0].__cause__
+        return cause if isinstance(cause, SpmoptError) else failures[0]
+    return ScheduleError("; ".join(map(str, failures)))
+
+
 def within_class(outcome: Outcome, value: Fraction) -> Outcome:
-    """Without the bound of a class that a schedule of this value is not of."""
+    """Without the bound of a class that a schedule of this value is below, and so not of."""
     known = outcome.class_bound
-    if known is None or Fraction(known.value) <= value * (1 + _SOLVER_ROUNDING):
+    if known is None:
+        return outcome
+    slack = 0 if known.certified else _SOLVER_ROUNDING
+    if Fraction(known.value) <= value * (1 + slack):
         return outcome
     return replace(outcome, class_bound=None)
 
@@ -85,13 +116,15 @@ def proofs_of(runs: Sequence[Run]) -> list[Proof]:
 
 
 def result_of(run: Run, best: Bound | None, request: Request) -> Result:
-    """What is reported of a run, held against the best bound of its order.
+    """What is reported of a run, compared with the best bound of its order.
 
     Raises
     ------
     ScheduleError
         The bound is above the schedule's value.
     """
+    if run.failure is not None:
+        best = None
     result = Result(
         scheduler=run.entry.name,
         objective=request.objective,
@@ -104,6 +137,8 @@ def result_of(run: Run, best: Bound | None, request: Request) -> Result:
         notes=(*run.notes, *(() if best is None else best.notes)),
         tolerance=request.tolerance,
     )
+    if run.failure is not None:
+        return replace(result, status=Status.FAILED)
     if run.outcome is None:
         return replace(result, status=Status.INFEASIBLE)
     if run.legal is None:

@@ -22,11 +22,17 @@ from spmopt.solving.records import (
     Proof,
     Run,
     VerifiedSchedule,
+    failure_of,
     order_key,
     proofs_of,
     within_class,
 )
 from spmopt.verifier import bound, require_legal
+
+
+def _policy_key(entry: SchedulerEntry) -> tuple[str, int]:
+    """Tell policies apart that bear one name, as all lambdas do."""
+    return entry.name, 0 if isinstance(entry.target, str) else id(entry.target)
 
 
 class ScheduleRunner:
@@ -42,10 +48,32 @@ class ScheduleRunner:
         """Run a scheduler that was asked for; news of those that it starts from are its own."""
         self._asked = entry.name
         self._tell(Incumbent())
-        found = self.run(entry)
+        found = self.run(entry) if entry.is_own else self._run_foreign(entry)
         if found.legal is not None:
             self._tell_legal(found.legal)
         return found
+
+    def _run_foreign(self, entry: SchedulerEntry) -> Run:
+        """Run a scheduler of a package or a user, whose faults do not end the others."""
+        wall, cpu = monotonic(), cpu_s()
+        try:
+            found = self.run(entry)
+            for certificate, _ in proofs_of([found]):
+                self._evaluate(certificate)
+        except Exception as error:  # whatever a policy does
+            failure = failure_of(entry.name, error)
+        else:
+            return found
+        self._policies.pop(_policy_key(entry), None)
+        return Run(
+            entry=entry,
+            outcome=None,
+            legal=None,
+            solve_s=monotonic() - wall,
+            cpu_s=cpu_s() - cpu,
+            notes=(str(failure).removeprefix(f"scheduler {entry.name}: "),),
+            failure=failure,
+        )
 
     def _tell(self, news: Incumbent) -> None:
         self._request.on_incumbent(replace(news, scheduler=self._asked))
@@ -60,7 +88,7 @@ class ScheduleRunner:
             return self._optimize(entry)
         if entry.kind is Kind.RELAXATION:
             return self._call(entry)
-        key = entry.name, 0 if isinstance(entry.target, str) else id(entry.target)
+        key = _policy_key(entry)
         if key not in self._policies:
             self._policies[key] = self._call(entry)
         return self._policies[key]

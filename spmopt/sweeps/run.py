@@ -16,7 +16,7 @@ from spmopt.experiments.queue import TaskQueue
 from spmopt.experiments.rows import Texts
 from spmopt.experiments.run import Report, shard
 from spmopt.experiments.store import RowTable
-from spmopt.schedulers.registry import Kind, find
+from spmopt.schedulers.registry import Kind
 from spmopt.sweeps.cases import Order, Section, SweepCase
 from spmopt.sweeps.curve import BoundCurve, EnclosedOptimum
 from spmopt.sweeps.rows import about, row_of
@@ -274,7 +274,7 @@ class _SweepRun:
             if size not in section.infeasible:
                 usable = section.usable_bytes(size)
                 known = {lane.order: lane.curve.at(usable) for lane in curves.lanes}
-            for urgency, some in _by_urgency(names):
+            for urgency, some in _by_urgency(names, self.sweep.search):
                 task = partial(point, section, size, some, known, self.sweep.search)
                 then = partial(self._finish, section.case, size)
                 self.queue.add((*curves.rank, urgency), task, then)
@@ -285,9 +285,11 @@ class _SweepRun:
         self.note(f"{case.network.label} at {spm_bytes / 1e6:g} MB")
 
 
-def _by_urgency(names: Sequence[str]) -> Iterator[tuple[int, tuple[str, ...]]]:
+def _by_urgency(
+    names: Sequence[str], search: SolveOptions
+) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Policies and the relaxation, whose rows are quick, together; each optimizer by itself."""
-    slow = [name for name in names if find(name).kind is Kind.FORMULATION]
+    slow = [name for name in names if search.scheduler(name).kind is Kind.FORMULATION]
     quick = tuple(name for name in names if name not in slow)
     if quick:
         yield _QUICK, quick

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from importlib import import_module
 from time import monotonic
@@ -13,7 +13,7 @@ from spmopt.core.instance import Instance
 from spmopt.core.objective import objective_named
 from spmopt.core.result import UNFINISHED, Certificate, Status, Totals
 from spmopt.core.scheduler import Request
-from spmopt.schedulers.registry import Kind, find
+from spmopt.schedulers.registry import Kind, SchedulerEntry, find
 from spmopt.solving import solve
 from spmopt.solving.runner import ScheduleRunner
 from spmopt.sweeps.cases import Order, Section, SweepCase, order_of, sections
@@ -34,11 +34,19 @@ class _Enclose(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class SolveOptions:
-    """What is minimized, and how far; seconds are for each scheduler at each point."""
+    """What is minimized, and how far; seconds are for each scheduler at each point.
+
+    ``given`` are schedulers that other processes do not know by name.
+    """
 
     objective: str = "time"
     tolerance: float = 1e-3
     time_limit_s: float = 60.0
+    given: tuple[SchedulerEntry, ...] = field(default=(), compare=False)
+
+    def scheduler(self, name: str) -> SchedulerEntry:
+        """Return a scheduler by name."""
+        return next((each for each in self.given if each.name == name), None) or find(name)
 
     def request(self, instance: Instance) -> Request:
         """As each process asks it of a scheduler: one thread."""
@@ -86,15 +94,26 @@ def orders(
     feasible = [size for size in section.capacities if size not in section.infeasible]
     found: dict[Order, None] = {}
     for name in schedulers if feasible else ():
-        entry = find(name)
+        entry = search.scheduler(name)
         if entry.kind is Kind.RELAXATION:
             found[None] = None
         elif entry.kind is Kind.POLICY:
             instance = section.instance(feasible[0])
-            plan = entry.load()(instance, search.request(instance)).plan
-            if plan is not None:
-                found[order_of(plan.steps.operation)] = None
+            found.update(dict.fromkeys(_orders_taken(entry, instance, search)))
     return tuple(found)
+
+
+def _orders_taken(
+    entry: SchedulerEntry, instance: Instance, search: SolveOptions
+) -> tuple[Order, ...]:
+    """Return the order of a policy's plan; none where it has no plan, or is at fault."""
+    try:
+        plan = entry.load()(instance, search.request(instance)).plan
+        return () if plan is None else (order_of(plan.steps.operation),)
+    except Exception:  # of a policy of a package or a user, whose rows will say so
+        if entry.is_own:
+            raise
+        return ()
 
 
 def enclose(
@@ -154,7 +173,7 @@ class _Point:
 
     def run(self, name: str) -> Finding:
         """Run one scheduler."""
-        kind = find(name).kind
+        kind = self._search.scheduler(name).kind
         if kind is Kind.RELAXATION:
             return self._relaxation(name)
         found = self._optimize(name) if kind is Kind.FORMULATION else self._policy(name)
@@ -214,7 +233,7 @@ class _Point:
         listed = self._known.get(None)
         near = None if listed is None or listed.cut is None else listed.cut.certificate
         request = replace(self._search.request(self._instance), prices=near)
-        result = solve(self._instance, name, request)
+        result = solve(self._instance, self._search.scheduler(name), request)
         return Finding(
             scheduler=name,
             status=result.status,
@@ -229,10 +248,13 @@ class _Point:
     def _policy(self, name: str) -> Finding:
         request = self._search.request(self._instance)
         try:
-            found = ScheduleRunner(self._instance, request).run(find(name))
+            entry = self._search.scheduler(name)
+            found = ScheduleRunner(self._instance, request).run_asked(entry)
         except ScheduleError as error:
             raise ScheduleError(f"at {self._spm_bytes} bytes: {error}") from None
         note = "; ".join(found.notes)
+        if found.failure is not None:
+            return Finding(scheduler=name, status=Status.FAILED, note=note)
         if found.outcome is None:
             return Finding(scheduler=name, status=Status.INFEASIBLE, note=note)
         if found.legal is None:

@@ -280,7 +280,7 @@ def _least_cycles(case: LayerCase, instance: Instance, traffic_bytes: int) -> in
 def solved(instance: Instance, replacement: SchedulerEntry, request: Request) -> Result:
     """Schedule and verify: by a policy without a bound, which would take longer, or an optimizer.
 
-    An optimizer that stops above its tolerance is held against double buffering, which is none of
+    An optimizer that stops above its tolerance is compared with double buffering, which is none of
     the policies that it starts from, and is never worse.
 
     Raises

@@ -32,6 +32,11 @@ def test_nothing_heavy_is_loaded_before_it_is_used() -> None:
     assert in_a_process(code) == "set()"
 
 
+def test_testing_is_there_when_it_is_used() -> None:
+    code = "import sys, spmopt; print('spmopt.testing' in sys.modules, spmopt.testing.CHECKS != ())"
+    assert in_a_process(code) == "False True"
+
+
 def test_formulations_load_in_a_fresh_interpreter() -> None:
     assert in_a_process("import formulations; print(1)") == "1"
 

@@ -97,7 +97,7 @@ def test_a_picture_is_inline(compared: spmopt.ComparisonTable, tmp_path: Path) -
     assert str(image["src"]).startswith("data:image/png;base64,")
     drawn.save(tmp_path / "o.png")
     assert (tmp_path / "o.png").read_bytes() == drawn._repr_png_()
-    with pytest.raises(InputError, match="no format of pictures"):
+    with pytest.raises(InputError, match="not a picture format"):
         drawn.save(tmp_path / "o.docx")
     both = spmopt.plot([compared["lru"], compared["page"]])
     assert str(both) == f"compare of {compared.instance.name}, A: lru; B: page"
@@ -110,7 +110,11 @@ def test_files(compared: spmopt.ComparisonTable, tmp_path: Path) -> None:
     again = spmopt.read(path)
     assert again.result.value == solved.result.value
     assert again.stored.versions.keys() == {"spmopt", "python"}
-    spmopt.report([solved, compared["lru"]]).save(tmp_path / "p.html")
+    page = spmopt.report([solved, compared["lru"]])
+    with pytest.raises(InputError, match=r"a page is HTML; let the name end in \.html"):
+        page.save(tmp_path / "p.pdf")
+    assert not (tmp_path / "p.pdf").exists()
+    page.save(tmp_path / "p.html")
     assert "<html" in (tmp_path / "p.html").read_text(encoding="utf-8")
     spmopt.trace(solved, timing="replay").save(tmp_path / "t.json")
     assert '"traceEvents"' in (tmp_path / "t.json").read_text(encoding="utf-8")
@@ -216,10 +220,12 @@ def test_an_instance_is_a_line_in_a_notebook(case: Instance) -> None:
 def test_a_tolerance_that_makes_no_sense_is_said_in_one_line(
     case: Instance, tolerance: object
 ) -> None:
-    with pytest.raises(InputError, match=f"^tolerance {tolerance}: must be a number, 0 or more$"):
+    with pytest.raises(InputError, match=f"^tolerance '?{tolerance}'?: must be a number"):
         spmopt.solve(case, tolerance=tolerance)  # type: ignore[arg-type]
 
 
 def test_a_file_is_no_instance() -> None:
-    with pytest.raises(InputError, match=r"^'model.onnx' is no instance; make one: spmopt.lower"):
+    with pytest.raises(
+        InputError, match=r"^instance 'model.onnx': must be an instance .spmopt.lower"
+    ):
         spmopt.solve("model.onnx", "page")  # type: ignore[arg-type]

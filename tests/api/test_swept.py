@@ -1,6 +1,8 @@
 """A sweep from Python: the rows of the command line."""
 
 import csv
+import re
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -8,6 +10,7 @@ import pytest
 
 import spmopt
 from spmopt.core.errors import InputError
+from spmopt.core.units import si, size
 from tests.api.html import Page
 from tests.cli.run import runner
 
@@ -35,13 +38,57 @@ def test_it_shows_what_differs(swept: spmopt.SweepTable) -> None:
     page = Page(swept._repr_html_())
     ((head, *body),) = page.tables
     assert len(body) == 6
-    assert "spm_bytes" in head
-    assert "objective" not in head
-    assert "objective time" in page.paragraphs[0]
-    assert [row[head.index("spm_bytes")] for row in body] == [
-        str(row["spm_bytes"]) for row in swept.rows()
+    assert head == [
+        "scratchpad",
+        "scheduler",
+        "time",
+        "traffic",
+        "gap to bound",
+        "status",
+        "seconds",
     ]
+    assert "objective time" in page.paragraphs[0]
+    assert [row[0] for row in body] == [size(int(str(row["spm_bytes"]))) for row in swept.rows()]
     assert str(swept).startswith("6 rows; ")
+
+
+def test_its_figures_have_units_and_few_digits(swept: spmopt.SweepTable) -> None:
+    ((head, *body),) = Page(swept._repr_html_()).tables
+    for cells, row in zip(body, swept.rows(), strict=True):
+        shown = dict(zip(head, cells, strict=True))
+        time, bound = row["time_s"], row["bound"]
+        if row["scheduler"] == "fluid":
+            assert isinstance(bound, float)
+            assert shown["time"] == f"≥ {si(bound, 's', fill=True)}"
+            assert (shown["traffic"], shown["gap to bound"], shown["status"]) == ("-", "-", "bound")
+        else:
+            assert isinstance(time, float)
+            assert shown["time"] == si(time, "s", fill=True)
+            assert shown["status"] == row["status"]
+    assert not re.search(r"\d\.\d{6}|e-\d", str(swept))
+
+
+def test_the_bound_is_in_the_column_of_what_was_minimized() -> None:
+    found = spmopt.sweep(MLP, ["lru", "fluid"], objective="traffic", spm="640B")
+    ((head, known, bound),) = Page(found._repr_html_()).tables
+    assert known[head.index("traffic")].endswith("B")
+    assert bound[head.index("traffic")].startswith("≥ ")
+    assert bound[head.index("time")] == "-"
+
+
+def test_rows_without_a_schedule(tmp_path: Path) -> None:
+    found = spmopt.sweep(str(Path(MLP).with_name("infeasible.json")), ["lru", "fluid"])
+    lines = str(found).splitlines()
+    assert [line.split() for line in lines[4:]] == [["lru", "infeasible"], ["fluid", "infeasible"]]
+    assert str(replace(found, table=[])) == "0 rows"
+    assert str(replace(found, left="1 of 2 rows")).endswith("interrupted: 1 of 2 rows")
+
+
+def test_a_warning_is_of_the_line_that_called() -> None:
+    array: dict[str, str | int | float | bool] = {"array.rows": 8, "array.columns": 8}
+    with pytest.warns(UserWarning, match="throughput stays") as raised:
+        spmopt.machine("rtx2080ti", settings=array)
+    assert raised[0].filename == __file__
 
 
 def test_curves(swept: spmopt.SweepTable, tmp_path: Path) -> None:

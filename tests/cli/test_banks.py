@@ -85,7 +85,7 @@ def test_a_stored_instance_gets_banks(run: Run, tmp_path: Path) -> None:
         ("--bank 2MB:nvsim-sram:1:2", "write SIZE:TECHNOLOGY"),
         ("--bank 2MB:nvsim-sram:x", "'x' is not a whole number of ports"),
         ("--bank 2MB:nvsim-sram:0", "ports must be at least 1, is 0"),
-        ("--bank 2mb:nvsim-sram", "is no unit"),
+        ("--bank 2mb:nvsim-sram", "is not a unit"),
         ("--bank 2MB:nvsim-srm", "did you mean nvsim-sram"),
         ("--bank 2MB:deepnvm-stt", "has no figures for 2 MB"),
         ("--bank 64B:nvsim-sram --bank 2MB:nvsim-stt", "give a larger --bank"),

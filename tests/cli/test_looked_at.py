@@ -68,6 +68,9 @@ def test_the_page_of_a_search_is_its_front(run: Run) -> None:
     blocks = Document.of(text).blocks()
     members = [each["trial"] for each in shown["front"]]
     assert record["front"] == blocks["front"]["members"] == members
+    said = f"9 trials, {len(members)} on the front"
+    assert said in run("report --storage tune.db -o r.html").out
+    assert "9 trials, the best 1 shown" in run("report --storage tune.db --top 1 -o r.html").out
     assert record["schedules"] == len(members)
     assert record["bytes"] == len(text.encode())
     rows = [list(each.values()) for each in shown["shadow_prices"]]
@@ -121,6 +124,7 @@ def test_what_does_not_go_together_is_refused(run: Run, swept: Path) -> None:
         ("report --storage tune.db --top 0 -o r.html", "--top 0: must be at least 1"),
         (f"report {swept} {swept} -o r.html", "rows.csv: holds the rows of a sweep, which is"),
         (f"report {swept} --timing replay -o r.html", "--timing: is for schedules"),
+        (f"merge {swept} -o r.json", "r.json: rows are written as CSV; let the name end in .csv"),
         (f"report {swept} -o {swept}", "would replace"),
         (f"report r.json {swept} -o r.html", "rows.csv: holds rows of a sweep, no schedule"),
         (f"trace {swept} -o r.json", "rows.csv: holds rows of a sweep, no schedule"),
@@ -133,7 +137,7 @@ def test_what_does_not_go_together_is_refused(run: Run, swept: Path) -> None:
         ("report --storage none.db -o r.html", "no such file"),
         (f"plot {swept} --picture map -o r.png", "--picture: is for schedules"),
         ("plot r.json --x time -o r.png", "--x: is for a sweep or a search"),
-        (f"plot {swept} -o r.txt", "no format of pictures"),
+        (f"plot {swept} -o r.txt", "not a picture format"),
     ):
         assert reason in refused(run(line)), line
     assert not Path("r.html").exists()

@@ -130,7 +130,7 @@ def test_a_time_limit_is_not_infeasible(run: Run, tmp_path: Path) -> None:
     [
         ("", "give --capacity SIZE, or --minimize"),
         ("--capacity -1", "--capacity '-1': must be greater than 0; write for example 24MB"),
-        ("--capacity 1parsec", "--capacity '1parsec': 'parsec' is no unit for it"),
+        ("--capacity 1parsec", "--capacity '1parsec': 'parsec' is not a unit of this quantity"),
         ("--minimize --time-limit 0", "--time-limit 0.0: must be more than 0 seconds"),
         ("--minimize --time-limit nan", "--time-limit nan: must be more than 0 seconds"),
     ],

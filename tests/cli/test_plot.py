@@ -57,8 +57,8 @@ def test_refusals(run: Run, stored: Path) -> None:
     for line, expected in (
         (f"none.json -o {stored}/p.png", "none.json: cannot be read (No such file"),
         (f"{INSTANCE} -o {stored}/p.png", "an instance is for 'spmopt solve'"),
-        (f"{belady} -o {stored}/p.jpeg", "p.jpeg: no format of pictures; let the name end in"),
-        (f"{belady} -o {stored}/p", "let the name end in one of .png, .svg, .pdf"),
+        (f"{belady} -o {stored}/p.jpeg", "p.jpeg: not a picture format; end the name in"),
+        (f"{belady} -o {stored}/p", "end the name in one of .png, .svg, .pdf"),
         (f"{belady} -o /dev/null/p.png", "a folder is needed"),
         (f"{belady} -o {stored}/p.png --picture maps", "did you mean map?"),
         (f"{belady} -o {stored}/p.png --picture compare", "takes 2 schedules, not 1"),

@@ -39,13 +39,13 @@ def test_whole_numbers_lose_nothing(number: int, unit: tuple[str, int]) -> None:
     [
         ("0", Dimension.BYTES, "greater than 0"),
         ("-24MB", Dimension.BYTES, "greater than 0"),
-        ("24furlong", Dimension.BYTES, "'furlong' is no unit"),
-        ("24Mb", Dimension.BYTES, "'Mb' is no unit"),
-        ("24MBs", Dimension.BYTES, "'MBs' is no unit"),
-        ("24mb", Dimension.BYTES, "'mb' is no unit"),
-        ("24MB/s", Dimension.BYTES, "'MB/s' is no unit"),
+        ("24furlong", Dimension.BYTES, "'furlong' is not a unit"),
+        ("24Mb", Dimension.BYTES, "'Mb' is not a unit"),
+        ("24MBs", Dimension.BYTES, "'MBs' is not a unit"),
+        ("24mb", Dimension.BYTES, "'mb' is not a unit"),
+        ("24MB/s", Dimension.BYTES, "'MB/s' is not a unit"),
         ("24MB", Dimension.BYTES_PER_S, "write for example 616GB/s"),
-        ("24MB//", Dimension.BYTES, "no unit"),
+        ("24MB//", Dimension.BYTES, "not a unit"),
         ("lots", Dimension.BYTES, "not a number with a unit"),
         ("", Dimension.BYTES, "not a number with a unit"),
         ("nan", Dimension.BYTES, "not a number with a unit"),
@@ -86,10 +86,10 @@ def test_small_units_need_not_be_whole(text: str, dimension: Dimension, expected
     ("text", "dimension", "complaint"),
     [
         ("2.91", Dimension.NANOSECONDS, "has no unit; write for example 2.91ns"),
-        ("2.91pJ", Dimension.NANOSECONDS, "'pJ' is no unit"),
-        ("5m2", Dimension.SQUARE_MILLIMETERS, "'m2' is no unit"),
+        ("2.91pJ", Dimension.NANOSECONDS, "'pJ' is not a unit"),
+        ("5m2", Dimension.SQUARE_MILLIMETERS, "'m2' is not a unit"),
         ("-1ns", Dimension.NANOSECONDS, "greater than 0"),
-        ("24mB", Dimension.BYTES, "'mB' is no unit"),
+        ("24mB", Dimension.BYTES, "'mB' is not a unit"),
     ],
 )
 def test_measures_are_refused_in_one_line(text: str, dimension: Dimension, complaint: str) -> None:

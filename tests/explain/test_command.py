@@ -139,7 +139,20 @@ def test_by_hand(run: Run, tmp_path: Path) -> None:
     assert f"1 op1 5.000 s stream in b 8 B channel {busy}" in text
     assert "dependency needed by the first step" in text
     assert "avoidable: each transfer by itself" in text
-    assert "because 47.1 % avoidable, 29.4 % channel, 23.5 % dependency" in text
+    assert "blocked by 47.1 % avoidable, 29.4 % channel, 23.5 % dependency" in text
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(("step", "shown"), [(1, False), (2, True)])
+def test_what_is_avoidable_is_explained_where_it_is_shown(
+    run: Run, tmp_path: Path, step: int, shown: bool
+) -> None:
+    path = tmp_path / "i.json"
+    operations = [Op(reads="a", cycles=4), Op(reads="b", cycles=3), Op(reads="a")]
+    write_instance(path, tiny({"a": (8, "in"), "b": (8, "in")}, operations, spm=8))
+    out = " ".join(run(f"explain {path} -s stream --step {step}").out.split())
+    assert "% avoidable" in out
+    assert ("avoidable: each transfer by itself" in out) == shown
 
 
 @pytest.mark.usefixtures("quick")

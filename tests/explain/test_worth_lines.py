@@ -43,7 +43,7 @@ def test_what_a_solver_leaves_is_no_price() -> None:
         (1, 2, Fraction(1, 2)),
         (3, 5, Fraction(1, 2)),
     ]
-    assert "priced in 3 of 6 steps" in said(noise)[1]
+    assert "the price is above zero in 3 of 6 steps" in said(noise)[1]
 
 
 def test_equal_prices_count_together() -> None:

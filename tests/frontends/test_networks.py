@@ -45,7 +45,7 @@ def test_mistakes() -> None:
         load_network("resnet_50")
     with pytest.raises(InputError, match=r"no such file"):
         load_network("resnet50.onnx")
-    with pytest.raises(InputError, match="optimizer adam is for training"):
+    with pytest.raises(InputError, match="optimizer adam is for training; add training=True"):
         load_network("resnet50", optimizer="adam")
     with pytest.raises(InputError, match="optimizer 'lion' is unknown"):
         load_network("bert-tiny", training=True, optimizer="lion")

@@ -31,6 +31,7 @@ ROOT = HERE.parents[1]
 KEPT = HERE / "kept"
 _TAKEN = re.compile(r"(^|_)(seconds\w*|solve_s|cpu_s|wall_s|date|started|version|spmopt)$")
 """Names of fields that differ from run to run, or from version to version."""
+_SOLVER = re.compile(r"\b(HiGHS|CBC|CP-SAT) \d+(?:\.\d+)+")
 _SECONDS = re.compile(r"\b\d+(\.\d+)? m?s\b(?=\)| \(CPU)|\b\d+(\.\d+)?(?= s\b)|(?<=  )\d+\.\d{2}$")
 
 
@@ -123,7 +124,7 @@ def compare(
     for file, text in found.items():
         spoken_text = file.endswith(".txt")
         kept = KEPT / file
-        new = spoken(text) if spoken_text else figures(file, text)
+        new = spoken(text) if spoken_text else _SOLVER.sub(r"\1", figures(file, text))
         if record or (spoken_text and words):
             kept.write_text(new)
             continue

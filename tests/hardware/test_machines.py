@@ -1,9 +1,11 @@
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import spmopt
 from spmopt.core.errors import InputError
 from spmopt.core.machine import AREA_FIGURES, ENERGY_FIGURES, Area, Energy, SystolicArray
 from spmopt.hardware.machines import load_machine, names, override
@@ -108,26 +110,32 @@ def test_settings_are_lossless(name: str) -> None:
 
 def test_user_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text('spm = "1MiB"\nbandwidth = "1GB/s"\nthroughput = 1000\nclock = "1MHz"\n')
+    path.write_text('spm = "1MiB"\nbandwidth = "1GB/s"\nthroughput = "1kFLOP/s"\nclock = "1MHz"\n')
     machine = load_machine(str(path), {"page": "64KiB"})
     assert (machine.name, machine.spm_pages, machine.operations_per_s) == ("mine", 16, 1000)
     default = load_machine("a100")
     assert replace(machine, energy=default.energy, area=default.area) == machine
 
 
+RATES = "bandwidth = '1B/s'\nthroughput = '1FLOP/s'\nclock = '1Hz'\n"
 FILES = {
     "": "spm is missing",
     "spm = ": "not TOML",
-    "spm = 1.5": "must be a whole number, or a quantity",
+    "spm = 1.5": "spm '1.5': has no unit; write for example 24MB",
+    "spm = 524288": "spm '524288': has no unit; write for example 24MB",
+    "bandwidth = 616": "bandwidth '616': has no unit; write for example 616GB/s",
+    "throughput = 1e3": "throughput '1000.0': has no unit; write for example 13.45TFLOP/s",
+    "clock = 1545": "clock '1545': has no unit; write for example 1545MHz",
+    "page = 4096": "page '4096': has no unit; write for example",
     "spm = true": "must be a whole number, or a quantity",
     "spm = [1]": "spm: must be a text or a number",
     "smp = '1MB'": "did you mean spm",
-    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\n[array]\nrows = 1": "array.columns is",
-    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\nduplex = 'on'": "true or false",
-    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\ndma_setup = -1": "0 or more",
-    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\n[energy]\nmac_pj = inf": "0 or more",
-    "spm = '4KiB'\nbandwidth = 1\nthroughput = 1\nclock = 1\nsource = 3": "a text in quotes",
-    "spm = '4kB'\nbandwidth = 1\nthroughput = 1\nclock = 1": "smaller than one page",
+    "spm = '4KiB'\n" + RATES + "[array]\nrows = 1": "array.columns is",
+    "spm = '4KiB'\n" + RATES + "duplex = 'on'": "true or false",
+    "spm = '4KiB'\n" + RATES + "dma_setup = -1": "0 or more",
+    "spm = '4KiB'\n" + RATES + "[energy]\nmac_pj = inf": "0 or more",
+    "spm = '4KiB'\n" + RATES + "source = 3": "a text in quotes",
+    "spm = '4kB'\n" + RATES: "smaller than one page",
 }
 
 
@@ -178,6 +186,47 @@ def test_a_rate_apart_from_the_array_stays() -> None:
     assert gpu.operations_per_s == load_machine("rtx2080ti").operations_per_s
 
 
+@pytest.mark.parametrize(
+    ("side", "mhz", "rate", "follows"),
+    [
+        (32, 700, 1_430 * 10**9, True),  # for 1.4336
+        (32, 700, 1_434 * 10**9, True),
+        (32, 700, 1_440 * 10**9, False),
+        (32, 700, 1_400 * 10**9, True),
+        (32, 700, 1_000 * 10**9, False),  # one digit is too few to tell
+        (256, 700, 92 * 10**12, True),  # for 91.75
+        (256, 700, 91 * 10**12, False),
+    ],
+)
+def test_a_rounded_rate_follows_the_array(side: int, mhz: int, rate: int, follows: bool) -> None:
+    array = SystolicArray(rows=side, columns=side)
+    clock = mhz * 10**6
+    base = load_machine("small-npu")
+    base = replace(base, array=array, clock_hz=clock, operations_per_s=rate)
+    assert base.has_rate_of_array == follows
+    changed = override(base, {"array.rows": 8})
+    assert changed.operations_per_s == (2 * 8 * side * clock if follows else rate)
+
+
+def test_a_rate_that_stays_is_warned_of() -> None:
+    said: list[str] = []
+    callbacks = spmopt.Callbacks(warn=said.append)
+    array: dict[str, Setting] = {"array.rows": 64, "array.columns": 64}
+    spmopt.machine("rtx2080ti", settings=array, callbacks=callbacks)
+    (line,) = said
+    assert line.startswith("throughput stays 13.45 TFLOP/s, which machine rtx2080ti gives: its ")
+    assert "array of 64 x 64 does 12.66 TFLOP/s" in line
+    said.clear()
+    spmopt.machine("rtx2080ti", settings=array, throughput="1TFLOP/s", callbacks=callbacks)
+    spmopt.machine("rtx2080ti", clock="1GHz", callbacks=callbacks)
+    spmopt.machine("small-npu", settings=array, callbacks=callbacks)
+    assert said == []
+    swept: dict[str, str | int | Sequence[str | int]] = {"array.rows": "32,64", "array.columns": 64}
+    spmopt.sweep("bert-tiny", ["lru"], batch=1, settings=swept, callbacks=callbacks)
+    assert len(said) == 1
+    assert "array of 32 x 64" in said[0]
+
+
 def test_defaults_that_the_readme_names() -> None:
     text = (Path(__file__).parents[2] / "spmopt" / "hardware" / "README.md").read_text(
         encoding="utf-8"
@@ -189,3 +238,14 @@ def test_defaults_that_the_readme_names() -> None:
     own = to_settings(load_machine("rtx2080ti"))
     figures = {key: value for key, value in own.items() if key.startswith(("energy.", "area."))}
     assert given == {key: value for key, value in figures.items() if not key.endswith("source")}
+
+
+def test_a_wrong_dataflow_is_said_with_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "npu.toml"
+    path.write_text(
+        'spm = "4MiB"\nbandwidth = "68GB/s"\nclock = "1GHz"\npage = "4KiB"\n'
+        'array = { rows = 8, columns = 8, dataflow = "xx" }\n'
+    )
+    said = f"machine {path}: systolic array: dataflow 'xx' is none of 'os', 'ws', 'is'"
+    with pytest.raises(InputError, match=re.escape(said)):
+        load_machine(str(path))

@@ -66,12 +66,15 @@ WRONG = {
     'read_latency = "500ps"\n': ("", "point 1: read_latency is missing; add it"),
     "read_energy = ": ("energy = ", "point 1: no setting of a point called 'energy'"),
     '"1.5ns"': ('"-1.5ns"', "point 1: write_latency '-1.5ns': must be greater than 0"),
-    '"0.1nJ"': ('"0.1ns"', "read_energy '0.1ns': 'ns' is no unit for it; write for example 350pJ"),
+    '"0.1nJ"': (
+        '"0.1ns"',
+        "read_energy '0.1ns': 'ns' is not a unit of this quantity; write for example 350pJ",
+    ),
     '"0.5W"': ("0.5", "point 1: leakage '0.5': has no unit; write for example 748mW"),
-    '"250000um2"': ('"250000mm"', "area '250000mm': 'mm' is no unit for it"),
+    '"250000um2"': ('"250000mm"', "area '250000mm': 'mm' is not a unit of this quantity"),
     '"250fJ"': ("true", "write_energy = True: must be a text in quotes"),
     "[[point]]": ("[point]", "point: must be tables, each headed"),
-    '"1MiB"': ('"1Mb"', "point 1: capacity '1Mb': 'Mb' is no unit"),
+    '"1MiB"': ('"1Mb"', "point 1: capacity '1Mb': 'Mb' is not a unit"),
     '"SRAM"': ('"SRAM', "not TOML"),
 }
 

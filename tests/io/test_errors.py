@@ -126,7 +126,7 @@ def test_bad_field(tmp_path: Path, path: str, value: object, expected: str) -> N
 def test_missing_file_and_folder(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"cannot be read \(No such file"):
         read_schedule(tmp_path / "none.json")
-    with pytest.raises(InputError, match=r"cannot be read \(Is a directory"):
+    with pytest.raises(InputError, match=r"is a folder; give a result file"):
         read_result(tmp_path)
     with pytest.raises(InputError, match=r"cannot be written \(No such file"):
         write_instance(tmp_path / "none" / "i.json", INSTANCE)

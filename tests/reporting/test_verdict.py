@@ -68,6 +68,13 @@ def test_belady_may_be_optimal() -> None:
     assert verdict(MACHINE, [belady])[1] == "Belady is optimal here."
 
 
+def test_the_best_schedule_has_no_least_distance() -> None:
+    belady = result("belady", 120, 100)
+    for others in ([], [result("lru", 130, 100)]):
+        said = verdict(MACHINE, [belady, *others])
+        assert said[1] == "Belady takes at most 20 % more time than the optimum."
+
+
 def test_without_a_positive_bound_only_the_least_is_known() -> None:
     results = [result("belady", 120, 0), result("page", 100, 0)]
     assert verdict(MACHINE, results)[1] == "Belady takes at least 20 % more time than the optimum."

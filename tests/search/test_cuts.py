@@ -28,7 +28,7 @@ from tests.tiny import Op, tiny
 from tests.verifier.test_bound import random_prices
 
 SLACK = 1e-6
-"""Of the linear program that cuts are held against."""
+"""Of the linear program that cuts are compared with."""
 
 
 def optimal_cut(instance: Instance) -> Cut:

@@ -1,11 +1,13 @@
 """What objectives vary with: exact where machines say it, else by enough solved trials."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from spmopt.search.importance import importances
 from tests.cli.run import Run, runner
+from tests.reporting.page.reading import Document
 from tests.search.study import FIELDS, MLP, search, small_setup, small_space
 
 
@@ -65,3 +67,29 @@ def test_how_many_trials_it_rests_on(
     assert "time_s varies with" not in few
     many = run(f"{line} --trials 12 --sampler brute-force --study t").out
     assert "(by the 12 machines solved)." in many
+
+
+def test_without_scikit_learn_a_search_ends_and_says_what_to_install(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    run: Run = runner(capsys)
+    Path("s.toml").write_text(
+        'cost = { spm_mb = 1.0 }\n[space]\nspm = "256B:1024B:64B"\npage = "16B"\n'
+    )
+    line = f"tune {MLP} --space s.toml --objective time,cost -s belady --no-prune --workers 0"
+    ran = run(f"{line} --trials 13 --sampler brute-force --storage t.db --study t")
+    lines = [each for each in ran.out.splitlines() if "scikit-learn" in each]
+    assert ran.code == 0
+    assert lines == [
+        "What time_s varies with needs scikit-learn, which is not installed; "
+        "pip install 'spmopt[results]'"
+    ]
+    assert "cost varies with spm 100 %." in ran.out
+    shown = run("tune show --storage t.db --study t")
+    assert (shown.code, "scikit-learn" in shown.out) == (0, True)
+    page = run("report --storage t.db --study t -o r.html")
+    assert page.code == 0
+    front = Document.of(Path("r.html").read_text(encoding="utf-8")).blocks()["front"]
+    assert lines[0] in front["lines"]

@@ -84,7 +84,7 @@ def test_the_front_has_figures_of_constraints_and_totals(run: Run) -> None:
     found = run(f"{TUNE} --trials 3").out
     assert f"times, energies and bytes are weighted sums over networks ({MLP} x 3)" in found
     head = next(line for line in found.splitlines() if line.startswith("trial"))
-    assert head.split()[3:] == ["time_s", "cost", "energy_j", "spm_mb", "gap", "seconds"]
+    assert head.split()[3:] == ["time", "cost", "energy", "spm_mb", "gap", "seconds"]
     front = run("tune show -o rows.csv --json").record["front"]
     rows = list(csv.DictReader(Path("rows.csv").read_text().splitlines()))
     assert len(rows) == len(front) > 0

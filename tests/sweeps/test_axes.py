@@ -55,7 +55,7 @@ def test_settings_are_read_by_what_they_are() -> None:
         ("8B:20B:x2", "steps of x2 from 8B do not end at 20B; let the range end at 16B or 32B"),
         ("8:20:x2", "'8': has no unit"),
         ("24MB,,25MB", "empty value between commas"),
-        ("24parsec", "'parsec' is no unit"),
+        ("24parsec", "'parsec' is not a unit"),
         ("", "empty value"),
     ],
 )

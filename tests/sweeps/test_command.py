@@ -237,7 +237,7 @@ def test_shards_are_joined(run: Run, tmp_path: Path) -> None:
         ("bert-tiny --set energy.mac_pj=a", "must be a number, 0 or more"),
         ("bert-tiny --machine rtx2080ti,rtx", "no machine called 'rtx'"),
         ("bert-tiny --lowering none", "use tiled or ideal"),
-        ("bert-tiny --optimizer adam", "is for training; add training"),
+        ("bert-tiny --optimizer adam", "is for training; add --training"),
         ("bert-tiny --param layres=2", "did you mean layers?"),
         ("bert-tiny --objective beauty", "choose one of energy, replay, time, traffic"),
         ("bert-tiny --jobs 0", "--jobs 0: must be at least 1"),
@@ -246,6 +246,7 @@ def test_shards_are_joined(run: Run, tmp_path: Path) -> None:
         ("bert-tiny -s ,", "--schedulers: name at least one"),
         ("bert-tiny --shard 3/2", "--shard '3/2': write I/N, as 2/5 for the second of five"),
         ("bert-tiny -o /dev/null/s.csv", "a folder is needed"),
+        ("bert-tiny -o none/s.json", "none/s.json: rows are written as CSV; let the name end"),
         ("bert-tiny -o /dev/null", "/dev/null: is no regular file"),
     ],
 )

@@ -83,7 +83,7 @@ def save_curves(curves: Curves, view: Chart, path: Path) -> None:
     Raises
     ------
     InputError
-        The file cannot be written, or its name ends in no format of pictures.
+        The file cannot be written, or its name does not end in that of a picture format.
     """
     count = min(len(view.panels), _MOST_PANELS)
     columns = min(2 if count <= _FEW else 3, count)

@@ -92,7 +92,10 @@ def plot_importances(front: Front, ax: Axes | None = None) -> Axes:
         Too little is known.
     """
     if not front.shares:
-        raise InputError(f"study {front.name}: too few machines were solved to say what matters")
+        raise InputError(
+            f"study {front.name}: too few machines were solved, or scikit-learn is "
+            "missing, to say what matters"
+        )
     ax = alone(ax)
     fields = list(dict.fromkeys(key for share in front.shares for key in share.parts))
     high = 0.8 / len(front.shares)

@@ -87,7 +87,7 @@ def require_format(path: Path) -> str:
     form = path.suffix.lower().removeprefix(".")
     if form not in METADATA:
         known = ", ".join(f".{name}" for name in METADATA)
-        raise InputError(f"{path}: no format of pictures; let the name end in one of {known}")
+        raise InputError(f"{path}: not a picture format; end the name in one of {known}")
     return form
 
 

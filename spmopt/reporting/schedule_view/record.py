@@ -165,7 +165,7 @@ def _roofline(picture: ScheduleView) -> Json:
     columns = {
         "name": layers.names,
         "pass": layers.labels,
-        "reuse_frequency": layers.flop_per_byte,
+        "operational_intensity": layers.flop_per_byte,
         "attained": layers.compute_utilization * machine.operations_per_s,
         "attainable": layers.attainable_flop_per_s,
         "bound": layers.roofline,

@@ -180,8 +180,8 @@ class ScheduleView:
         dram = self.in_unit(self.prices.per_byte_per_s * more)
         return (
             *found,
-            _price("SPM price", *spm, f"saved at most per extra {si(self.little_bytes, 'B')}"),
-            _price("DRAM price", *dram, f"saved at most per extra {si(more, 'B/s')}"),
+            _price("SPM price", *spm, si(self.little_bytes, "B")),
+            _price("DRAM price", *dram, si(more, "B/s")),
         )
 
     def in_unit(self, value: Fraction) -> tuple[float, str]:
@@ -189,9 +189,10 @@ class ScheduleView:
         return in_unit(self.result.objective, self.instance.machine, value)
 
 
-def _price(label: str, value: float, unit: str, note: str) -> Figure:
-    key, text = label.lower().replace(" ", "_"), si(value, unit)
-    return Figure(key, label, value, text, unit, note)
+def _price(label: str, value: float, unit: str, amount: str) -> Figure:
+    key, per = label.lower().replace(" ", "_"), amount.removeprefix("1 ")
+    text = f"{si(value, unit)} per {per}"
+    return Figure(key, label, value, text, unit, f"saved at most per extra {amount}")
 
 
 def _verified(instance: Instance, result: Result) -> tuple[Audit, Totals, Replay]:
@@ -210,8 +211,8 @@ TIMINGS_SAID = {
     "replay": "time of the replay, without barriers between steps",
 }
 LANES_SAID = {
-    "steps": "within a step transfers are drawn one after the other from its start, as the "
-    "channel is counted; rows stream as they are made",
+    "steps": "the transfers of a step are drawn back to back from its start: the model counts "
+    "their total time, not their order within the step",
     "replay": "transfers are drawn when the replay runs them",
 }
 """What the lanes show, by timing."""

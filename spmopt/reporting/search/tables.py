@@ -16,6 +16,7 @@ from spmopt.reporting.search.words import (
     tie_text,
 )
 from spmopt.reporting.tables import Grid, Line, Part
+from spmopt.search.figures import FIGURES
 from spmopt.search.records import Findings, ResourcePrices, TrialRecord
 from spmopt.search.setup import Setup
 from spmopt.search.trials import candidate_of
@@ -60,8 +61,16 @@ def _trials(findings: Findings) -> Grid:
         shown = shown_fields({**bandwidth, **trial.parameters}, own)
         cells = (shown.get(key, "-") for key in fields)
         rows.append((f"{trial.number}{mark}", *cells, *_came_to(trial, setup)))
-    columns = ("trial", *fields, *setup.names, "gap", "seconds")
+    columns = ("trial", *fields, *map(_heading, setup.names), "gap", "seconds")
     return Grid(columns=columns, rows=rows, left=())
+
+
+def _heading(name: str) -> str:
+    """Return the head of a column: its cells have the unit, except of areas."""
+    figure = FIGURES.get(name)
+    if name == "area_mm2":
+        return "area (mm²)"
+    return figure.short if figure is not None and figure.unit else name
 
 
 def _came_to(trial: TrialRecord, setup: Setup) -> Iterator[str]:

@@ -126,6 +126,15 @@ def importance_lines(found: Mapping[str, Importance]) -> Iterator[str]:
             said = ", ".join(f"{key} {share(part)}" for key, part in each.parts.items())
             rests = "" if each.trials is None else f" (by the {each.trials} machines solved)"
             yield f"{name} varies with {said}{rests}."
+    yield from missing_lines(found)
+
+
+def missing_lines(found: Mapping[str, Importance]) -> Iterator[str]:
+    """Yield what to install to learn what the other objectives vary with, in one line."""
+    names = [name for name, each in found.items() if each.missing]
+    if names:
+        verb = "varies" if len(names) == 1 else "vary"
+        yield f"What {' and '.join(names)} {verb} with needs {found[names[0]].missing}"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:

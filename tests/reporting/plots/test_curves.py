@@ -76,5 +76,5 @@ def test_a_file_is_the_same_again_and_of_its_format(tmp_path: Path) -> None:
         save_curves(made, made.views[0], tmp_path / name)
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(InputError, match="no format of pictures"):
+    with pytest.raises(InputError, match="not a picture format"):
         save_curves(made, made.views[0], tmp_path / "a.txt")

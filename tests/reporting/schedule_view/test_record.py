@@ -158,9 +158,9 @@ def test_the_roofline_has_a_point_a_layer(stored: StoredResult) -> None:
     assert roofline["ridge"] == roofline["peak_ops_per_s"] / roofline["bytes_per_s"]
     for point, done, time in zip(roofline["points"], layers.flop, layers.time_s, strict=True):
         assert point["attained"] == pytest.approx(done / time)
-        possible = point["reuse_frequency"] * machine.dram_bytes_per_s
+        possible = point["operational_intensity"] * machine.dram_bytes_per_s
         assert point["attainable"] == pytest.approx(min(possible, machine.operations_per_s))
-        above = point["reuse_frequency"] > roofline["ridge"]
+        above = point["operational_intensity"] > roofline["ridge"]
         assert point["bound"] == ("compute" if above else "memory")
 
 

@@ -60,26 +60,26 @@ const ROOF_HEIGHT = 360;
 /** @param {any} record @param {string[]} colors of compute-bound and memory-bound layers */
 function roofline(record, colors) {
   const { points: all, ridge, peak_ops_per_s: peak, bytes_per_s: rate } = record;
-  const points = all.filter((point) => point.reuse_frequency > 0 && point.attained > 0);
+  const points = all.filter((point) => point.operational_intensity > 0 && point.attained > 0);
   const axis = (label, unit, name, own) => {
     const values = [...points.map((point) => point[name]), own];
     return new NumberAxis({ label, unit }, values, { isLog: true, isRound: true });
   };
   const chart = new Chart({
     label:
-      "Roofline: attained operations per second over reuse frequency; the table of layers has the same figures",
+      "Roofline: attained operations per second over operational intensity; the table of layers has the same figures",
     height: ROOF_HEIGHT,
-    x: axis("reuse frequency, FLOP per byte of operands", "", "reuse_frequency", ridge),
+    x: axis("operational intensity, FLOP per byte of operands", "", "operational_intensity", ridge),
     y: axis("attained", "FLOP/s", "attained", peak),
     points: points.map((point) => ({
-      x: point.reuse_frequency,
+      x: point.operational_intensity,
       y: point.attained,
       words: () => roofWords(point),
     })),
     paint: (made) => [
       ...["compute", "memory"].map((bound, kind) => {
         const chosen = points.filter((point) => point.bound === bound);
-        const dots = chosen.map((p) => dotPath(...made.place(p.reuse_frequency, p.attained)));
+        const dots = chosen.map((p) => dotPath(...made.place(p.operational_intensity, p.attained)));
         return path(points.length > 2000 ? "marks faint" : "marks", dots.join(""), colors[kind]);
       }),
       roofPath(made, rate, ridge),
@@ -106,10 +106,10 @@ function roofPath(chart, rate, ridge) {
   return path("roof", pathThrough(roof));
 }
 
-function roofWords({ name, pass, reuse_frequency: frequency, attained, attainable, bound }) {
+function roofWords({ name, pass, operational_intensity: frequency, attained, attainable, bound }) {
   return [
     `${shortened(name)}${pass ? `, ${pass}` : ""}`,
-    `reuse frequency ${si(frequency, "FLOP/B")}`,
+    `operational intensity ${si(frequency, "FLOP/B")}`,
     `attains ${si(attained, "FLOP/s")}; ${si(attainable, "FLOP/s")} attainable if every operand came from DRAM`,
     `${bound}-bound`,
   ];

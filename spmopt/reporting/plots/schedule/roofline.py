@@ -33,7 +33,7 @@ def plot_roofline(picture: ScheduleView, ax: Axes | None = None) -> Axes:
     """
     ax = alone(ax)
     entitled(ax, "Layers under the roofline (area: time)", "operations per second")
-    ax.set_xlabel("reuse frequency: operations per byte of the tensors used", fontsize=TEXT)
+    ax.set_xlabel("operational intensity: operations per byte of the tensors used", fontsize=TEXT)
     machine, layers = picture.instance.machine, picture.analysis.by_layer()
     attained = layers.compute_utilization * float(machine.operations_per_s)
     shown = np.flatnonzero((attained > 0) & (layers.flop_per_byte > 0))

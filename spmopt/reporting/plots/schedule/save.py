@@ -83,7 +83,7 @@ def _panels(name: str, pictures: Sequence[ScheduleView]) -> Figure:
 
 
 def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
-    """Draw maps with what the other does not keep in full color, lanes, and the time gained."""
+    """Draw maps, what only one keeps between uses in full color; lanes, and the time gained."""
     figure, axes = _column(_COMPARED)
     pairs = ((first, second), (second, first))
     heads = headings((first, second))
@@ -93,7 +93,8 @@ def _comparison(first: ScheduleView, second: ScheduleView) -> Figure:
         zip(pairs, axes[:2], axes[2:4], strict=True)
     ):
         plot_map(one, above, marked=kept_more(one, other))
-        retitle(above, f"SPM map of {heads[place]}; strong: not kept by {MARKS[1 - place]}")
+        colored = f"full color: kept between two uses here, but not by {MARKS[1 - place]}"
+        retitle(above, f"SPM map of {heads[place]}; {colored}")
         plot_lanes(one, below)
         retitle(below, f"Engine and DMA channel of {heads[place]}")
     plot_gain(first, second, axes[4])
@@ -158,6 +159,6 @@ def _headline(picture: ScheduleView) -> str:
     drawn = ("replay",) if picture.times.timing == "replay" else ()
     others = (("makespan", "time"), *((name, name) for name in (*drawn, "traffic")))
     costs = [f"{name} {texts[key]}" for key, name in others if name != goal]
-    known = [f"objective {texts['objective']}"] if "objective" in texts else []
+    known = [f"{texts['objective']} (objective)"] if "objective" in texts else []
     gap = [] if result.gap is None else [f"gap to bound {texts['gap']}"]
     return ", ".join((*known, *costs, *gap))

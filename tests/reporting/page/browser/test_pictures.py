@@ -182,7 +182,7 @@ def test_two_memories_are_told_apart(show: Show) -> None:
 
 
 def test_what_lanes_show_is_said_below_them(show: Show) -> None:
-    assert "one after the other from its start" in show("one").text("#said-of-time")
+    assert "back to back from its start" in show("one").text("#said-of-time")
 
 
 def test_paper_has_colors_and_no_controls(show: Show) -> None:

@@ -222,9 +222,9 @@ def test_the_roofline_has_the_layers_of_the_record() -> None:
     clouds = [c for c in ax.collections if isinstance(c, PathCollection)]
     drawn = np.concatenate([np.asarray(c.get_offsets()) for c in clouds])
     expected = [
-        (point["reuse_frequency"], point["attained"])
+        (point["operational_intensity"], point["attained"])
         for point in roofline["points"]
-        if point["attained"] > 0 and point["reuse_frequency"] > 0
+        if point["attained"] > 0 and point["operational_intensity"] > 0
     ]
     np.testing.assert_allclose(sorted(drawn.tolist()), sorted(expected))
     (roof,) = [line for line in ax.get_lines() if len(np.asarray(line.get_xdata())) == 3]

@@ -99,9 +99,18 @@ def test_refusals(tmp_path: Path) -> None:
         ("map", [one, other], path, "name two schedules of one instance"),
         ("map", [one, picture("page", "replay")], path, "timing steps and replay"),
         ("price", [other], path, "has no prices"),
-        ("map", [one], tmp_path / "p.gif", r"p.gif: no format .*\.png, \.svg, \.pdf"),
+        ("map", [one], tmp_path / "p.gif", r"p.gif: not a picture format.*\.png, \.svg, \.pdf"),
         ("map", [one], tmp_path / "none" / "p.png", "cannot be written"),
     ):
         with pytest.raises(InputError, match=text):
             save_picture(name, chosen, target)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_two_maps_say_what_their_full_color_means(tmp_path: Path) -> None:
+    path = tmp_path / "p.svg"
+    save_picture("compare", [picture("belady"), picture("page")], path)
+    text = path.read_text(encoding="utf-8")
+    for place, other in (("A: belady", "B"), ("B: page", "A")):
+        said = f"full color: kept between two uses here, but not by {other}"
+        assert f"SPM map of {place}; {said}" in text

@@ -1,0 +1,59 @@
+"""What a file holds, in words, for errors about a file of another kind than what is asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+SQLITE = b"SQLite format 3\0"
+"""How a database begins."""
+_BEGINS = {
+    SQLITE: "is the storage of a search, which 'spmopt tune show --storage' shows",
+    b'# {"format": "spmopt-sweep"': "holds rows of a sweep, which 'spmopt plot' and 'spmopt "
+    "report' show",
+    b"id,lower,upper,size": "holds buffers, which 'spmopt place' places",
+}
+_JSON = {
+    b'"spmopt-result"': "is a result file, which 'spmopt verify' and 'spmopt analyze' take",
+    b'"spmopt-instance"': "is an instance, which 'spmopt solve' and 'spmopt compare' take",
+}
+_SUFFIXES = {
+    ".csv": "is a CSV file",
+    ".html": "is a page",
+    ".onnx": "is a network (ONNX), which 'spmopt solve' and 'spmopt compare' take",
+    ".toml": "is a TOML file, as a machine (--machine) and the space of a search (--space) are",
+    **dict.fromkeys((".png", ".svg", ".pdf"), "is a picture"),
+}
+_HEAD = 4096
+"""Bytes that are looked at."""
+
+
+def kind_of_file(path: Path, *, json: bool = True) -> str:
+    """Return what a file holds, as the end of a sentence that begins with its name.
+
+    Parameters
+    ----------
+    path
+        Of a file or a folder.
+    json
+        Also look for what a JSON file is of; else that is unknown.
+
+    Returns
+    -------
+    str
+        Empty where there is no such file, or nothing is known of it.
+    """
+    if path.is_dir():
+        return "is a folder"
+    if not path.is_file():
+        return ""  # of a pipe, what is read is gone
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+    except (OSError, ValueError):
+        return ""
+    for mark, kind in _BEGINS.items():
+        if head.startswith(mark):
+            return kind
+    if head.lstrip()[:1] in (b"{", b"["):
+        return next((kind for mark, kind in _JSON.items() if json and mark in head), "")
+    return _SUFFIXES.get(path.suffix.lower(), "")

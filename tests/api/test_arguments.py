@@ -1,0 +1,139 @@
+"""Arguments of wrong types: each is one clear line that begins with the argument."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import spmopt
+from spmopt.io.files import read_instance
+from tests.solving.fakes import bounds_only, install
+
+MLP = Path(__file__).parents[2] / "instances" / "mlp.json"
+BUFFERS = (spmopt.Buffer(name="a", lower=0, upper=2, size_bytes=8),)
+
+
+def solution() -> spmopt.Solution:
+    return spmopt.solve(read_instance(MLP), "lru")
+
+
+WRONG: list[tuple[str, dict[str, Any], str]] = [
+    ("load", {"source": 5}, "source 5: must be a text, a path, a graph or an instance"),
+    ("load", {"batch": "two"}, "batch 'two': must be a whole number"),
+    ("load", {"batch": 2.5}, "batch 2.5: must be a whole number"),
+    ("load", {"batch": True}, "batch True: must be a whole number"),
+    ("load", {"training": "yes"}, "training 'yes': must be True or False"),
+    ("load", {"optimizer": 1}, "optimizer 1: must be a text"),
+    (
+        "load",
+        {"parameters": {"steps": "x"}},
+        "parameters {'steps': 'x'}: must be a mapping of texts to whole numbers",
+    ),
+    ("load", {"callbacks": print}, "callbacks is of type builtin_function_or_method: must be"),
+    ("machine", {"base": 5}, "base 5: must be a text, a path or a machine"),
+    ("machine", {"spm": 1.5}, "spm 1.5: must be a text or a whole number"),
+    ("machine", {"bandwidth": ["1GB/s"]}, "bandwidth ['1GB/s']: must be a text or a whole number"),
+    ("machine", {"duplex": "no"}, "duplex 'no': must be True or False"),
+    ("machine", {"bank": "2MB:nvsim-sram"}, "bank '2MB:nvsim-sram': must be a list of texts"),
+    ("machine", {"settings": ["x=1"]}, "settings ['x=1']: must be a mapping of texts to"),
+    ("lower", {"workload": 3}, "workload 3: must be a workload (spmopt.load makes one), a graph"),
+    ("lower", {"machine": "tpu"}, "machine 'tpu': must be a machine (spmopt.machine makes one)"),
+    ("solve", {"instance": "mlp"}, "instance 'mlp': must be an instance (spmopt.lower makes one)"),
+    ("solve", {"scheduler": 7}, "scheduler 7: must be a text or a policy"),
+    ("solve", {"objective": 7}, "objective 7: must be a text or an objective"),
+    ("solve", {"time_limit": "60"}, "time_limit '60': must be a number"),
+    ("solve", {"threads": 1.5}, "threads 1.5: must be a whole number"),
+    ("compare", {"schedulers": "page"}, "schedulers 'page': must be a list of texts or policies"),
+    ("compare", {"schedulers": ["lru", 5]}, "schedulers ['lru', 5]: must be a list of texts or"),
+    ("compare", {"tolerance": None}, "tolerance None: must be a number"),
+    ("verify", {"result": 1}, "result 1: must be a text, a path or a solution"),
+    ("read", {"path": None}, "path None: must be a text or a path"),
+    ("sweep", {"networks": 5}, "networks 5: must be a text or a list of texts"),
+    ("sweep", {"schedulers": "lru"}, "schedulers 'lru': must be a list of texts or policies"),
+    ("sweep", {"spm": 1.5}, "spm 1.5: must be a text, a whole number or a list of texts or whole"),
+    ("sweep", {"batch": [1, None]}, "batch [1, None]: must be a text, a whole number or a list"),
+    ("sweep", {"jobs": "2"}, "jobs '2': must be a whole number"),
+    ("sweep", {"output": 1}, "output 1: must be a text or a path"),
+    ("tune", {"space": {}}, "space {}: must be a text or a path"),
+    ("tune", {"objectives": "time"}, "objectives 'time': must be a list of texts"),
+    ("tune", {"trials": "many"}, "trials 'many': must be a whole number"),
+    ("tune", {"prune": None}, "prune None: must be True or False"),
+    ("tune", {"timeout": "1h"}, "timeout '1h': must be a number"),
+    ("place", {"buffers": 3}, "buffers 3: must be a text, a path or a list of buffers"),
+    ("place", {"buffers": [3]}, "buffers [3]: must be a text, a path or a list of buffers"),
+    ("place", {"capacity": 1.5}, "capacity 1.5: must be a text or a whole number"),
+    ("plot", {"subject": "a.json"}, "subject 'a.json': must be a solution (spmopt.solve makes"),
+    ("plot", {"subject": []}, "subject: has 0 solutions; give one, or two"),
+    ("plot", {"picture": 1}, "picture 1: must be a text"),
+    ("plot", {"picture": "foo"}, "no picture called 'foo'; choose one of all, compare"),
+    ("plot", {"timing": "foo"}, "no choice for timing called 'foo'; choose one of replay"),
+    ("report", {"subject": None}, "subject None: must be a solution (spmopt.solve makes one)"),
+    ("report", {"timing": 1}, "timing 1: must be a text"),
+    ("trace", {"solution": "a.json"}, "solution 'a.json': must be a solution"),
+    ("export", {"format": 1}, "format 1: must be a text"),
+    ("analyze", {"per": "foo"}, "no choice for per called 'foo'"),
+    ("explain", {"top": "all"}, "top 'all': must be a whole number"),
+    ("gradients", {"cores": "4"}, "cores '4': must be a whole number"),
+    ("merge", {"files": "a.csv"}, "files 'a.csv': must be a list of texts or paths"),
+    ("read_sweep", {"path": 1}, "path 1: must be a text or a path"),
+    ("read_search", {"top": "3"}, "top '3': must be a whole number"),
+    ("list_machines", {"names": "small-npu"}, "names 'small-npu': must be a list of texts"),
+    ("list_technologies", {"fit": 1}, "fit 1: must be True or False"),
+]
+RIGHT: dict[str, Callable[[], dict[str, Any]]] = {
+    "load": lambda: {"source": "bert-tiny"},
+    "lower": lambda: {"workload": read_instance(MLP)},
+    "solve": lambda: {"instance": read_instance(MLP)},
+    "compare": lambda: {"instance": read_instance(MLP)},
+    "export": lambda: {"instance": read_instance(MLP)},
+    "sweep": lambda: {"networks": "bert-tiny"},
+    "tune": lambda: {"networks": "bert-tiny", "space": "none.toml"},
+    "place": lambda: {"buffers": BUFFERS, "capacity": 8},
+    "merge": lambda: {"files": [], "output": "a.csv"},
+    **dict.fromkeys(("plot", "report"), lambda: {"subject": solution()}),
+    **dict.fromkeys(("analyze", "explain", "trace"), lambda: {"solution": solution()}),
+}
+"""Arguments that are required, but for the wrong one."""
+
+
+@pytest.mark.parametrize(("name", "wrong", "said"), WRONG)
+def test_a_wrong_argument_is_one_clear_line(
+    name: str, wrong: dict[str, Any], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(monkeypatch, fluid=bounds_only)
+    right = RIGHT.get(name, dict)()
+    with pytest.raises(spmopt.InputError) as raised:
+        getattr(spmopt, name)(**{**right, **wrong})
+    assert str(raised.value).startswith(said)
+    assert "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize("name", sorted({name for name, *_ in WRONG}))
+def test_every_argument_of_every_function_is_checked(name: str) -> None:
+    """An object that is nothing known is refused wherever it is given."""
+    parameters = inspect.signature(getattr(spmopt, name)).parameters
+    right = {"result": MLP, "path": MLP, **RIGHT.get(name, dict)()}
+    right = {key: value for key, value in right.items() if key in parameters}
+    for parameter in parameters:
+        with pytest.raises(spmopt.InputError, match=f"^{parameter} is of type object: must be "):
+            getattr(spmopt, name)(**{**right, parameter: object()})
+
+
+def test_missing_and_unknown_arguments_are_said_by_python() -> None:
+    with pytest.raises(TypeError, match=r"load\(\) got an unexpected keyword argument 'bach'"):
+        spmopt.load("bert-tiny", bach=2)  # type: ignore[call-arg]
+
+
+def test_numbers_of_numpy_generators_and_sets_are_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch, fluid=bounds_only)
+    workload = spmopt.load("bert-tiny", batch=np.int64(2), training=np.bool_(False))  # type: ignore[arg-type]
+    assert workload.title == "bert-tiny, batch 2"
+    instance = read_instance(MLP)
+    found = spmopt.compare(instance, (n for n in ("lru", "belady")), time_limit=np.float64(5))  # type: ignore[arg-type]
+    assert len(found) == 2
+    assert len(spmopt.compare(instance, {"lru": 1}.keys())) == 1  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ SMALL = {
     "gnmt": {"steps": 3, "layers": 3, "hidden": 32, "vocabulary": 100},
     "transformer": {"layers": 1, "hidden": 64, "vocabulary": 100},
     "t5-large": {"layers": 3},
+    "llama": {"layers": 2},
     "faster-rcnn": {"regions": 16},
 }
 
@@ -58,6 +59,9 @@ def test_wrong_parameters() -> None:
         zoo.network("resnet50", batch=-4)
     with pytest.raises(InputError, match="hidden size 100 is not a multiple of 16 heads"):
         zoo.network("transformer", hidden=100)
+    for wrong in ({"groups": 6}, {"heads": 3}, {"hidden": 64}):
+        with pytest.raises(InputError, match="llama: heads must be of an even width and as many"):
+            zoo.network("llama", **wrong)
     with pytest.raises(InputError, match="sequence must be at most 512, is 600"):
         zoo.network("bert-large", sequence=600)
     with pytest.raises(InputError, match="tables must be at most 26, is 27"):

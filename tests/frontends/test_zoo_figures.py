@@ -2,9 +2,9 @@
 
 Sources: TV: torchvision 0.15 model pages (exact parameters; GFLOPS there are GMACs). HF: the
 ``bert-large-uncased``, ``prajjwal1/bert-tiny`` and ``huawei-noah/TinyBERT_General_4L_312D``
-checkpoints (with pooler), ``t5-small`` and ``t5-large``, counted exactly. K: Keras applications
-(trainable), and 569 M multiply-adds in the paper. U: model summary of Ultralytics YOLOv5 6.0, 109.0
-GFLOPs.
+checkpoints (with pooler), ``t5-small``, ``t5-large`` and Llama 2, counted exactly. K: Keras
+applications (trainable), and 569 M multiply-adds in the paper. U: model summary of
+Ultralytics YOLOv5 6.0, 109.0 GFLOPs.
 """
 
 from __future__ import annotations
@@ -98,6 +98,20 @@ def test_t5_macs() -> None:
     assert macs(graph) == n * (layers * (encoder + decoder) + t * h * vocabulary)
 
 
+def test_llama_parameters_of_both_kinds_of_attention() -> None:
+    assert parameters(zoo.network("llama", sequence=8)) == 68_976_648_192  # Llama-2-70b
+    sizes = {"layers": 32, "hidden": 4096, "heads": 32, "groups": 32, "inner": 11_008}
+    assert parameters(zoo.network("llama", sequence=8, **sizes)) == 6_738_415_616  # Llama-2-7b
+
+
+def test_llama_macs() -> None:
+    n, t, h, inner, vocabulary, layers = 2, 6, 64, 96, 100, 3
+    sizes = {"hidden": h, "heads": 8, "groups": 2, "inner": inner, "vocabulary": vocabulary}
+    graph = zoo.network("llama", batch=n, sequence=t, layers=layers, **sizes)
+    attention = 2 * t * h * h + 2 * t * h * h // 4 + 2 * t * t * h
+    assert macs(graph) == n * (layers * (attention + 3 * t * h * inner) + t * h * vocabulary)
+
+
 def test_exact_macs_of_resnet50() -> None:
     # fvcore and ptflops: 4,089,184,256 (convolutions and classifier).
     assert macs(zoo.network("resnet50", batch=1)) == 4_089_184_256
@@ -165,6 +179,7 @@ def test_gnmt_parameters_and_macs() -> None:
         ("transformer", {"layers": 96}, 10_769),
         ("gnmt", {"plain": 1}, 18_619),
         ("gnmt", {}, 22_357),
+        ("llama", {}, 3_770),
     ],
 )
 def test_training_operations(name: str, settings: dict[str, int], count: int) -> None:

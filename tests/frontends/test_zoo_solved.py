@@ -1,4 +1,4 @@
-"""Networks of the paper on gradient orders are scheduled, forward and training, and verified."""
+"""Networks of the paper on gradient orders, and LLaMA, are scheduled, trained too, and verified."""
 
 from __future__ import annotations
 
@@ -24,6 +24,15 @@ SMALL = {
     "tinybert": {"layers": 1, "sequence": 8},
     "t5-small": {"layers": 1, "sequence": 8, "target": 4, "vocabulary": 100},
     "t5-large": {"layers": 1, "sequence": 8, "target": 4, "vocabulary": 100},
+    "llama": {
+        "layers": 1,
+        "sequence": 8,
+        "hidden": 64,
+        "inner": 96,
+        "vocabulary": 100,
+        "heads": 4,
+        "groups": 2,
+    },
     "ncf": {},
     "dlrm": {},
 }

@@ -1,4 +1,4 @@
-"""Detectors, T5 and recommenders: structure, and what they hold of embedding tables."""
+"""Detectors, T5, LLaMA and recommenders: structure, and what they hold of embedding tables."""
 
 from __future__ import annotations
 
@@ -51,6 +51,21 @@ def test_t5_shares_one_position_table_a_stack() -> None:
     shared = nodes["decoder0.self.positions"].inputs[1]
     assert sum(shared in node.inputs for node in graph.nodes) == 3
     assert output_shapes(graph) == [(2 * 4, 32_128)]
+
+
+def test_llama_heads_of_a_group_are_rows_of_one_product() -> None:
+    sizes = {"layers": 2, "hidden": 64, "heads": 8, "groups": 2, "inner": 96}
+    graph = zoo.network("llama", batch=3, sequence=5, **sizes)
+    nodes = {node.name: node for node in graph.nodes}
+    scores, turned = nodes["layer1.self.scores"], nodes["layer1.self.key.turned"]
+    assert graph.shapes(scores.inputs) == ((3, 2, 4 * 5, 8), (3, 2, 8, 5))
+    assert graph.shapes(turned.inputs) == ((3, 5, 16), (5, 4), (5, 4))
+    assert graph.shapes(nodes["layer1.self.context"].outputs) == ((3, 2, 4 * 5, 8),)
+    counts = moving(graph)
+    assert counts["RMSNormalization"] == 2 * 2 + 1
+    assert counts["RotaryEmbedding"] == counts["Add"] == 2 * 2
+    assert counts["Swish"] == counts["Mul"] == 2
+    assert output_shapes(graph) == [(3 * 5, 32_000)]
 
 
 def test_only_looked_up_rows_of_tables_are_tensors() -> None:

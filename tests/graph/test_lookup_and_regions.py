@@ -1,4 +1,4 @@
-"""Rows of embedding tables, regions of images, norms without a mean."""
+"""Rows of embedding tables, regions of images, norms without a mean, turned pairs."""
 
 from __future__ import annotations
 
@@ -79,3 +79,17 @@ def test_root_mean_square_norm_saves_one_number_a_row() -> None:
 def test_swish_reads_its_input_again() -> None:
     assert _reads("Swish", {0}) == [("SwishGradient", (("x", 0),))]
     assert operators.lookup("Swish").operations(((3, 4),), ((3, 4),), {}) == 5 * 12
+
+
+def test_rotary_positions_turn_back_by_tables_that_are_not_trained() -> None:
+    b = GraphBuilder("turned")
+    tables = [b.weight(name, (5, 2)) for name in ("cos", "sin")]
+    x = b.add("Gemm", [b.input("x", (5, 3)), b.weight("w", (3, 4))])
+    graph = b.finish([b.add("RotaryEmbedding", [x, *tables])])
+    assert [graph.values[index].kind for index in tables] == [TensorKind.STATE] * 2
+    step = training_graph(graph)
+    (gradient,) = (node for node in step.nodes if node.operator == "RotaryEmbeddingGradient")
+    assert gradient.inputs[1:] == tuple(tables)
+    assert step.shapes(gradient.outputs) == ((5, 4),)
+    work = operators.lookup(gradient.operator).operations
+    assert work(step.shapes(gradient.inputs), ((5, 4),), {}) == 3 * 20

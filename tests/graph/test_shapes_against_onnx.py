@@ -51,7 +51,7 @@ def onnx_shapes(
             if value is not None
         ],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)])
     inferred = onnx.shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
     return tuple(
         tuple(dimension.dim_value for dimension in value.type.tensor_type.shape.dim)
@@ -149,6 +149,12 @@ _UNARY = (
 @pytest.mark.parametrize("operator", _UNARY.split())
 def test_element_wise(operator: str) -> None:
     assert ours(operator, [(2, 3, 4)]) == onnx_shapes(operator, [(2, 3, 4)])
+
+
+def test_rotary_embedding() -> None:
+    inputs = [(2, 5, 32), (2, 5, 4), (2, 5, 4)]
+    expected = onnx_shapes("RotaryEmbedding", inputs, num_heads=4)
+    assert ours("RotaryEmbedding", inputs, num_heads=4) == expected == ((2, 5, 32),)
 
 
 @_few

@@ -60,12 +60,15 @@ class BenchLine:
         What figures are to reach, as ``≤ 1`` or ``≥ 10``.
     sums
         Names of lines before this one: its figures are the sums of theirs.
+    long
+        Measured once, and only where ``--long`` asks for it.
     """
 
     cells: tuple[str, ...]
     parts: Mapping[str, Callable[..., Figures]]
     targets: Mapping[str, str] = field(default_factory=dict)
     sums: tuple[str, ...] = ()
+    long: bool = False
 
     @property
     def name(self) -> str:
@@ -126,6 +129,8 @@ class Bench:
         A measurement within seconds.
     derive
         Further figures of a line from those measured.
+    note
+        What stands below the table, from the figures by line.
     seeded
         Whether parts take the number of the run as ``seed``.
     versions
@@ -138,6 +143,7 @@ class Bench:
     lines: Sequence[BenchLine]
     quick: Callable[..., Figures]
     derive: Callable[[Figures], Figures] = lambda figures: {}
+    note: Callable[[Mapping[str, Figures]], str] = lambda found: ""
     seeded: bool = False
     versions: Callable[[], Mapping[str, str]] = dict
     peered: Callable[[str], Sequence[BenchLine]] | None = None
@@ -194,7 +200,7 @@ class Bench:
         met = f"{marks.count('pass')} of {len(marks)} lines reach their targets." if marks else ""
         place = where(head, busy).removesuffix(".")
         parts = [BEGIN, f"{place}; {times}; every run in a process of its own.", table]
-        return "\n\n".join([*parts, *filter(None, (why, met)), END])
+        return "\n\n".join([*parts, *filter(None, (why, met, self.note(found))), END])
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Do what the command line says."""
@@ -203,7 +209,10 @@ class Bench:
         parser.add_argument("--one", nargs=3, metavar="", help="for a process of its own")
         if self.peered is not None:
             parser.add_argument("--peer", metavar="COMMAND", help="another program to measure too")
+        if any(line.long for line in self.lines):
+            parser.add_argument("--long", action="store_true", help="long lines too, once each")
         given = parser.parse_args(arguments)
+        long = getattr(given, "long", False)
         peer = getattr(given, "peer", None)
         try:
             bench = replace(self, lines=self.peered(peer)) if self.peered and peer else self
@@ -219,7 +228,8 @@ class Bench:
             head, runs = read(given.output / "rows.json")
             replace_tables(given.output / "README.md", bench.page(head, bench.figures(runs)))
             return 0
-        chosen = named({line.name: line for line in bench.lines}, given.only or "")
+        lines = {line.name: line for line in bench.lines if long or not line.long}
+        chosen = named(lines, given.only or "")
         if not chosen or given.runs < 1:
             parser.error(f"--only {given.only!r}, --runs {given.runs}: nothing to measure")
         whole = [line for line in chosen.values() if {*line.sums} <= {*chosen}]
@@ -230,6 +240,7 @@ class Bench:
         more = [] if peer is None else ["--peer", peer]
         command = f"python results/{self.folder.name}/run.py --runs {given.runs}"
         command += "" if peer is None else f" --peer '{peer}'"
+        command += " --long" if any(line.long for line in self.lines) else ""
         here = environment()
         here["versions"] |= self.versions()
         head = {"command": command, "format": "spmopt-bench", "version": 1}
@@ -238,7 +249,7 @@ class Bench:
             json.dumps([line.name, label, number]): (line.name, label, str(number))
             for line in self.lines
             for label in line.parts
-            for number in range(given.runs)
+            for number in range(1 if line.long else given.runs)
         }
         folder = None if given.only else given.output
         kept = collect(folder, command, head, cases, partial(launch, self.file, more))

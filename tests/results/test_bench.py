@@ -28,7 +28,8 @@ def recorded(name: str) -> tuple[Bench, Mapping[str, Any]]:
     _, _, peer = head["command"].partition("--peer ")
     if peer and found.peered is not None:
         found = replace(found, lines=found.peered(peer.strip("'")))
-    return found, head
+    lines = [line for line in found.lines if not line.long or "--long" in head["command"]]
+    return replace(found, lines=lines), head
 
 
 @pytest.mark.parametrize("name", BENCHES)
@@ -57,7 +58,19 @@ def test_lines_have_names_and_targets_are_shown(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["page", "whole", "gaps", "walk", "plain", "contiguous", "front", "tiles", "gradients"]
+    "name",
+    [
+        "page",
+        "whole",
+        "gaps",
+        "scale",
+        "walk",
+        "plain",
+        "contiguous",
+        "front",
+        "tiles",
+        "gradients",
+    ],
 )
 def test_quick_measurements(name: str) -> None:
     figures = import_module(f"results.{name}.run").BENCH.quick()
@@ -172,6 +185,32 @@ def test_some_lines_are_printed(small: Bench, capsys: pytest.CaptureFixture[str]
     assert "medians of 2 runs" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         small.main(["--only", "third"])
+
+
+def test_long_lines_are_measured_once_where_asked_for(
+    small: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = small.lines[0]
+    lines = [first, replace(first, cells=("huge",), long=True)]
+    found = replace(small, lines=lines, note=lambda figures: f"{len(figures)} shown.")
+    with pytest.raises(SystemExit):
+        found.main(["--only", "huge"])
+    with pytest.raises(SystemExit):
+        small.main(["--long"])
+    assert found.main(["--runs", "2", "--output", str(tmp_path)]) == 0
+    assert [name for name, _, _ in RUNS] == ["first", "first"]
+    assert read(tmp_path / "rows.json")[0]["command"].endswith("--runs 2")
+    RUNS.clear()
+    assert found.main(["--runs", "1", "--long", "--output", str(tmp_path)]) == 0
+    head, runs = read(tmp_path / "rows.json")
+    assert head["command"].endswith("--runs 1 --long")
+    assert [*runs] == ["first", "huge"]
+    RUNS.clear()
+    assert found.main(["--only", "huge", "--long"]) == 0
+    assert RUNS == [("huge", "", "0")]
+    text = capsys.readouterr().out
+    assert "**miss**" not in text
+    assert "1 of 1 lines reach their targets.\n\n1 shown.\n\n" in text
 
 
 def test_a_process_of_its_own_says_why_it_fails() -> None:

@@ -29,6 +29,7 @@ from results.place.run import (
 )
 from results.plain.run import BENCH as PLAIN
 from results.plain.run import WAYS, ratios
+from results.scale.run import SIZES, growth
 from results.shared.bench import TINY, Figures
 from results.shared.certified import reach
 from results.shared.machines import MachineGrid
@@ -188,6 +189,21 @@ def test_bounds_of_whole_tensors_and_of_another_order() -> None:
     assert reach(TINY, "tsai", "traffic", 1e-4, 10.0)["gap"] >= 0
     with pytest.raises(ScheduleError, match="fluid: no schedule within 10 s"):
         reach(TINY, "fluid", "time", 1e-3, 10.0)
+
+
+def test_growth_is_the_exponent_of_the_line_through_the_sizes() -> None:
+    operations = [11_182, 22_357, 44_707, 89_407, 134_107]
+
+    def found(power: float) -> dict[str, Figures]:
+        points = zip(SIZES, operations, strict=True)
+        return {s.name: {"operations": n, "cpu_s": 1e-3 * n**power} for s, n in points}
+
+    assert "to the power 1.10 (≤ 1.15)" in growth(found(1.1))
+    text = growth(found(1.2))
+    assert "to the power **1.20** (≤ 1.15)" in text
+    assert "11,182 to 134,107 operations" in text
+    assert growth({**found(1.2), SIZES[2].name: {"operations": 44_707, "error": "why"}}) == ""
+    assert growth(dict([*found(1.2).items()][1:])) == ""
 
 
 def test_classes_are_in_order() -> None:

@@ -9,6 +9,7 @@ is nearly a best path.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -26,9 +27,9 @@ from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import PathColumns, near_best_paths, needed
 from formulations.residency.program.master import Master
-from formulations.residency.settings import Rates, Settings, interior_point_method
+from formulations.residency.settings import Effort, Rates, Settings, interior_point_method
 from formulations.residency.subgradient import ascend
-from formulations.residency.windows.sweep import Sweep
+from formulations.residency.windows.sweep import Span, Sweep
 from formulations.solver.highs import interior_point, solve_within
 from formulations.solver.program import Floats, SolverResult
 from spmopt.assemble.cost import plan_cost, plan_value
@@ -215,11 +216,10 @@ class ColumnGeneration:
         """Decide windows of steps, then wider ones from more columns; those for a program."""
         settings, steps = self.settings, self.intervals.steps
         prices, streamed = self._given(), needed(self.intervals)
-        stages, half = settings.stages, settings.half
-        if tolerance < settings.tight:
-            stages, half = settings.tight_stages, settings.tight_half
-        elif tolerance >= settings.loose:
-            stages = stages[:1]
+        effort = max(
+            (each for each in settings.efforts if each.gap <= tolerance), key=lambda each: each.gap
+        )
+        stages, span = effort.stages, self._span(effort)
         before, used = np.inf, PathColumns.empty()
         for turn in range(settings.sweeps):
             for count, rates in stages:
@@ -231,19 +231,26 @@ class ColumnGeneration:
             columns = columns.union(streamed, steps).union(used, steps)
             if turn > 0:
                 columns = columns.union(self._near(prices, settings.near, 1), steps)
-            used = self._swept(prices, columns, half)
+            used = self._swept(prices, columns, span)
             if self.gap <= tolerance:
                 return None
-            if self.gap > (1 - settings.gain) * before or 2 * half >= steps:
+            if self.gap > (1 - settings.gain) * before or span.decided >= steps:
                 break
-            before, half, stages = self.gap, 2 * half, settings.stages[-1:]
+            before, stages = self.gap, (settings.again,)
+            span = replace(span, decided=2 * span.decided)
         return columns if len(columns) <= settings.large_program else None
 
-    def _swept(self, prices: Multipliers, columns: PathColumns, half: int) -> PathColumns:
-        """Decide windows of ``2 half`` steps at ``prices``; what their bytes do."""
+    def _span(self, effort: Effort) -> Span:
+        """Choose windows about as wide as bytes stay."""
+        reach = self.intervals.reach(float(self.coefficients.capacity_bytes.mean()))
+        decided = min(max(reach, effort.narrowest), effort.widest)
+        return Span(decided=decided, overlap=effort.overlap, part=effort.part)
+
+    def _swept(self, prices: Multipliers, columns: PathColumns, span: Span) -> PathColumns:
+        """Decide windows at ``prices``; what their bytes do."""
         dual = Dual(self.intervals, self.coefficients, prices)
         page_bytes, margin = self.page_bytes, self.settings.margin
-        run = Sweep(dual, columns, page_bytes=page_bytes, margin=margin, tie=self.tie, half=half)
+        run = Sweep(dual, columns, page_bytes=page_bytes, margin=margin, tie=self.tie, span=span)
         found = run.run(self.request)
         self._offer_rounded(*consolidated(self.intervals, found.columns, found.size_bytes))
         self._note(len(columns))

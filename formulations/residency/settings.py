@@ -9,6 +9,27 @@ Rates = tuple[float, float]
 """Of the first and of the last of some subgradient steps."""
 
 
+_LARGE_STEPS: Rates = (0.3, 0.0002)
+_AGAIN = (500, (0.02, 0.0002))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Effort:
+    """What windows take to close a ``gap``.
+
+    ``stages`` of subgradient steps come first, each from the best prices so far. A window decides
+    as many steps as bytes can stay on chip (see ``RankedIntervals.reach``), but between
+    ``narrowest`` and ``widest``, and looks ``overlap`` steps further; see ``Span`` for ``part``.
+    """
+
+    gap: float
+    stages: tuple[tuple[int, Rates], ...]
+    widest: int
+    narrowest: int = 200
+    overlap: int = 50
+    part: int = 25
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """How the search works; the defaults are measured.
@@ -26,13 +47,11 @@ class Settings:
 
     Above ``large`` steps (``large_of_bytes`` where cycles cost nothing, which programs decide
     sooner: GNMT of 3,583 operations, 1.5 s for 4.9, unless a gap of ``loose`` will do) windows
-    come before a program over all of them: at most ``sweeps``, the
-    first of ``2 half`` steps a window, the others each twice as wide and with columns up to the
-    marginal ``near``, while each closes a ``gain`` of the gap. Before the first there are
-    ``stages`` of subgradient steps, each from the best prices so far (only the first for a gap of
-    ``loose``), and the last one again before each other. Gaps below ``tight`` take
-    ``tight_stages`` and windows of ``2 tight_half`` steps. The program follows where it has no
-    more columns than ``large_program``.
+    come before a program over all of them, by the last of ``efforts`` whose gap is not above that
+    asked for: at most ``sweeps``, each but the first over windows twice as wide and with columns
+    up to the marginal ``near``, while each closes a ``gain`` of the gap; before each of these
+    there are ``again`` subgradient steps. The program follows where it has no more columns than
+    ``large_program``.
     """
 
     accuracy: float = 1e-4
@@ -52,15 +71,16 @@ class Settings:
     small_program: int = 50_000
     large: int = 2_000
     large_of_bytes: int = 10_000
-    stages: tuple[tuple[int, Rates], ...] = ((500, (0.3, 0.0002)), (500, (0.02, 0.0002)))
-    tight_stages: tuple[tuple[int, Rates], ...] = ((1500, (0.3, 0.0002)), (500, (0.02, 0.0002)))
-    half: int = 100
-    tight_half: int = 400
+    efforts: tuple[Effort, ...] = (
+        Effort(gap=0.0, stages=((1500, _LARGE_STEPS), _AGAIN), widest=800),
+        Effort(gap=1e-3, stages=((500, _LARGE_STEPS),), widest=200),
+        Effort(gap=1e-2, stages=((250, (0.3, 0.0005)),), widest=200, overlap=30, part=60),
+    )
+    again: tuple[int, Rates] = _AGAIN
     sweeps: int = 4
     near: float = 0.01
     gain: float = 0.1
     loose: float = 2e-3
-    tight: float = 1e-3
     large_program: int = 200_000
 
 

@@ -46,6 +46,7 @@ def solve(
     start: Floats | None = None,
     stop: Callable[[], bool] = bool,
     progress: Progress | None = None,
+    brief: bool = False,
 ) -> SolverResult:
     """Solve ``program``; primal and dual values come back even when HiGHS stopped early.
 
@@ -64,6 +65,9 @@ def solve(
         Asked often; once true, the best found is returned.
     progress
         Told the best objective and the bound of an integer program as they change.
+    brief
+        A program of less than a second: it runs in the caller's thread and asks nothing. To be
+        asked at every iteration costs a quarter of the time of a linear program of 1,500 rows.
 
     Raises
     ------
@@ -83,6 +87,9 @@ def solve(
         solution = highspy.HighsSolution()
         solution.col_value = start
         _require(solver.setSolution(solution), "start solution")
+    if brief:
+        solver.run()
+        return _result(solver, program)
     # HiPO heeds neither interrupts nor its limit while it analyses.
     deadline = monotonic() + time_limit_s + _LATE_S
     if not _run(solver, lambda: monotonic() > deadline or stop(), progress):
@@ -99,6 +106,7 @@ def solve_within(
     share: float = 1.0,
     start: Floats | None = None,
     progress: Progress | None = None,
+    brief: bool = False,
 ) -> SolverResult:
     """Solve ``program`` in a ``share`` of the time that ``request`` has left, with its threads."""
     return solve(
@@ -109,6 +117,7 @@ def solve_within(
         start=start,
         stop=request.stop,
         progress=progress,
+        brief=brief,
     )
 
 

@@ -59,3 +59,17 @@ class RankedIntervals(ReuseIntervals):
         """The steps after each ``last`` access."""
         after = self.step[self.last] + 1
         return StepRanges(after, np.full_like(after, self.steps))
+
+    def reach(self, capacity_bytes: float) -> int:
+        """Return the longest interval, in steps, that still fits where shorter ones go first.
+
+        Those up to it take ``capacity_bytes`` on the mean over all steps.
+        """
+        some = self.live & (self.previous >= 0) & (self.begin < self.step)
+        length = (self.step - self.begin)[some]
+        if not length.size:
+            return 0
+        order = np.argsort(length, kind="stable")
+        held = np.cumsum((length * self.size_bytes[some])[order]) / self.steps
+        last = min(int(np.searchsorted(held, capacity_bytes)), length.size - 1)
+        return int(length[order[last]])

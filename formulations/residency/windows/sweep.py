@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from formulations.residency.bound.dual import Dual
@@ -40,12 +42,20 @@ class ColumnsByStep:
         return slice(int(self.first[begin]), int(self.first[end]))
 
 
-class Sweep:
-    """Decides columns window by window under the prices of a dual.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Steps of a window: those that it decides, those beyond that the next one decides anew.
 
-    A window has ``2 half`` steps; the next one begins ``half`` steps later and decides the rest
-    anew.
+    Of every ``part`` steps the cheapest one is recourse.
     """
+
+    decided: int
+    overlap: int
+    part: int
+
+
+class Sweep:
+    """Decides columns window by window under the prices of a dual."""
 
     def __init__(
         self,
@@ -55,13 +65,13 @@ class Sweep:
         page_bytes: int,
         margin: float,
         tie: float,
-        half: int,
+        span: Span,
     ) -> None:
         self.intervals, self.coefficients = dual.intervals, dual.coefficients
         self.pool = ColumnsByStep(self.intervals.steps, self.intervals.step, columns)
         self.to_go, self.numbers = CostsToGo(dual), WindowNumbers(self.intervals)
         self.state = State(self.intervals)
-        self.page_bytes, self.tie, self.half = page_bytes, tie, half
+        self.page_bytes, self.tie, self.span = page_bytes, tie, span
         self._room = room(self.intervals, self.coefficients, page_bytes, margin)
 
     def run(self, request: Request) -> Amounts:
@@ -74,7 +84,7 @@ class Sweep:
     def advance(self, request: Request) -> bool:
         """Solve a window; False if it was not solved."""
         intervals, state, begin = self.intervals, self.state, self.state.step
-        end = min(begin + 2 * self.half, intervals.steps)
+        end = min(begin + self.span.decided + self.span.overlap, intervals.steps)
         pool = self.pool
         here = pool.between(begin, end)
         kind, access, step = (x[here].astype(np.int64) for x in (pool.kind, pool.access, pool.step))
@@ -86,20 +96,24 @@ class Sweep:
         step = np.where(step < 0, -1, step - begin)
         columns = PathColumns(kind=kind[seen], access=local[seen], step=step[seen])
         left, beyond = state.left(window), EndCosts.of(window, self.to_go)
+        part = self.span.part
+        columns = window_columns(
+            window, columns, self.to_go, left=left, beyond=beyond, part=part
+        )
         built = WindowProgram(
             window,
             self.coefficients.within(begin, end),
-            window_columns(window, columns, self.to_go, left=left, beyond=beyond),
+            columns,
             left=left,
             beyond=beyond,
             room=self._room[begin:end],
             page_bytes=self.page_bytes,
             tie=self.tie,
         )
-        answer = solve_within(built.program, request, options=_OPTIONS)
+        answer = solve_within(built.program, request, options=_OPTIONS, brief=True)
         self.numbers.forget(window)
         if answer.status is not SolverStatus.OPTIMAL:
             return False
-        until = end if end == intervals.steps else begin + self.half
+        until = end if end == intervals.steps else begin + self.span.decided
         state.advance(window, built.columns, built.use, built.amounts(answer), until)
         return True

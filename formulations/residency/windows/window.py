@@ -17,8 +17,6 @@ from spmopt.core.table import Bools, Ints
 
 _OF_DIRTY = (ColumnKind.DROP, ColumnKind.CLEAN)
 _ARRIVING_EARLY = (ColumnKind.HOLD_CLEAN, ColumnKind.LOAD, ColumnKind.CLEAN)
-_PART = 25
-"""Steps of which the cheapest one is recourse."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -146,11 +144,12 @@ def window_columns(
     *,
     left: CarriedBytes,
     beyond: EndCosts,
+    part: int,
 ) -> PathColumns:
     """Return the columns of a window.
 
     ``pool`` are those with their event in the window, in local numbers. They lack what only
-    bytes off the paths at the prices need: ``recourse``.
+    bytes off the paths at the prices need: recourse, in every ``part`` steps.
     """
     carriers, previous, width = window.carriers, window.previous, window.steps
     real = np.arange(window.origin.size) >= carriers
@@ -175,7 +174,7 @@ def window_columns(
     ended = window.first_step + width
     if ended < to_go.stored.size:
         parts.append(of_kind(ColumnKind.FINAL, np.flatnonzero(last), width))
-    parts += _recourse(window, np.flatnonzero(newer), to_go)
+    parts += _recourse(window, np.flatnonzero(newer), to_go, part)
     parts += _at_once(window, np.flatnonzero(newer & from_past))
     return of_keys([part.key(width + 1) for part in parts], width + 1)
 
@@ -197,7 +196,9 @@ def _at_once(window: WindowIntervals, newer: Ints) -> list[PathColumns]:
     ]
 
 
-def _recourse(window: WindowIntervals, newer: Ints, to_go: CostsToGo) -> list[PathColumns]:
+def _recourse(
+    window: WindowIntervals, newer: Ints, to_go: CostsToGo, part: int
+) -> list[PathColumns]:
     """Return the cheapest steps to store and to load in every part of a window, and loads here."""
     begin, width = window.first_step, window.steps
     drops = RangeMinimum(to_go.drops(begin, begin + width))
@@ -206,8 +207,8 @@ def _recourse(window: WindowIntervals, newer: Ints, to_go: CostsToGo) -> list[Pa
     inner = inner[(window.live & ~window.absent)[inner]]
     last = np.flatnonzero(window.final & ~window.absent)
     parts = [of_kind(ColumnKind.LOAD_HERE, inner)]
-    for low in range(0, width, _PART):
-        high = min(low + _PART, width)
+    for low in range(0, width, part):
+        high = min(low + part, width)
         for kind, table, at, first, end in (
             (ColumnKind.DROP, drops, newer, window.begin[newer], window.step[newer]),
             (ColumnKind.FINAL, drops, last, window.step[last] + 1, np.full_like(last, width)),

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from formulations.residency import column_generation, fluid, page
-from formulations.residency.settings import Settings
+from formulations.residency.settings import Effort, Settings
 from spmopt.assemble import assemble
 from spmopt.core.instance import Instance
 from spmopt.core.objective import MAKESPAN, TRAFFIC, Objective, objective_named
@@ -36,10 +36,8 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
         Settings,
         large=0,
         large_of_bytes=0,
-        half=2,
-        tight_half=2,
-        stages=_STAGES,
-        tight_stages=_STAGES,
+        efforts=(Effort(gap=0.0, stages=_STAGES, narrowest=2, widest=2, overlap=2, part=3),),
+        again=_STAGES[-1],
         large_program=0,
     )
     monkeypatch.setattr(column_generation, "Settings", narrow)

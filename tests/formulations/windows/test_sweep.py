@@ -21,7 +21,7 @@ from formulations.residency.program.columns import (
 from formulations.residency.program.master import Master
 from formulations.residency.windows.costs_to_go import CostsToGo
 from formulations.residency.windows.state import Amounts
-from formulations.residency.windows.sweep import Sweep
+from formulations.residency.windows.sweep import Span, Sweep
 from formulations.solver.highs import solve
 from formulations.solver.program import SolverStatus
 from spmopt.core.objective import MAKESPAN
@@ -34,7 +34,8 @@ SLACK = 1e-5
 
 
 def sweep(case: Case, prices: Multipliers, columns: PathColumns, half: int) -> Sweep:
-    return Sweep(case.priced(prices), columns, page_bytes=1, margin=0.0, tie=0.0, half=half)
+    span = Span(decided=half, overlap=half, part=25)
+    return Sweep(case.priced(prices), columns, page_bytes=1, margin=0.0, tie=0.0, span=span)
 
 
 def cost(case: Case, amounts: Amounts) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from time import monotonic
 
 import numpy as np
 
@@ -42,6 +43,7 @@ from spmopt.core.timeline import Timeline, fitting_timeline, relaxed_timeline
 
 _TIGHTEST = 1e-8
 _BETWEEN = (0.1, 0.3, 0.6)
+_NEWS_S = 0.3
 
 
 class ColumnGeneration:
@@ -86,6 +88,7 @@ class ColumnGeneration:
         self.plan: Plan | None = None
         self.value: Fraction | None = None
         self.log: list[int] = []
+        self._told = 0.0
 
     def _ranked(
         self, line: Timeline, absent: Callable[[Timeline], Bools] | None
@@ -273,8 +276,22 @@ class ColumnGeneration:
     ) -> tuple[Multipliers, PathColumns]:
         samples, late = self.settings.samples, self._late
         return ascend(
-            self.intervals, self.coefficients, count, samples, late, start=start, rates=rates
+            self.intervals,
+            self.coefficients,
+            count,
+            samples,
+            late,
+            start=start,
+            rates=rates,
+            tell=self._tell,
         )
+
+    def _tell(self, bound: float) -> None:
+        """Tell of a better bound, now and then; its prices are offered when the steps end."""
+        now = monotonic()
+        if bound > self.bound and now > self._told + _NEWS_S and not self.instance.several_modes:
+            self._told = now
+            self.request.report_incumbent(bound=bound)
 
     def _alternate(self, columns: PathColumns, tolerance: float) -> PathColumns:
         """Solve and price in turn; the columns at the end."""

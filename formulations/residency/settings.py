@@ -9,15 +9,15 @@ Rates = tuple[float, float]
 """Of the first and of the last of some subgradient steps."""
 
 
-_LARGE_STEPS: Rates = (0.3, 0.0002)
-_AGAIN = (500, (0.02, 0.0002))
+_SOON: tuple[tuple[int, Rates], ...] = ((50, (0.3, 0.02)), (100, (0.3, 0.003)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Effort:
     """What windows take to close a ``gap``.
 
-    ``stages`` of subgradient steps come first, each from the best prices so far. A window decides
+    ``stages`` of subgradient steps come first, each from the best prices so far: the first ones are
+    short, for a bound soon, and cost the last one nothing. A window decides
     as many steps as bytes can stay on chip (see ``RankedIntervals.reach``), but between
     ``narrowest`` and ``widest``, and looks ``overlap`` steps further; see ``Span`` for ``part``.
     """
@@ -72,11 +72,11 @@ class Settings:
     large: int = 2_000
     large_of_bytes: int = 10_000
     efforts: tuple[Effort, ...] = (
-        Effort(gap=0.0, stages=((1500, _LARGE_STEPS), _AGAIN), widest=800),
-        Effort(gap=1e-3, stages=((500, _LARGE_STEPS),), widest=200),
-        Effort(gap=1e-2, stages=((250, (0.3, 0.0005)),), widest=200, overlap=30, part=60),
+        Effort(gap=0.0, stages=(*_SOON, (350, (0.1, 0.0005)), (1500, (0.2, 0.0002))), widest=800),
+        Effort(gap=1e-3, stages=(*_SOON, (350, (0.1, 0.0002))), widest=200),
+        Effort(gap=1e-2, stages=(*_SOON, (100, (0.1, 0.0005))), widest=200, overlap=30, part=60),
     )
-    again: tuple[int, Rates] = _AGAIN
+    again: tuple[int, Rates] = (500, (0.1, 0.0002))
     sweeps: int = 4
     near: float = 0.01
     gain: float = 0.1

@@ -24,6 +24,10 @@ _HOLD_SCALE = 0.5
 _TINY = 1e-12
 
 
+def _ignore(bound: float) -> None:
+    del bound
+
+
 def ascend(
     intervals: RankedIntervals,
     coefficients: CostCoefficients,
@@ -33,12 +37,14 @@ def ascend(
     *,
     start: Multipliers | None = None,
     rates: Rates | None = None,
+    tell: Callable[[float], None] = _ignore,
 ) -> tuple[Multipliers, PathColumns]:
     """Find prices and columns in some steps, from scratch or from prices that are good already.
 
     The paths of the last steps hover about an optimal solution: together, those of
     ``samples`` of them contain nearly every column that one needs. ``rates`` are those of the
-    first and of the last step; between them they fall geometrically.
+    first and of the last step; between them they fall geometrically. ``tell`` hears of each best
+    bound so far.
 
     Returns
     -------
@@ -68,6 +74,7 @@ def ascend(
         dual = Dual(intervals, coefficients, prices)
         if dual.value > best_bound:
             best, best_bound = prices, dual.value
+            tell(best_bound)
         if k > iterations - samples:
             seen.append(path_columns(dual).key(steps))
         slope = _excess(coefficients, dual)

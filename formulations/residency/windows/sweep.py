@@ -97,9 +97,7 @@ class Sweep:
         columns = PathColumns(kind=kind[seen], access=local[seen], step=step[seen])
         left, beyond = state.left(window), EndCosts.of(window, self.to_go)
         part = self.span.part
-        columns = window_columns(
-            window, columns, self.to_go, left=left, beyond=beyond, part=part
-        )
+        columns = window_columns(window, columns, self.to_go, left=left, beyond=beyond, part=part)
         built = WindowProgram(
             window,
             self.coefficients.within(begin, end),

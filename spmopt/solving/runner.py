@@ -29,6 +29,12 @@ from spmopt.solving.records import (
 )
 from spmopt.verifier import bound, require_legal
 
+_MANY = 5_000
+"""Operations above which a formulation starts from one attempt of one policy: all those of
+``page`` take as long there as it takes to close the gap to 1 %."""
+_FINISH_S = 1e-4
+"""Of an operation: to assemble a schedule, to verify it, and to evaluate its bound."""
+
 
 def _policy_key(entry: SchedulerEntry) -> tuple[str, int]:
     """Tell policies apart that bear one name, as all lambdas do."""
@@ -141,14 +147,15 @@ class ScheduleRunner:
         if starts and starts[0].legal is not None:
             return starts[0]
         spent_s = sum(run.solve_s for run in starts)
-        for name in entry.starts:
+        many = len(self._instance.operations) > _MANY
+        for name in () if many else entry.starts:
             if not self._request.stop() or all(run.legal is None for run in starts):
                 starts.append(self.run(find(name)))
         legal = self._legal(entry)
         starts_count = legal and entry.granularity != "contiguous"  # whose addresses no policy has
         if starts_count:
             self._tell_legal(legal[0])
-        run = self._call(entry, legal, spent_s)
+        run = self._call(entry, legal, spent_s, attempt=many and not legal)
         run = replace(
             run,
             solve_s=run.solve_s + sum(start.solve_s for start in starts),
@@ -165,6 +172,21 @@ class ScheduleRunner:
         outcome = within_class(run.outcome, best.value)
         return replace(run, outcome=outcome, legal=best, notes=(*run.notes, note))
 
+    def _attempt(self, entry: SchedulerEntry) -> list[Plan]:
+        """One attempt of the first policy that ``entry`` starts from; not verified."""
+        for name in entry.starts[:1]:
+            self._request.report(f"{name}: one attempt", None)
+            try:
+                plan = find(name).load()(self._instance, self._limited(0.0)).plan
+            except InfeasibleError:
+                continue
+            if plan is not None:
+                return [plan]
+        return []
+
+    def _limited(self, time_limit_s: float) -> Request:
+        return replace(self._request, time_limit_s=time_limit_s, started=monotonic())
+
     def _legal(self, entry: SchedulerEntry) -> list[VerifiedSchedule]:
         """Schedules of policies that ``entry`` can start from, the best first."""
         free = self._request.objective.replayed  # its optimizer decides the order too
@@ -175,7 +197,12 @@ class ScheduleRunner:
         return sorted(legal, key=lambda schedule: schedule.value)
 
     def _call(
-        self, entry: SchedulerEntry, starts: Sequence[VerifiedSchedule] = (), spent_s: float = 0.0
+        self,
+        entry: SchedulerEntry,
+        starts: Sequence[VerifiedSchedule] = (),
+        spent_s: float = 0.0,
+        *,
+        attempt: bool = False,
     ) -> Run:
         def report(message: str, done: float | None) -> None:
             self._request.report(f"{entry.name}: {message}", done)
@@ -184,9 +211,13 @@ class ScheduleRunner:
         scheduler = entry.load()
         wall, cpu = monotonic(), cpu_s()
         plans = [start.plan for start in starts if start.plan is not None]
+        plans += self._attempt(entry) if attempt else []
         start, others = (plans[0] if plans else None), tuple(plans[1:])
+        limit_s, count = self._request.time_limit_s, len(self._instance.operations)
+        finish_s = _FINISH_S * count if count > _MANY else 0.0
         request = replace(
             self._request,
+            time_limit_s=max(limit_s - finish_s, limit_s / 2),
             started=wall - spent_s,
             start=start,
             others=others,

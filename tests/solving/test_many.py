@@ -1,0 +1,61 @@
+"""Many operations: one attempt of one policy to start from, and time left to check the result."""
+
+from __future__ import annotations
+
+import pytest
+
+from spmopt.core.errors import InfeasibleError
+from spmopt.core.instance import Instance
+from spmopt.core.objective import MAKESPAN
+from spmopt.core.result import Outcome
+from spmopt.core.scheduler import Request
+from spmopt.policies import belady, stream
+from spmopt.solving import compare, runner, solve
+from tests.solving.fakes import bounds_only, install
+from tests.strategies import random_instance
+
+INSTANCE = random_instance(32, max_operations=8, max_tensors=6, stationary=False)
+ASKED = Request(objective=MAKESPAN, time_limit_s=8.0)
+
+
+@pytest.fixture(autouse=True)
+def many(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "_MANY", 0)
+    monkeypatch.setattr(runner, "_FINISH_S", 2.0 / len(INSTANCE.operations))
+
+
+def its_start(instance: Instance, request: Request) -> Outcome:
+    return Outcome(plan=request.start)
+
+
+def nowhere(instance: Instance, request: Request) -> Outcome:
+    raise InfeasibleError("none")
+
+
+def test_one_attempt_is_the_start_and_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": belady})
+    result = solve(INSTANCE, "whole", ASKED)
+    (attempt,), (search,) = fakes.requests["belady-size"], fakes.requests["whole"]
+    assert attempt.remaining_s() == 0
+    assert search.time_limit_s == 6.0
+    assert result.verified
+    assert result.value == solve(INSTANCE, "belady", ASKED).value
+
+
+def test_half_of_a_short_limit_is_for_the_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    fakes = install(monkeypatch, whole=its_start, fluid=bounds_only)
+    solve(INSTANCE, "whole", Request(objective=MAKESPAN, time_limit_s=3.0))
+    assert fakes.requests["whole"][0].time_limit_s == 1.5
+
+
+def test_without_a_plan_to_start_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": nowhere})
+    assert solve(INSTANCE, "whole", ASKED).verified
+    assert fakes.requests["whole"][0].start is None
+
+
+def test_policies_that_ran_before_are_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    fakes = install(monkeypatch, whole=its_start, fluid=bounds_only, **{"belady-size": nowhere})
+    kept, found = compare(INSTANCE, ["belady", "whole"], ASKED)
+    assert found.value == kept.value
+    assert "belady-size" not in fakes.requests

@@ -28,7 +28,7 @@ from formulations.residency.pages.profiles import profiles
 from formulations.residency.pages.rounding import to_plan
 from formulations.residency.program.columns import PathColumns, near_best_paths, needed
 from formulations.residency.program.master import Master
-from formulations.residency.settings import Effort, Rates, Settings, interior_point_method
+from formulations.residency.settings import Rates, Settings, interior_point_method
 from formulations.residency.subgradient import ascend
 from formulations.residency.windows.sweep import Span, Sweep
 from formulations.solver.highs import interior_point, solve_within
@@ -222,7 +222,8 @@ class ColumnGeneration:
         effort = max(
             (each for each in settings.efforts if each.gap <= tolerance), key=lambda each: each.gap
         )
-        stages, span = effort.stages, self._span(effort)
+        stages = effort.stages
+        span = Span(decided=settings.width, overlap=effort.overlap, part=effort.part)
         before, used = np.inf, PathColumns.empty()
         for turn in range(settings.sweeps):
             for count, rates in stages:
@@ -239,15 +240,14 @@ class ColumnGeneration:
                 return None
             if self.gap > (1 - settings.gain) * before or span.decided >= steps:
                 break
-            before, stages = self.gap, (settings.again,)
-            span = replace(span, decided=2 * span.decided)
+            before, stages = self.gap, (effort.again,)
+            span = replace(span, decided=self._wider(span.decided))
         return columns if len(columns) <= settings.large_program else None
 
-    def _span(self, effort: Effort) -> Span:
-        """Choose windows about as wide as bytes stay."""
+    def _wider(self, width: int) -> int:
+        """Return the width of the next windows: twice this one, or as wide as bytes stay."""
         reach = self.intervals.reach(float(self.coefficients.capacity_bytes.mean()))
-        decided = min(max(reach, effort.narrowest), effort.widest)
-        return Span(decided=decided, overlap=effort.overlap, part=effort.part)
+        return max(2 * width, min(reach, self.settings.widest))
 
     def _swept(self, prices: Multipliers, columns: PathColumns, span: Span) -> PathColumns:
         """Decide windows at ``prices``; what their bytes do."""

@@ -17,15 +17,14 @@ class Effort:
     """What windows take to close a ``gap``.
 
     ``stages`` of subgradient steps come first, each from the best prices so far: the first ones are
-    short, for a bound soon, and cost the last one nothing. A window decides
-    as many steps as bytes can stay on chip (see ``RankedIntervals.reach``), but between
-    ``narrowest`` and ``widest``, and looks ``overlap`` steps further; see ``Span`` for ``part``.
+    short, for a bound soon, and cost the last one nothing. ``again`` comes before each sweep but
+    the first. A window looks ``overlap`` steps beyond those that it decides; see ``Span`` for
+    ``part``.
     """
 
     gap: float
-    stages: tuple[tuple[int, Rates], ...]
-    widest: int
-    narrowest: int = 200
+    stages: tuple[tuple[int, Rates], ...] = (*_SOON, (350, (0.1, 0.0002)))
+    again: tuple[int, Rates] = (500, (0.1, 0.0002))
     overlap: int = 50
     part: int = 25
 
@@ -48,9 +47,10 @@ class Settings:
     Above ``large`` steps (``large_of_bytes`` where cycles cost nothing, which programs decide
     sooner: GNMT of 3,583 operations, 1.5 s for 4.9, unless a gap of ``loose`` will do) windows
     come before a program over all of them, by the last of ``efforts`` whose gap is not above that
-    asked for: at most ``sweeps``, each but the first over windows twice as wide and with columns
-    up to the marginal ``near``, while each closes a ``gain`` of the gap; before each of these
-    there are ``again`` subgradient steps. The program follows where it has no more columns than
+    asked for: at most ``sweeps``, the first over windows that decide ``width`` steps, the others
+    over windows at least twice as wide, and as wide as bytes stay on chip (see
+    ``RankedIntervals.reach``) up to ``widest``, with columns up to the marginal ``near``, while
+    each closes a ``gain`` of the gap. The program follows where it has no more columns than
     ``large_program``.
     """
 
@@ -72,11 +72,12 @@ class Settings:
     large: int = 2_000
     large_of_bytes: int = 10_000
     efforts: tuple[Effort, ...] = (
-        Effort(gap=0.0, stages=(*_SOON, (350, (0.1, 0.0005)), (1500, (0.2, 0.0002))), widest=800),
-        Effort(gap=1e-3, stages=(*_SOON, (350, (0.1, 0.0002))), widest=200),
-        Effort(gap=1e-2, stages=(*_SOON, (100, (0.1, 0.0005))), widest=200, overlap=30, part=60),
+        Effort(gap=0.0, again=(1500, (0.2, 0.0002))),
+        Effort(gap=1e-3),
+        Effort(gap=1e-2, stages=(*_SOON, (100, (0.1, 0.0005))), overlap=30, part=60),
     )
-    again: tuple[int, Rates] = (500, (0.1, 0.0002))
+    width: int = 200
+    widest: int = 800
     sweeps: int = 4
     near: float = 0.01
     gain: float = 0.1

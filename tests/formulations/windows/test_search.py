@@ -36,8 +36,8 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
         Settings,
         large=0,
         large_of_bytes=0,
-        efforts=(Effort(gap=0.0, stages=_STAGES, narrowest=2, widest=2, overlap=2, part=3),),
-        again=_STAGES[-1],
+        efforts=(Effort(gap=0.0, stages=_STAGES, again=_STAGES[-1], overlap=2, part=3),),
+        width=2,
         large_program=0,
     )
     monkeypatch.setattr(column_generation, "Settings", narrow)

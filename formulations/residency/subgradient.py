@@ -61,8 +61,9 @@ def ascend(
     if start is None:
         point = np.concatenate((np.zeros(steps), np.full(channels * steps, 0.5)))
     else:
-        shares = [x / max(coefficients.byte_time, _TINY) for x in (start.load, start.store)]
-        point = np.concatenate((start.spm / scale, *shares[:channels]))
+        # Prices are of any size (in joules they are tiny), and none where nothing has one.
+        shares = [x / (coefficients.byte_time or 1.0) for x in (start.load, start.store)]
+        point = np.concatenate((start.spm / (scale or 1.0), *shares[:channels]))
     first, second = np.zeros_like(point), np.zeros_like(point)
     seen = [np.empty(0, np.int64)]
     best, best_bound = Multipliers.zero(coefficients), -np.inf

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import chain, repeat
 
 import numpy as np
+import pytest
 
 from formulations.residency.program.columns import needed
 from formulations.residency.program.paths import path_columns
 from formulations.residency.subgradient import ascend
-from spmopt.core.objective import MAKESPAN
+from spmopt.core.objective import MAKESPAN, Objective
 from tests.formulations.priced import Case, all_columns, cases, solved
 from tests.strategies import random_instance
 
@@ -56,10 +58,23 @@ def test_polishing_goes_on_from_the_prices_given() -> None:
         assert polished >= start - 1e-9 * max(abs(start), 1.0)
         more += polished > start
         once, _ = ascend(case.intervals, case.coefficients, 1, 5, lambda: False, start=rough)
-        np.testing.assert_allclose(once.spm, rough.spm, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(once.load, rough.load, rtol=1e-12, atol=1e-12)
-        np.testing.assert_allclose(once.store, rough.store, rtol=1e-12, atol=1e-12)
+        # Of energies too, whose prices are of 1e-12.
+        np.testing.assert_allclose(once.spm, rough.spm, rtol=1e-12, atol=1e-25)
+        np.testing.assert_allclose(once.load, rough.load, rtol=1e-12, atol=1e-25)
+        np.testing.assert_allclose(once.store, rough.store, rtol=1e-12, atol=1e-25)
     assert more >= 12
+
+
+@pytest.mark.filterwarnings("error")
+def test_where_no_byte_has_a_price() -> None:
+    """Prices to start from are none either."""
+    objective = Objective(name="macs", unit="MACs", mac=Fraction(1))
+    for seed in range(4):
+        case = Case.of(random_instance(seed, duplex=True), objective)
+        start, _ = ascend(case.intervals, case.coefficients, 3, 1, lambda: False)
+        prices, _ = ascend(case.intervals, case.coefficients, 3, 1, lambda: False, start=start)
+        for price in (prices.spm, prices.load, prices.store):
+            assert not price.any()
 
 
 def test_stopped_at_once() -> None:

@@ -46,12 +46,23 @@ class ColumnsByStep:
 class Span:
     """Steps of a window: those that it decides, those beyond that the next one decides anew.
 
-    Of every ``part`` steps the cheapest one is recourse.
+    Of every ``part`` steps the cheapest one is recourse. What a window leaves dirty leaves the chip
+    in the next step at the latest, so that the window must have found room there: without any
+    overlap the next one may have no solution.
+
+    Raises
+    ------
+    ValueError
+        A number is below 1.
     """
 
     decided: int
     overlap: int
     part: int
+
+    def __post_init__(self) -> None:
+        if min(self.decided, self.overlap, self.part) < 1:
+            raise ValueError(f"windows of steps need numbers from 1 on, got {self}")
 
 
 class Sweep:

@@ -156,6 +156,18 @@ def test_other_thread_counts_in_turn() -> None:
     assert values[0] == values[2]
 
 
+@pytest.mark.parametrize("threads", [2, 3])
+def test_a_brief_program_takes_turns_with_any_other(threads: int) -> None:
+    """HiGHS keeps the threads of the first run in a thread, and refuses others."""
+    own = highspy.Highs()
+    own.setOptionValue("output_flag", False)
+    own.setOptionValue("threads", threads)
+    for _ in range(2):
+        assert own.run() == highspy.HighsStatus.kOk
+        for asked in (1, threads):
+            assert solve(_diet(by_rows=False), threads=asked, brief=True).objective == 10.0
+
+
 def test_unknown_option_is_refused() -> None:
     with pytest.raises(ValueError, match="no_such_option"):
         solve(_diet(by_rows=False), options={"no_such_option": 1})

@@ -33,8 +33,10 @@ LARGER: dict[str, Any] = {"max_operations": 12, "max_tensors": 7}
 SLACK = 1e-5
 
 
-def sweep(case: Case, prices: Multipliers, columns: PathColumns, half: int) -> Sweep:
-    span = Span(decided=half, overlap=half, part=25)
+def sweep(case: Case, prices: Multipliers, columns: PathColumns, decided: int, *more: int) -> Sweep:
+    """A sweep over windows that look as far as they decide, or the steps and parts ``more``."""
+    overlap, part = more or (decided, 25)
+    span = Span(decided=decided, overlap=overlap, part=part)
     return Sweep(case.priced(prices), columns, page_bytes=1, margin=0.0, tie=0.0, span=span)
 
 
@@ -63,8 +65,8 @@ def test_one_window_over_all_steps_is_the_program() -> None:
         assert case.close(cost(case, found.run(Request(threads=1))), least, 1e-5), seed
 
 
-@pytest.mark.parametrize("half", [1, 2, 4])
-def test_narrow_windows_keep_all_rows(half: int) -> None:
+@pytest.mark.parametrize("span", [(1,), (2,), (4,), (1, 4, 1), (4, 1, 3)])
+def test_narrow_windows_keep_all_rows(span: tuple[int, ...]) -> None:
     """From any prices and few columns the amounts are legal, and cost no less than the optimum."""
     for seed, case in enumerate(cases(40, **LARGER)):
         least = solved(case, all_columns(case.intervals))[2]
@@ -73,10 +75,17 @@ def test_narrow_windows_keep_all_rows(half: int) -> None:
         if seed % 2:
             found = near_best_paths(case.priced(prices), 0.2 * case.byte, 2)
             columns = columns.union(found, case.intervals.steps)
-        run = sweep(case, prices, columns, half)
+        run = sweep(case, prices, columns, *span)
         amounts = run.run(Request(threads=1))
         assert run.state.step == case.intervals.steps
         assert cost(case, amounts) >= least - 1e-5 * max(case.scale, least), seed
+
+
+@pytest.mark.parametrize("span", [(0, 1, 1), (1, 0, 1), (1, 1, 0)])
+def test_windows_that_look_no_step_ahead_are_refused(span: tuple[int, int, int]) -> None:
+    """Nobody would keep room in the step after a window for what it leaves dirty."""
+    with pytest.raises(ValueError, match="from 1 on"):
+        Span(decided=span[0], overlap=span[1], part=span[2])
 
 
 def test_the_prices_of_the_optimum_lead_near_it() -> None:

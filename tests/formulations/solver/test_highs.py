@@ -159,7 +159,7 @@ def test_other_thread_counts_in_turn() -> None:
 @pytest.mark.parametrize("threads", [2, 3])
 def test_a_brief_program_takes_turns_with_any_other(threads: int) -> None:
     """HiGHS keeps the threads of the first run in a thread, and refuses others."""
-    own = highspy.Highs()
+    own: highspy.Highs = highs._new()
     own.setOptionValue("output_flag", False)
     own.setOptionValue("threads", threads)
     for _ in range(2):

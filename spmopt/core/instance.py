@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from spmopt.core.errors import InputError
 from spmopt.core.machine import Machine
+from spmopt.core.operands import OperandTable
 from spmopt.core.units import LARGEST, require_small
 
 
@@ -153,6 +155,11 @@ class Instance:
     def several_modes(self) -> bool:
         """Whether an operation has more than one mode."""
         return any(len(operation.modes) > 1 for operation in self.operations)
+
+    @cached_property
+    def operands(self) -> OperandTable:
+        """The operands and modes of all operations, in arrays."""
+        return OperandTable.of(self.operations)
 
     def __repr__(self) -> str:
         # The fields of a network fill pages.

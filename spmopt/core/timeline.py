@@ -9,25 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import accumulate
 
 import numpy as np
 
 from spmopt.core.instance import Instance, Mode, Operand, Operation
 from spmopt.core.modes import fitting_modes
+from spmopt.core.operands import FIGURES, READ, UPDATE, WRITE, ModeTable, ranges
 from spmopt.core.schedule import Steps
 from spmopt.core.table import Bools, Ints
-
-_OF_MODE = ("compute_cycles", "scratch_bytes", "macs", "spm_read_bytes", "spm_write_bytes")
-"""Figures of a mode."""
 
 
 class Access(IntEnum):
     """How an operation touches a tensor."""
 
-    READ = 0
-    WRITE = 1
-    UPDATE = 2
+    READ = READ
+    WRITE = WRITE
+    UPDATE = UPDATE
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -98,8 +95,8 @@ class Timeline:
 
 def timeline(instance: Instance, steps: Steps) -> Timeline:
     """Return the arrays of ``instance`` as ``steps`` run it."""
-    operations = instance.operations
-    return _build(instance, steps, [operations[op].modes[mode] for op, mode in steps.rows()])
+    table = instance.operands
+    return _build(instance, steps, table.modes, table.first_mode[steps.operation] + steps.mode)
 
 
 def listed_timeline(instance: Instance) -> Timeline:
@@ -120,8 +117,11 @@ def fitting_timeline(instance: Instance) -> Timeline:
 
 def relaxed_timeline(instance: Instance) -> Timeline:
     """Arrays of ``instance`` in its own order with the least of each figure over its modes."""
-    modes = [relaxed_mode(op) for op in instance.operations]
-    return _build(instance, Steps.listed(np.full(len(modes), -1, np.int64)), modes)
+    modes = instance.operands.modes
+    if instance.several_modes:
+        modes = ModeTable.of([relaxed_mode(op) for op in instance.operations])
+    count = len(instance.operations)
+    return _build(instance, Steps.listed(np.full(count, -1, np.int64)), modes, np.arange(count))
 
 
 def relaxed_mode(operation: Operation) -> Mode:
@@ -130,7 +130,7 @@ def relaxed_mode(operation: Operation) -> Mode:
     if len(modes) == 1:
         return modes[0]
     return Mode(
-        **{name: min(getattr(mode, name) for mode in modes) for name in _OF_MODE},
+        **{name: min(getattr(mode, name) for mode in modes) for name in FIGURES},
         operands=tuple(
             Operand(
                 passes=min(o.passes for o in column), stationary=all(o.stationary for o in column)
@@ -140,42 +140,34 @@ def relaxed_mode(operation: Operation) -> Mode:
     )
 
 
-def _build(instance: Instance, steps: Steps, modes: list[Mode]) -> Timeline:
-    operations = [instance.operations[index] for index in steps.operation.tolist()]
-    operands = [op.tensors for op in operations]
-    counts = [len(ids) for ids in operands]
-    tensor = _ints([t for ids in operands for t in ids])
-    kind = _ints([_kind(op, k) for op in operations for k in range(len(op.tensors))])
-    step = np.repeat(np.arange(len(operations), dtype=np.int64), _ints(counts))
+def _build(instance: Instance, steps: Steps, modes: ModeTable, mode: Ints) -> Timeline:
+    """Return the arrays of ``steps``, each in the row ``mode`` of ``modes``."""
+    table, operation = instance.operands, steps.operation
+    counts = np.diff(table.first)[operation]
+    rows, of_mode = ranges(table.first[operation], counts), ranges(modes.first[mode], counts)
+    tensor, kind = table.tensor[rows], table.kind[rows]
     count = len(instance.tensors)
     previous, following, first_access, last_access = links(tensor, count)
-    keep = np.array([t.keep for t in instance.tensors], bool)
+    keep = np.fromiter((t.keep for t in instance.tensors), bool, count)
     followed = following >= 0
-    live_after = np.where(followed, kind[following] != Access.WRITE, keep[tensor])
     return Timeline(
         chosen=steps,
-        **{name: _ints([getattr(m, name) for m in modes]) for name in _OF_MODE},
-        first=_ints([0, *accumulate(counts)]),
-        step=step,
+        **dict(zip(FIGURES, modes.figures[:, mode], strict=True)),
+        first=np.concatenate(([0], np.cumsum(counts))),
+        step=np.repeat(np.arange(operation.size), counts),
         tensor=tensor,
         kind=kind,
-        passes=_ints([o.passes for m in modes for o in m.operands]),
-        stationary=np.array([o.stationary for m in modes for o in m.operands], bool),
+        passes=modes.passes[of_mode],
+        stationary=modes.stationary[of_mode],
         previous=previous,
         next=following,
-        live_after=live_after,
-        size_bytes=_ints([t.size_bytes for t in instance.tensors]),
-        in_dram=np.array([t.in_dram for t in instance.tensors], bool),
+        live_after=np.where(followed, kind[following] != Access.WRITE, keep[tensor]),
+        size_bytes=np.fromiter((t.size_bytes for t in instance.tensors), np.int64, count),
+        in_dram=np.fromiter((t.in_dram for t in instance.tensors), bool, count),
         keep=keep,
         first_access=first_access,
         last_access=last_access,
     )
-
-
-def _kind(operation: Operation, position: int) -> int:
-    if position >= len(operation.reads):
-        return Access.WRITE
-    return Access.UPDATE if operation.reads[position] in operation.writes else Access.READ
 
 
 def links(tensor: Ints, count: int) -> tuple[Ints, Ints, Ints, Ints]:
@@ -200,7 +192,3 @@ def links(tensor: Ints, count: int) -> tuple[Ints, Ints, Ints, Ints]:
     first_access[tensor[starts]] = np.flatnonzero(starts)
     last_access[tensor[ends]] = np.flatnonzero(ends)
     return previous, following, first_access, last_access
-
-
-def _ints(values: list[int]) -> Ints:
-    return np.array(values, dtype=np.int64)

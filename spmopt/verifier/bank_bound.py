@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,10 +30,21 @@ from spmopt.core.result import Certificate
 from spmopt.core.shares import STREAM_BANK, Shares
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.verifier.price_check import INFINITE, LARGEST, CheckedPrices, Touch, touches
+from spmopt.verifier.price_check import INFINITE, LARGEST, CheckedPrices
 
 State = list[int]
 """Least cost of a byte up to now: N, then R and D by bank, then U."""
+
+
+class _Touch(NamedTuple):
+    """One access, of the timeline."""
+
+    tensor: int
+    kind: int
+    passes: int
+    stationary: bool
+    live_after: bool
+    next: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,8 +94,9 @@ def bank_paths(
     _check_magnitude(line, steps, shares)
     total = Fraction(_all_paths(line, steps, shares))
     page, capacity = instance.machine.page_bytes, instance.machine.bank_pages
+    everywhere = prices.hold.tolist()
     for step, scratch in enumerate(line.scratch_bytes.tolist()):
-        extra = [hold - prices.hold[step] for hold in steps[step].hold]
+        extra = [hold - everywhere[step] for hold in steps[step].hold]
         total -= page * sum(price * pages for price, pages in zip(extra, capacity, strict=True))
         total += page * -(-scratch // page) * min(extra)
         total += steps[step].exact_read[STREAM_BANK] * shares.loose_read[step]
@@ -130,6 +143,8 @@ def _steps(
     none = [0] * line.steps
     hold = [bank.spm.tolist() for bank in certificate.banks] or [none] * count
     port = [bank.port.tolist() for bank in certificate.banks] or [none] * count
+    everywhere, load, store = (each.tolist() for each in (prices.hold, prices.load, prices.store))
+    firm_load, firm_store = prices.firm_load.tolist(), prices.firm_store.tolist()
     found = []
     for step in range(line.steps):
         exact = [
@@ -139,15 +154,15 @@ def _steps(
         read, write = ([floor(price) for price in column] for column in exact)
         found.append(
             _Step(
-                hold=[own[step] + prices.hold[step] for own in hold],
+                hold=[own[step] + everywhere[step] for own in hold],
                 read=read,
                 write=write,
                 exact_read=exact[0],
                 exact_write=exact[1],
-                load=prices.load[step],
-                store=prices.store[step],
-                firm_load=prices.firm_load[step],
-                firm_store=prices.firm_store[step],
+                load=load[step],
+                store=store[step],
+                firm_load=firm_load[step],
+                firm_store=firm_store[step],
             )
         )
     return found
@@ -157,7 +172,7 @@ def _all_paths(line: Timeline, steps: list[_Step], shares: Shares) -> int:
     """Return ``sum_t s_t DP_t``, walking all tensors through the steps together."""
     banks = len(steps[0].hold)
     waiting, final = _BankPaths(line, banks), _final_store(steps, banks)
-    accesses = touches(line)
+    accesses = _touches(line)
     first, size = line.first.tolist(), line.size_bytes.tolist()
     total = 0
     for number, step in enumerate(steps):
@@ -180,7 +195,13 @@ def _all_paths(line: Timeline, steps: list[_Step], shares: Shares) -> int:
     return total
 
 
-def _access(old: State, touch: Touch, step: _Step, own: State, out: State) -> State:
+def _touches(line: Timeline) -> list[_Touch]:
+    """Return all accesses, in the order of the timeline."""
+    columns = (getattr(line, name).tolist() for name in _Touch._fields)
+    return [_Touch(*row) for row in zip(*columns, strict=True)]
+
+
+def _access(old: State, touch: _Touch, step: _Step, own: State, out: State) -> State:
     """One access; ``own`` and ``out`` are what the operation's reads and writes cost in each bank.
 
     As ``spmopt.verifier.bound``, with the price of a byte that touches a bank at every touch.

@@ -25,9 +25,8 @@ being resident and for being moved. What a byte does in a legal schedule is a pa
 
 * N: valid in DRAM only; R: in SPM and DRAM; D: dirty, in SPM only; U: of no further use
 
-along the arcs of ``access`` and ``BytePaths.pass_step`` in :mod:`spmopt.verifier.paths` (R2 to R5,
-R7), so it pays at least the
-shortest path, which is the same for all bytes of a tensor. Several modes: the least of each figure
+along the arcs of :mod:`spmopt.verifier.paths` (R2 to R5, R7), so it pays at least the shortest
+path, which is the same for all bytes of a tensor. Several modes: the least of each figure
 (``relaxed_timeline``). DMA set-up, rounding up and the waste of part-filled pages are dropped.
 
 A certificate may name a class of schedules, and then proves nothing about others: *whole tensors*,
@@ -43,6 +42,7 @@ All prices are integers in units of ``2**-bits`` of the objective per byte, and 
 from __future__ import annotations
 
 from fractions import Fraction
+from operator import mul
 
 from spmopt.core.errors import InputError, unknown
 from spmopt.core.instance import Instance
@@ -82,10 +82,7 @@ def bound(instance: Instance, certificate: Certificate, holds_for: str = "") -> 
     line = relaxed_timeline(instance)
     prices = step_prices(instance, certificate, line)
     machine, objective = instance.machine, certificate.objective
-    room = [
-        machine.page_bytes * (machine.spm_pages + (-scratch // machine.page_bytes))
-        for scratch in line.scratch_bytes.tolist()
-    ]
+    room = machine.page_bytes * (machine.spm_pages + (-line.scratch_bytes // machine.page_bytes))
     total: int | Fraction
     if machine.banks and holds_for:
         raise InputError(f"certificate: with banks there is no bound for {holds_for}")
@@ -97,8 +94,8 @@ def bound(instance: Instance, certificate: Certificate, holds_for: str = "") -> 
         total = kept_paths(instance, certificate, line, prices)
     else:
         total = all_paths(line, prices, never_resident(instance) if holds_for else ())
-    total += sum(rho * c for rho, c in zip(prices.cycle, line.compute_cycles.tolist(), strict=True))
-    total -= sum(pi * size for pi, size in zip(prices.hold, room, strict=True))
+    total += sum(map(mul, prices.cycle, line.compute_cycles.tolist()))
+    total -= sum(map(mul, prices.hold.tolist(), room.tolist()))
     fixed: Fraction = (
         objective.spm_read_byte * sum(line.spm_read_bytes.tolist())
         + objective.spm_write_byte * sum(line.spm_write_bytes.tolist())

@@ -22,7 +22,7 @@ sums takes its linear relaxation, rounded up, which is no less.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 
@@ -34,10 +34,12 @@ from spmopt.core.result import Certificate
 from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 from spmopt.verifier.absent import never_resident
-from spmopt.verifier.paths import BytePaths, State, access, final_store
-from spmopt.verifier.price_check import INFINITE, LARGEST, CheckedPrices, touches
+from spmopt.verifier.paths import D, access_costs, final_store, stay_prices
+from spmopt.verifier.price_check import INFINITE, LARGEST, CheckedPrices
 
 _MOST_SUMS = 20_000
+State = tuple[int, int, int, int]
+"""Least cost of a byte up to now, by where it is: N, R, D, U."""
 ChargesOfStep = Mapping[int, int]
 """Charge of a byte of each tensor that is charged."""
 
@@ -47,25 +49,37 @@ def kept_paths(
 ) -> int:
     """Return ``sum_t s_t DP_t - sum_i K_i``."""
     charged = _charges(instance, certificate)
-    waiting, final = _KeptPaths(instance, line), final_store(prices)
-    absent, accesses = never_resident(instance), touches(line)
-    first, size = line.first.tolist(), line.size_bytes.tolist()
+    waiting, final = _KeptPaths(instance, line), final_store(prices).tolist()
+    arcs = _arcs(instance, line, prices, charged)
+    first, tensor, size = line.first.tolist(), line.tensor.tolist(), line.size_bytes.tolist()
+    followed = (line.next >= 0).tolist()
     total = 0
     for step, charges in enumerate(charged):
         total -= _most(instance, step, charges) if charges else 0
-        here = accesses[first[step] : first[step + 1]]
-        before = [waiting.leave(touch.tensor) for touch in here]
+        here = range(first[step], first[step + 1])
+        tables = arcs[:, :, first[step] : first[step + 1]].T.tolist()
+        before = [waiting.leave(tensor[access]) for access in here]
         waiting.pass_charged(step, prices, charges)
-        for touch, old in zip(here, before, strict=True):
-            stay = prices.hold[step] + charges.get(touch.tensor, 0)
-            fits = (step, touch.tensor) not in absent
-            state = access(old, touch, step, prices, stay if fits else None)
-            if touch.next >= 0:
-                waiting.enter(touch.tensor, state)
+        for access, (n, r, d, u), table in zip(here, before, tables, strict=True):
+            state = [min(n + a, r + b, d + c, u + e, INFINITE) for a, b, c, e in table]
+            if followed[access]:
+                waiting.enter(tensor[access], state)
             else:
-                n, r, d, u = state
-                total += size[touch.tensor] * min(n, r, d + final[step + 1], u)
+                state[D] += final[step + 1]
+                total += size[tensor[access]] * min(state)
     return total
+
+
+def _arcs(
+    instance: Instance, line: Timeline, prices: CheckedPrices, charged: list[dict[int, int]]
+) -> Ints:
+    """Return (4, 4, a) costs of each access, from state to state, with its charge."""
+    pairs = zip(line.step.tolist(), line.tensor.tolist(), strict=True)
+    charge = np.array([charged[step].get(tensor, 0) for step, tensor in pairs], np.int64)
+    stay = np.minimum(stay_prices(line, prices, never_resident(instance)) + charge, INFINITE)
+    start = np.where(np.eye(4, dtype=bool), 0, INFINITE)[:, :, None]
+    old = tuple(np.repeat(state, line.step.size, axis=1) for state in start)
+    return access_costs(line, np.arange(line.step.size), prices, stay, old)
 
 
 def _charges(instance: Instance, certificate: Certificate) -> list[dict[int, int]]:
@@ -157,18 +171,27 @@ def _in_part(items: list[tuple[int, int]], room: int) -> int:
     return ceil(sum(beyond, price * room))
 
 
-class _KeptPaths(BytePaths):
+class _KeptPaths:
     """States of the tensors between two accesses; bytes that stay through to the next are apart.
 
     ``n``: in DRAM only. ``lr``, ``ld``: there since the access, clean or dirty, to leave before the
     next one. ``a``: loaded after it was gone. ``kr``, ``kd``: stays from the access to the next.
+
+    Before its first access a tensor is in DRAM (N, at no cost, or R, loaded ahead: the same cost
+    for all of them), or it does not exist (U). In U, that is while dead, nothing costs anything.
     """
 
     _ROWS = 6
 
     def __init__(self, instance: Instance, line: Timeline) -> None:
-        super().__init__(line)
         count = line.size_bytes.size
+        self._in_dram: list[bool] = line.in_dram.tolist()
+        self._place: dict[int, int] = {}
+        self._unused: dict[int, int] = {}
+        self._free = list(range(count))[::-1]
+        self._top = 0
+        self._states = np.full((self._ROWS, count), INFINITE, np.int64)
+        self._loaded_ahead = INFINITE
         self._pages_at = np.zeros(count, np.int64)
         self._pages = [_pages(instance, tensor) for tensor in range(count)]
         self._room = [
@@ -176,23 +199,33 @@ class _KeptPaths(BytePaths):
             for op in instance.operations
         ]
 
-    def enter(self, tensor: int, state: State) -> None:
-        """Put it back after the access."""
-        super().enter(tensor, state)
-        place = self._place.get(tensor)
+    def leave(self, tensor: int) -> State:
+        """Take a tensor out for an access."""
+        place = self._place.pop(tensor, None)
         if place is not None:
-            self._pages_at[place] = self._pages[tensor]
+            self._free.append(place)
+            n, lr, _, a, kr, kd = self._states[:, place].tolist()
+            return (n, min(a, kr), kd, lr)
+        if tensor in self._unused:
+            return (INFINITE, INFINITE, INFINITE, self._unused.pop(tensor))
+        if self._in_dram[tensor]:
+            return (0, self._loaded_ahead, INFINITE, INFINITE)
+        return (INFINITE, INFINITE, INFINITE, 0)
 
-    def _arriving(self, *costs: int) -> State:
-        n, lr, _, a, kr, kd = costs
-        return (n, min(a, kr), kd, lr)
-
-    def _departing(self, n: int, r: int, d: int) -> tuple[int, ...]:
-        return (n, r, d, INFINITE, r, d)
+    def enter(self, tensor: int, state: Sequence[int]) -> None:
+        """Put it back after the access."""
+        n, r, d, unused = state
+        if unused < INFINITE:
+            self._unused[tensor] = unused
+            return
+        place = self._place[tensor] = self._free.pop()
+        self._top = max(self._top, place + 1)
+        self._states[:, place] = (n, r, d, INFINITE, r, d)
+        self._pages_at[place] = self._pages[tensor]
 
     def pass_charged(self, step: int, prices: CheckedPrices, charges: ChargesOfStep) -> None:
         """A step that does not touch them, some of them charged."""
-        hold, load, store = prices.hold[step], prices.load[step], prices.store[step]
+        hold, load, store = (int(of[step]) for of in (prices.hold, prices.load, prices.store))
         n, lr, ld, a, kr, kd = self._states[:, : self._top]
         extra = self._extra(step, charges)
         comes = np.minimum(n + load, a) + hold

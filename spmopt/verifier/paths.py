@@ -1,143 +1,178 @@
-"""Cheapest paths of the bytes of all tensors, step by step, at the prices of a certificate.
+"""Cheapest paths of the bytes of all tensors at the prices of a certificate, in arrays.
 
-The states and arcs are those of :mod:`spmopt.verifier.bound`.
+The states and arcs are those of :mod:`spmopt.verifier.bound`. Costs from state to state (N, R, D,
+U) over a part of a tensor's life form a 4 x 4 table; that of two parts, one after the other, is
+their product with sums for products and minima for sums, so neighboring parts are joined pair by
+pair until one is left of each tensor. What the steps between two accesses cost follows from least
+values over ranges of steps (PROBLEM.md, section 5, "Long stretches").
+
+A byte in R has every choice of one in N, at no greater cost. So where a formula lets it drop to N
+or come from it within one step, the least cost is not changed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from operator import mul
 
 import numpy as np
 
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Access, Timeline
-from spmopt.verifier.price_check import INFINITE, CheckedPrices, Touch, touches
+from spmopt.verifier.price_check import INFINITE, CheckedPrices
 
-State = tuple[int, int, int, int]
-"""Least cost of a byte up to now, by where it is: N, R, D, U.
-
-Before an access that needs its contents, U is for a byte in R that is not to stay.
-"""
+N, R, D, U = range(4)
+_BLOCK = 1 << 13
+"""Accesses whose tables fit the processor's cache."""
 
 
 def all_paths(line: Timeline, prices: CheckedPrices, absent: Collection[tuple[int, int]]) -> int:
-    """Return ``sum_t s_t DP_t``, walking all tensors through the steps together.
+    """Return ``sum_t s_t DP_t``.
 
     ``absent``: steps, each with a tensor that it uses and that is not resident then.
     """
-    waiting, final = BytePaths(line), final_store(prices)
-    accesses = touches(line)
-    first, size = line.first.tolist(), line.size_bytes.tolist()
+    order = np.argsort(line.tensor, kind="stable")
+    gap = _stretches(line, prices)
+    stay = stay_prices(line, prices, absent)
+    final = final_store(prices)
     total = 0
-    for step in range(line.steps):
-        here = accesses[first[step] : first[step + 1]]
-        before = [waiting.leave(touch.tensor) for touch in here]
-        waiting.pass_step(prices.hold[step], prices.load[step], prices.store[step])
-        for touch, old in zip(here, before, strict=True):
-            gone = (step, touch.tensor) in absent
-            state = access(old, touch, step, prices, None if gone else prices.hold[step])
-            if touch.next >= 0:
-                waiting.enter(touch.tensor, state)
-            else:
-                n, r, d, u = state
-                total += size[touch.tensor] * min(n, r, d + final[step + 1], u)
+    for first, last in _blocks(line.tensor[order]):
+        rows = order[first:last]
+        tensor = line.tensor[rows]
+        starts = np.flatnonzero(np.diff(tensor, prepend=-1))
+        counts = np.diff(starts, append=rows.size)
+        costs = access_costs(line, rows, prices, stay[rows], _arriving(gap[:, rows]))
+        costs = _joined(costs, np.arange(rows.size) - np.repeat(starts, counts))
+        owner = tensor[starts]
+        least = costs[np.where(line.in_dram[owner], N, U), :, np.arange(owner.size)]
+        least[:, D] += final[line.step[line.last_access[owner]] + 1]
+        total += sum(map(mul, line.size_bytes[owner].tolist(), least.min(axis=1).tolist()))
     return total
 
 
-def access(old: State, touch: Touch, step: int, prices: CheckedPrices, stay: int | None) -> State:
-    """Follow one access: the table of section 5, with a price for each direction.
+def stay_prices(line: Timeline, prices: CheckedPrices, absent: Collection[tuple[int, int]]) -> Ints:
+    """Return (a,) what a resident byte pays at each access; infinite where none can be."""
+    stay: Ints = prices.hold[line.step]
+    if absent:
+        pairs = zip(line.step.tolist(), line.tensor.tolist(), strict=True)
+        stay[[pair in absent for pair in pairs]] = INFINITE
+    return stay
 
-    Resident bytes pay ``stay``; None where none can be. A byte not resident is streamed, unless
-    stationary. A dead result is not streamed out, and afterwards its bytes are in U.
+
+def access_costs(
+    line: Timeline, rows: Ints, prices: CheckedPrices, stay: Ints, old: tuple[Ints, ...]
+) -> Ints:
+    """Follow accesses: the table of section 5, with a price for each direction.
+
+    Resident bytes pay ``stay``. A byte not resident is streamed, unless stationary. A dead result
+    is not streamed out, and afterwards its bytes are in U. Before an access that needs its
+    contents, U is for a byte in R that is not to stay.
+
+    Parameters
+    ----------
+    line, prices
+        In the certificate's order.
+    rows : (k,)
+        The accesses.
+    stay : (k,)
+    old
+        Costs in N, R, D, U before each access, each (4, k): by state at a start.
+
+    Returns
+    -------
+    (4, 4, k) costs by state at the start, state after the access, and access.
     """
-    (n, r, d, u), hold, passes = old, stay or 0, touch.passes
-    read, written = touch.kind != Access.WRITE, touch.kind != Access.READ
-    load = (prices.firm_load if touch.stationary and read else prices.load)[step]
-    store = (prices.firm_store if touch.stationary and written else prices.store)[step]
-    if not written:
-        clean = min(n + load, r, d + store) + hold
-        dirty = d + hold
-        streamed = min(n, r, u) + passes * load
-    elif read:
-        dirty = min(n + load, r, d) + hold
-        clean = dirty + store
-        streamed = min(n, r, u) + passes * (load + store if touch.live_after else load)
-    else:
-        dirty = min(old) + hold
-        clean = dirty + store
-        streamed = min(old)
-        if touch.live_after:
-            streamed += passes * store + (passes - 1) * load
-    if touch.stationary:
-        streamed = INFINITE
-    if stay is None:
-        clean = dirty = INFINITE
-    if not touch.live_after:
-        return (INFINITE, INFINITE, INFINITE, min(clean, dirty, streamed))
-    return (min(streamed, INFINITE), min(clean, INFINITE), min(dirty, INFINITE), INFINITE)
+    n, r, d, u = old
+    step, kind, passes = line.step[rows], line.kind[rows], line.passes[rows]
+    live, firm = line.live_after[rows], line.stationary[rows]
+    read, written = kind != Access.WRITE, kind != Access.READ
+    load = np.where(firm & read, prices.firm_load[step], prices.load[step])
+    store = np.where(firm & written, prices.firm_store[step], prices.store[step])
+    dropped = np.minimum(np.minimum(n, r), u)
+    anywhere = np.minimum(dropped, d)
+    entered = np.minimum(n + load, r)
+    dirty = np.where(read, np.where(written, np.minimum(entered, d), d), anywhere) + stay
+    clean = np.where(written, dirty + store, np.minimum(entered, d + store) + stay)
+    times_in = np.where(read, passes, np.where(live, passes - 1, 0))
+    times_out = np.where(written & live, passes, 0)
+    streamed = np.where(read, dropped, anywhere) + times_in * load + times_out * store
+    streamed[:, firm] = INFINITE
+    dead = np.minimum(np.minimum(clean, dirty), streamed)
+    none = np.full_like(dead, INFINITE)
+    costs = np.where(
+        live,
+        np.stack((streamed, clean, dirty, none), axis=1),
+        np.stack((none, none, none, dead), axis=1),
+    )
+    return np.minimum(costs, INFINITE, out=costs)
 
 
-class BytePaths:
-    """States of the tensors between two accesses, in arrays.
-
-    Before its first access a tensor is in DRAM (N, at no cost, or R, loaded ahead: the same cost
-    for all of them), or it does not exist (U). In U, that is while dead, nothing costs anything.
-    """
-
-    _ROWS = 3
-
-    def __init__(self, line: Timeline) -> None:
-        self._in_dram: list[bool] = line.in_dram.tolist()
-        self._place: dict[int, int] = {}
-        self._unused: dict[int, int] = {}
-        self._free = list(range(line.size_bytes.size))[::-1]
-        self._top = 0
-        self._states = np.full((self._ROWS, line.size_bytes.size), INFINITE, np.int64)
-        self._loaded_ahead = INFINITE
-
-    def leave(self, tensor: int) -> State:
-        """Take a tensor out for an access."""
-        place = self._place.pop(tensor, None)
-        if place is not None:
-            self._free.append(place)
-            return self._arriving(*self._states[:, place].tolist())
-        if tensor in self._unused:
-            return (INFINITE, INFINITE, INFINITE, self._unused.pop(tensor))
-        if self._in_dram[tensor]:
-            return (0, self._loaded_ahead, INFINITE, INFINITE)
-        return (INFINITE, INFINITE, INFINITE, 0)
-
-    def enter(self, tensor: int, state: State) -> None:
-        """Put it back after the access."""
-        n, r, d, unused = state
-        if unused < INFINITE:
-            self._unused[tensor] = unused
-            return
-        place = self._place[tensor] = self._free.pop()
-        self._top = max(self._top, place + 1)
-        self._states[:, place] = self._departing(n, r, d)
-
-    def _arriving(self, *costs: int) -> State:
-        """Return what an access finds of the costs at a place."""
-        n, r, d = costs
-        return (n, r, d, INFINITE)
-
-    def _departing(self, n: int, r: int, d: int) -> tuple[int, ...]:
-        """Return the costs at a place after an access."""
-        return (n, r, d)
-
-    def pass_step(self, hold: int, load: int, store: int) -> None:
-        """A step that does not touch them: hold, drop (R to N), load (N to R), store (D to R)."""
-        n, r, d = self._states[:, : self._top]
-        clean = np.minimum(np.minimum(n + load, d + store), r) + hold
-        np.minimum(n, r, out=n)
-        r[:] = clean
-        d += hold
-        self._loaded_ahead = min(self._loaded_ahead, load) + hold
-
-
-def final_store(prices: CheckedPrices) -> list[int]:
+def final_store(prices: CheckedPrices) -> Ints:
     """Per step, the least that a kept dirty byte pays from that step to the end."""
-    final = [INFINITE]
-    for hold, store in zip(reversed(prices.hold), reversed(prices.store), strict=True):
-        final.append(hold + min(store, final[-1]))
-    return final[::-1]
+    paid = prices.held
+    stored = prices.store + paid[1:]
+    least = np.minimum.accumulate(stored[::-1])[::-1] - paid[:-1]
+    return np.append(least, INFINITE)
+
+
+def _stretches(line: Timeline, prices: CheckedPrices) -> Ints:
+    """Return (4, a) costs of the steps from each access's previous one, or the start, to it.
+
+    Of a byte that stays; that is loaded from N; that is stored and stays; stored and then dropped.
+    """
+    paid = prices.held
+    first = np.where(line.previous < 0, 0, line.step[line.previous] + 1)
+    load, stay, drop = _least(
+        np.stack((prices.load - paid[:-1], prices.store, prices.store + paid[1:])), first, line.step
+    )
+    held = paid[line.step] - paid[first]
+    return np.stack((held, load + paid[line.step], held + stay, drop - paid[first]))
+
+
+def _least(values: Ints, first: Ints, last: Ints) -> Ints:
+    """Return (c, k) the least of each row of ``values`` (c, n) over steps [first, last).
+
+    Infinite over no steps. Each range is two of a power of two, which may share steps.
+    """
+    found = np.full((values.shape[0], first.size), INFINITE, np.int64)
+    _, level = np.frexp(last - first)  # 0 where the range is empty
+    width, table = 1, values
+    for power in range(1, int(level.max(initial=0)) + 1):
+        asked = np.flatnonzero(level == power)
+        found[:, asked] = np.minimum(table[:, first[asked]], table[:, last[asked] - width])
+        table = np.minimum(table[:, :-width], table[:, width:])
+        width *= 2
+    return found
+
+
+def _arriving(gap: Ints) -> tuple[Ints, ...]:
+    """Return costs in N, R, D, U after stretches, each (4, k): by state before them."""
+    held, load, store, drop = gap
+    none, free = np.full_like(held, INFINITE), np.zeros_like(held)
+    n = np.stack((free, free, drop, none))
+    r = np.stack((load, np.minimum(held, load), np.minimum(store, drop + load), none))
+    return n, r, np.stack((none, none, held, none)), np.stack((none, none, none, free))
+
+
+def _blocks(tensor: Ints) -> Iterator[tuple[int, int]]:
+    """Cut accesses, sorted by tensor, into blocks that have all accesses of each tensor."""
+    ends = np.append(np.flatnonzero(np.diff(tensor)) + 1, tensor.size)
+    first = 0
+    while first < tensor.size:
+        last = int(ends[np.searchsorted(ends, min(first + _BLOCK, tensor.size))])
+        yield first, last
+        first = last
+
+
+def _joined(costs: Ints, place: Ints) -> Ints:
+    """Join tables (4, 4, k) to one of each tensor; ``place`` counts those of each from 0."""
+    while place.any():
+        odd = np.flatnonzero(place & 1)
+        left, right = costs[:, :, odd - 1], costs[:, :, odd]
+        joined = left[:, N, None] + right[None, N]
+        for state in (R, D, U):
+            np.minimum(joined, left[:, state, None] + right[None, state], out=joined)
+        costs[:, :, odd - 1] = np.minimum(joined, INFINITE)
+        even = np.flatnonzero(place & 1 == 0)
+        costs, place = costs[:, :, even], place[even] >> 1
+    return costs

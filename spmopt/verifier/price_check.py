@@ -6,14 +6,15 @@ Used by both bounds: of a uniform scratchpad (:mod:`spmopt.verifier.bound`) and 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import accumulate
 from math import floor, lcm
-from typing import NamedTuple
 
 import numpy as np
 
 from spmopt.core.errors import InputError
 from spmopt.core.instance import Instance
 from spmopt.core.result import Certificate
+from spmopt.core.table import Ints
 from spmopt.core.timeline import Timeline
 
 MOST_BITS = 4096
@@ -22,15 +23,19 @@ LARGEST = 2**59
 """No path may cost more, so that 64 bits suffice for it and for ``INFINITE`` plus any path."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class CheckedPrices:
-    """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``."""
+    """Per step, in units of ``2**-bits``: a byte held, moved in, moved out, and ``firm``.
 
-    hold: list[int]
-    load: list[int]
-    store: list[int]
-    firm_load: list[int]
-    firm_store: list[int]
+    ``held`` (n + 1,) is the sum of ``hold`` over the steps before; ``cycle`` may be beyond 64 bits.
+    """
+
+    hold: Ints
+    held: Ints
+    load: Ints
+    store: Ints
+    firm_load: Ints
+    firm_store: Ints
     cycle: list[int]
 
 
@@ -64,16 +69,17 @@ def step_prices(instance: Instance, certificate: Certificate, line: Timeline) ->
     firm = [price + r * common // whole_beta for price, r in zip(channel, rho, strict=True)]
     add_in = floor(objective.dram_in_byte * 2**certificate.bits)
     add_out = floor(objective.dram_out_byte * 2**certificate.bits)
-    prices = CheckedPrices(
-        hold=hold,
-        load=[price + add_in for price in inward],
-        store=[price + add_out for price in outward],
-        firm_load=[price + add_in for price in firm],
-        firm_store=[price + add_out for price in firm],
+    firm_load, firm_store = ([price + add for price in firm] for add in (add_in, add_out))
+    _check_magnitude(hold, firm_load, firm_store, line)
+    return CheckedPrices(
+        hold=np.array(hold, np.int64),
+        held=np.array([0, *accumulate(hold)], np.int64),
+        load=np.array([price + add_in for price in inward], np.int64),
+        store=np.array([price + add_out for price in outward], np.int64),
+        firm_load=np.array(firm_load, np.int64),
+        firm_store=np.array(firm_store, np.int64),
         cycle=rho,
     )
-    _check_magnitude(prices, line)
-    return prices
 
 
 def _ports(instance: Instance, certificate: Certificate) -> list[int]:
@@ -92,27 +98,10 @@ def _ports(instance: Instance, certificate: Certificate) -> list[int]:
     return [sum(prices) for prices in zip(*ports, strict=True)] if ports else [0] * steps
 
 
-def _check_magnitude(prices: CheckedPrices, line: Timeline) -> None:
+def _check_magnitude(hold: list[int], load: list[int], store: list[int], line: Timeline) -> None:
     """Check that no path pays too much: in each step one holding, and ``passes`` moves each way."""
     passes = np.ones(line.steps, np.int64)
     np.maximum.at(passes, line.step, line.passes)
-    moves = zip(prices.firm_load, prices.firm_store, passes.tolist(), strict=True)
-    if sum(prices.hold) + sum(p * (i + o) for i, o, p in moves) > LARGEST:
+    moves = zip(load, store, passes.tolist(), strict=True)
+    if sum(hold) + sum(p * (i + o) for i, o, p in moves) > LARGEST:
         raise InputError("certificate: prices are too large for 64 bits; give fewer bits")
-
-
-class Touch(NamedTuple):
-    """One access, of the timeline."""
-
-    tensor: int
-    kind: int
-    passes: int
-    stationary: bool
-    live_after: bool
-    next: int
-
-
-def touches(line: Timeline) -> list[Touch]:
-    """Return all accesses, in the order of the timeline."""
-    columns = (getattr(line, name).tolist() for name in Touch._fields)
-    return [Touch(*row) for row in zip(*columns, strict=True)]

@@ -73,7 +73,7 @@ class _Count:
         steps = view.timeline.steps
         self._read: Table = [[Fraction(0)] * len(pages) for _ in range(steps)]
         self._write: Table = [[Fraction(0)] * len(pages) for _ in range(steps)]
-        self._addresses = Addresses(view.schedule.placements, view.timeline.size_bytes.size)
+        self._addresses = Addresses(view.schedule.placements)
 
     def use(self) -> BankUse:
         """Count everything."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import numpy as np
 
@@ -17,43 +16,41 @@ Extent = tuple[int, int, int]
 class Addresses:
     """The placements of one step after the other."""
 
-    def __init__(self, table: Placements, tensors: int) -> None:
-        self._tensor: list[int] = table.tensor.tolist()
-        self._begin: list[int] = table.begin.tolist()
-        self._extent: list[Extent] = list(
-            zip(
-                table.spm_page.tolist(),
-                (table.spm_page + table.pages).tolist(),
-                (table.tensor_page - table.spm_page).tolist(),
-                strict=True,
-            )
-        )
+    def __init__(self, table: Placements) -> None:
+        self._tensor, self._begin = table.tensor.data, table.begin.data
+        self._low, self._high = table.spm_page.data, (table.spm_page + table.pages).data
+        self._shift = (table.tensor_page - table.spm_page).data
         self._beginning, self._ending = _Agenda(table.begin), _Agenda(table.end)
-        # The scratch, tensor -1, takes the last place.
-        self._rows: list[dict[int, Extent]] = [{} for _ in range(tensors + 1)]
+        # Of tensors that have some: by row.
+        self._rows: dict[int, dict[int, Extent]] = {}
 
     def advance(self, step: int) -> list[tuple[int, int, Extent]]:
         """Go on to ``step``; call it for every step in turn.
 
         Returns what is given up: tensor, since which step it lay there, and the extent.
         """
-        given_up = []
+        given_up, rows = [], self._rows
         for row in self._ending.until(step):
             tensor = self._tensor[row]
-            given_up.append((tensor, self._begin[row], self._rows[tensor].pop(row)))
+            own = rows[tensor]
+            given_up.append((tensor, self._begin[row], own.pop(row)))
+            if not own:
+                del rows[tensor]
         for row in self._beginning.until(step):
-            self._rows[self._tensor[row]][row] = self._extent[row]
+            extent = (self._low[row], self._high[row], self._shift[row])
+            rows.setdefault(self._tensor[row], {})[row] = extent
         return given_up
 
-    def of(self, tensor: int) -> Iterable[Extent]:
+    def of(self, tensor: int) -> Collection[Extent]:
         """Return the extents of a tensor (-1: the scratch) in this step."""
-        return self._rows[tensor].values()
+        own = self._rows.get(tensor)
+        return own.values() if own else ()
 
     def part(self, tensor: int, first: int, last: int) -> list[Extent]:
         """Return the extents of its pages [first, last)."""
         return [
             (max(begin, first - shift), min(end, last - shift), shift)
-            for begin, end, shift in self._rows[tensor].values()
+            for begin, end, shift in self.of(tensor)
             if begin + shift < last and first < end + shift
         ]
 
@@ -63,12 +60,12 @@ class _Agenda:
 
     def __init__(self, time: Ints) -> None:
         order = np.argsort(time, kind="stable")
-        self._order: list[int] = order.tolist()
-        self._time: list[int] = time[order].tolist()
-        self._next = 0
+        self._order = order.data
+        self._given = 0
+        self._until = np.cumsum(np.bincount(time, minlength=1)).data
 
     def until(self, step: int) -> list[int]:
         """Return rows not yet given, up to and with those of ``step``."""
-        first = self._next
-        self._next = bisect_right(self._time, step, first)
-        return self._order[first : self._next]
+        first = self._given
+        self._given = self._until[min(step, len(self._until) - 1)]
+        return self._order[first : self._given].tolist()

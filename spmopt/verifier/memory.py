@@ -106,14 +106,10 @@ class MemoryContents:
 
     def valid_in_spm(self, tensor: int, end: int, extents: Iterable[Extent]) -> bool:
         """Whether the pages hold the current version, and hold it at least up to byte ``end``."""
-        current, pages = self._current[tensor], 0
+        current = self._current[tensor]
         if current == NOTHING:
             return False
-        tag, all_are = self._tag(current, 0), self._tags.all_are
-        for low, high, shift in extents:
-            pages += high - low
-            if not all_are(tag + shift, low, high):
-                return False
+        pages = self._tags.follow(self._tag(current, 0), extents)
         return pages >= -(-end // self._page)
 
     def _put(self, tensor: int, begin: int, end: int, version: int) -> None:

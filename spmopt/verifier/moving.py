@@ -77,6 +77,9 @@ class Moving:
         Returns when that is done, not before ``ready``; 0 if nothing is moved.
         """
         rows = range(self._first[step], self._first[step + 1])
+        if not rows:
+            give_up(step)
+            return 0
         old = [self._addresses.part(self._tensor[row], *self._pages[row]) for row in rows]
         pieces = [self._memory.lift(extents) for extents in old]
         ready = max([ready, *map(self._busy.quiet, old)])
@@ -88,4 +91,4 @@ class Moving:
             self.last[self._tensor[row]] = now
             for low, high, _ in left + taken:  # quiet until now, so that these times grow too
                 self._busy.used.put(low, high, now)
-        return now if rows else 0
+        return now

@@ -48,6 +48,10 @@ from spmopt.verifier.moving import Moving, PageTimes
 from spmopt.verifier.violation import MAX_PER_CHECK, Violation
 
 SCRATCH = -1
+# As plain integers, which compare faster than members.
+_READ, _WRITE = int(Access.READ), int(Access.WRITE)
+_LOAD, _STORE = int(Command.LOAD), int(Command.STORE)
+_STREAM_IN, _STREAM_OUT = int(Command.STREAM_IN), int(Command.STREAM_OUT)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,7 +81,7 @@ def replay(view: ScheduleArrays, time: Durations | None = None) -> Replay:
     if ((placed.spm_page < 0) | (placed.spm_page > available - placed.pages)).any():
         text = f"an address is outside the SPM of {available} pages"
         outside = Violation(rule="replay", step=None, tensor=None, message=text)
-        return _result(0, [], [], [outside])
+        return _result(0, _Spans(0), _Spans(0), [outside])
     machine = _Machine(view, durations(view) if time is None else time)
     for step in range(view.timeline.steps):
         machine.run(step)
@@ -90,49 +94,47 @@ class _Machine:
 
     def __init__(self, view: ScheduleArrays, time: Durations) -> None:
         commands, line = view.schedule.commands, view.timeline
+        tensors, steps = line.size_bytes.size, line.steps
         self._view = view
         self._memory = MemoryContents(view)
-        self._addresses = Addresses(view.schedule.placements, line.size_bytes.size)
-        self._dram = DramOrder(line.size_bytes.size, view.instance.machine.duplex)
-        self._cycles: list[int] = time.command.tolist()
-        self._kind: list[int] = commands.kind.tolist()
-        self._tensor: list[int] = commands.tensor.tolist()
-        self._begin: list[int] = commands.begin.tolist()
-        self._end: list[int] = commands.end.tolist()
-        self._phase: list[int] = view.command_phase.tolist()
-        steps = np.arange(line.steps + 1)
-        self._first: list[int] = np.searchsorted(commands.step, steps).tolist()
-        self._first_access: list[int] = line.first.tolist()
-        self._operand: list[tuple[int, int]] = list(
-            zip(line.tensor.tolist(), line.kind.tolist(), strict=True)
-        )
-        self._compute: list[int] = time.operation.tolist()
+        self._addresses = Addresses(view.schedule.placements)
+        self._dram = DramOrder(tensors, view.instance.machine.duplex)
+        self._cycles, self._phase = time.command.data, view.command_phase.data
+        self._kind, self._tensor = commands.kind.data, commands.tensor.data
+        self._begin, self._end = commands.begin.data, commands.end.data
+        self._first = np.searchsorted(commands.step, np.arange(steps + 1)).data
+        self._first_access = line.first.data
+        self._operand, self._access = line.tensor.data, line.kind.data
+        self._size: list[int] = line.size_bytes.tolist()
+        self._compute = time.operation.data
         self._outward = int(view.instance.machine.duplex)
         self._free = [0, 0]
         self._busy = PageTimes(view.instance.machine.spm_pages)
         self._moving = Moving(view, self._memory, self._addresses, self._busy)
         # Per tensor, and last for the scratch: the step of its last use.
-        self._last_use = [-1] * (line.size_bytes.size + 1)
+        self._last_use = [-1] * (tensors + 1)
         # Per tensor: when its last load and the operation that wrote it end.
-        self._arrived = [0] * line.size_bytes.size
-        self._written = [0] * line.size_bytes.size
+        self._arrived = [0] * tensors
+        self._written = [0] * tensors
         self._opened = 0  # when the step's moves were made
         self._operation_end = 0
-        self._spans: list[tuple[int, int]] = []
-        self._command_spans = [(0, 0)] * len(commands)
+        self._spans = _Spans(steps)
+        self._command_spans = _Spans(len(commands))
         self._violations: list[Violation] = []
 
     def run(self, step: int) -> None:
         """One step: moves, commands before, operation and commands during it, commands after."""
         self._opened = self._moving.open(step, self._operation_end, self._give_up)
-        operands = self._operand[self._first_access[step] : self._first_access[step + 1]]
-        reads = {tensor for tensor, kind in operands if kind != Access.WRITE}
-        writes = {tensor for tensor, kind in operands if kind != Access.READ}
+        operands = slice(self._first_access[step], self._first_access[step + 1])
+        tensors, kinds = self._operand[operands].tolist(), self._access[operands].tolist()
+        pairs = list(zip(tensors, kinds, strict=True))
+        reads = {tensor for tensor, kind in pairs if kind != _WRITE}
+        writes = {tensor for tensor, kind in pairs if kind != _READ}
         queue: tuple[list[int], ...] = ([], [], [])
         for row in range(self._first[step], self._first[step + 1]):
             queue[self._phase[row]].append(row)
         start = max([self._load(row, step) for row in queue[BEFORE]], default=0)
-        start = max(start, self._ready(reads, writes))
+        start = self._ready(start, reads, writes)
         end = start + self._compute[step]
         for row in queue[DURING]:
             end = max(end, self._run_during(row, step, start, reads, writes))
@@ -141,19 +143,18 @@ class _Machine:
             self._run(row, step, end)
         for row in queue[DURING] + queue[AFTER]:
             self._leave(row)
-        for tensor, _ in operands:
+        for tensor in tensors:
             self._last_use[tensor] = step
         self._last_use[SCRATCH] = step
         for tensor in writes:
             self._written[tensor] = end
         self._operation_end = end
-        self._spans.append((start, end))
+        self._spans.put(step, start, end)
 
     def check_end(self) -> None:
         """Check that what must be kept is in DRAM."""
         for tensor in np.flatnonzero(self._view.timeline.keep).tolist():
-            size = self._view.instance.tensors[tensor].size_bytes
-            if not self._memory.valid_in_dram(tensor, 0, size):
+            if not self._memory.valid_in_dram(tensor, 0, self._size[tensor]):
                 self._violate(None, tensor, "is to be kept, but DRAM does not hold it at the end")
 
     def result(self) -> Replay:
@@ -166,17 +167,17 @@ class _Machine:
         for tensor, since, (low, high, _) in self._addresses.advance(step):
             last = self._last_use[tensor]
             if last >= since:
-                self._busy.used.put(low, high, self._spans[last][1])
+                self._busy.used.put(low, high, self._spans.end[last])
 
     def _run_during(
         self, row: int, step: int, start: int, reads: set[int], writes: set[int]
     ) -> int:
         """Run a command; return until when the operation must wait for it (0: it need not)."""
         kind, tensor = self._kind[row], self._tensor[row]
-        if kind == Command.LOAD:
+        if kind == _LOAD:
             end = self._load(row, step)
             return end if tensor in reads else 0
-        if kind == Command.STORE:
+        if kind == _STORE:
             # Loads need no waiting for: what they brought is in DRAM and is not stored (R5).
             older = max(self._written[tensor], self._moving.last[tensor])
             self._run(row, step, start if tensor in writes else older)
@@ -185,14 +186,14 @@ class _Machine:
 
     def _run(self, row: int, step: int, eligible: int) -> int:
         """Occupy the command's channel once it is eligible; return when it ends."""
-        outward = self._kind[row] in (Command.STORE, Command.STREAM_OUT)
+        outward = self._kind[row] in (_STORE, _STREAM_OUT)
         tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
         channel = self._outward if outward else 0
         order = self._dram.eligible(outward, tensor, begin, end, step)
         start = max(self._free[channel], eligible, order)
         finish = start + self._cycles[row]
         self._free[channel] = finish
-        self._command_spans[row] = (start, finish)
+        self._command_spans.put(row, start, finish)
         self._dram.note(outward, tensor, (begin, end, finish, step), self._free[not outward])
         return finish
 
@@ -211,23 +212,24 @@ class _Machine:
         first, last = self._begin[row] // page, -(-self._end[row] // page)
         return self._addresses.part(self._tensor[row], first, last)
 
-    def _ready(self, reads: set[int], writes: set[int]) -> int:
+    def _ready(self, loaded: int, reads: set[int], writes: set[int]) -> int:
         """Return when the operation before, its operands' loads and users of its pages are done."""
-        ready = max([self._opened, *(self._arrived[tensor] for tensor in reads)])
-        for tensor in writes | {SCRATCH}:
+        ready = max([loaded, self._opened, self._operation_end, *[self._arrived[t] for t in reads]])
+        if ready >= max(self._free):
+            return ready  # all commands so far are done, whatever pages they use
+        for tensor in (*writes, SCRATCH):
             ready = max(ready, self._busy.filled(self._addresses.of(tensor)))
-        return max(ready, self._operation_end)
+        return ready
 
     def _operate(self, step: int, reads: set[int], writes: set[int], during: list[int]) -> None:
         """Compare the inputs, resident and streamed, with what they should be; write pages."""
-        sizes = self._view.instance.tensors
-        resident = {tensor: sizes[tensor].size_bytes for tensor in reads}
+        resident = {tensor: self._size[tensor] for tensor in reads}
         for row in during:
             tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
-            if self._kind[row] == Command.STREAM_IN and tensor in reads:
+            if self._kind[row] == _STREAM_IN and tensor in reads:
                 if not self._memory.valid_in_dram(tensor, begin, end):
                     self._violate(step, tensor, "streamed in, but DRAM holds another version")
-                if end == sizes[tensor].size_bytes:
+                if end == self._size[tensor]:
                     resident[tensor] = min(begin, resident[tensor])
         for tensor, size in resident.items():
             if not self._memory.valid_in_spm(tensor, size, self._addresses.of(tensor)):
@@ -245,12 +247,12 @@ class _Machine:
         must not be what an older store of the same step still needs.
         """
         tensor, begin, end = self._tensor[row], self._begin[row], self._end[row]
-        if self._kind[row] == Command.STORE:
+        if self._kind[row] == _STORE:
             extents = self._extents(row)
             for low, high, _ in extents:
-                self._busy.stored.put(low, high, self._command_spans[row][1])
+                self._busy.stored.put(low, high, self._command_spans.end[row])
             self._memory.store(tensor, begin, end, extents)
-        elif self._kind[row] == Command.STREAM_OUT:
+        elif self._kind[row] == _STREAM_OUT:
             self._memory.stream_out(tensor, begin, end)
 
     def _violate(self, step: int | None, tensor: int, what: str) -> None:
@@ -261,20 +263,26 @@ class _Machine:
             )
 
 
+class _Spans:
+    """When each of ``count`` things starts and ends."""
+
+    def __init__(self, count: int) -> None:
+        self.start_of, self.end_of = np.zeros(count, np.int64), np.zeros(count, np.int64)
+        self._start, self.end = self.start_of.data, self.end_of.data
+
+    def put(self, place: int, start: int, end: int) -> None:
+        """Set those of one."""
+        self._start[place], self.end[place] = start, end
+
+
 def _result(
-    cycles: int,
-    operations: Sequence[tuple[int, int]],
-    commands: Sequence[tuple[int, int]],
-    violations: Sequence[Violation],
+    cycles: int, operations: _Spans, commands: _Spans, violations: Sequence[Violation]
 ) -> Replay:
-    operation, command = (
-        np.array(spans, np.int64).reshape(-1, 2) for spans in (operations, commands)
-    )
     return Replay(
         cycles=cycles,
-        operation_start=operation[:, 0],
-        operation_end=operation[:, 1],
-        command_start=command[:, 0],
-        command_end=command[:, 1],
+        operation_start=operations.start_of,
+        operation_end=operations.end_of,
+        command_start=commands.start_of,
+        command_end=commands.end_of,
         violations=tuple(violations),
     )

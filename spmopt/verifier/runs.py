@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 
 Run = tuple[int, int, int]
 """Pages [begin, end) and their number."""
@@ -16,22 +17,29 @@ class Runs:
     """
 
     def __init__(self, pages: int) -> None:
-        self._pages = pages
         self._begins = [0]
         self._at = {0: (pages, 0)}
         """By begin: end and number."""
 
     def put(self, begin: int, end: int, number: int) -> None:
         """Set the number of pages [begin, end)."""
-        run = self._at.get(begin)
+        runs, begins = self._at, self._begins
+        run = runs.get(begin)
         if run is None or run[0] != end:
-            self._cut(begin)
-            self._cut(end)
-            first, last = bisect_right(self._begins, begin), bisect_left(self._begins, end)
-            for inner in self._begins[first:last]:
-                del self._at[inner]
-            del self._begins[first:last]
-        self._at[begin] = (end, number)
+            first = bisect_left(begins, begin)
+            last = bisect_left(begins, end, first)
+            until, above = runs[begins[last - 1]]
+            if run is None:
+                below = begins[first - 1]
+                runs[below] = (begin, runs[below][1])
+            for inner in begins[first:last]:
+                del runs[inner]
+            if until > end:
+                runs[end] = (until, above)
+                begins[first:last] = (begin, end)
+            else:
+                begins[first:last] = (begin,)
+        runs[begin] = (end, number)
 
     def over(self, begin: int, end: int) -> list[Run]:
         """Return the runs within [begin, end), those at its ends cut to it."""
@@ -51,22 +59,20 @@ class Runs:
         if run is not None and run[0] >= end:
             return run[1]
         first, last = bisect_right(self._begins, begin) - 1, bisect_left(self._begins, end)
-        return max(self._at[at][1] for at in self._begins[first:last])
+        return max([self._at[at][1] for at in self._begins[first:last]])
 
-    def all_are(self, number: int, begin: int, end: int) -> bool:
-        """Whether every page of [begin, end) has this number."""
-        run = self._at.get(begin)
-        if run is not None and run[0] >= end:
-            return run[1] == number
-        return all(other == number for _, _, other in self.over(begin, end))
+    def follow(self, number: int, extents: Iterable[tuple[int, int, int]]) -> int:
+        """Return how many pages the extents have; -1 if one of them has another number.
 
-    def _cut(self, page: int) -> None:
-        """Let a run begin at ``page``."""
-        if page in self._at or page == self._pages:
-            return
-        place = bisect_left(self._begins, page)
-        before = self._begins[place - 1]
-        end, number = self._at[before]
-        self._at[before] = (page, number)
-        self._at[page] = (end, number)
-        self._begins.insert(place, page)
+        An extent is pages [begin, end) that should have ``number`` plus a shift of its own.
+        """
+        pages = 0
+        for begin, end, shift in extents:
+            run, wanted = self._at.get(begin), number + shift
+            if run is None or run[0] < end:
+                if any(other != wanted for _, _, other in self.over(begin, end)):
+                    return -1
+            elif run[1] != wanted:
+                return -1
+            pages += end - begin
+        return pages

@@ -111,7 +111,8 @@ def test_runs_are_an_array(puts: list[tuple[int, int, int]]) -> None:
         over = [n for low, high, n in runs.over(begin, end) for _ in range(low, high)]
         assert over == array[begin:end]
         for asked in range(4):
-            assert runs.all_are(asked, begin, end) == all(n == asked for n in array[begin:end])
+            found = runs.follow(asked - 1, [(begin, end, 1)])
+            assert found == (end - begin if {*array[begin:end]} == {asked} else -1)
         runs.put(begin, end, number)
         array[begin:end] = [number] * (end - begin)
     assert [n for low, high, n in runs.over(0, PAGES) for _ in range(low, high)] == array

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, insort
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -35,12 +37,11 @@ class FreeExtents:
         """Return the pages of the extent that begins at ``start``; 0 if none does."""
         return self._size_at.get(start, 0)
 
-    def holding(self, pages: int, most: int) -> list[Extent]:
-        """Return the smallest extents that hold ``pages`` pages, at most so many."""
+    def holding(self, pages: int, most: int) -> Iterator[Extent]:
+        """Go through the smallest extents that hold ``pages`` pages, at most so many."""
         place = bisect_left(self._by_size, pages << _START_BITS)
-        return [
-            (key & _START_MASK, key >> _START_BITS) for key in self._by_size[place : place + most]
-        ]
+        for key in self._by_size[place : place + most]:
+            yield key & _START_MASK, key >> _START_BITS
 
     def take(self, extent: Extent, start: int, pages: int) -> None:
         """Remove the pages [start, start + pages) of ``extent``."""
@@ -58,7 +59,10 @@ class FreeExtents:
         still gets addresses, and the verifier sees what is wrong with them.
         """
         if self._by_size:
-            return self._remove(-1)
+            key = self._by_size[-1]
+            start, pages = key & _START_MASK, key >> _START_BITS
+            self._discard(start, pages)
+            return start, pages
         self._top += pages
         return self._top - pages, pages
 
@@ -80,14 +84,9 @@ class FreeExtents:
         self._size_at[start] = pages
         self._start_before[start + pages] = start
 
-    def _remove(self, place: int) -> Extent:
-        key = self._by_size.pop(place)
-        start, pages = key & _START_MASK, key >> _START_BITS
-        del self._size_at[start], self._start_before[start + pages]
-        return start, pages
-
     def _discard(self, start: int, pages: int) -> None:
-        self._remove(bisect_left(self._by_size, pages << _START_BITS | start))
+        del self._by_size[bisect_left(self._by_size, pages << _START_BITS | start)]
+        del self._size_at[start], self._start_before[start + pages]
 
 
 SCRATCH = -1
@@ -112,7 +111,7 @@ class Allocator:
         self._runs: dict[int, list[tuple[int, int, int, int]]] = {}
         self._below_leaves: dict[int, int] = {}
         self._above_leaves: dict[int, int] = {}
-        self.rows: list[tuple[int, int, int, int, int, int]] = []
+        self._rows = array("q")
 
     def grow(self, step: int, tensor: int, held: int, wanted: int, leaves: int) -> None:
         """Add tensor pages [held, wanted) from ``step`` on."""
@@ -132,9 +131,14 @@ class Allocator:
             if kept:
                 runs.append((first, kept, spm_page, since))
                 self._below_leaves[spm_page + kept] = leaves
-            row = (tensor, first + kept, pages - kept, spm_page + kept, since, step)
-            self.rows.append(row)
-            self._free.give(spm_page + kept, pages - kept)
+            gone, left = spm_page + kept, pages - kept
+            self._rows.extend((tensor, first + kept, left, gone, since, step))
+            self._free.give(gone, left)
+
+    def placements(self) -> Placements:
+        """Return the finished rows, in the order in which they ended."""
+        columns = np.frombuffer(self._rows, np.int64).reshape(-1, 6).T
+        return Placements(**dict(zip(Placements.names(), columns, strict=True)))
 
     def _take(self, pages: int, behind: int, leaves: int) -> list[Extent]:
         """Free runs for ``pages`` pages, as few as can be; ``behind`` the tensor's last page."""
@@ -142,9 +146,9 @@ class Allocator:
         if room >= pages:
             self._free.take((behind, room), behind, pages)
             return [(behind, pages)]
-        extents = self._free.holding(pages, _CHOICES)
-        if extents:
-            return [self._beside(extents, pages, leaves)]
+        extent = self._beside(pages, leaves)
+        if extent is not None:
+            return [extent]
         if room:
             self._free.take((behind, room), behind, room)
             return [(behind, room), *self._in_pieces(pages - room, leaves)]
@@ -154,25 +158,26 @@ class Allocator:
         """Use up the largest extents, until one holds what is left over."""
         pieces = []
         while pages:
-            extents = self._free.holding(pages, _CHOICES)
-            pieces.append(
-                self._beside(extents, pages, leaves) if extents else self._free.take_largest(pages)
-            )
+            pieces.append(self._beside(pages, leaves) or self._free.take_largest(pages))
             pages -= pieces[-1][1]
         return sorted(pieces)
 
-    def _beside(self, extents: list[Extent], pages: int, leaves: int) -> Extent:
-        """Take an end of one of ``extents``: beside what leaves at nearly the same time."""
-        least, start, chosen = _NEVER, 0, extents[0]
-        for extent in extents:
-            low, high = extent[0], extent[0] + extent[1]
-            below = abs(self._below_leaves.get(low, leaves) - leaves)
-            above = abs(self._above_leaves.get(high, leaves) - leaves)
-            if min(below, above) < least:
-                least, chosen = min(below, above), extent
-                start = low if below <= above else high - pages
+    def _beside(self, pages: int, leaves: int) -> Extent | None:
+        """Take an end of an extent that holds ``pages``: beside what leaves at nearly that time."""
+        least, start, chosen = _NEVER, 0, None
+        below_leaves, above_leaves = self._below_leaves, self._above_leaves
+        for extent in self._free.holding(pages, _CHOICES):
+            low, size = extent
+            below = abs(below_leaves.get(low, leaves) - leaves)
+            above = abs(above_leaves.get(low + size, leaves) - leaves)
+            if below <= above and below < least:
+                least, start, chosen = below, low, extent
+            elif above < below and above < least:
+                least, start, chosen = above, low + size - pages, extent
             if not least:
                 break
+        if chosen is None:
+            return None
         self._free.take(chosen, start, pages)
         return start, pages
 
@@ -192,7 +197,7 @@ def place(machine: Machine, timeline: Timeline, residency: Residency) -> Placeme
             allocator.grow(step, owner, held, wanted, leaves)
         else:
             allocator.shrink(step, owner, wanted, leaves)
-    return by_tensor(Placements.of_rows(allocator.rows))
+    return by_tensor(allocator.placements())
 
 
 def by_tensor(rows: Placements) -> Placements:
@@ -202,8 +207,8 @@ def by_tensor(rows: Placements) -> Placements:
 
 def _events(
     machine: Machine, timeline: Timeline, residency: Residency
-) -> list[tuple[int, int, int, int, int]]:
-    """Return changes (step, tensor, pages held, pages wanted, leaves) in the order of the sweep."""
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Go through changes (step, tensor, pages held, pages wanted, leaves), in the sweep's order."""
     pages = machine.pages(residency.size_bytes)
     before, after = neighbors(residency, pages)
     starts, ends = np.flatnonzero(pages != before), np.flatnonzero(after == 0)
@@ -218,8 +223,8 @@ def _events(
     leaves = np.concatenate((leaving[starts], residency.end[ends], busy + 1, busy + 1))
     growth: Ints = np.maximum(wanted - held, 0)
     order = np.lexsort((tensor, -growth, tensor == SCRATCH, growth > 0, step))
-    columns = (column[order].tolist() for column in (step, tensor, held, wanted, leaves))
-    return list(zip(*columns, strict=True))
+    columns = (column[order].data for column in (step, tensor, held, wanted, leaves))
+    return zip(*columns, strict=True)
 
 
 def in_ranges(

@@ -44,7 +44,7 @@ def _placed(rows: BankRows, own: Ints, pages: int, first: int, beyond: int) -> P
             allocator.grow(now, one, 0, int(rows.pages[one]), until)
         else:
             allocator.shrink(now, one, 0, until)
-    placed = Placements.of_rows(allocator.rows)
+    placed = allocator.placements()
     owner = placed.tensor
     return replace(
         placed,

@@ -123,7 +123,7 @@ def test_a_tensor_goes_on_behind_its_last_page() -> None:
     allocator.grow(1, 0, 4, 6, 9)
     allocator.grow(2, 0, 6, 16, 9)
     allocator.shrink(9, 0, 0, 9)
-    assert sorted(row[1:4] for row in allocator.rows if row[0] == 0) == [
+    assert sorted(row[1:4] for row in allocator.placements().rows() if row[0] == 0) == [
         (0, 4, 0),
         (4, 2, 4),
         (6, 8, 6),
@@ -150,25 +150,28 @@ def test_a_request_that_no_hole_holds_is_split_into_the_fewest_pieces() -> None:
     # Holes of 5, 2 and 3 pages: the largest, and of the others the one that is just enough.
     allocator.grow(1, 6, 0, 7, 2)
     allocator.shrink(2, 6, 0, 2)
-    assert sorted(row[1:4] for row in allocator.rows if row[0] == 6) == [(0, 5, 0), (5, 2, 6)]
+    assert sorted(row[1:4] for row in allocator.placements().rows() if row[0] == 6) == [
+        (0, 5, 0),
+        (5, 2, 6),
+    ]
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0), (0, 2, 1)])
 def test_neighboring_holes_join(order: tuple[int, int, int]) -> None:
     free = FreeExtents(9)
     free.take((0, 9), 0, 9)
-    assert free.holding(1, 9) == []
+    assert list(free.holding(1, 9)) == []
     for k in order:
         free.give(3 * k, 3)
-    assert free.holding(1, 9) == [(0, 9)]
+    assert list(free.holding(1, 9)) == [(0, 9)]
 
 
 def test_what_is_left_of_an_extent_stays_free() -> None:
     free = FreeExtents(20)
     free.take((0, 20), 4, 6)
-    assert free.holding(1, 9) == [(0, 4), (10, 10)]
-    assert free.holding(1, 1) == [(0, 4)]
-    assert free.holding(5, 9) == [(10, 10)]
+    assert list(free.holding(1, 9)) == [(0, 4), (10, 10)]
+    assert list(free.holding(1, 1)) == [(0, 4)]
+    assert list(free.holding(5, 9)) == [(10, 10)]
     assert [free.size_at(start) for start in (0, 4, 10)] == [4, 0, 10]
     assert free.take_largest(30) == (10, 10)
 

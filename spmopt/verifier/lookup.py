@@ -10,6 +10,9 @@ import numpy as np
 
 from spmopt.core.table import Bools, Ints
 
+_KEYS = 2**62
+"""How many numbers 64 bits hold with ease."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepIndex:
@@ -61,13 +64,26 @@ def unbalanced(columns: Sequence[Ints], weight: Ints) -> tuple[Ints, Ints]:
     Rows are equal when all ``columns`` are; groups come in the order of the columns, the
     first one first.
     """
-    order = np.lexsort(tuple(reversed(columns)))
-    if order.size == 0:
-        return order, weight
-    changes = np.zeros(order.size - 1, bool)
-    for column in columns:
-        changes |= np.diff(column[order]) != 0
-    starts = np.concatenate(([0], np.flatnonzero(changes) + 1))
+    if weight.size == 0:
+        return np.empty(0, np.int64), weight
+    key = _keys(columns)
+    order = np.argsort(key, kind="stable")  # quick where parts are in order
+    starts = np.concatenate(([0], np.flatnonzero(np.diff(key[order])) + 1))
     total = np.add.reduceat(weight[order], starts)
     left = total != 0
     return order[starts[left]], total[left]
+
+
+def _keys(columns: Sequence[Ints]) -> Ints:
+    """Return a number for each row: equal where all ``columns`` are, else in their order."""
+    keys = np.zeros(columns[0].size, np.int64)
+    count = 1
+    for column in columns:
+        values, low, span = column, int(column.min()), int(column.max()) - int(column.min()) + 1
+        if count * span > _KEYS:  # only then number what there is
+            keys = np.unique(keys, return_inverse=True)[1]
+            values, low = np.unique(column, return_inverse=True)[1], 0
+            count = span = keys.size
+        keys = keys * span + (values - low)
+        count *= span
+    return keys

@@ -158,27 +158,27 @@ def _distance(ranges: list[tuple[int, int, int]], page: int) -> int | None:
 def _overlaps(view: ScheduleArrays) -> list[Violation]:
     """Sweep over the steps with the extents in use sorted by address."""
     table = view.schedule.placements
-    low: list[int] = table.spm_page.tolist()
-    high: list[int] = (table.spm_page + table.pages).tolist()
-    begin, end = table.begin.tolist(), table.end.tolist()
-    ending = iter(np.argsort(table.end, kind="stable").tolist())
+    low, high = table.spm_page.data, (table.spm_page + table.pages).data
+    begin, end = table.begin.data, table.end.data
+    ending = iter(np.argsort(table.end, kind="stable").data)
     over = next(ending, -1)
     used: list[int] = []
     owner: dict[int, int] = {}
     violations: list[Violation] = []
-    for row in np.argsort(table.begin, kind="stable").tolist():
+    for row in np.argsort(table.begin, kind="stable").data:
         while end[over] <= begin[row]:  # stops at the latest at `row` itself
             if owner.get(low[over]) == over:
                 del used[bisect_left(used, low[over])], owner[low[over]]
             over = next(ending)
-        at = bisect_left(used, low[row])
-        for near in used[max(at - 1, 0) : at + 1]:
-            if near < high[row] and low[row] < high[owner[near]]:
-                violations.append(_shared(view, row, owner[near]))
-                break
+        first = low[row]
+        at = bisect_left(used, first)
+        if at and high[owner[used[at - 1]]] > first:
+            violations.append(_shared(view, row, owner[used[at - 1]]))
+        elif at < len(used) and used[at] < high[row]:
+            violations.append(_shared(view, row, owner[used[at]]))
         else:
-            used.insert(at, low[row])
-            owner[low[row]] = row
+            used.insert(at, first)
+            owner[first] = row
         if len(violations) == MAX_PER_CHECK:
             break
     return violations

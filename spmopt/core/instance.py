@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -168,7 +168,7 @@ class Instance:
 
     def _check_references(self, index: int, operation: Operation) -> None:
         count = len(self.tensors)
-        if any(not 0 <= tensor < count for tensor in operation.tensors):
+        if any(not 0 <= tensor < count for tensor in (*operation.reads, *operation.writes)):
             raise InputError(f"operation {operation.name}: no such tensor (there are {count})")
         if any(not 0 <= before < index for before in operation.predecessors):
             raise InputError(
@@ -190,27 +190,20 @@ def _require_small_totals(instance: Instance) -> None:
     InputError
         Bytes, cycles or multiplications sum up to more than :data:`LARGEST`.
     """
-    machine, operations = instance.machine, instance.operations
+    machine, table = instance.machine, instance.operands
     sizes = [tensor.size_bytes for tensor in instance.tensors]
-    moved = commands = 0
-    for operation in operations:
-        used = [sizes[tensor] for tensor in operation.tensors]
-        # Both ways: what is updated is read and written.
-        moved += 2 * max(
-            sum(size * operand.passes for size, operand in zip(used, mode.operands, strict=True))
-            for mode in operation.modes
-        )
-        commands += 2 * len(used)
-    modes = [operation.modes for operation in operations]
+    # Both ways: what is updated is read and written.
+    moved = 2 * table.most_moved(sizes)
+    most = table.most_figures()
     dma_cycles = -(-moved * machine.clock_hz // machine.dram_bytes_per_s)
-    compute_cycles = _most(modes, "compute_cycles")
+    commands = 2 * table.tensor.size
     totals = {
         "bytes of tensors": sum(sizes),
         "bytes to move": moved,
-        "cycles": compute_cycles + dma_cycles + commands * (machine.dma_setup_cycles + 1),
-        "bytes of scratchpad read": _most(modes, "spm_read_bytes"),
-        "bytes of scratchpad written": _most(modes, "spm_write_bytes"),
-        "multiplications": _most(modes, "macs"),
+        "cycles": most["compute_cycles"] + dma_cycles + commands * (machine.dma_setup_cycles + 1),
+        "bytes of scratchpad read": most["spm_read_bytes"],
+        "bytes of scratchpad written": most["spm_write_bytes"],
+        "multiplications": most["macs"],
     }
     for what, total in totals.items():
         if total > LARGEST:
@@ -218,8 +211,3 @@ def _require_small_totals(instance: Instance) -> None:
                 f"instance {instance.name}: {float(total):.3g} {what}, but at most 2**60 can be "
                 "computed with; give a smaller batch, smaller tensors or a faster machine"
             )
-
-
-def _most(modes: Iterable[tuple[Mode, ...]], name: str) -> int:
-    """Sum over operations of the largest figure over its modes."""
-    return sum(max(getattr(mode, name) for mode in own) for own in modes)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import accumulate, chain, pairwise
+from operator import mul
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -65,14 +66,16 @@ class OperandTable:
     kind : (a,)
         Whether it is read, written or updated: the values of :class:`spmopt.core.timeline.Access`.
     first_mode : (n + 1,)
-        Modes of operation ``k`` are ``first_mode[k]:first_mode[k + 1]``.
-    modes
+        Modes of operation ``k`` are ``mode[first_mode[k]:first_mode[k + 1]]``.
+    mode : (k,)
+        Rows of ``modes``, which has those that operations share once.
     """
 
     first: Ints
     tensor: Ints
     kind: Ints
     first_mode: Ints
+    mode: Ints
     modes: ModeTable
 
     @classmethod
@@ -88,13 +91,38 @@ class OperandTable:
             kind += [WRITE] * len(only_written)
             first.append(len(tensor))
         several = _ints(len(operation.modes) for operation in operations)
+        modes = [mode for operation in operations for mode in operation.modes]
+        distinct = {id(mode): mode for mode in modes}
+        row = {key: place for place, key in enumerate(distinct)}
         return cls(
             first=_ints(first),
             tensor=_ints(tensor),
             kind=_ints(kind),
             first_mode=np.concatenate(([0], np.cumsum(several))),
-            modes=ModeTable.of([mode for operation in operations for mode in operation.modes]),
+            mode=_ints(row[id(mode)] for mode in modes),
+            modes=ModeTable.of([*distinct.values()]),
         )
+
+    def most_figures(self) -> dict[str, int]:
+        """Return the sum over operations of the largest of each figure over its modes, exact."""
+        most = np.maximum.reduceat(self.modes.figures[:, self.mode], self.first_mode[:-1], axis=1)
+        return {name: sum(row) for name, row in zip(FIGURES, most.tolist(), strict=True)}
+
+    def most_moved(self, sizes: Sequence[int]) -> int:
+        """Return the bytes that cross in the modes with the most of them, exact.
+
+        ``sizes`` are those of the tensors, in bytes; every operand crosses ``passes`` times.
+        """
+        several = np.diff(self.first_mode)
+        counts = np.repeat(np.diff(self.first), several)
+        used = self.tensor[ranges(np.repeat(self.first[:-1], several), counts)]
+        passes = self.modes.passes[ranges(self.modes.first[self.mode], counts)]
+        crossing = map(mul, map(sizes.__getitem__, used.tolist()), passes.tolist())
+        paid = list(accumulate(crossing, initial=0))
+        ends = np.concatenate(([0], np.cumsum(counts))).tolist()
+        moved = [paid[end] - paid[begin] for begin, end in pairwise(ends)]
+        edges = self.first_mode.tolist()
+        return sum(max(moved[begin:end]) for begin, end in pairwise(edges))
 
 
 def ranges(first: Ints, counts: Ints) -> Ints:

@@ -96,7 +96,8 @@ class Timeline:
 def timeline(instance: Instance, steps: Steps) -> Timeline:
     """Return the arrays of ``instance`` as ``steps`` run it."""
     table = instance.operands
-    return _build(instance, steps, table.modes, table.first_mode[steps.operation] + steps.mode)
+    mode = table.mode[table.first_mode[steps.operation] + steps.mode]
+    return _build(instance, steps, table.modes, mode)
 
 
 def listed_timeline(instance: Instance) -> Timeline:
@@ -117,11 +118,12 @@ def fitting_timeline(instance: Instance) -> Timeline:
 
 def relaxed_timeline(instance: Instance) -> Timeline:
     """Arrays of ``instance`` in its own order with the least of each figure over its modes."""
-    modes = instance.operands.modes
-    if instance.several_modes:
-        modes = ModeTable.of([relaxed_mode(op) for op in instance.operations])
     count = len(instance.operations)
-    return _build(instance, Steps.listed(np.full(count, -1, np.int64)), modes, np.arange(count))
+    steps = Steps.listed(np.full(count, -1, np.int64))
+    if not instance.several_modes:
+        return _build(instance, steps, instance.operands.modes, instance.operands.mode)
+    modes = ModeTable.of([relaxed_mode(op) for op in instance.operations])
+    return _build(instance, steps, modes, np.arange(count))
 
 
 def relaxed_mode(operation: Operation) -> Mode:

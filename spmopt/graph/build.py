@@ -101,7 +101,8 @@ class GraphBuilder:
 
     def add_value(self, value: Value) -> int:
         """Add a value, under another name where its own is taken; return its index."""
-        self.values.append(replace(value, name=unused(value.name, self.value_names)))
+        name = unused(value.name, self.value_names)
+        self.values.append(value if name == value.name else replace(value, name=name))
         return len(self.values) - 1
 
     def add_node(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from spmopt.core.errors import InputError
@@ -25,6 +25,9 @@ from spmopt.graph.tiling import Tiling, tile
 
 LOWERINGS = ("tiled", "ideal")
 _IDEAL = Tiling(operands={})
+_FEW = 32
+"""Operands of a node that is worth comparing with others."""
+Shapes = tuple[tuple[int, ...], ...]
 
 
 def lower(graph: Graph, machine: Machine, *, lowering: str = "tiled") -> Instance:
@@ -100,16 +103,29 @@ class _Used(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Modes:
-    """What every mode depends on beside its node."""
+    """What every mode depends on beside its node; nodes that are alike share theirs."""
 
     graph: Graph
     machine: Machine
     sizes: list[int]
     tiled: bool
+    known: dict[object, Mode] = field(default_factory=dict)
 
     def of(self, node: Node, spec: OperatorSpec, used: _Used) -> Mode:
         """Return the one mode of ``node``."""
         shapes = self.graph.shapes(node.inputs), self.graph.shapes(node.outputs)
+        tensors = used.inputs + used.outputs
+        places = tuple(map(tensors.index, tensors)) if len(tensors) <= _FEW else tensors
+        sizes = tuple([self.sizes[tensor] for tensor in tensors])
+        key = (node.operator, tuple(node.attributes.items()), shapes, places, sizes)
+        mode = self.known.get(key)
+        if mode is None:
+            mode = self.known[key] = self._new(node, spec, used, shapes)
+        return mode
+
+    def _new(
+        self, node: Node, spec: OperatorSpec, used: _Used, shapes: tuple[Shapes, Shapes]
+    ) -> Mode:
         gemm = None if spec.gemm is None else spec.gemm(*shapes, node.attributes)
         work = spec.operations(*shapes, node.attributes)
         tiling = _IDEAL

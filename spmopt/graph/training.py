@@ -251,10 +251,12 @@ def prune(graph: Graph) -> Graph:
         name=graph.name,
         values=tuple(graph.values[old] for old in new),
         nodes=tuple(
-            replace(
-                node,
-                inputs=tuple(new[value] for value in node.inputs),
-                outputs=tuple(new[value] for value in node.outputs),
+            Node(
+                name=node.name,
+                operator=node.operator,
+                inputs=tuple([new[value] for value in node.inputs]),
+                outputs=tuple([new[value] for value in node.outputs]),
+                attributes=node.attributes,
             )
             for node in nodes
         ),

@@ -10,7 +10,7 @@ from spmopt.assemble import assemble
 from spmopt.core.clock import cpu_s
 from spmopt.core.errors import InfeasibleError, ScheduleError
 from spmopt.core.instance import Instance
-from spmopt.core.order import reordered
+from spmopt.core.order import other_order, reordered
 from spmopt.core.result import INTERRUPTED, OUT_OF_TIME, Certificate, Outcome
 from spmopt.core.schedule import Plan, Schedule
 from spmopt.core.scheduler import Incumbent, Request
@@ -174,13 +174,14 @@ class ScheduleRunner:
 
     def _attempt(self, entry: SchedulerEntry) -> list[Plan]:
         """One attempt of the first policy that ``entry`` starts from; not verified."""
+        free = self._request.objective.replayed  # its optimizer decides the order too
         for name in entry.starts[:1]:
             self._request.report(f"{name}: one attempt", None)
             try:
                 plan = find(name).load()(self._instance, self._limited(0.0)).plan
             except InfeasibleError:
                 continue
-            if plan is not None:
+            if plan is not None and (free or other_order(plan.steps.operation) is None):
                 return [plan]
         return []
 

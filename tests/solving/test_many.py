@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from spmopt.core.errors import InfeasibleError
@@ -50,6 +52,18 @@ def test_half_of_a_short_limit_is_for_the_search(monkeypatch: pytest.MonkeyPatch
 
 def test_without_a_plan_to_start_from(monkeypatch: pytest.MonkeyPatch) -> None:
     fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": nowhere})
+    assert solve(INSTANCE, "whole", ASKED).verified
+    assert fakes.requests["whole"][0].start is None
+
+
+def test_an_attempt_in_another_order_is_no_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def backwards(instance: Instance, request: Request) -> Outcome:
+        plan = stream(instance, request).plan
+        assert plan is not None
+        steps = replace(plan.steps, operation=plan.steps.operation[::-1].copy())
+        return Outcome(plan=replace(plan, steps=steps))
+
+    fakes = install(monkeypatch, whole=stream, fluid=bounds_only, **{"belady-size": backwards})
     assert solve(INSTANCE, "whole", ASKED).verified
     assert fakes.requests["whole"][0].start is None
 

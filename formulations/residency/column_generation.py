@@ -227,7 +227,7 @@ class ColumnGeneration:
         before, used = np.inf, PathColumns.empty()
         for turn in range(settings.sweeps):
             for count, rates in stages:
-                prices, columns = self._ascend(count, prices, rates)
+                prices, columns = self._ascend(count, prices, rates, effort.samples)
                 self.offer_prices(prices)
             self._note(0)
             if prices is None or not len(columns) or self.gap <= tolerance or self._late():
@@ -272,15 +272,18 @@ class ColumnGeneration:
         return None if given is None else multipliers(given, self.coefficients)
 
     def _ascend(
-        self, count: int, start: Multipliers | None, rates: Rates | None = None
+        self,
+        count: int,
+        start: Multipliers | None,
+        rates: Rates | None = None,
+        samples: int | None = None,
     ) -> tuple[Multipliers, PathColumns]:
-        samples, late = self.settings.samples, self._late
         return ascend(
             self.intervals,
             self.coefficients,
             count,
-            samples,
-            late,
+            self.settings.samples if samples is None else samples,
+            self._late,
             start=start,
             rates=rates,
             tell=self._tell,

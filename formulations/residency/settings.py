@@ -9,7 +9,7 @@ Rates = tuple[float, float]
 """Of the first and of the last of some subgradient steps."""
 
 
-_SOON: tuple[tuple[int, Rates], ...] = ((50, (0.3, 0.02)), (100, (0.3, 0.003)))
+_SOON: tuple[tuple[int, Rates], ...] = ((50, (0.05, 0.02)), (100, (0.1, 0.003)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,14 +18,15 @@ class Effort:
 
     ``stages`` of subgradient steps come first, each from the best prices so far: the first ones are
     short, for a bound soon, and cost the last one nothing. ``again`` comes before each sweep but
-    the first. A window looks ``overlap`` steps beyond those that it decides; see ``Span`` for
-    ``part``.
+    the first; columns are those of the last ``samples``. A window looks ``overlap`` steps beyond
+    those that it decides; see ``Span`` for ``part``.
     """
 
     gap: float
     stages: tuple[tuple[int, Rates], ...] = (*_SOON, (350, (0.1, 0.0002)))
     again: tuple[int, Rates] = (500, (0.1, 0.0002))
-    overlap: int = 50
+    samples: int = 20
+    overlap: int = 30
     part: int = 25
 
 
@@ -74,7 +75,7 @@ class Settings:
     efforts: tuple[Effort, ...] = (
         Effort(gap=0.0, again=(1500, (0.2, 0.0002))),
         Effort(gap=1e-3),
-        Effort(gap=1e-2, stages=(*_SOON, (100, (0.1, 0.0005))), overlap=30, part=60),
+        Effort(gap=1e-2, stages=(*_SOON, (100, (0.05, 0.0005))), samples=6, part=60),
     )
     width: int = 200
     widest: int = 800

@@ -32,7 +32,7 @@ from spmopt.verifier import bound, require_legal
 _MANY = 5_000
 """Operations above which a formulation starts from one attempt of one policy: all those of
 ``page`` take as long there as it takes to close the gap to 1 %."""
-_FINISH_S = 1e-4
+_FINISH_S = 7e-5
 """Of an operation: to assemble a schedule, to verify it, and to evaluate its bound."""
 
 

@@ -64,6 +64,7 @@ def test_lines_have_names_and_targets_are_shown(name: str) -> None:
         "whole",
         "gaps",
         "scale",
+        "anytime",
         "walk",
         "plain",
         "contiguous",

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import signal
+from concurrent.futures import ThreadPoolExecutor
 from threading import Timer, main_thread
 from time import monotonic, sleep
 
@@ -159,13 +160,18 @@ def test_other_thread_counts_in_turn() -> None:
 @pytest.mark.parametrize("threads", [2, 3])
 def test_a_brief_program_takes_turns_with_any_other(threads: int) -> None:
     """HiGHS keeps the threads of the first run in a thread, and refuses others."""
-    own: highspy.Highs = highs._new()
-    own.setOptionValue("output_flag", False)
-    own.setOptionValue("threads", threads)
-    for _ in range(2):
-        assert own.run() == highspy.HighsStatus.kOk
-        for asked in (1, threads):
-            assert solve(_diet(by_rows=False), threads=asked, brief=True).objective == 10.0
+
+    def turns() -> None:
+        own: highspy.Highs = highs._new()
+        own.setOptionValue("output_flag", False)
+        own.setOptionValue("threads", threads)
+        for _ in range(2):
+            assert own.run() == highspy.HighsStatus.kOk
+            for asked in (1, threads):
+                assert solve(_diet(by_rows=False), threads=asked, brief=True).objective == 10.0
+
+    with ThreadPoolExecutor(1) as fresh:  # in this thread other tests may have run HiGHS
+        fresh.submit(turns).result()
 
 
 def test_unknown_option_is_refused() -> None:

@@ -24,7 +24,7 @@ class Effort:
 
     gap: float
     stages: tuple[tuple[int, Rates], ...] = (*_SOON, (350, (0.1, 0.0002)))
-    again: tuple[int, Rates] = (500, (0.1, 0.0002))
+    again: tuple[int, Rates] = (1500, (0.2, 0.0002))
     samples: int = 20
     overlap: int = 30
     part: int = 25
@@ -73,8 +73,7 @@ class Settings:
     large: int = 2_000
     large_of_bytes: int = 10_000
     efforts: tuple[Effort, ...] = (
-        Effort(gap=0.0, again=(1500, (0.2, 0.0002))),
-        Effort(gap=1e-3),
+        Effort(gap=0.0),
         Effort(gap=1e-2, stages=(*_SOON, (100, (0.05, 0.0005))), samples=6, part=60),
     )
     width: int = 200

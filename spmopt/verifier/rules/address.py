@@ -27,7 +27,7 @@ def _outside(view: ScheduleArrays) -> list[Violation]:
         table.tensor,
         lambda row: (
             f"{view.name(int(table.tensor[row]))} lies at pages {low[row]} to "
-            f"{low[row] + pages[row] - 1}; the SPM has pages 0 to {available - 1}"
+            f"{int(low[row]) + int(pages[row]) - 1}; the SPM has pages 0 to {available - 1}"
         ),
     )
 

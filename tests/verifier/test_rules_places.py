@@ -37,6 +37,15 @@ def test_r8_addresses_are_inside_the_spm() -> None:
         assert broken(case.instance, cell) == {"R8"}
 
 
+@pytest.mark.filterwarnings("error")
+def test_r8_names_the_last_page_of_addresses_beyond_all_numbers() -> None:
+    case = two_layers()
+    cell = with_cell(case.schedule, "placements", "spm_page", 1, 2**63 - 1)
+    messages = [violation.message for violation in verify(case.instance, cell).violations]
+    pages = int(case.schedule.placements.pages[1])
+    assert any(f"to {2**63 - 2 + pages};" in message for message in messages)
+
+
 @pytest.mark.parametrize("pages", [(0, 1), (1, 0), (2, 3)])
 def test_r8_a_page_does_not_move_while_resident(pages: tuple[int, int]) -> None:
     """w in two rows, one per step, its two pages at ``pages`` in the second step."""
